@@ -1,0 +1,106 @@
+//! What the search asks of a game.
+//!
+//! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
+//! takes an action in place, and at its end pays one return per seat. The search holds one state
+//! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
+//! `clone_from` and `apply` are the two calls whose speed matters.
+//!
+//! An episode pays every seat `Σ_t γ^t · rewards_t + γ^T · returns_T`: what a game pays on the way
+//! it must not pay again at the end.
+//!
+//! A game whose moves can fail while the search runs (one written in Python) names its error type;
+//! the games of `sylvan-games` use `Infallible`, for which the checks compile to nothing.
+
+use std::convert::Infallible;
+
+/// A stable, documented integer per game; chance outcomes are actions too.
+pub type Action = u32;
+
+/// A player, `0..num_players`.
+pub type Seat = u8;
+
+/// The most seats a game may have.
+pub const MAX_SEATS: usize = 8;
+
+/// Who acts in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A seat chooses one of its legal actions.
+    Seat(Seat),
+    /// The rules draw one of the chance outcomes.
+    Chance,
+    /// The game is over.
+    Over,
+}
+
+/// The facts about a game that hold in all its states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    pub num_players: usize,
+    /// Action codes are below this.
+    pub num_actions: usize,
+    /// Two seats whose returns and rewards always add up to zero.
+    pub zero_sum: bool,
+    /// Steps may pay rewards; without, only the end pays.
+    pub has_rewards: bool,
+    /// The lowest and highest return of a seat.
+    pub value_range: (f64, f64),
+    /// The shape of one observation.
+    pub observation_shape: Vec<usize>,
+}
+
+impl Rules {
+    /// Cells of one observation.
+    pub fn observation_len(&self) -> usize {
+        self.observation_shape.iter().product()
+    }
+}
+
+/// A state of a game.
+///
+/// Listing the legal actions twice in the same state must give the same order: the tree knows an
+/// unvisited edge only by its place in that list.
+pub trait Game: Clone + Send + Sync {
+    /// What can go wrong inside the game's own code.
+    type Error: Send + 'static;
+    /// One cell of an observation: `f32`, or `u64` for bit planes.
+    type Cell: Copy + Default + Send + Sync + 'static;
+    /// Listing actions is dear: the tree keeps every node's list instead of asking again.
+    const KEEP_ACTIONS: bool = false;
+
+    fn rules(&self) -> Rules;
+
+    /// A search starts here: a game that could be claimed drawn here is searched all the same, and
+    /// rules that count "inside the tree" count from here.
+    fn set_root(&mut self) {}
+
+    /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
+    fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
+
+    /// Replaces `outcomes` by the chance outcomes with their probabilities, which add up to one.
+    fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Result<(), Self::Error> {
+        outcomes.clear();
+        Ok(())
+    }
+
+    /// Takes a legal action or a chance outcome. What happens on another is up to the game, but it
+    /// must not be undefined behaviour.
+    fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
+
+    /// What the end pays each seat; `out` has `num_players` entries. Asked only in finished games.
+    fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;
+
+    /// What the last step paid each seat; `out` has `num_players` entries, all zero.
+    fn rewards(&self, _out: &mut [f64]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Writes what the seat to move sees; `out` has `observation_len` cells.
+    fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
+
+    /// Equal keys are taken to mean equal futures.
+    fn key(&self) -> u64;
+}
+
+/// The result of a call that cannot fail.
+pub type Sure<T = ()> = Result<T, Infallible>;

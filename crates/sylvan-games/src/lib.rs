@@ -1,0 +1,1 @@
+//! Rules, encodings and exact solvers of the games that Sylvan knows.
