@@ -1,0 +1,60 @@
+"""Every exception that Sylvan raises on purpose.
+
+A message is one sentence that names the input, the rule it breaks and the fix; whatever raised it
+has changed nothing. All are `SylvanError`; most are also the built-in exception that a caller
+would expect, so `except ValueError` works without knowing this file.
+
+>>> issubclass(IllegalAction, ValueError) and issubclass(MissingExtra, ImportError)
+True
+"""
+
+__all__ = [
+    "ConfigError",
+    "EvaluationError",
+    "GameContractError",
+    "GameOver",
+    "IllegalAction",
+    "IllegalPosition",
+    "MissingExtra",
+    "SearchStateError",
+    "SylvanError",
+]
+
+
+class SylvanError(Exception):
+    """The root of all of them: catch it to catch whatever Sylvan itself reports."""
+
+
+class IllegalPosition(SylvanError, ValueError):
+    """A position that the rules do not allow: a FEN without a king, a floating stone."""
+
+
+class IllegalAction(SylvanError, ValueError):
+    """A move that is not legal where it was tried, or text that names no move."""
+
+
+class GameOver(SylvanError, ValueError):
+    """A move, a search or an observation was asked of a game that has ended."""
+
+
+class GameContractError(SylvanError):
+    """A game breaks the contract of `sylvan.Game`; the message names its class and method."""
+
+
+class ConfigError(SylvanError, ValueError):
+    """A setting that does not exist, is out of range, or contradicts another."""
+
+
+class EvaluationError(SylvanError, ValueError):
+    """An evaluator's answer cannot be used: wrong shape, NaN, no finite logit.
+
+    The message names the leaf (its row in the batch) and the output.
+    """
+
+
+class SearchStateError(SylvanError, RuntimeError):
+    """A call that does not fit the state of the search: `update` without `select`."""
+
+
+class MissingExtra(SylvanError, ImportError):
+    """An optional dependency is not installed; the message gives the `pip install` line."""
