@@ -1,0 +1,25 @@
+"""Games: the contract they keep (`Game`), those that come with Sylvan, and adapters.
+
+The games load when first used, so that `import sylvan` stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sylvan.games.game import Game
+
+if TYPE_CHECKING:
+    from sylvan.games.open_spiel import OpenSpielGame
+
+# Name -> the module of this package that defines it.
+_HOMES = {
+    "OpenSpielGame": "open_spiel",
+}
+
+__all__ = ["Game", "OpenSpielGame"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
