@@ -1,1 +1,5 @@
 //! Rules, encodings and exact solvers of the games that Sylvan knows.
+
+pub mod connect_four;
+mod hash;
+pub mod tic_tac_toe;

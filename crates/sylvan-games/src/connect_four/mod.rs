@@ -1,0 +1,210 @@
+//! Connect Four on 7 × 6 or any other board that fits 64 bits.
+//!
+//! Two seats drop stones into columns in turn; the first with four in a row, upright, across or on
+//! a diagonal, wins; a full board is a draw. Seat 0 begins.
+//!
+//! *Actions* are columns, counted from 0 at the left. *Returns* are 1, 0 or -1. The *observation*
+//! is `[2, rows, columns]`: the stones of the seat to move, then the other seat's, 1.0 where there
+//! is one; row 0 is the top row, so that a printed array looks like the board.
+//!
+//! Two bitboards hold a position (`size.rs` has the layout): dropping a stone is one addition, and
+//! a win check eight shifts. `solver.rs` plays it perfectly, `notation.rs` reads and writes it.
+
+mod error;
+mod notation;
+mod size;
+
+use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
+
+pub use error::ConnectFourError;
+pub use size::Size;
+
+/// A position: who has stones where. The number of stones says whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectFour {
+    /// Stones of the seat to move.
+    mover: u64,
+    /// Stones of both seats.
+    all: u64,
+    size: Size,
+    stones: u8,
+    /// The seat that moved last has four in a row.
+    won: bool,
+}
+
+impl Default for ConnectFour {
+    /// The empty 7 × 6 board.
+    fn default() -> Self {
+        Self::empty(Size::STANDARD)
+    }
+}
+
+impl ConnectFour {
+    pub const fn empty(size: Size) -> Self {
+        Self {
+            mover: 0,
+            all: 0,
+            size,
+            stones: 0,
+            won: false,
+        }
+    }
+
+    pub const fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Stones on the board, which is also the number of moves played.
+    pub const fn stones(&self) -> usize {
+        self.stones as usize
+    }
+
+    /// The seat to move; in a finished game the one that would be next.
+    pub const fn to_play(&self) -> Seat {
+        self.stones & 1
+    }
+
+    pub const fn is_terminal(&self) -> bool {
+        self.won || self.stones() == self.size.cells()
+    }
+
+    /// The seat with four in a row.
+    pub const fn winner(&self) -> Option<Seat> {
+        if self.won {
+            Some(1 - self.to_play())
+        } else {
+            None
+        }
+    }
+
+    /// Whose stone lies in `column` and `row`, counted from the bottom; `None` outside the board.
+    pub fn stone(&self, column: usize, row: usize) -> Option<Seat> {
+        if column >= self.size.columns() || row >= self.size.rows() {
+            return None;
+        }
+        let cell = self.size.cell(column, row);
+        let own = self.mover & cell != 0;
+        (self.all & cell != 0).then_some(if own {
+            self.to_play()
+        } else {
+            1 - self.to_play()
+        })
+    }
+
+    /// Columns that take another stone, from the left; none in a finished game.
+    pub fn open_columns(&self) -> impl Iterator<Item = usize> + use<> {
+        let state = *self;
+        (0..state.size.columns()).filter(move |&column| !state.won && state.is_open(column))
+    }
+
+    /// Drops a stone of the seat to move; on an error nothing changes.
+    pub fn play(&mut self, column: usize) -> Result<(), ConnectFourError> {
+        let columns = self.size.columns();
+        if column >= columns {
+            return Err(ConnectFourError::NoSuchColumn { column, columns });
+        }
+        if self.is_terminal() {
+            return Err(ConnectFourError::GameOver);
+        }
+        if !self.is_open(column) {
+            let open = self.open_columns().collect();
+            return Err(ConnectFourError::ColumnFull { column, open });
+        }
+        self.drop_stone(column);
+        Ok(())
+    }
+
+    /// The board with its columns in reverse order.
+    #[must_use]
+    pub fn mirrored(&self) -> Self {
+        Self {
+            mover: self.size.mirror(self.mover),
+            all: self.size.mirror(self.all),
+            ..*self
+        }
+    }
+
+    /// A number that no other position on a board of this size has.
+    pub const fn exact_key(&self) -> u64 {
+        // Adding the stones to all stones carries a column's filling into its digits: with the
+        // bottom row added too, the highest bit of each column would mark its first free cell.
+        self.mover + self.all
+    }
+
+    /// Is the top cell of `column`, which exists, free?
+    const fn is_open(&self, column: usize) -> bool {
+        self.all & self.size.cell(column, self.size.rows() - 1) == 0
+    }
+
+    /// Drops a stone into `column`, which is open.
+    const fn drop_stone(&mut self, column: usize) {
+        let before = self.all;
+        self.all |= before + self.size.cell(column, 0);
+        let moved = self.mover | (self.all ^ before);
+        self.won = self.size.has_four(moved);
+        self.mover = self.all ^ moved;
+        self.stones += 1;
+    }
+}
+
+impl Game for ConnectFour {
+    type Error = std::convert::Infallible;
+    type Cell = f32;
+
+    fn rules(&self) -> Rules {
+        Rules {
+            num_players: 2,
+            num_actions: self.size.columns(),
+            zero_sum: true,
+            has_rewards: false,
+            value_range: (-1.0, 1.0),
+            observation_shape: vec![2, self.size.rows(), self.size.columns()],
+        }
+    }
+
+    fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
+        actions.clear();
+        if self.is_terminal() {
+            return Ok(Turn::Over);
+        }
+        actions.extend(self.open_columns().map(|column| column as Action));
+        Ok(Turn::Seat(self.to_play()))
+    }
+
+    /// An action that is not legal changes nothing.
+    fn apply(&mut self, action: Action) -> Sure {
+        let column = action as usize;
+        if column < self.size.columns() && !self.won && self.is_open(column) {
+            self.drop_stone(column);
+        }
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f64]) -> Sure {
+        out.fill(0.0);
+        if let Some(winner) = self.winner() {
+            out.fill(-1.0);
+            out[usize::from(winner)] = 1.0;
+        }
+        Ok(())
+    }
+
+    fn observe(&self, out: &mut [f32]) -> Sure {
+        let (rows, columns) = (self.size.rows(), self.size.columns());
+        let planes = out.chunks_exact_mut(rows * columns);
+        for (plane, stones) in planes.zip([self.mover, self.all ^ self.mover]) {
+            for (top, line) in plane.chunks_exact_mut(columns).enumerate() {
+                let row = rows - 1 - top;
+                for (column, cell) in line.iter_mut().enumerate() {
+                    *cell = f32::from(u8::from(stones & self.size.cell(column, row) != 0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&self) -> u64 {
+        let size = (self.size.columns() * 64 + self.size.rows()) as u64;
+        crate::hash::mix(self.exact_key() ^ crate::hash::mix(size))
+    }
+}
