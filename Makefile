@@ -1,0 +1,104 @@
+# Two commands: `make demo` and `make test`. Each makes `.venv`, builds the native module in
+# release mode and installs what it needs; a second run does only what has changed.
+#
+# The package is installed editable, so edited Python needs no reinstall and both commands share
+# one build: `demo` installs the base package, `test` the same package with the extra `dev`.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The oldest Rust that will do, as the workspace says it.
+RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# What the installed package is made of, Python files apart.
+SOURCES := pyproject.toml constraints.txt Cargo.toml Cargo.lock \
+  $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+# Two workers: more would only wait for each other on two cores. Tests that measure time or memory
+# (marked `alone`) run after the others, one by one.
+PYTEST := $(BIN)/python -m pytest -q
+WORKERS ?= 2
+
+# Réti – Tartakower, Vienna 1910, White to play: a queen sacrifice mates in three, and is the only
+# move that does.
+DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
+
+.PHONY: help demo test check lint bench mutants clean
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+demo: $(VENV)/base ## search a chess position with a hidden mate, and draw the tree
+	@mkdir -p out
+	@$(BIN)/sylvan analyze "$(DEMO_FEN)" --tree out/demo-tree.svg
+
+test: $(VENV)/dev ## run all tests, Rust and Python
+	cargo test --workspace --exclude sylvan-python --quiet
+	$(PYTEST) -n $(WORKERS) -m "not alone"
+	$(PYTEST) -m alone
+
+check: $(VENV)/dev ## run the tests that take under three minutes together
+	cargo test --workspace --exclude sylvan-python --quiet
+	$(PYTEST) -n $(WORKERS) -m "not slow and not alone"
+
+lint: $(VENV)/dev ## formatters, linters, types, and the stub of the native module
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest sylvan._native
+
+bench: $(VENV)/dev ## measure speed and memory against the peers
+	$(BIN)/python -m benchmarks.core
+
+mutants: $(VENV)/dev ## break the core on purpose, and see that the tests notice
+	$(BIN)/python tests/mutants/run.py
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) target dist out .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -f python/sylvan/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# `fail` ends a recipe with one sentence.
+fail = { echo "error: $(1)" >&2; exit 1; }
+
+define need_rust
+command -v cargo > /dev/null || \
+  $(call fail,cargo is not installed: install Rust $(RUST_MIN) or newer with rustup.); \
+rust=$$(cargo --version | cut -d ' ' -f 2); \
+[ "$$(printf '%s\n' $(RUST_MIN) $$rust | sort -V | head -1)" = "$(RUST_MIN)" ] || \
+  $(call fail,cargo $$rust is too old: install Rust $(RUST_MIN) or newer with rustup.)
+endef
+
+# The first Python that is new enough makes the environment.
+define make_venv
+for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || continue; \
+  $$python -m venv $(VENV) && exit 0; \
+  rm -rf $(VENV); \
+  $(call fail,$$python cannot make a virtual environment: install python3-venv.); \
+done; \
+$(call fail,no Python 3.11 or newer was found: install one or run 'make PYTHON=path/to/python3'.)
+endef
+
+$(BIN)/python:
+	@$(need_rust)
+	@$(make_venv)
+
+$(VENV)/base: $(SOURCES) | $(BIN)/python
+	@$(need_rust)
+	@echo "building and installing sylvan; the first time takes a minute or two"
+	@$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/dev: $(SOURCES) | $(BIN)/python
+	@$(need_rust)
+	@echo "building and installing sylvan and what the tests need; the first time takes minutes"
+	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/base

@@ -1,0 +1,35 @@
+"""What all tests share: where nothing may be skipped, a skip is a failure.
+
+A test that needs a program from outside (stockfish, graphviz) skips with its reason where that is
+absent. With SYLVAN_NO_SKIP=1, as on the machine that judges a change, it fails with that reason.
+"""
+
+import os
+from typing import Any
+
+import pytest
+
+NO_SKIP = os.environ.get("SYLVAN_NO_SKIP") == "1"
+
+
+def refuse_skip(report: Any) -> None:
+    """Turns a skipped report into a failed one that gives the skip's reason."""
+    if not (NO_SKIP and report.skipped) or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+    report.outcome = "failed"
+    report.longrepr = f"{reason}: nothing may be skipped with SYLVAN_NO_SKIP=1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Any:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: Any) -> Any:
+    report = yield
+    refuse_skip(report)
+    return report

@@ -1,0 +1,89 @@
+"""Code in README.md and docs/ runs.
+
+The ```python blocks of a page share one namespace and run in order, in an empty folder; in a
+```console block every line `$ sylvan ...` is run and must end well. A block right after the
+comment `<!-- not run: reason -->` is left alone.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"```(\w*)")
+NOT_RUN = re.compile(r"<!-- not run: .+ -->")
+
+
+@dataclass
+class Block:
+    language: str
+    line: int  # of its first line of code, counted from 1
+    code: str
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page that are to be run."""
+    lines = enumerate(text.splitlines(), start=1)
+    before = ""  # the last line that was not empty
+    for number, line in lines:
+        if fence := FENCE.match(line):
+            code = []
+            for _, inside in lines:
+                if inside.startswith("```"):
+                    break
+                code.append(inside)
+            if not NOT_RUN.fullmatch(before):
+                yield Block(fence[1], number + 1, "\n".join(code))
+        if line.strip():
+            before = line.strip()
+
+
+def commands(code: str) -> list[str]:
+    """The `sylvan` commands of a console block; a backslash goes on with the next line."""
+    joined = code.replace("\\\n", " ")
+    return [line[2:] for line in joined.splitlines() if line.startswith("$ sylvan")]
+
+
+def run_command(command: str, where: str) -> None:
+    scripts = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        command, shell=True, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for block in blocks(page.read_text()):
+        if block.language == "python":
+            # Blank lines in front make a traceback point at the page's own line.
+            source = "\n" * (block.line - 1) + block.code
+            exec(compile(source, str(page), "exec"), namespace)
+        elif block.language == "console":
+            for command in commands(block.code):
+                run_command(command, f"{page.relative_to(ROOT)}:{block.line}")
+
+
+def test_a_reason_leaves_one_block_out():
+    text = "<!-- not run: needs a network -->\n\n```python\na\n```\ntext\n```python\nb\n```\n"
+    assert list(blocks(text)) == [Block("python", 8, "b")]
+
+
+def test_only_our_commands_are_run():
+    code = "$ make demo\n$ sylvan bench \\\n    --json\nsylvan 0.1\n$ sylvan doctor"
+    assert commands(code) == ["sylvan bench      --json", "sylvan doctor"]
+
+
+def test_a_failing_command_is_a_failure():
+    with pytest.raises(AssertionError, match=r"page\.md:3: sylvan no-such-command"):
+        run_command("sylvan no-such-command", "page.md:3")
