@@ -167,7 +167,11 @@ impl Game for ConnectFour {
         if self.is_terminal() {
             return Ok(Turn::Over);
         }
-        actions.extend(self.open_columns().map(|column| column as Action));
+        for column in 0..self.size.columns() {
+            if self.is_open(column) {
+                actions.push(column as Action);
+            }
+        }
         Ok(Turn::Seat(self.to_play()))
     }
 

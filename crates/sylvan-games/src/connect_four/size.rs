@@ -84,20 +84,29 @@ impl Size {
     }
 
     /// Do `stones` hold four in a row, upright, across or on a diagonal?
+    #[inline]
     pub(super) const fn has_four(self, stones: u64) -> bool {
-        let height = self.height();
-        let upright = four_apart(stones, 1);
-        if self.columns < 4 {
-            return upright; // and the shifts below stay under 64
+        if self.rows == Self::STANDARD.rows {
+            return line_of_four(stones, Self::STANDARD.height()); // shifts known to the compiler
         }
-        upright
-            | four_apart(stones, height)
-            | four_apart(stones, height - 1)
-            | four_apart(stones, height + 1)
+        if self.columns < 4 {
+            return four_apart(stones, 1); // the other shifts may be 64 and more
+        }
+        line_of_four(stones, self.height())
     }
 }
 
+/// Are four of `stones` in a row on a board whose columns are `height` bits apart?
+#[inline]
+const fn line_of_four(stones: u64, height: u32) -> bool {
+    four_apart(stones, 1)
+        | four_apart(stones, height)
+        | four_apart(stones, height - 1)
+        | four_apart(stones, height + 1)
+}
+
 /// Are there four stones, each `step` bits after the one before?
+#[inline]
 const fn four_apart(stones: u64, step: u32) -> bool {
     let pairs = stones & (stones >> step);
     pairs & (pairs >> (2 * step)) != 0
