@@ -115,7 +115,7 @@ class Game(ABC):
             )
 
     @classmethod
-    def __subclasshook__(cls, other: type) -> bool:
+    def __subclasshook__(cls, other: type) -> Any:
         """A class that has all of a game's methods is a game, whether it says so or not."""
         if cls is Game and all(hasattr(other, name) for name in _METHODS):
             return True

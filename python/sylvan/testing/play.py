@@ -1,0 +1,228 @@
+"""Random plays, and the rules that need more than one state to show.
+
+A play walks from the first state to the end (or to a bound). On the way, at a few plies, it pulls
+the state and its copies in different directions and looks whether one notices the other. Then the
+same actions are played again: everything must come out the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sylvan.games.game import Game
+from sylvan.testing.probe import Probe
+from sylvan.testing.view import TOLERANCE, View, look, read
+
+# Plies of a play at which the dear checks are made, and how far a copy is led astray there.
+STOPS = 6
+DETOUR = 4
+
+
+@dataclass
+class Play:
+    """`views[t]` is the state before `actions[t]`; the last one has no action after it."""
+
+    start: Probe
+    actions: list[int] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the play reached the end of the game."""
+        return self.views[-1].is_terminal
+
+
+def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
+    """Play to the end, or to `max_plies` if the game promises to end later than that."""
+    play, probe, kept = Play(start), start.clone(), list[tuple[int, Probe]]()
+    stops = _stops(rng, max_plies)
+    while True:
+        view = read(probe)
+        play.views.append(view)
+        _check_form(probe, play)
+        if view.is_terminal or not _goes_on(probe, len(play.actions), max_plies):
+            break
+        if len(play.actions) in stops:
+            _check_names(probe, view)
+            _check_clone(probe, view, rng)
+            kept.append((len(play.actions), probe.clone()))
+        action = rng.choice(view.codes)
+        _step(probe, action, view)
+        play.actions.append(action)
+        if kept and kept[-1][0] == len(play.actions) - 1:
+            _check_unmoved(kept[-1][1], view, "clone()", "changes when the original moves on")
+    _check_again(play, kept)
+    _check_value_range(play)
+    return play
+
+
+def _stops(rng: random.Random, max_plies: int) -> set[int]:
+    """The first ply, and others that are dense early on: most games are short."""
+    return {0} | {int(max_plies ** rng.random()) - 1 for _ in range(STOPS)}
+
+
+def _goes_on(probe: Probe, plies: int, max_plies: int) -> bool:
+    """Whether to play on; a game that should have ended by now breaks its contract."""
+    promised = probe.state.max_length
+    if promised is not None and plies >= promised:
+        probe.fail(
+            "max_length",
+            f"is {promised}, but the game has not ended after {plies} actions",
+            "raise it, or end the game in is_terminal()",
+        )
+    if plies < max_plies:
+        return True
+    if promised is None:
+        probe.fail(
+            "is_terminal()",
+            f"is still False after {plies} actions",
+            "end every game, by a limit on its length if need be, or set max_length, "
+            "or give check_game a larger max_plies",
+        )
+    return False
+
+
+def _step(probe: Probe, action: int, view: View) -> None:
+    """Apply an action; an observation handed out before must not change under its holder."""
+    seen = view.observation
+    handed_out = () if seen is None else probe.ask("observation")
+    probe.apply(action)
+    if seen is not None and not np.array_equal(handed_out, seen):
+        probe.fail(
+            "observation()",
+            "gives an array that changes when apply() moves the state on",
+            "return a new array every time",
+        )
+
+
+def _check_form(probe: Probe, play: Play) -> None:
+    """All observations of a game have one shape and one dtype."""
+    seen = play.views[-1].observation
+    first = next((v.observation for v in play.views if v.observation is not None), None)
+    if seen is None or first is None:
+        return
+    if (seen.shape, seen.dtype) != (first.shape, first.dtype):
+        probe.fail(
+            "observation()",
+            f"has shape {seen.shape} and dtype {seen.dtype}, "
+            f"but {first.shape} and {first.dtype} earlier in the play",
+            "keep one shape and dtype in all states",
+        )
+
+
+def _check_names(probe: Probe, view: View) -> None:
+    """An action's name leads back to the action."""
+    for code in view.codes:
+        name = probe.ask("action_to_string", code)
+        if not isinstance(name, str):
+            probe.fail(f"action_to_string({code})", f"gives {name!r}", "return a string")
+        back = probe.ask("string_to_action", name)
+        if back != code:
+            probe.fail(
+                f"string_to_action({name!r})",
+                f"gives {back!r}, but that is the name of action {code}",
+                "invert action_to_string(), and give every legal action a name of its own",
+            )
+
+
+def _check_clone(probe: Probe, view: View, rng: random.Random) -> None:
+    """A copy is the same state, and nothing done to it reaches the original."""
+    twin = probe.clone()
+    _check_unmoved(twin, view, "clone()", "differs from the original")
+    seen = None if view.observation is None else twin.ask("observation")
+    if seen is not None and seen.flags.writeable:
+        seen[...] = ~seen if seen.dtype == bool else seen + 1
+        advice = "return a new array every time"
+        for state in (twin, probe):
+            _check_unmoved(
+                state, view, "observation()", "changes when its array is written to", advice
+            )
+    for _ in range(DETOUR):
+        codes = look(twin).codes
+        if not codes:
+            break
+        twin.apply(rng.choice(codes))
+        _check_unmoved(
+            probe, view, "clone()", f"shares state, apply({twin.path[-1]}) on the copy is seen here"
+        )
+
+
+def _check_unmoved(
+    probe: Probe,
+    view: View,
+    method: str,
+    problem: str,
+    fix: str = "copy everything that apply() changes",
+) -> None:
+    now = look(probe)
+    name = view.difference(now)
+    if name is not None:
+        probe.fail(method, f"{problem}: {name}() was {view.told(name)}, is {now.told(name)}", fix)
+
+
+def _check_again(play: Play, kept: list[tuple[int, Probe]]) -> None:
+    """The same actions, from the first state and from copies made on the way."""
+    for begin, probe in [(0, play.start.clone()), *kept]:
+        for ply, view in enumerate(play.views[begin:], begin):
+            if ply > begin:
+                probe.apply(play.actions[ply - 1])
+            now = look(probe)
+            name = view.difference(now)
+            if name is not None:
+                _blame(probe, play, f"{name}() is {view.told(name)} and then {now.told(name)}")
+
+
+def _blame(probe: Probe, play: Play, seen: str) -> None:
+    """Deep copies tell the two causes apart: with them, only a random `apply` still differs."""
+    try:
+        runs = [_rerun(copy.deepcopy(play.start.state), play.actions) for _ in range(10)]
+        random_apply = any(
+            a.difference(b) for run in runs[1:] for a, b in zip(runs[0], run, strict=True)
+        )
+    except Exception:  # no deep copy of this game: the commoner cause is named
+        random_apply = True
+    if random_apply:
+        probe.fail(
+            "apply()",
+            f"does not always do the same, when the same actions are played again {seen}",
+            "let it depend on the state and the action alone, and put chance in chance_outcomes()",
+        )
+    probe.fail(
+        "clone()",
+        f"shares or loses something, when a copy plays the same actions {seen}",
+        "copy everything that apply() changes",
+    )
+
+
+def _rerun(state: Game, actions: list[int]) -> list[View]:
+    probe = Probe(state)
+    views = [look(probe)]
+    for action in actions:
+        probe.apply(action)
+        views.append(look(probe))
+    return views
+
+
+def _check_value_range(play: Play) -> None:
+    """What is still to be paid from any state on lies in the range that the game states."""
+    if not play.ended:
+        return
+    low, high = play.start.state.value_range
+    slack = TOLERANCE * max([1.0] + [abs(end) for end in (low, high) if math.isfinite(end)])
+    to_come = list(play.views[-1].returns or ())
+    for ply in range(len(play.actions), -1, -1):
+        for seat, amount in enumerate(to_come):
+            if not low - slack <= amount <= high + slack:
+                paid = "returns()" if ply == len(play.actions) else "rewards()"
+                Probe(play.start.state, tuple(play.actions)).fail(
+                    paid,
+                    f"pays seat {seat} {amount:g} from action {ply} on, "
+                    f"but value_range is {(low, high)}",
+                    "widen value_range to all that a state can still pay",
+                )
+        to_come = [a + b for a, b in zip(to_come, play.views[ply].rewards, strict=True)]
