@@ -1,0 +1,186 @@
+//! A chess board in four bitboards.
+//!
+//! Every square holds four bits, one in each bitboard: three for the kind of piece, one for Black.
+//! The kinds are numbered so that the sets that move generation asks for are one or two operations:
+//!
+//! | kind   | code | |
+//! |--------|------|-|
+//! | none   | 000  | |
+//! | bishop | 001  | bit 0 without bit 2: slides on diagonals |
+//! | rook   | 010  | bit 1 without bit 2: slides on ranks and files |
+//! | queen  | 011  | both |
+//! | pawn   | 100  | |
+//! | knight | 101  | |
+//! | king   | 110  | |
+//!
+//! A board is 32 bytes, so the eight boards of the history that an observation shows are 256, and
+//! copying a state is cheap. Squares are numbered a1 = 0, b1 = 1 … h8 = 63.
+
+use shakmaty::{Bitboard, Color, Role};
+
+/// A square's four bits: the kind, plus [`BLACK`]. Zero is an empty square.
+pub(super) type Piece = u8;
+
+pub(super) const EMPTY: Piece = 0;
+pub(super) const BISHOP: Piece = 1;
+pub(super) const ROOK: Piece = 2;
+pub(super) const QUEEN: Piece = 3;
+pub(super) const PAWN: Piece = 4;
+pub(super) const KNIGHT: Piece = 5;
+pub(super) const KING: Piece = 6;
+/// Added to the kind of a black piece.
+pub(super) const BLACK: Piece = 8;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Board {
+    bits: [u64; 4],
+}
+
+impl Board {
+    pub(super) fn occupied(&self) -> u64 {
+        self.bits[0] | self.bits[1] | self.bits[2]
+    }
+
+    pub(super) fn black(&self) -> u64 {
+        self.bits[3]
+    }
+
+    /// Bishops and queens.
+    pub(super) fn diagonal(&self) -> u64 {
+        self.bits[0] & !self.bits[2]
+    }
+
+    /// Rooks and queens.
+    pub(super) fn straight(&self) -> u64 {
+        self.bits[1] & !self.bits[2]
+    }
+
+    pub(super) fn pawns(&self) -> u64 {
+        self.bits[2] & !self.bits[1] & !self.bits[0]
+    }
+
+    pub(super) fn knights(&self) -> u64 {
+        self.bits[2] & self.bits[0]
+    }
+
+    pub(super) fn bishops(&self) -> u64 {
+        self.diagonal() & !self.bits[1]
+    }
+
+    pub(super) fn rooks(&self) -> u64 {
+        self.straight() & !self.bits[0]
+    }
+
+    pub(super) fn queens(&self) -> u64 {
+        self.bits[0] & self.bits[1]
+    }
+
+    pub(super) fn kings(&self) -> u64 {
+        self.bits[2] & self.bits[1]
+    }
+
+    /// What stands on a square.
+    pub(super) fn piece(&self, square: u32) -> Piece {
+        let bit = |plane: u64, place: u32| ((plane >> square) as u8 & 1) << place;
+        bit(self.bits[0], 0) | bit(self.bits[1], 1) | bit(self.bits[2], 2) | bit(self.bits[3], 3)
+    }
+
+    /// Empties a set of squares.
+    pub(super) fn clear(&mut self, squares: u64) {
+        for plane in &mut self.bits {
+            *plane &= !squares;
+        }
+    }
+
+    /// Puts a piece on an empty square.
+    pub(super) fn put(&mut self, piece: Piece, square: u32) {
+        for (place, plane) in self.bits.iter_mut().enumerate() {
+            *plane |= u64::from(piece >> place & 1) << square;
+        }
+    }
+
+    /// The board as the other side sees it: ranks turned over and colours exchanged.
+    pub(super) fn flipped(&self) -> Board {
+        let [low, middle, high, black] = self.bits.map(u64::swap_bytes);
+        Board {
+            bits: [low, middle, high, black ^ (low | middle | high)],
+        }
+    }
+}
+
+impl From<&shakmaty::Board> for Board {
+    fn from(source: &shakmaty::Board) -> Board {
+        let mut board = Board::default();
+        for (square, piece) in source.iter() {
+            let colour = if piece.color == Color::Black {
+                BLACK
+            } else {
+                0
+            };
+            board.put(kind(piece.role) | colour, square.to_u32());
+        }
+        board
+    }
+}
+
+impl From<&Board> for shakmaty::Board {
+    fn from(source: &Board) -> shakmaty::Board {
+        let mut board = shakmaty::Board::empty();
+        for square in Bitboard(source.occupied()) {
+            let piece = source.piece(square.to_u32());
+            if let Some(role) = role(piece) {
+                let color = Color::from_white(piece & BLACK == 0);
+                board.set_piece_at(square, role.of(color));
+            }
+        }
+        board
+    }
+}
+
+/// The code of a kind of piece.
+pub(super) const fn kind(role: Role) -> Piece {
+    match role {
+        Role::Pawn => PAWN,
+        Role::Knight => KNIGHT,
+        Role::Bishop => BISHOP,
+        Role::Rook => ROOK,
+        Role::Queen => QUEEN,
+        Role::King => KING,
+    }
+}
+
+/// The kind behind a code, whatever its colour.
+pub(super) const fn role(piece: Piece) -> Option<Role> {
+    match piece & !BLACK {
+        PAWN => Some(Role::Pawn),
+        KNIGHT => Some(Role::Knight),
+        BISHOP => Some(Role::Bishop),
+        ROOK => Some(Role::Rook),
+        QUEEN => Some(Role::Queen),
+        KING => Some(Role::King),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_survives_the_way_to_shakmaty_and_back() {
+        let start = shakmaty::Board::new();
+        let board = Board::from(&start);
+        assert_eq!(shakmaty::Board::from(&board), start);
+        assert_eq!(board.pawns(), 0x00ff_0000_0000_ff00);
+        assert_eq!(board.kings(), 0x1000_0000_0000_0010);
+        assert_eq!(board.straight(), 0x8900_0000_0000_0089);
+        assert_eq!(board.diagonal(), 0x2c00_0000_0000_002c);
+        assert_eq!(board.black(), 0xffff_0000_0000_0000);
+    }
+
+    #[test]
+    fn the_start_looks_the_same_to_both_sides() {
+        let board = Board::from(&shakmaty::Board::new());
+        assert_eq!(board.flipped(), board);
+    }
+}

@@ -1,0 +1,139 @@
+//! What can be wrong with a position or a move: one sentence each, with the rule and the fix.
+
+use super::Outcome;
+use shakmaty::PositionErrorKinds;
+use shakmaty::fen::ParseFenError;
+use thiserror::Error;
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChessError {
+    /// The text is no FEN.
+    #[error("the FEN {fen:?} cannot be read: {}", fen_rule(.part))]
+    Fen { fen: String, part: ParseFenError },
+    /// The FEN describes a position that chess does not allow.
+    #[error("the FEN {fen:?} is not a legal position: {}", position_rules(*.broken))]
+    Position {
+        fen: String,
+        broken: PositionErrorKinds,
+    },
+    /// The text is neither UCI nor SAN.
+    #[error(
+        "{text:?} is not a move: write UCI (e2e4, e7e8q) or SAN (Nf3, O-O, exd5, e8=Q){}",
+        suggestions(.nearest)
+    )]
+    Unreadable { text: String, nearest: Vec<String> },
+    /// A move that several pieces could make.
+    #[error("{text:?} could be more than one move in {fen:?}: write {}", nearest.join(" or "))]
+    Ambiguous {
+        text: String,
+        fen: String,
+        nearest: Vec<String>,
+    },
+    /// A move that the rules forbid here.
+    #[error("{text} is not legal in {fen:?}{}", suggestions(.nearest))]
+    Illegal {
+        text: String,
+        fen: String,
+        nearest: Vec<String>,
+    },
+    /// An action code that is not a legal move here.
+    #[error(
+        "action {action} ({}) is not legal in {fen:?}; take one of the legal actions",
+        uci.as_deref().unwrap_or("no move has this code")
+    )]
+    IllegalAction {
+        action: u32,
+        uci: Option<String>,
+        fen: String,
+    },
+    /// No move can follow.
+    #[error("the game is over in {fen:?}, {outcome}: no move can follow")]
+    Over { outcome: Outcome, fen: String },
+    /// The number of occurrences that make a draw inside the tree.
+    #[error("repetitions is {0}, but must be 3 (threefold) or 2 (twofold inside the tree)")]
+    Repetitions(u32),
+}
+
+fn suggestions(nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; the nearest legal moves are {}", nearest.join(", "))
+    }
+}
+
+fn fen_rule(part: &ParseFenError) -> &'static str {
+    match part {
+        ParseFenError::InvalidFen => {
+            "it has too many fields; a FEN is board, side, castling, en passant, half-moves, moves"
+        }
+        ParseFenError::InvalidBoard => {
+            "its board must be 8 ranks separated by '/', each 8 squares of pieces (PNBRQK, pnbrqk) \
+             and numbers of empty squares"
+        }
+        ParseFenError::InvalidPocket => "it has a pocket, which only Crazyhouse has; remove it",
+        ParseFenError::InvalidTurn => "its side to move must be 'w' or 'b'",
+        ParseFenError::InvalidCastling => {
+            "its castling rights must be '-' or letters of KQkq (files A-H, a-h in Chess960)"
+        }
+        ParseFenError::InvalidEpSquare => "its en-passant square must be '-' or a square like e3",
+        ParseFenError::InvalidRemainingChecks => {
+            "it counts checks, which only Three-Check does; remove them"
+        }
+        ParseFenError::InvalidHalfmoveClock => "its half-move clock must be a number from 0",
+        ParseFenError::InvalidFullmoves => "its move number must be a number from 1",
+    }
+}
+
+fn position_rules(broken: PositionErrorKinds) -> String {
+    const RULES: [(PositionErrorKinds, &str); 10] = [
+        (
+            PositionErrorKinds::EMPTY_BOARD,
+            "the board is empty; put both kings on it",
+        ),
+        (
+            PositionErrorKinds::MISSING_KING,
+            "a king is missing; each side needs one",
+        ),
+        (
+            PositionErrorKinds::TOO_MANY_KINGS,
+            "a side has more than one king; leave it one",
+        ),
+        (
+            PositionErrorKinds::PAWNS_ON_BACKRANK,
+            "a pawn stands on the first or last rank; pawns live on ranks 2 to 7",
+        ),
+        (
+            PositionErrorKinds::INVALID_CASTLING_RIGHTS,
+            "it gives a castling right without king and rook on their squares; drop the right, or \
+             choose Chess960 if they start elsewhere",
+        ),
+        (
+            PositionErrorKinds::INVALID_EP_SQUARE,
+            "its en-passant square is not right behind a pawn that has just made two steps; write \
+             '-'",
+        ),
+        (
+            PositionErrorKinds::OPPOSITE_CHECK,
+            "the side that is not to move is in check; the other side must be to move",
+        ),
+        (
+            PositionErrorKinds::IMPOSSIBLE_CHECK,
+            "no last move could have given all these checks at once; take a checking piece away",
+        ),
+        (
+            PositionErrorKinds::TOO_MUCH_MATERIAL,
+            "a side has more pieces than 8 pawns and their promotions allow; take some away",
+        ),
+        (
+            PositionErrorKinds::VARIANT,
+            "it breaks a rule of a variant; only chess is played here",
+        ),
+    ];
+    let sentences: Vec<&str> = RULES
+        .into_iter()
+        .filter(|(kind, _)| broken.contains(*kind))
+        .map(|(_, rule)| rule)
+        .collect();
+    sentences.join("; and ")
+}

@@ -1,0 +1,304 @@
+//! Chess and Chess960.
+//!
+//! | file | idea |
+//! |------|------|
+//! | `codec`    | action codes, 8×8×73 from the mover's side |
+//! | `board`    | pieces in four bitboards |
+//! | `zobrist`  | keys |
+//! | `position` | making a move |
+//! | `view`     | the board as the mover sees it |
+//! | `movegen`  | legal moves and their order |
+//! | `history`  | past boards and repetitions |
+//! | `planes`   | observations |
+//! | `notation` | FEN, UCI, SAN |
+//! | `perft`    | counting move sequences |
+//! | `error`    | what can be wrong |
+//!
+//! shakmaty supplies attack tables, reads and writes text and judges positions; making and listing
+//! moves is done here, several times faster, because a search does little else. Tests hold the two
+//! against each other.
+//!
+//! **When a game ends.** Checkmate, stalemate and dead positions (insufficient material) end it,
+//! always. The third occurrence of a position and 100 plies without capture or pawn move end it
+//! too, with one exception: the root of a search ([`Game::set_root`]) is searched as long as it has
+//! moves, since somebody asked. Occurrences are counted through the real game and the tree alike.
+//! With [`Options::repetitions`] 2, the second occurrence inside the tree, its root included, is
+//! already a draw; positions of the game before the root still need three.
+
+mod board;
+pub mod codec;
+mod error;
+mod history;
+mod movegen;
+mod notation;
+mod perft;
+mod planes;
+mod position;
+mod view;
+mod zobrist;
+
+pub use error::ChessError;
+pub use history::HistoryFill;
+pub use planes::{NUM_PLANES, expand};
+
+use crate::hash::mix;
+use history::History;
+use position::Position;
+use shakmaty::Setup;
+use std::convert::Infallible;
+use std::fmt;
+use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
+
+const WHITE: Seat = 0;
+const BLACK: Seat = 1;
+
+/// How a game is played and observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Castling is the king taking its own rook, from wherever they start.
+    pub chess960: bool,
+    /// Occurrences of a position that are a draw inside a search tree: 3, or 2 to notice sooner
+    /// that a line goes round in circles.
+    pub repetitions: u32,
+    /// What an observation shows in place of boards before the first known position.
+    pub history_fill: HistoryFill,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            chess960: false,
+            repetitions: 3,
+            history_fill: HistoryFill::default(),
+        }
+    }
+}
+
+/// Why a game is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Checkmate { winner: Seat },
+    Stalemate,
+    InsufficientMaterial,
+    Repetition,
+    FiftyMoves,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Checkmate { winner: WHITE } => "White has mated",
+            Outcome::Checkmate { .. } => "Black has mated",
+            Outcome::Stalemate => "a draw by stalemate",
+            Outcome::InsufficientMaterial => "a draw for want of material",
+            Outcome::Repetition => "a draw by repetition",
+            Outcome::FiftyMoves => "a draw by fifty moves without capture or pawn move",
+        })
+    }
+}
+
+/// A game of chess: a position and what of its past still matters.
+#[derive(Debug)]
+pub struct Chess {
+    position: Position,
+    history: History,
+    repetitions: u32,
+    /// A search starts here and nothing was played since.
+    at_root: bool,
+}
+
+impl Chess {
+    /// The start position.
+    pub fn new(options: Options) -> Result<Chess, ChessError> {
+        let fen = shakmaty::fen::Fen::try_from_setup(Setup::initial());
+        Chess::from_fen(
+            &fen.unwrap_or_else(|lossy| lossy.ignore()).to_string(),
+            options,
+        )
+    }
+
+    /// The moves that the laws of chess allow here, whatever else may have ended the game.
+    pub fn moves(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        movegen::legal_actions(&self.position, &mut actions);
+        actions
+    }
+
+    /// Plays a move if the laws of chess allow it, also in a game that was drawn by repetition or
+    /// by counting; leaves the game as it is otherwise.
+    pub fn play(&mut self, action: Action) -> Result<(), ChessError> {
+        if self.moves().contains(&action) {
+            let Ok(()) = self.apply(action);
+            return Ok(());
+        }
+        let fen = self.fen();
+        Err(match self.outcome_by_board() {
+            Some(outcome) => ChessError::Over { outcome, fen },
+            None => ChessError::IllegalAction {
+                action,
+                uci: self.uci(action),
+                fen,
+            },
+        })
+    }
+
+    /// Why the game is over, or `None` while it goes on.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.outcome_by_board().or_else(|| self.outcome_by_past())
+    }
+
+    /// Ends that the position alone shows; in all but dead positions no move is left.
+    fn outcome_by_board(&self) -> Option<Outcome> {
+        if self.position.is_dead() {
+            return Some(Outcome::InsufficientMaterial);
+        }
+        let mut actions = Vec::new();
+        let check = movegen::legal_actions(&self.position, &mut actions);
+        match (actions.is_empty(), check) {
+            (false, _) => None,
+            (true, true) => Some(Outcome::Checkmate {
+                winner: 1 - self.seat(),
+            }),
+            (true, false) => Some(Outcome::Stalemate),
+        }
+    }
+
+    /// Ends that only the past shows.
+    fn outcome_by_past(&self) -> Option<Outcome> {
+        if self.at_root {
+            None
+        } else if self.is_repetition() {
+            Some(Outcome::Repetition)
+        } else {
+            (self.position.clock >= 100).then_some(Outcome::FiftyMoves)
+        }
+    }
+
+    fn is_repetition(&self) -> bool {
+        self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
+    }
+
+    /// The seat to move, whether or not the game is over: White 0, Black 1.
+    pub fn seat(&self) -> Seat {
+        if self.position.black_to_move {
+            BLACK
+        } else {
+            WHITE
+        }
+    }
+
+    /// The mover is in check.
+    pub fn is_check(&self) -> bool {
+        let view = view::View::of(&self.position);
+        view.attackers(view.king, view.occupied()) != 0
+    }
+
+    /// Plies since the last capture or pawn move.
+    pub fn clock(&self) -> u32 {
+        self.position.clock
+    }
+
+    /// A key of position *and* past: equal ones mean equal observations and equal futures, which
+    /// [`Game::key`] does not promise where repetitions, counters or history planes matter.
+    pub fn full_key(&self) -> u64 {
+        let mut planes = [0; NUM_PLANES];
+        planes::write(&self.position, &self.history, &mut planes);
+        let rules = [
+            u64::from(self.repetitions),
+            u64::from(self.at_root),
+            self.position.key,
+        ];
+        let past = self.history.keys().iter().chain(&planes).chain(&rules);
+        past.fold(
+            self.history.root_place(),
+            |digest, &part| mix(digest ^ part),
+        )
+    }
+}
+
+impl Default for Chess {
+    fn default() -> Chess {
+        Chess::new(Options::default()).expect("the start position is legal")
+    }
+}
+
+impl Clone for Chess {
+    fn clone(&self) -> Chess {
+        Chess {
+            history: self.history.clone(),
+            ..*self
+        }
+    }
+
+    fn clone_from(&mut self, source: &Chess) {
+        self.position = source.position;
+        self.history.clone_from(&source.history);
+        self.repetitions = source.repetitions;
+        self.at_root = source.at_root;
+    }
+}
+
+impl Game for Chess {
+    type Error = Infallible;
+    type Cell = u64;
+
+    fn rules(&self) -> Rules {
+        Rules {
+            num_players: 2,
+            num_actions: codec::NUM_ACTIONS,
+            zero_sum: true,
+            has_rewards: false,
+            value_range: (-1.0, 1.0),
+            observation_shape: vec![NUM_PLANES],
+        }
+    }
+
+    fn set_root(&mut self) {
+        self.at_root = true;
+        self.history.set_root();
+    }
+
+    fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
+        if !self.at_root && self.is_repetition() || self.position.is_dead() {
+            actions.clear();
+            return Ok(Turn::Over);
+        }
+        movegen::legal_actions(&self.position, actions);
+        if !self.at_root && self.position.clock >= 100 {
+            actions.clear();
+        }
+        Ok(if actions.is_empty() {
+            Turn::Over
+        } else {
+            Turn::Seat(self.seat())
+        })
+    }
+
+    fn apply(&mut self, action: Action) -> Sure {
+        let irreversible = self.position.play(action);
+        self.history
+            .push(self.position.board, self.position.key, irreversible);
+        self.at_root = false;
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f64]) -> Sure {
+        out.fill(0.0);
+        if let Some(Outcome::Checkmate { winner }) = self.outcome_by_board() {
+            out[usize::from(winner)] = 1.0;
+            out[usize::from(1 - winner)] = -1.0;
+        }
+        Ok(())
+    }
+
+    fn observe(&self, out: &mut [u64]) -> Sure {
+        if let Some(planes) = out.first_chunk_mut() {
+            planes::write(&self.position, &self.history, planes);
+        }
+        Ok(())
+    }
+
+    fn key(&self) -> u64 {
+        self.position.key
+    }
+}

@@ -1,0 +1,91 @@
+//! The board as the mover sees it: its own pieces at the bottom, its pawns going up.
+//!
+//! Turning the board over once (four byte swaps) lets all that follows be written for one colour:
+//! move generation, action codes and evaluation know "own" and "their", never White and Black.
+
+use super::board::Board;
+use super::position::Position;
+use shakmaty::{Bitboard, Color, Square, attacks};
+
+pub(super) const FILE_A: u64 = 0x0101_0101_0101_0101;
+pub(super) const FILE_H: u64 = FILE_A << 7;
+
+/// Piece sets in the mover's view, plus what legality needs to know about its king.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub(super) board: Board,
+    pub(super) own: u64,
+    pub(super) their: u64,
+    /// The mover's king; a1 on a board without one, which only a code that was never legal leaves.
+    pub(super) king: Square,
+}
+
+impl View {
+    pub(super) fn of(position: &Position) -> View {
+        let board = if position.black_to_move {
+            position.board.flipped()
+        } else {
+            position.board
+        };
+        let their = board.black();
+        let own = board.occupied() ^ their;
+        let king = Bitboard(board.kings() & own).first().unwrap_or(Square::A1);
+        View {
+            board,
+            own,
+            their,
+            king,
+        }
+    }
+
+    pub(super) fn occupied(&self) -> u64 {
+        self.own | self.their
+    }
+
+    /// Their pieces that attack a square, with `occupied` in the way of sliders.
+    pub(super) fn attackers(&self, square: Square, occupied: u64) -> u64 {
+        let board = &self.board;
+        let sliders = attacks::bishop_attacks(square, Bitboard(occupied)).0 & board.diagonal()
+            | attacks::rook_attacks(square, Bitboard(occupied)).0 & board.straight();
+        let steppers = attacks::knight_attacks(square).0 & board.knights()
+            | attacks::pawn_attacks(Color::White, square).0 & board.pawns()
+            | attacks::king_attacks(square).0 & board.kings();
+        (sliders | steppers) & self.their
+    }
+
+    /// All squares that their pieces attack, with `occupied` in the way of sliders.
+    pub(super) fn attacked(&self, occupied: u64) -> u64 {
+        let (board, their) = (&self.board, self.their);
+        let pawns = board.pawns() & their;
+        let mut attacked = (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7;
+        for square in Bitboard(board.knights() & their) {
+            attacked |= attacks::knight_attacks(square).0;
+        }
+        for square in Bitboard(board.diagonal() & their) {
+            attacked |= attacks::bishop_attacks(square, Bitboard(occupied)).0;
+        }
+        for square in Bitboard(board.straight() & their) {
+            attacked |= attacks::rook_attacks(square, Bitboard(occupied)).0;
+        }
+        for square in Bitboard(board.kings() & their) {
+            attacked |= attacks::king_attacks(square).0;
+        }
+        attacked
+    }
+
+    /// Own pawns that may take in passing on a square, their king's safety checked.
+    pub(super) fn en_passant_capturers(&self, square: u32) -> u64 {
+        let square = Square::new(square & 63);
+        let pawns = attacks::pawn_attacks(Color::Black, square).0 & self.board.pawns() & self.own;
+        let passed = 1u64 << ((square.to_u32() ^ 8) & 63);
+        let arrival = 1u64 << square.to_u32();
+        Bitboard(pawns)
+            .into_iter()
+            .map(|pawn| 1u64 << pawn.to_u32())
+            .filter(|pawn| {
+                let occupied = (self.occupied() ^ pawn ^ passed) | arrival;
+                self.attackers(self.king, occupied) & !passed == 0
+            })
+            .fold(0, |capturers, pawn| capturers | pawn)
+    }
+}
