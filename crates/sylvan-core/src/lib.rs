@@ -1,7 +1,37 @@
 //! Trees and search. Knows no game, no Python and no network.
+//!
+//! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
+//! `node`, `words`, `pool` the memory; `tree` the search, with a file per step of the algorithm;
+//! `forest` many trees at once; `outcome` what a search found.
 
+pub mod budget;
+pub mod clock;
+pub mod config;
 pub mod evaluator;
+pub mod forest;
 pub mod game;
+pub mod gumbel;
+pub mod node;
+pub mod numbers;
+pub mod outcome;
+pub mod playouts;
+pub mod pool;
+pub mod rng;
+pub mod root;
+pub mod selection;
+pub mod tree;
+pub mod values;
+pub mod words;
 
+mod backup;
+mod descend;
+mod expand;
+mod proofs;
+mod uct;
+
+pub use config::Config;
+pub use descend::SearchError;
 pub use evaluator::{Evaluator, Leaf};
+pub use forest::{Forest, Timing};
 pub use game::{Action, Game, MAX_SEATS, Rules, Seat, Sure, Turn};
+pub use rng::Rng;

@@ -1,0 +1,335 @@
+//! The walk of one simulation from the root to a leaf, and the batch that walks fill.
+//!
+//! The batch rule, for each tree: walk again and again; a walk ends
+//!
+//! - at a position that needs an evaluation: it joins the batch, and until its evaluation comes
+//!   every edge of its path counts one visit more (a virtual visit: `n` and `N` grow, Q does not);
+//! - at a finished or proven position: its value is backed up at once, and the batch goes on;
+//! - at a position that already waits for its evaluation (a collision): the walk counts as no
+//!   simulation, but its virtual visits stay until the batch closes, so that the next walk goes
+//!   elsewhere.
+//!
+//! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when
+//! the root itself waits, or when a limit is reached; then the virtual visits of collisions go.
+//! No walk changes anything before it knows its end, so an error inside a game leaves no trace.
+//!
+//! Twin: `sylvan.reference.search`.
+
+use crate::clock::{Clock, Signal};
+use crate::config::Stop;
+use crate::game::{Action, Game, Turn};
+use crate::node::{Kind, Node, NodeId};
+use crate::selection::Choice;
+use crate::tree::{Search, Step, Visit};
+use crate::values::Values;
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Leaf,
+    Finished,
+    Collision,
+}
+
+/// Why a search could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError<E> {
+    #[error("the game failed")]
+    Game(E),
+    #[error("a position has {0} legal actions; a tree holds at most 65535")]
+    TooManyActions(usize),
+    #[error("a position where it is a seat's turn has no legal action")]
+    NoActions,
+    #[error("a chance node has no outcome")]
+    NoOutcomes,
+}
+
+impl<E> From<E> for SearchError<E> {
+    fn from(error: E) -> Self {
+        Self::Game(error)
+    }
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Fills the tree's part of a batch: leaves are appended to `batch`, which `spare` supplies.
+    pub fn fill(
+        &mut self,
+        batch: &mut Vec<Visit<G>>,
+        spare: &mut Vec<Visit<G>>,
+        clock: &mut Clock,
+    ) -> Result<(), SearchError<G::Error>> {
+        let first = batch.len();
+        let mut collided: Vec<Visit<G>> = Vec::new();
+        let result = loop {
+            if !self.may_start(clock)
+                || batch.len() - first >= self.settings.config.leaves_in_flight
+            {
+                break Ok(());
+            }
+            let mut visit = spare.pop().unwrap_or_else(|| Visit::new(&self.tree.state));
+            match self.descend(&mut visit) {
+                Ok(Outcome::Leaf) => {
+                    self.add_virtual_visits(&visit.path);
+                    let leaf = visit.leaf();
+                    self.pool[leaf].set_pending(true);
+                    visit.ticket = self.tree.next_ticket();
+                    self.tree.progress.waiting += 1;
+                    self.tree.progress.started += u64::from(leaf != self.tree.root);
+                    batch.push(visit);
+                }
+                Ok(Outcome::Finished) => spare.push(visit),
+                Ok(Outcome::Collision) if collided.len() >= self.settings.config.collisions => {
+                    spare.push(visit);
+                    break Ok(());
+                }
+                Ok(Outcome::Collision) => {
+                    self.add_virtual_visits(&visit.path);
+                    let at_root = visit.path.len() == 1;
+                    collided.push(visit);
+                    if at_root {
+                        break Ok(()); // nothing else can be done before the root's evaluation
+                    }
+                }
+                Err(error) => {
+                    spare.push(visit);
+                    break Err(error);
+                }
+            }
+        };
+        for visit in collided {
+            self.remove_virtual_visits(&visit.path);
+            spare.push(visit);
+        }
+        result
+    }
+
+    /// Whether another simulation may start now; if never, the tree's progress says why.
+    fn may_start(&mut self, clock: &mut Clock) -> bool {
+        if self.tree.progress.stop.is_some() {
+            return false;
+        }
+        let limits = &self.settings.config.limits;
+        let progress = &self.tree.progress;
+        let root = &self.pool[self.tree.root];
+        let reached = |limit: Option<u64>, n: u64| limit.is_some_and(|limit| n >= limit);
+        let expanded = root.kind() != Kind::Leaf;
+        let stop = if self.settings.config.proofs && root.is_proven() {
+            Some(Stop::Proven)
+        } else if expanded && reached(limits.simulations, progress.started) {
+            Some(Stop::Simulations)
+        } else if expanded && reached(limits.nodes, self.tree.nodes) {
+            Some(Stop::Nodes)
+        } else if limits.depth.is_some_and(|depth| progress.depth >= depth) {
+            Some(Stop::Depth)
+        } else if self.tree.bytes > self.budget && expanded && !self.make_room() {
+            Some(Stop::Bytes)
+        } else {
+            match clock.signal() {
+                Signal::Go => None,
+                Signal::Pause => return false,
+                Signal::Stop(stop) => Some(stop),
+            }
+        };
+        self.tree.progress.stop = stop;
+        stop.is_none()
+    }
+
+    /// Walks from the root to where this simulation ends. Values of finished positions are backed
+    /// up; the statistics are otherwise untouched.
+    fn descend(&mut self, visit: &mut Visit<G>) -> Result<Outcome, SearchError<G::Error>> {
+        visit.state.clone_from(&self.tree.state);
+        visit.path.clear();
+        visit.path.push(Step {
+            node: self.tree.root,
+            slot: 0,
+        });
+        loop {
+            let id = visit.leaf();
+            let node = &self.pool[id];
+            let step = match node.kind() {
+                Kind::Leaf if node.is_pending() => return Ok(Outcome::Collision),
+                Kind::Leaf => {
+                    let turn = visit.state.turn(&mut visit.actions)?;
+                    match self.settle(visit, id, turn)? {
+                        Some(outcome) => return Ok(outcome),
+                        None => self.draw(visit, id)?,
+                    }
+                }
+                Kind::Terminal => return self.finish(visit, id),
+                Kind::Decision | Kind::Chance
+                    if self.settings.config.proofs && node.is_proven() =>
+                {
+                    return self.finish(visit, id);
+                }
+                Kind::Decision => self.follow(visit, id)?,
+                Kind::Chance => self.draw(visit, id)?,
+            };
+            visit.path.push(step);
+        }
+    }
+
+    /// Decides what a node without children is; `None` if it is a chance node, now expanded.
+    fn settle(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        turn: Turn,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        match turn {
+            Turn::Seat(seat) => {
+                let n = visit.actions.len();
+                if n == 0 {
+                    return Err(SearchError::NoActions);
+                }
+                if n > usize::from(u16::MAX) {
+                    return Err(SearchError::TooManyActions(n));
+                }
+                visit.seat = seat;
+                self.note_depth(visit);
+                Ok(Some(Outcome::Leaf))
+            }
+            Turn::Chance => {
+                visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
+                match self.scratch.outcomes.len() {
+                    0 => return Err(SearchError::NoOutcomes),
+                    n if n > usize::from(u16::MAX) => return Err(SearchError::TooManyActions(n)),
+                    n => self.pool[id].num_edges = n as u16,
+                }
+                self.pool[id].set_kind(Kind::Chance);
+                Ok(None)
+            }
+            Turn::Over => {
+                let value = self.returns(&visit.state)?;
+                self.pool[id].set_kind(Kind::Terminal);
+                self.note_depth(visit);
+                let proven = self.settings.config.proofs && self.prove_terminal(id, &value);
+                self.add_finished(&visit.path, value, proven);
+                Ok(Some(Outcome::Finished))
+            }
+        }
+    }
+
+    /// Ends a walk at a position whose result is known.
+    fn finish(&mut self, visit: &Visit<G>, id: NodeId) -> Result<Outcome, SearchError<G::Error>> {
+        let value = if self.settings.config.proofs && self.pool[id].is_proven() {
+            self.pool[id].proven()
+        } else {
+            self.returns(&visit.state)?
+        };
+        self.note_depth(visit);
+        self.add_finished(&visit.path, value, false);
+        Ok(Outcome::Finished)
+    }
+
+    fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
+        self.add_virtual_visits(path);
+        self.backup(path, value, proven);
+        self.tree.progress.started += 1;
+        self.tree.progress.finished += 1;
+    }
+
+    fn note_depth(&mut self, visit: &Visit<G>) {
+        let depth = visit.path.len() as u32 - 1;
+        self.tree.progress.depth = self.tree.progress.depth.max(depth);
+    }
+
+    fn returns(&mut self, state: &G) -> Result<V, G::Error> {
+        let seats = &mut self.scratch.seats;
+        seats.clear();
+        seats.resize(self.settings.rules.num_players, 0.0);
+        state.returns(seats)?;
+        Ok(V::from_seats(seats))
+    }
+
+    /// Takes the edge that the selection rule prefers.
+    fn follow(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
+        match self.choose(id) {
+            Choice::Visited(slot) => {
+                let node = self.pool.child(id, slot);
+                visit.state.apply(self.pool[node].action)?;
+                Ok(Step { node, slot })
+            }
+            Choice::New(index) => {
+                let action = self.action_at(visit, id, index)?;
+                let (edge, prior) = if id == self.tree.root {
+                    (index, self.tree.edges.current()[index])
+                } else {
+                    (index, self.pool.bits.decode(self.pool.code(id, index)))
+                };
+                visit.state.apply(action)?;
+                self.grow(visit, id, Node::new(action, edge as u16, prior))
+            }
+        }
+    }
+
+    /// The action at a place of the node's list of legal actions.
+    fn action_at(
+        &mut self,
+        visit: &Visit<G>,
+        id: NodeId,
+        index: usize,
+    ) -> Result<Action, G::Error> {
+        if id == self.tree.root {
+            return Ok(self.tree.edges.actions[index]);
+        }
+        if let Some(actions) = self.pool.actions(id) {
+            return Ok(actions[index]);
+        }
+        visit.state.turn(&mut self.scratch.actions)?;
+        Ok(self.scratch.actions[index])
+    }
+
+    /// Draws an outcome of a chance node.
+    fn draw(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
+        visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
+        let outcomes = &self.scratch.outcomes;
+        let index = self.tree.rng.pick(outcomes.iter().map(|outcome| outcome.1));
+        let (action, probability) = outcomes[index];
+        visit.state.apply(action)?;
+        match self.pool.slot_of(id, index as u16) {
+            Some(slot) => Ok(Step {
+                node: self.pool.child(id, slot),
+                slot,
+            }),
+            None => self.grow(
+                visit,
+                id,
+                Node::new(action, index as u16, probability as f32),
+            ),
+        }
+    }
+
+    /// Adds a child for the position in `visit`, which the step has just reached.
+    fn grow(
+        &mut self,
+        visit: &mut Visit<G>,
+        parent: NodeId,
+        mut child: Node<V>,
+    ) -> Result<Step, SearchError<G::Error>> {
+        if self.settings.rules.has_rewards {
+            let seats = &mut self.scratch.seats;
+            seats.clear();
+            seats.resize(self.settings.rules.num_players, 0.0);
+            visit.state.rewards(seats)?;
+            V::set_reward(&mut child.extra, &V::from_seats(seats));
+        }
+        let index = usize::from(child.index);
+        let node = self.pool.add(child, &mut self.tree.bytes);
+        self.tree.nodes += 1;
+        if self.pool[parent].kind() == Kind::Decision {
+            if parent == self.tree.root {
+                self.tree.edges.mark_visited(index);
+            } else {
+                self.pool.clear_code(parent, index);
+            }
+        }
+        let best = match self.pool[parent].kind() {
+            Kind::Decision => self.best_unvisited(parent).1,
+            _ => -1.0,
+        };
+        let slot = self
+            .pool
+            .push_child(parent, node, best, &mut self.tree.bytes);
+        Ok(Step { node, slot })
+    }
+}

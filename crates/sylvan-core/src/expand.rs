@@ -1,0 +1,53 @@
+//! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
+//!
+//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf never shows
+//! its children before its evaluation came, and gets them all at once, as edges without nodes.
+
+use crate::game::Game;
+use crate::node::Kind;
+use crate::numbers::softmax;
+use crate::root::RootEdges;
+use crate::tree::{Search, Visit};
+use crate::values::Values;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
+    /// has one entry per seat. Both were checked to be numbers.
+    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut [f32], values: &[f32]) {
+        softmax(logits);
+        let priors = logits;
+        let id = visit.leaf();
+        let is_root = id == self.tree.root;
+        if is_root {
+            self.pool[id].num_edges = priors.len() as u16;
+            self.tree.edges = RootEdges::new(visit.actions.clone(), priors.to_vec());
+        } else {
+            self.pool
+                .set_edges(id, priors, &visit.actions, &mut self.tree.bytes);
+        }
+        let node = &mut self.pool[id];
+        node.set_kind(Kind::Decision);
+        node.set_seat(visit.seat);
+        node.set_pending(false);
+        let seats = &mut self.scratch.seats;
+        seats.clear();
+        seats.extend(values.iter().map(|&v| f64::from(v)));
+        let value = V::from_seats(seats);
+        node.raw = value.seat(visit.seat) as f32;
+        self.backup(&visit.path, value, false);
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.finished += u64::from(!is_root);
+        if is_root {
+            self.prepare_root();
+        }
+    }
+
+    /// Gives up on a waiting leaf: its virtual visits go, nothing else changed.
+    pub fn abandon(&mut self, visit: &Visit<G>) {
+        let id = visit.leaf();
+        self.pool[id].set_pending(false);
+        self.remove_virtual_visits(&visit.path);
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.started -= u64::from(id != self.tree.root);
+    }
+}

@@ -1,0 +1,388 @@
+//! A forest: many trees that fill one batch.
+//!
+//! Ask and tell: `select` collects leaves from all trees (`descend.rs` has the rule), somebody
+//! evaluates them, `update` hands the evaluations back. `run` does both with an evaluator that
+//! lives beside the search, tree by tree, since nobody waits for a batch.
+//!
+//! Trees are dealt to shards, one thread and one pool each. A tree's search depends on nothing
+//! outside the tree, so results are the same for any number of threads.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::descend::SearchError;
+use crate::evaluator::{Evaluator, Leaf};
+use crate::game::{Action, Game, Rules};
+use crate::pool::Pool;
+use crate::tree::{Scratch, Search, Settings, Tree, Visit};
+use crate::values::Values;
+
+/// The trees of one thread.
+#[derive(Debug)]
+pub(crate) struct Shard<G: Game, V: Values> {
+    pub(crate) pool: Pool<V>,
+    pub(crate) trees: Vec<Tree<G>>,
+    pub(crate) batch: Vec<Visit<G>>,
+    spare: Vec<Visit<G>>,
+    scratch: Scratch,
+    /// Room for the logits of one leaf.
+    logits: Vec<f32>,
+}
+
+#[derive(Debug)]
+pub struct Forest<G: Game, V: Values> {
+    pub settings: Settings,
+    pub(crate) shards: Vec<Shard<G, V>>,
+    /// Trees in every shard but the last.
+    per_shard: usize,
+    num_trees: usize,
+}
+
+/// When to return to the caller: at the deadline or a request for good, at the pause to come back.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing<'a> {
+    pub deadline: Option<Instant>,
+    pub pause: Option<Instant>,
+    pub asked: &'a AtomicBool,
+}
+
+impl Timing<'_> {
+    fn clock(&self) -> Clock<'_> {
+        Clock::new(self.deadline, self.pause, self.asked)
+    }
+}
+
+impl<G: Game, V: Values> Shard<G, V> {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            pool: Pool::new(settings.config.prior_bits, G::KEEP_ACTIONS),
+            trees: Vec::new(),
+            batch: Vec::new(),
+            spare: Vec::new(),
+            scratch: Scratch::default(),
+            logits: Vec::new(),
+        }
+    }
+
+    pub(crate) fn search<'a>(
+        &'a mut self,
+        tree: usize,
+        settings: &'a Settings,
+        budget: u64,
+    ) -> Search<'a, G, V> {
+        Search {
+            pool: &mut self.pool,
+            tree: &mut self.trees[tree],
+            settings,
+            scratch: &mut self.scratch,
+            budget,
+        }
+    }
+
+    fn select(
+        &mut self,
+        settings: &Settings,
+        budget: u64,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let mut clock = timing.clock();
+        for tree in 0..self.trees.len() {
+            self.fill(tree, settings, budget, &mut clock)?;
+        }
+        Ok(())
+    }
+
+    /// Adds one tree's leaves to the batch.
+    fn fill(
+        &mut self,
+        tree: usize,
+        settings: &Settings,
+        budget: u64,
+        clock: &mut Clock,
+    ) -> Result<(), SearchError<G::Error>> {
+        let first = self.batch.len();
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut spare = std::mem::take(&mut self.spare);
+        let filled = self
+            .search(tree, settings, budget)
+            .fill(&mut batch, &mut spare, clock);
+        batch[first..]
+            .iter_mut()
+            .for_each(|visit| visit.tree = tree);
+        (self.batch, self.spare) = (batch, spare);
+        filled
+    }
+
+    /// Searches the trees to their ends, or to the pause.
+    fn run(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        settings: &Settings,
+        budget: u64,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let mut clock = timing.clock();
+        let mut values = vec![0.0; settings.rules.num_players];
+        for tree in 0..self.trees.len() {
+            while !self.trees[tree].is_done() {
+                self.fill(tree, settings, budget, &mut clock)?;
+                if self.batch.is_empty() && self.trees[tree].progress.stop.is_none() {
+                    return Ok(()); // paused
+                }
+                self.evaluate(evaluator, settings, budget, &mut values)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        settings: &Settings,
+        budget: u64,
+        values: &mut [f32],
+    ) -> Result<(), SearchError<G::Error>> {
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut logits = std::mem::take(&mut self.logits);
+        let mut result = Ok(());
+        for visit in batch.drain(..) {
+            let leaf = Leaf {
+                state: &visit.state,
+                seat: visit.seat,
+                actions: &visit.actions,
+                ticket: visit.ticket,
+            };
+            if result.is_ok() {
+                result = evaluator.evaluate(&leaf, &mut logits, values);
+            }
+            let mut search = self.search(visit.tree, settings, budget);
+            match result {
+                Ok(()) => search.expand(&visit, &mut logits, values),
+                Err(_) => search.abandon(&visit),
+            }
+            self.spare.push(visit);
+        }
+        (self.batch, self.logits) = (batch, logits);
+        result.map_err(SearchError::Game)
+    }
+
+    fn abandon(&mut self, settings: &Settings) {
+        for visit in std::mem::take(&mut self.batch) {
+            self.search(visit.tree, settings, 0).abandon(&visit);
+            self.spare.push(visit);
+        }
+    }
+}
+
+impl<G: Game, V: Values> Forest<G, V> {
+    /// A forest with one tree per state, in each of which it must be a seat's turn.
+    pub fn new(states: Vec<G>, rules: Rules, config: Config) -> Self {
+        let num_trees = states.len();
+        let num_shards = config.threads.clamp(1, num_trees.max(1));
+        let settings = Settings::new(config, rules);
+        let mut forest = Self {
+            shards: (0..num_shards).map(|_| Shard::new(&settings)).collect(),
+            per_shard: num_trees.div_ceil(num_shards).max(1),
+            settings,
+            num_trees,
+        };
+        let seed = forest.settings.config.seed;
+        for (i, state) in states.into_iter().enumerate() {
+            let shard = &mut forest.shards[i / forest.per_shard];
+            let tree = Tree::new(state, &mut shard.pool, seed, i as u64);
+            shard.trees.push(tree);
+        }
+        forest
+    }
+
+    pub fn num_trees(&self) -> usize {
+        self.num_trees
+    }
+
+    /// Bytes that each tree may take.
+    fn budget(&self) -> u64 {
+        let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
+        bytes / self.num_trees.max(1) as u64
+    }
+
+    pub fn tree(&self, i: usize) -> &Tree<G> {
+        &self.shards[i / self.per_shard].trees[i % self.per_shard]
+    }
+
+    pub fn pool_of(&self, i: usize) -> &Pool<V> {
+        &self.shards[i / self.per_shard].pool
+    }
+
+    /// Tree number `i` at work.
+    pub fn search(&mut self, i: usize) -> Search<'_, G, V> {
+        let budget = self.budget();
+        self.shards[i / self.per_shard].search(i % self.per_shard, &self.settings, budget)
+    }
+
+    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`.
+    pub fn begin(&mut self, mut noise: impl FnMut(usize) -> Option<Vec<f64>>) {
+        self.abandon();
+        for i in 0..self.num_trees {
+            self.search(i).begin(noise(i));
+        }
+    }
+
+    /// Every tree has ended its search.
+    pub fn is_done(&self) -> bool {
+        let mut trees = self.shards.iter().flat_map(|shard| &shard.trees);
+        trees.all(Tree::is_done)
+    }
+
+    /// Fills the next batch, which must be empty; after an error nothing is in flight.
+    pub fn select(&mut self, timing: &Timing) -> Result<(), SearchError<G::Error>> {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let result = each(&mut self.shards, |shard| {
+            shard.select(settings, budget, timing)
+        });
+        if result.is_err() {
+            self.abandon();
+        }
+        result
+    }
+
+    /// Searches every tree with an evaluator, to the end or to the pause.
+    pub fn run(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let result = each(&mut self.shards, |shard| {
+            shard.run(evaluator, settings, budget, timing)
+        });
+        self.abandon();
+        result
+    }
+
+    /// The leaves of the batch with the number of their tree, in order.
+    pub fn leaves(&self) -> impl Iterator<Item = (usize, &Visit<G>)> {
+        let per_shard = self.per_shard;
+        self.shards.iter().enumerate().flat_map(move |(s, shard)| {
+            let batch = shard.batch.iter();
+            batch.map(move |visit| (s * per_shard + visit.tree, visit))
+        })
+    }
+
+    pub fn num_leaves(&self) -> usize {
+        self.shards.iter().map(|shard| shard.batch.len()).sum()
+    }
+
+    /// Writes the observations of the batch one after another.
+    pub fn observe(&mut self, out: &mut [G::Cell]) -> Result<(), G::Error> {
+        let len = self.settings.rules.observation_len();
+        let mut jobs = Vec::with_capacity(self.shards.len());
+        let mut rest = out;
+        for shard in &self.shards {
+            let (part, tail) = rest.split_at_mut(shard.batch.len() * len);
+            jobs.push((shard, part));
+            rest = tail;
+        }
+        each(&mut jobs, |(shard, part)| {
+            for (visit, cells) in shard.batch.iter().zip(part.chunks_mut(len.max(1))) {
+                visit.state.observe(cells)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
+    /// action of leaf `i`, `values` holds one per seat, leaf after leaf. All were checked.
+    pub fn update(
+        &mut self,
+        logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
+        values: &[f32],
+    ) {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let seats = settings.rules.num_players;
+        let mut first = 0;
+        let mut jobs: Vec<(&mut Shard<G, V>, usize)> = Vec::with_capacity(self.shards.len());
+        for shard in &mut self.shards {
+            let len = shard.batch.len();
+            jobs.push((shard, first));
+            first += len;
+        }
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(shard, first)| {
+            let mut buffer = std::mem::take(&mut shard.logits);
+            let batch = std::mem::take(&mut shard.batch);
+            for (offset, visit) in batch.into_iter().enumerate() {
+                let leaf = *first + offset;
+                buffer.clear();
+                logits(leaf, &visit, &mut buffer);
+                let values = &values[leaf * seats..][..seats];
+                shard
+                    .search(visit.tree, settings, budget)
+                    .expand(&visit, &mut buffer, values);
+                shard.spare.push(visit);
+            }
+            shard.logits = buffer;
+            Ok(())
+        });
+        let Ok(()) = done;
+    }
+
+    /// Gives up on all leaves in flight.
+    pub fn abandon(&mut self) {
+        let settings = &self.settings;
+        self.shards
+            .iter_mut()
+            .for_each(|shard| shard.abandon(settings));
+    }
+
+    /// Makes the position after `action` the root of tree `i`; nothing may be in flight.
+    pub fn advance(&mut self, i: usize, action: Action) -> Result<(), G::Error> {
+        self.search(i).advance(action)
+    }
+
+    /// Plants a new tree in place of tree `i`.
+    pub fn plant(&mut self, i: usize, state: G) {
+        let mut search = self.search(i);
+        let root = search.tree.root;
+        search.remove_subtree(root);
+        let (seed, stream) = (search.settings.config.seed, i as u64);
+        let rng = search.tree.rng.clone();
+        let evaluations = search.tree.evaluations;
+        *search.tree = Tree::new(state, search.pool, seed, stream);
+        search.tree.rng = rng;
+        search.tree.evaluations = evaluations;
+    }
+
+    /// Bytes of all pools, free ones included.
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.pool.bytes()).sum()
+    }
+}
+
+/// Works on every item, on a thread each if there are several; the first error in order.
+fn each<T: Send, E: Send>(
+    items: &mut [T],
+    work: impl Fn(&mut T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    if let [item] = items {
+        return work(item);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items
+            .iter_mut()
+            .map(|item| scope.spawn(|| work(item)))
+            .collect();
+        let joined: Vec<_> = threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect();
+        joined.into_iter().collect()
+    })
+}

@@ -1,0 +1,268 @@
+//! What a search found: statistics of any node, the policy, the action to take.
+//!
+//! The *policy target* is the visit distribution at temperature 1 (PUCT, UCT) or the improved
+//! policy (Gumbel), whatever temperature picks the action. Both respect proofs: edges that are
+//! closed have no part in them, and at a proven root only edges that keep its value have. A root
+//! none of whose eligible edges was visited falls back to its priors.
+//!
+//! Temperature works on logarithms of counts relative to the greatest,
+//! `p ∝ exp((ln n - ln n_max) / T)`, so small temperatures cannot overflow; 0 is the greatest count,
+//! ties to the higher prior, then the lower index.
+//!
+//! Twin: `sylvan.reference.outcome`.
+
+use crate::config::Selection;
+use crate::game::{Action, Game, Seat};
+use crate::gumbel::Dense;
+use crate::node::{Kind, NodeId};
+use crate::numbers::ln;
+use crate::tree::Search;
+use crate::values::Values;
+
+/// One edge, as a user sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EdgeStats {
+    pub action: Action,
+    /// N
+    pub visits: u32,
+    /// W of the step for the seat that chooses: visits times mean of reward + discount * value.
+    pub w: f64,
+    /// P, with the root's noise in force.
+    pub prior: f32,
+    /// Proven bounds of its worth to the seat that chooses; infinite where nothing is known.
+    pub bounds: (f64, f64),
+    pub kind: Kind,
+}
+
+/// One node, as a user sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeStats {
+    pub kind: Kind,
+    pub seat: Seat,
+    pub visits: u32,
+    /// W per seat.
+    pub w: Vec<f64>,
+    pub proven: Option<Vec<f64>>,
+    /// In the game's order.
+    pub edges: Vec<EdgeStats>,
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// The node at the end of a path of actions from the root, if the tree has it.
+    pub fn find(&self, path: &[Action]) -> Option<NodeId> {
+        path.iter().try_fold(self.tree.root, |id, &action| {
+            let mut children = self.pool.children(id).id.iter().copied();
+            children.find(|&child| self.pool[child].action == action)
+        })
+    }
+
+    /// The statistics of the node at the end of a path of actions.
+    pub fn node_stats(&mut self, path: &[Action]) -> Result<Option<NodeStats>, G::Error> {
+        let Some(id) = self.find(path) else {
+            return Ok(None);
+        };
+        let seats = self.settings.rules.num_players;
+        let per_seat = |values: V| (0..seats).map(|s| values.seat(s as Seat)).collect();
+        let node = &self.pool[id];
+        let proven = self.settings.config.proofs && node.is_proven();
+        Ok(Some(NodeStats {
+            kind: node.kind(),
+            seat: node.seat(),
+            visits: node.visits,
+            w: per_seat(node.w),
+            proven: proven.then(|| per_seat(node.proven())),
+            edges: self.edge_stats(id, path)?,
+        }))
+    }
+
+    fn edge_stats(&self, id: NodeId, path: &[Action]) -> Result<Vec<EdgeStats>, G::Error> {
+        let node = &self.pool[id];
+        let mut state = self.tree.state.clone();
+        for &action in path {
+            state.apply(action)?;
+        }
+        let mut edges: Vec<EdgeStats> = match node.kind() {
+            Kind::Leaf | Kind::Terminal => return Ok(Vec::new()),
+            Kind::Decision => {
+                let mut actions = Vec::new();
+                state.turn(&mut actions)?;
+                let priors = self.priors(id);
+                actions
+                    .into_iter()
+                    .zip(priors)
+                    .map(EdgeStats::unvisited)
+                    .collect()
+            }
+            Kind::Chance => {
+                let mut outcomes = Vec::new();
+                state.chance_outcomes(&mut outcomes)?;
+                let outcomes = outcomes.into_iter();
+                outcomes
+                    .map(|(action, p)| EdgeStats::unvisited((action, p as f32)))
+                    .collect()
+            }
+        };
+        let discount = self.settings.config.discount;
+        for &child in self.pool.children(id).id {
+            let child = &self.pool[child];
+            let edge = &mut edges[usize::from(child.index)];
+            edge.visits = child.visits;
+            let visits = f64::from(child.visits);
+            edge.w = visits * V::reward(&child.extra, node.seat())
+                + discount * child.w.seat(node.seat());
+            edge.kind = child.kind();
+            if self.settings.config.proofs && child.is_bounded() {
+                edge.bounds = child.step_bounds(node.seat(), discount);
+            }
+        }
+        Ok(edges)
+    }
+
+    /// Which edges of the root an action may be chosen from.
+    fn eligible(&self, dense: &Dense) -> Vec<bool> {
+        let root = &self.pool[self.tree.root];
+        let seat = root.seat();
+        let discount = self.settings.config.discount;
+        let mut eligible: Vec<bool> = dense.closed.iter().map(|closed| !closed).collect();
+        if self.settings.config.proofs && root.is_proven() {
+            let value = root.proven().seat(seat);
+            eligible.fill(false);
+            for &child in self.pool.children(self.tree.root).id {
+                let child = &self.pool[child];
+                eligible[usize::from(child.index)] = child.step_bounds(seat, discount).0 >= value;
+            }
+        }
+        if !eligible.contains(&true) {
+            eligible.fill(true);
+        }
+        eligible
+    }
+
+    /// The policy target over the root's legal actions, in their order.
+    pub fn policy(&self) -> Vec<f32> {
+        let dense = self.dense(self.tree.root);
+        let eligible = self.eligible(&dense);
+        let mut policy: Vec<f64> = match self.settings.config.selection {
+            Selection::Gumbel { .. } => {
+                let improved = self.improved_policy(self.tree.root, &dense);
+                improved.into_iter().map(f64::from).collect()
+            }
+            _ => dense.visits.iter().map(|&n| f64::from(n)).collect(),
+        };
+        mask(&mut policy, &eligible);
+        if policy.iter().all(|&p| p == 0.0) {
+            policy = dense.priors.iter().map(|&p| f64::from(p)).collect();
+            mask(&mut policy, &eligible);
+        }
+        let sum: f64 = policy.iter().sum();
+        policy.into_iter().map(|p| (p / sum) as f32).collect()
+    }
+
+    /// The place of the action that the search prefers.
+    pub fn best(&self) -> usize {
+        let dense = self.dense(self.tree.root);
+        let eligible = self.eligible(&dense);
+        let edges = || (0..eligible.len()).filter(|&i| eligible[i]);
+        let most = edges().map(|i| dense.visits[i]).max().unwrap_or(0);
+        let score: Vec<f64> = match self.tree.progress.gumbel {
+            Some(_) => self.gumbel_scores(&dense),
+            None => dense.priors.iter().map(|&p| f64::from(p)).collect(),
+        };
+        let mut best = None;
+        for i in edges().filter(|&i| dense.visits[i] == most) {
+            let key = (score[i], dense.priors[i]);
+            if best.is_none_or(|(_, top)| key > top) {
+                best = Some((i, key));
+            }
+        }
+        best.map_or(0, |(i, _)| i)
+    }
+
+    /// The place of the action picked at the search's temperature; one draw unless it is 0.
+    pub fn pick(&mut self) -> usize {
+        let temperature = self.settings.config.temperature;
+        if temperature == 0.0 {
+            return self.best();
+        }
+        let policy = self.policy();
+        let max = policy.iter().copied().fold(0.0, f32::max);
+        let weight = |p: f32| {
+            let relative = ln(f64::from(p)) - ln(f64::from(max));
+            if p > 0.0 {
+                libm::exp(relative / temperature)
+            } else {
+                0.0
+            }
+        };
+        let mut weights: Vec<f64> = policy.into_iter().map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= sum);
+        self.tree.rng.pick(weights)
+    }
+
+    /// The line of actions that the search expects: from the root the preferred one, then the most
+    /// visited, proven-better ones first.
+    pub fn principal_variation(&self) -> Vec<Action> {
+        let root = self.tree.root;
+        if self.pool[root].kind() != Kind::Decision {
+            return Vec::new();
+        }
+        let first = self.tree.edges.actions[self.best()];
+        let mut line = vec![first];
+        let mut next = self.find(&line);
+        while let Some(id) = next {
+            next = match self.pool[id].kind() {
+                Kind::Decision => self.favourite(id),
+                _ => None,
+            };
+            line.extend(next.map(|child| self.pool[child].action));
+        }
+        line
+    }
+
+    /// The child most worth following: not closed, surely best, most visited, first tried.
+    fn favourite(&self, id: NodeId) -> Option<NodeId> {
+        let seat = self.pool[id].seat();
+        let discount = self.settings.config.discount;
+        let children = self.pool.children(id);
+        let mut best: Option<((bool, f64, u32), NodeId)> = None;
+        for (&child, &q) in children.id.iter().zip(children.q) {
+            let node = &self.pool[child];
+            if node.visits == 0 {
+                continue;
+            }
+            let proven = self.settings.config.proofs && self.pool[id].is_proven();
+            let surely = if proven {
+                node.step_bounds(seat, discount).0
+            } else {
+                0.0
+            };
+            let key = (q > f32::NEG_INFINITY, surely, node.visits);
+            if best.is_none_or(|(top, _)| key > top) {
+                best = Some((key, child));
+            }
+        }
+        best.map(|(_, child)| child)
+    }
+}
+
+impl EdgeStats {
+    fn unvisited((action, prior): (Action, f32)) -> Self {
+        Self {
+            action,
+            visits: 0,
+            w: 0.0,
+            prior,
+            bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            kind: Kind::Leaf,
+        }
+    }
+}
+
+fn mask(policy: &mut [f64], eligible: &[bool]) {
+    for (p, &eligible) in policy.iter_mut().zip(eligible) {
+        if !eligible {
+            *p = 0.0;
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Where trees live: nodes and their blocks, shared by all trees of one thread.
+//!
+//! Sharing one pool between the trees of a forest keeps their memory warm: what one game frees the
+//! next one uses. Node numbers never influence a search, so results do not depend on the sharing.
+//!
+//! A node with visited children owns a *block* of words:
+//!
+//! ```text
+//!     [0] len, capacity (16 bits each)
+//!     [1] children without a finished visit
+//!     [2] best: the highest unvisited prior, negative if none is left   (f32)
+//!     [3] mass: the sum of the priors of the children                   (f32)
+//!     q[capacity]   Q for the seat that moves here; -inf if closed      (f32)
+//!     u[capacity]   P / (1 + n)                                         (f32)
+//!     id[capacity]  the children's numbers
+//! ```
+//!
+//! Selection reads nothing but the header, `q` and `u`. Children stand in the order in which they
+//! were first tried, which under PUCT and UCT is that of falling priors, then rising index: the
+//! order in which ties are resolved.
+//!
+//! A decision node also owns the codes of its unvisited priors (`PriorBits`), one per legal action
+//! in the game's order, 0 once visited; and for games that want it their action list behind it.
+
+use crate::game::Action;
+use crate::node::{NONE, Node, NodeId};
+use crate::numbers::PriorBits;
+use crate::values::Values;
+use crate::words::Words;
+
+const HEADER: u32 = 4;
+
+#[derive(Debug)]
+pub struct Pool<V: Values> {
+    nodes: Vec<Node<V>>,
+    /// The head of the chain of free nodes, linked through `children`.
+    free: NodeId,
+    pub words: Words,
+    pub bits: PriorBits,
+    keep_actions: bool,
+}
+
+/// A node's visited children, side by side; see the head of this file.
+pub struct Children<'a> {
+    pub q: &'a [f32],
+    pub u: &'a [f32],
+    pub id: &'a [NodeId],
+    /// Children without a finished visit.
+    pub unfinished: u32,
+    pub best: f32,
+    pub mass: f32,
+}
+
+/// Where a block lies.
+#[derive(Clone, Copy)]
+struct Block {
+    start: usize,
+    len: usize,
+    capacity: usize,
+}
+
+impl<V: Values> Pool<V> {
+    pub fn new(bits: PriorBits, keep_actions: bool) -> Self {
+        Self {
+            nodes: Vec::new(),
+            free: NONE,
+            words: Words::default(),
+            bits,
+            keep_actions,
+        }
+    }
+
+    /// Adds a node and the bytes it takes.
+    pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
+        *bytes += Self::NODE_BYTES;
+        if self.free == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as NodeId - 1;
+        }
+        let id = self.free;
+        self.free = self[id].children;
+        self[id] = node;
+        id
+    }
+
+    const NODE_BYTES: u64 = size_of::<Node<V>>() as u64;
+
+    /// Frees a node that owns no blocks any more.
+    pub fn remove(&mut self, id: NodeId, bytes: &mut u64) {
+        *bytes -= Self::NODE_BYTES;
+        self[id].children = self.free;
+        self.free = id;
+    }
+
+    fn take(&mut self, len: u32, bytes: &mut u64) -> u32 {
+        *bytes += 4 * u64::from(self.words.granted(len));
+        self.words.take(len)
+    }
+
+    fn give(&mut self, start: u32, len: u32, bytes: &mut u64) {
+        *bytes -= 4 * u64::from(self.words.granted(len));
+        self.words.give(start, len);
+    }
+
+    fn block(&self, id: NodeId) -> Option<Block> {
+        let start = self[id].children;
+        (start != NONE).then(|| {
+            let packed = self.words[start as usize];
+            Block {
+                start: start as usize,
+                len: packed as usize & 0xffff,
+                capacity: packed as usize >> 16,
+            }
+        })
+    }
+
+    /// The visited children of a node.
+    pub fn children(&self, id: NodeId) -> Children<'_> {
+        let Some(Block {
+            start,
+            len,
+            capacity,
+        }) = self.block(id)
+        else {
+            return Children {
+                q: &[],
+                u: &[],
+                id: &[],
+                unfinished: 0,
+                best: -1.0,
+                mass: 0.0,
+            };
+        };
+        let words = &self.words[start..start + HEADER as usize + 3 * capacity];
+        let (header, arrays) = words.split_at(HEADER as usize);
+        let (q, rest) = arrays.split_at(capacity);
+        let (u, id) = rest.split_at(capacity);
+        Children {
+            q: bytemuck::cast_slice(&q[..len]),
+            u: bytemuck::cast_slice(&u[..len]),
+            id: &id[..len],
+            unfinished: header[1],
+            best: f32::from_bits(header[2]),
+            mass: f32::from_bits(header[3]),
+        }
+    }
+
+    pub fn has_children(&self, id: NodeId) -> bool {
+        self[id].children != NONE
+    }
+
+    pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
+        let block = self.block(id).expect("the node has children");
+        self.words[block.start + HEADER as usize + 2 * block.capacity + usize::from(slot)]
+    }
+
+    pub fn num_children(&self, id: NodeId) -> usize {
+        self.block(id).map_or(0, |block| block.len)
+    }
+
+    /// The slot of the child behind legal action number `index`.
+    pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
+        let ids = self.children(id).id;
+        ids.iter()
+            .position(|&child| self[child].index == index)
+            .map(|slot| slot as u16)
+    }
+
+    /// Appends a child without a finished visit; `best` is the highest prior then left unvisited.
+    pub fn push_child(&mut self, parent: NodeId, child: NodeId, best: f32, bytes: &mut u64) -> u16 {
+        let block = self.room(parent, bytes);
+        let (prior, started) = (self[child].prior, self[child].started());
+        let arrays = block.start + HEADER as usize;
+        let mass = f32::from_bits(self.words[block.start + 3]) + prior;
+        self.words[block.start] = (block.capacity as u32) << 16 | (block.len as u32 + 1);
+        self.words[block.start + 1] += 1;
+        self.words[block.start + 2] = best.to_bits();
+        self.words[block.start + 3] = mass.to_bits();
+        self.words[arrays + block.len] = 0;
+        self.words[arrays + block.capacity + block.len] = share(prior, started).to_bits();
+        self.words[arrays + 2 * block.capacity + block.len] = child;
+        block.len as u16
+    }
+
+    /// The node's block with room for one more child.
+    fn room(&mut self, id: NodeId, bytes: &mut u64) -> Block {
+        let Some(old) = self.block(id) else {
+            let start = self.take(HEADER + 3, bytes) as usize;
+            self.words[start..start + HEADER as usize].copy_from_slice(&[1 << 16, 0, 0, 0]);
+            self[id].children = start as u32;
+            return Block {
+                start,
+                len: 0,
+                capacity: 1,
+            };
+        };
+        if old.len < old.capacity {
+            return old;
+        }
+        let capacity = grown(old.capacity, usize::from(self[id].num_edges));
+        let start = self.take(HEADER + 3 * capacity as u32, bytes) as usize;
+        let header = HEADER as usize;
+        self.words.copy_within(old.start..old.start + header, start);
+        for array in 0..3 {
+            let from = old.start + header + array * old.capacity;
+            self.words
+                .copy_within(from..from + old.len, start + header + array * capacity);
+        }
+        self.give(old.start as u32, HEADER + 3 * old.capacity as u32, bytes);
+        self[id].children = start as u32;
+        Block {
+            start,
+            len: old.len,
+            capacity,
+        }
+    }
+
+    pub fn set_q(&mut self, parent: NodeId, slot: u16, q: f32) {
+        let start = self[parent].children as usize + HEADER as usize;
+        self.words[start + usize::from(slot)] = q.to_bits();
+    }
+
+    pub fn q(&self, parent: NodeId, slot: u16) -> f32 {
+        let start = self[parent].children as usize + HEADER as usize;
+        f32::from_bits(self.words[start + usize::from(slot)])
+    }
+
+    /// Brings `u` up to date after the child's visits or prior changed.
+    pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        let start = self[parent].children as usize;
+        let capacity = self.words[start] as usize >> 16;
+        let u = share(self[child].prior, self[child].started());
+        self.words[start + HEADER as usize + capacity + usize::from(slot)] = u.to_bits();
+    }
+
+    /// One child fewer is without a finished visit.
+    pub fn first_visit_finished(&mut self, parent: NodeId) {
+        let start = self[parent].children as usize;
+        self.words[start + 1] -= 1;
+    }
+
+    /// Puts the children into another order and their priors in force; `order` lists their
+    /// numbers, `best` is as in `push_child`.
+    pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: f32) {
+        let Some(block) = self.block(id) else { return };
+        let old: Vec<f32> = order
+            .iter()
+            .map(|child| {
+                let children = self.children(id);
+                let slot = children.id.iter().position(|x| x == child);
+                children.q[slot.expect("order lists the node's children")]
+            })
+            .collect();
+        let arrays = block.start + HEADER as usize;
+        let mut mass = 0.0;
+        for (slot, (&child, q)) in order.iter().zip(old).enumerate() {
+            mass += self[child].prior;
+            let u = share(self[child].prior, self[child].started());
+            self.words[arrays + slot] = q.to_bits();
+            self.words[arrays + block.capacity + slot] = u.to_bits();
+            self.words[arrays + 2 * block.capacity + slot] = child;
+        }
+        self.words[block.start + 2] = best.to_bits();
+        self.words[block.start + 3] = mass.to_bits();
+    }
+
+    /// Stores the priors of a decision node, all unvisited, and its actions if they are kept.
+    pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
+        let len = self.edge_words(priors.len());
+        let start = self.take(len, bytes);
+        let bits = self.bits;
+        let codes = self.words[start as usize..][..len as usize].as_mut();
+        match bits {
+            PriorBits::Eight => {
+                let codes: &mut [u8] = bytemuck::cast_slice_mut(codes);
+                for (code, &prior) in codes.iter_mut().zip(priors) {
+                    *code = bits.encode(prior) as u8;
+                }
+            }
+            PriorBits::Sixteen => {
+                let codes: &mut [u16] = bytemuck::cast_slice_mut(codes);
+                for (code, &prior) in codes.iter_mut().zip(priors) {
+                    *code = bits.encode(prior) as u16;
+                }
+            }
+            PriorBits::ThirtyTwo => {
+                for (code, &prior) in codes.iter_mut().zip(priors) {
+                    *code = bits.encode(prior);
+                }
+            }
+        }
+        if self.keep_actions {
+            let kept = (start + len) as usize - actions.len();
+            self.words[kept..][..actions.len()].copy_from_slice(actions);
+        }
+        self[id].edges = start;
+        self[id].num_edges = priors.len() as u16;
+    }
+
+    /// Words for the codes (and actions) of `n` edges.
+    fn edge_words(&self, n: usize) -> u32 {
+        let codes = match self.bits {
+            PriorBits::Eight => n.div_ceil(4),
+            PriorBits::Sixteen => n.div_ceil(2),
+            PriorBits::ThirtyTwo => n,
+        };
+        (codes + if self.keep_actions { n } else { 0 }) as u32
+    }
+
+    /// The code of an unvisited edge, 0 if it is visited.
+    pub fn code(&self, id: NodeId, index: usize) -> u32 {
+        let words = &self.words[self[id].edges as usize..];
+        match self.bits {
+            PriorBits::Eight => words[index / 4] >> (8 * (index % 4)) & 0xff,
+            PriorBits::Sixteen => words[index / 2] >> (16 * (index % 2)) & 0xffff,
+            PriorBits::ThirtyTwo => words[index],
+        }
+    }
+
+    /// Marks an edge as visited.
+    pub fn clear_code(&mut self, id: NodeId, index: usize) {
+        let start = self[id].edges as usize;
+        match self.bits {
+            PriorBits::Eight => self.words[start + index / 4] &= !(0xff << (8 * (index % 4))),
+            PriorBits::Sixteen => self.words[start + index / 2] &= !(0xffff << (16 * (index % 2))),
+            PriorBits::ThirtyTwo => self.words[start + index] = 0,
+        }
+    }
+
+    /// The place and code of the largest code, the first of equals; code 0 if all are visited.
+    pub fn best_edge(&self, id: NodeId) -> (usize, u32) {
+        let node = &self[id];
+        if node.edges == NONE {
+            return (0, 0);
+        }
+        let n = usize::from(node.num_edges);
+        let words = &self.words[node.edges as usize..][..self.edge_words(n) as usize];
+        match self.bits {
+            PriorBits::Eight => first_max(&bytemuck::cast_slice::<u32, u8>(words)[..n]),
+            PriorBits::Sixteen => first_max(&bytemuck::cast_slice::<u32, u16>(words)[..n]),
+            PriorBits::ThirtyTwo => first_max(&words[..n]),
+        }
+    }
+
+    /// The legal actions of a decision node, where they are kept.
+    pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
+        let node = &self[id];
+        if !self.keep_actions || node.edges == NONE {
+            return None;
+        }
+        let n = usize::from(node.num_edges);
+        let end = (node.edges + self.edge_words(n)) as usize;
+        Some(&self.words[end - n..end])
+    }
+
+    /// Gives back the codes of a node.
+    pub fn drop_edges(&mut self, id: NodeId, bytes: &mut u64) {
+        let start = std::mem::replace(&mut self[id].edges, NONE);
+        if start != NONE {
+            let len = self.edge_words(usize::from(self[id].num_edges));
+            self.give(start, len, bytes);
+        }
+    }
+
+    /// Gives back the block of children of a node; the children themselves must be gone.
+    pub fn drop_block(&mut self, id: NodeId, bytes: &mut u64) {
+        if let Some(block) = self.block(id) {
+            self[id].children = NONE;
+            self.give(
+                block.start as u32,
+                HEADER + 3 * block.capacity as u32,
+                bytes,
+            );
+        }
+    }
+
+    /// Bytes that the pool ever used, free ones included.
+    pub fn bytes(&self) -> u64 {
+        self.nodes.len() as u64 * Self::NODE_BYTES + self.words.len() as u64 * 4
+    }
+}
+
+impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
+    type Output = Node<V>;
+
+    fn index(&self, id: NodeId) -> &Node<V> {
+        &self.nodes[id as usize]
+    }
+}
+
+impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
+    fn index_mut(&mut self, id: NodeId) -> &mut Node<V> {
+        &mut self.nodes[id as usize]
+    }
+}
+
+/// The exploration share of an edge, P / (1 + n).
+fn share(prior: f32, started: u32) -> f32 {
+    prior / (1 + started) as f32
+}
+
+/// The next of the capacities 1, 2, 3, 4, 6, 8, 12, 16, ..., never more than needed.
+fn grown(capacity: usize, needed: usize) -> usize {
+    let next = match capacity {
+        0..4 => capacity + 1,
+        _ if capacity.is_power_of_two() => capacity + capacity / 2,
+        _ => (capacity + 1).next_power_of_two(),
+    };
+    next.min(needed.max(capacity + 1))
+}
+
+fn first_max<T: Copy + Ord + Into<u32>>(codes: &[T]) -> (usize, u32) {
+    let Some(&max) = codes.iter().max() else {
+        return (0, 0);
+    };
+    let index = codes.iter().position(|&code| code == max);
+    (index.unwrap_or(0), max.into())
+}

@@ -1,0 +1,179 @@
+//! The root: its priors as the evaluator gave them, its noise, and how it moves.
+//!
+//! Noise is drawn once per search, after the root's expansion, and mixed into the original priors:
+//! P = (1 - fraction) * prior + fraction * noise with noise ~ Dirichlet(alpha), so that a second
+//! search of the same root does not add noise to noise. Priors of the root are kept in full
+//! precision; a node that becomes root starts from what the tree remembered of them.
+
+use crate::config::Selection;
+use crate::game::{Action, Game};
+use crate::node::{Kind, NONE, Node, NodeId};
+use crate::numbers::PriorBits;
+use crate::tree::{Progress, Search, Seen};
+use crate::values::Values;
+
+/// The root's edges, in the game's order of actions.
+#[derive(Clone, Debug, Default)]
+pub struct RootEdges {
+    pub actions: Vec<Action>,
+    /// As the evaluator gave them.
+    pub priors: Vec<f32>,
+    /// 32-bit codes of the priors in force (with noise), 0 where visited.
+    codes: Vec<u32>,
+}
+
+const EXACT: PriorBits = PriorBits::ThirtyTwo;
+
+impl RootEdges {
+    pub fn new(actions: Vec<Action>, priors: Vec<f32>) -> Self {
+        let codes = priors.iter().map(|&p| EXACT.encode(p)).collect();
+        Self {
+            actions,
+            priors,
+            codes,
+        }
+    }
+
+    /// The place and prior of the best unvisited edge; a negative prior if none is left.
+    pub fn best(&self) -> (usize, f32) {
+        let mut best = (0, 0);
+        for (index, &code) in self.codes.iter().enumerate() {
+            if code > best.1 {
+                best = (index, code);
+            }
+        }
+        if best.1 == 0 {
+            (0, -1.0)
+        } else {
+            (best.0, EXACT.decode(best.1))
+        }
+    }
+
+    /// Priors in force; those of visited edges stand in the children.
+    pub fn current(&self) -> Vec<f32> {
+        self.codes.iter().map(|&code| EXACT.decode(code)).collect()
+    }
+
+    pub fn is_unvisited(&self, index: usize) -> bool {
+        self.codes[index] != 0
+    }
+
+    pub fn mark_visited(&mut self, index: usize) {
+        self.codes[index] = 0;
+    }
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Starts a new search of the tree as it stands.
+    pub fn begin(&mut self, noise: Option<Vec<f64>>) {
+        self.tree.progress = Progress {
+            noise,
+            ..Progress::default()
+        };
+        if self.pool[self.tree.root].kind() == Kind::Decision {
+            self.prepare_root();
+        }
+    }
+
+    /// Gives the root its noise, once it is expanded.
+    pub fn prepare_root(&mut self) {
+        let n = self.tree.edges.actions.len();
+        let handed = self.tree.progress.noise.take();
+        if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
+            let noise = handed.unwrap_or_else(|| {
+                let mut noise = self.tree.rng.gumbel(n);
+                noise.iter_mut().for_each(|g| *g *= scale);
+                noise
+            });
+            self.set_priors(&self.tree.edges.priors.clone());
+            self.tree.progress.gumbel = Some(self.gumbel_root(noise));
+            return;
+        }
+        let mut priors = self.tree.edges.priors.clone();
+        if let Some(dirichlet) = self.settings.config.noise {
+            let noise = handed.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
+            for (prior, noise) in priors.iter_mut().zip(noise) {
+                let mixed = (1.0 - dirichlet.fraction) * f64::from(*prior);
+                *prior = (mixed + dirichlet.fraction * noise) as f32;
+            }
+        }
+        self.set_priors(&priors);
+    }
+
+    /// Puts these priors of the root in force, for visited and unvisited edges.
+    fn set_priors(&mut self, priors: &[f32]) {
+        let root = self.tree.root;
+        let mut order = self.pool.children(root).id.to_vec();
+        for (index, &prior) in priors.iter().enumerate() {
+            self.tree.edges.codes[index] = EXACT.encode(prior);
+        }
+        for &child in &order {
+            let index = usize::from(self.pool[child].index);
+            self.pool[child].prior = EXACT.quantise(priors[index]);
+            self.tree.edges.mark_visited(index);
+        }
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&self.pool[a], &self.pool[b]);
+            b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index))
+        });
+        let best = self.tree.edges.best().1;
+        self.pool.reorder(root, &order, best);
+    }
+
+    /// Makes the position after `action` the new root and frees the rest. A position that the tree
+    /// does not know starts a new tree. Nothing may be in flight.
+    pub fn advance(&mut self, action: Action) -> Result<(), G::Error> {
+        let mut state = self.tree.state.clone();
+        state.apply(action)?;
+        state.set_root();
+        self.tree.sweep.reset();
+        self.tree.seen = Seen::default();
+        let old = self.tree.root;
+        let kept = self.pool.children(old).id.iter().copied();
+        let kept = kept
+            .into_iter()
+            .find(|&child| self.pool[child].action == action);
+        let root = kept.unwrap_or_else(|| {
+            self.tree.nodes += 1;
+            self.pool
+                .add(Node::new(action, 0, 1.0), &mut self.tree.bytes)
+        });
+        let others: Vec<NodeId> = self.pool.children(old).id.to_vec();
+        for child in others.into_iter().filter(|&child| child != root) {
+            self.remove_subtree(child);
+        }
+        self.pool.drop_block(old, &mut self.tree.bytes);
+        self.pool.drop_edges(old, &mut self.tree.bytes);
+        self.pool.remove(old, &mut self.tree.bytes);
+        self.tree.nodes -= 1;
+        self.tree.state = state;
+        self.tree.root = root;
+        self.adopt_root()
+    }
+
+    /// Moves the edges of a node that became root out of the pool.
+    fn adopt_root(&mut self) -> Result<(), G::Error> {
+        let root = self.tree.root;
+        self.tree.edges = RootEdges::default();
+        if self.pool[root].kind() != Kind::Decision {
+            return Ok(());
+        }
+        let mut actions = Vec::new();
+        self.tree.state.turn(&mut actions)?;
+        let mut priors: Vec<f32> = (0..actions.len())
+            .map(|i| self.pool.bits.decode(self.pool.code(root, i)))
+            .collect();
+        for &child in self.pool.children(root).id {
+            priors[usize::from(self.pool[child].index)] = self.pool[child].prior;
+        }
+        self.tree.edges = RootEdges::new(actions, priors);
+        for &child in self.pool.children(root).id {
+            self.tree
+                .edges
+                .mark_visited(usize::from(self.pool[child].index));
+        }
+        self.pool.drop_edges(root, &mut self.tree.bytes);
+        debug_assert_eq!(self.pool[root].edges, NONE);
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Selection: the edge a simulation takes from a node.
+//!
+//! PUCT, for the seat `s` to move at the node:
+//!
+//! ```text
+//!     score(a) = Q_s(a) + c(N) * P(a) * sqrt(N) / (1 + n(a))
+//!     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)    (the logarithm is optional)
+//! ```
+//!
+//! `n` counts an edge's visits, those in flight included; `N` the node's, its own evaluation
+//! included, so the first choice already follows the priors. `Q_s` is the mean over finished
+//! visits; before the first it is the first-play urgency. Ties: higher prior, then lower index.
+//!
+//! Units: `P` sums to about 1 over legal actions. `Q` is seat `s`'s return on the scale of
+//! `ValueRange`; `c_puct` is on that scale, so another range is another `c_puct`.
+//!
+//! Rounding: Q, P / (1 + n) and c(N) * sqrt(N) are single precision, each rounded once from double
+//! arithmetic (P / (1 + n): single); their product and sum are single.
+//!
+//! Cost: unvisited edges share one Q and wait apart from the visited children, so the scan reads
+//! the visited ones and the prior of the best unvisited.
+//!
+//! Limits: chance nodes sample instead; closed edges (`proofs.rs`) have Q = -inf.
+//!
+//! Twin: `sylvan.reference.selection`. Papers: Rosin 2011 (PUCT); Sturtevant 2008 (max^n); Silver
+//! 2018; Schrittwieser 2020, appendix B.
+
+use crate::config::{Fpu, Selection};
+use crate::game::Game;
+use crate::node::NodeId;
+use crate::tree::{Scale, Search};
+use crate::values::Values;
+
+/// An edge to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The child in this slot.
+    Visited(u16),
+    /// The legal action at this place, never tried before.
+    New(usize),
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// The edge that the rule of this search takes from a decision node.
+    pub fn choose(&self, id: NodeId) -> Choice {
+        match self.settings.config.selection {
+            Selection::Puct { .. } => self.choose_puct(id),
+            Selection::Uct { c_uct } => self.choose_uct(id, c_uct),
+            Selection::Gumbel { .. } if id == self.tree.root => self.choose_gumbel_root(),
+            Selection::Gumbel { .. } => self.choose_gumbel_interior(id),
+        }
+    }
+
+    fn choose_puct(&self, id: NodeId) -> Choice {
+        let children = self.pool.children(id);
+        if children.id.is_empty() {
+            return Choice::New(self.best_unvisited(id).0);
+        }
+        let explore = self.settings.explore(self.pool[id].started());
+        let scale = self.scale(id);
+        let fpu = if children.unfinished > 0 || children.best >= 0.0 {
+            self.fpu(id, scale, children.mass)
+        } else {
+            0.0 // every edge has a Q of its own
+        };
+        let (slot, score) = if children.unfinished == 0 {
+            best_of(children.q, children.u, scale, explore)
+        } else {
+            let score = |slot: usize| {
+                let q = match self.pool[children.id[slot]].visits {
+                    0 => fpu,
+                    _ => scale.apply(children.q[slot]),
+                };
+                q + explore * children.u[slot]
+            };
+            first_best((0..children.id.len()).map(score))
+        };
+        if children.best < 0.0 {
+            return Choice::Visited(slot as u16);
+        }
+        let fresh = fpu + explore * children.best;
+        if fresh < score {
+            return Choice::Visited(slot as u16);
+        }
+        let (index, prior) = self.best_unvisited(id);
+        let child = &self.pool[children.id[slot]];
+        let tie_goes_to_child =
+            child.prior > prior || (child.prior == prior && usize::from(child.index) < index);
+        if fresh == score && tie_goes_to_child {
+            Choice::Visited(slot as u16)
+        } else {
+            Choice::New(index)
+        }
+    }
+
+    /// The first-play urgency at a node whose tried edges have this prior mass.
+    pub fn fpu(&self, id: NodeId, scale: Scale, mass: f32) -> f32 {
+        let rule = if id == self.tree.root {
+            self.settings.config.fpu_root
+        } else {
+            self.settings.config.fpu
+        };
+        let node = &self.pool[id];
+        match rule {
+            Fpu::Parent => scale.apply(node.value(node.seat())),
+            Fpu::Reduction(r) => scale.apply(node.value(node.seat())) - r * mass.sqrt(),
+            Fpu::Loss => scale.lowest,
+            Fpu::Value(value) => value,
+        }
+    }
+}
+
+/// The first of the highest scores and its place.
+fn first_best(scores: impl Iterator<Item = f32>) -> (usize, f32) {
+    let mut best = (0, f32::NEG_INFINITY);
+    for (slot, score) in scores.enumerate() {
+        if score > best.1 {
+            best = (slot, score);
+        }
+    }
+    best
+}
+
+/// The same for children that all have a Q, eight at a time.
+fn best_of(q: &[f32], u: &[f32], scale: Scale, explore: f32) -> (usize, f32) {
+    const LANES: usize = 8;
+    let score = |q: f32, u: f32| scale.apply(q) + explore * u;
+    if q.len() < LANES {
+        return first_best(q.iter().zip(u).map(|(&q, &u)| score(q, u)));
+    }
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let (q_chunks, u_chunks) = (q.chunks_exact(LANES), u.chunks_exact(LANES));
+    let rest = q_chunks.remainder().iter().zip(u_chunks.remainder());
+    let mut best = rest.fold(f32::NEG_INFINITY, |best, (&q, &u)| best.max(score(q, u)));
+    for (q, u) in q_chunks.zip(u_chunks) {
+        for lane in 0..LANES {
+            let score = score(q[lane], u[lane]);
+            lanes[lane] = if score > lanes[lane] {
+                score
+            } else {
+                lanes[lane]
+            };
+        }
+    }
+    best = lanes.iter().fold(best, |best, &lane| best.max(lane));
+    let place = q.iter().zip(u).position(|(&q, &u)| score(q, u) == best);
+    (place.unwrap_or(0), best)
+}

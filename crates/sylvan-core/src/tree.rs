@@ -1,0 +1,294 @@
+//! A tree and the search that grows it.
+//!
+//! `Tree` is what belongs to one root: its state, its random stream, the progress of the search.
+//! `Search` is a tree at work, together with the pool that holds its nodes and the settings it
+//! follows; the steps of the algorithm are methods of it, one file each:
+//! `descend.rs` walks to a leaf, `selection.rs` (`uct.rs`, `gumbel.rs`) picks the edges,
+//! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
+//! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
+
+use crate::budget::Sweep;
+use crate::config::{Config, Selection, Stop, ValueRange};
+use crate::game::{Action, Game, Rules, Seat};
+use crate::gumbel::GumbelRoot;
+use crate::node::{Node, NodeId};
+use crate::numbers::ln;
+use crate::pool::Pool;
+use crate::rng::{Rng, mix};
+use crate::root::RootEdges;
+use crate::values::Values;
+
+/// A configuration and a game's rules, made ready for use.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub config: Config,
+    pub rules: Rules,
+    /// `c(N) * sqrt(N)` for small N.
+    explore: Vec<f32>,
+}
+
+const EXPLORE_TABLE: u32 = 4096;
+
+impl Settings {
+    pub fn new(config: Config, rules: Rules) -> Self {
+        let mut settings = Self {
+            config,
+            rules,
+            explore: Vec::new(),
+        };
+        settings.explore = (0..EXPLORE_TABLE)
+            .map(|n| settings.exploration(n))
+            .collect();
+        settings
+    }
+
+    /// `c(N) * sqrt(N)`, the factor of `P / (1 + n)` in PUCT.
+    pub fn explore(&self, n: u32) -> f32 {
+        match self.explore.get(n as usize) {
+            Some(&explore) => explore,
+            None => self.exploration(n),
+        }
+    }
+
+    fn exploration(&self, n: u32) -> f32 {
+        let Selection::Puct {
+            c_puct,
+            c_base,
+            c_factor,
+        } = self.config.selection
+        else {
+            return 0.0;
+        };
+        let n = f64::from(n);
+        let growth = c_base.map_or(0.0, |base| c_factor * ln((1.0 + n + base) / base));
+        ((c_puct + growth) * n.sqrt()) as f32
+    }
+}
+
+/// The least and greatest Q that the search has seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub min: f32,
+    pub max: f32,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            min: f32::INFINITY,
+            max: f32::NEG_INFINITY,
+        }
+    }
+}
+
+impl Seen {
+    pub fn include(&mut self, q: f32) {
+        self.min = self.min.min(q);
+        self.max = self.max.max(q);
+    }
+}
+
+/// How far the current search of a tree has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Simulations started and finished by this search.
+    pub started: u64,
+    pub finished: u64,
+    /// Leaves that wait for an evaluation.
+    pub waiting: usize,
+    /// The greatest depth a simulation reached.
+    pub depth: u32,
+    /// Why no further simulation will start.
+    pub stop: Option<Stop>,
+    /// Noise handed in for this search, one number per legal action of the root.
+    pub noise: Option<Vec<f64>>,
+    pub gumbel: Option<GumbelRoot>,
+}
+
+#[derive(Debug)]
+pub struct Tree<G> {
+    /// The state at the root; all others are derived from it.
+    pub state: G,
+    pub root: NodeId,
+    pub edges: RootEdges,
+    pub rng: Rng,
+    pub seen: Seen,
+    pub progress: Progress,
+    /// Evaluations asked for since the tree was made.
+    pub evaluations: u64,
+    pub nodes: u64,
+    pub bytes: u64,
+    pub sweep: Sweep,
+    stream: u64,
+}
+
+impl<G: Game> Tree<G> {
+    pub fn new<V: Values>(state: G, pool: &mut Pool<V>, seed: u64, stream: u64) -> Self {
+        let mut bytes = 0;
+        let root = pool.add(Node::new(0, 0, 1.0), &mut bytes);
+        let mut tree = Self {
+            state,
+            root,
+            edges: RootEdges::default(),
+            rng: Rng::new(seed, stream),
+            seen: Seen::default(),
+            progress: Progress::default(),
+            evaluations: 0,
+            nodes: 1,
+            bytes,
+            sweep: Sweep::default(),
+            stream: mix(seed, stream),
+        };
+        tree.state.set_root();
+        tree
+    }
+
+    /// A number that names the next evaluation (`Leaf::ticket`).
+    pub fn next_ticket(&mut self) -> u64 {
+        self.evaluations += 1;
+        mix(self.stream, self.evaluations)
+    }
+
+    /// No simulation will start and none is under way.
+    pub fn is_done(&self) -> bool {
+        self.progress.stop.is_some() && self.progress.waiting == 0
+    }
+}
+
+/// One step of a walk from the root.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub node: NodeId,
+    /// The node's slot in its parent's block; 0 at the root.
+    pub slot: u16,
+}
+
+/// A walk from the root, and where it led.
+#[derive(Clone, Debug)]
+pub struct Visit<G> {
+    pub state: G,
+    pub path: Vec<Step>,
+    pub seat: Seat,
+    /// The legal actions at the leaf.
+    pub actions: Vec<Action>,
+    pub ticket: u64,
+    /// The tree, counted within its shard.
+    pub tree: usize,
+}
+
+impl<G: Game> Visit<G> {
+    pub fn new(state: &G) -> Self {
+        Self {
+            state: state.clone(),
+            path: Vec::new(),
+            seat: 0,
+            actions: Vec::new(),
+            ticket: 0,
+            tree: 0,
+        }
+    }
+
+    pub fn leaf(&self) -> NodeId {
+        self.path[self.path.len() - 1].node
+    }
+}
+
+/// Buffers that a walk needs, kept between walks.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub actions: Vec<Action>,
+    pub outcomes: Vec<(Action, f64)>,
+    pub seats: Vec<f64>,
+}
+
+/// A tree at work.
+pub struct Search<'a, G: Game, V: Values> {
+    pub pool: &'a mut Pool<V>,
+    pub tree: &'a mut Tree<G>,
+    pub settings: &'a Settings,
+    pub scratch: &'a mut Scratch,
+    /// Bytes that this tree may take.
+    pub budget: u64,
+}
+
+/// An affine map from Q to the scale of scores.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    pub shift: f32,
+    pub factor: f32,
+    /// The least value of the scale.
+    pub lowest: f32,
+}
+
+impl Scale {
+    pub fn apply(self, q: f32) -> f32 {
+        (q - self.shift) * self.factor
+    }
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// The scale of scores at a node.
+    pub fn scale(&self, id: NodeId) -> Scale {
+        let between = |min: f32, max: f32| Scale {
+            shift: min,
+            factor: 1.0 / (max - min).max(1e-8),
+            lowest: 0.0,
+        };
+        match self.settings.config.value_range {
+            ValueRange::Known(low, high) => Scale {
+                shift: ((low + high) / 2.0) as f32,
+                factor: (2.0 / (high - low)) as f32,
+                lowest: -1.0,
+            },
+            ValueRange::Tree if self.tree.seen.max > self.tree.seen.min => {
+                between(self.tree.seen.min, self.tree.seen.max)
+            }
+            ValueRange::Tree => Scale {
+                shift: 0.0,
+                factor: 1.0,
+                lowest: 0.0,
+            },
+            ValueRange::Siblings => {
+                let seat = self.pool[id].seat();
+                let value = self.pool[id].value(seat);
+                let (mut min, mut max) = (value, value);
+                let children = self.pool.children(id);
+                for (&child, &q) in children.id.iter().zip(children.q) {
+                    if self.pool[child].visits > 0 && q > f32::NEG_INFINITY {
+                        min = min.min(q);
+                        max = max.max(q);
+                    }
+                }
+                between(min, max)
+            }
+        }
+    }
+
+    /// The place and prior of the best unvisited edge; a negative prior if none is left.
+    pub fn best_unvisited(&self, id: NodeId) -> (usize, f32) {
+        if id == self.tree.root {
+            return self.tree.edges.best();
+        }
+        match self.pool.best_edge(id) {
+            (_, 0) => (0, -1.0),
+            (index, code) => (index, self.pool.bits.decode(code)),
+        }
+    }
+
+    /// The prior of every edge of a decision node, in the game's order.
+    pub fn priors(&self, id: NodeId) -> Vec<f32> {
+        let mut priors: Vec<f32> = if id == self.tree.root {
+            self.tree.edges.current()
+        } else {
+            let n = usize::from(self.pool[id].num_edges);
+            (0..n)
+                .map(|i| self.pool.bits.decode(self.pool.code(id, i)))
+                .collect()
+        };
+        for &child in self.pool.children(id).id {
+            let node = &self.pool[child];
+            priors[usize::from(node.index)] = node.prior;
+        }
+        priors
+    }
+}

@@ -1,0 +1,39 @@
+//! UCT: every edge once, then the best of `Q_s(a) + c_uct * sqrt(ln N / n(a))`.
+//!
+//! Counts, Q, scale and ties as in `selection.rs`; scores are doubles. An edge whose visits are all
+//! in flight has the first-play urgency for Q. Paper: Kocsis and Szepesvári 2006.
+
+use crate::game::Game;
+use crate::node::NodeId;
+use crate::numbers::ln;
+use crate::selection::Choice;
+use crate::tree::Search;
+use crate::values::Values;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    pub(crate) fn choose_uct(&self, id: NodeId, c_uct: f64) -> Choice {
+        let (index, prior) = self.best_unvisited(id);
+        if prior >= 0.0 {
+            return Choice::New(index);
+        }
+        let children = self.pool.children(id);
+        let scale = self.scale(id);
+        let fpu = self.fpu(id, scale, children.mass);
+        let log = ln(f64::from(self.pool[id].started()));
+        let mut best = (0, f64::NEG_INFINITY);
+        for (slot, (&child, &q)) in children.id.iter().zip(children.q).enumerate() {
+            let child = &self.pool[child];
+            let q = if child.visits == 0 {
+                fpu
+            } else {
+                scale.apply(q)
+            };
+            let n = f64::from(child.started().max(1));
+            let score = f64::from(q) + c_uct * (log / n).sqrt();
+            if score > best.1 {
+                best = (slot, score);
+            }
+        }
+        Choice::Visited(best.0 as u16)
+    }
+}
