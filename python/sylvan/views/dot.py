@@ -1,0 +1,81 @@
+r"""A search tree as Graphviz source, for those who lay out or restyle it themselves.
+
+Every node of the snapshot is drawn once, under an id of its own (positions that repeat in the tree
+stay apart). Lines carry the action, nodes `N`, `Q` (for the seat to move at the root) and `P`. The
+principal variation is drawn bold; children left out appear as one "+12 more" node.
+
+In a quoted string Graphviz reads `\` and `"` as its own, and `&` as the start of an entity; a label
+may hold anything, so all three are escaped.
+"""
+
+import math
+
+from sylvan.views.picture import Drawable, More, Picture, picture
+from sylvan.views.schema import Row
+from sylvan.views.text import exact, percent, shorten, signed
+from sylvan.views.theme import INK
+
+LONGEST_LABEL = 40  # letters
+_HEAD = """\
+digraph search {
+  rankdir=LR;
+  bgcolor="#ffffff";
+  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11, color="#9aa4ae"];
+  edge [arrowhead=none, fontname="Helvetica", fontsize=11, color="#b4bcc5"];"""
+
+
+def to_dot(
+    source: Drawable,
+    *,
+    depth: int | None = None,
+    nodes: int | None = None,
+    visits: int | None = None,
+) -> str:
+    """Graphviz source for a result, a tree or a snapshot.
+
+    The bounds are those of `snapshot`; with none, 40 nodes are drawn, at most 8 deep.
+    """
+    pic = picture(source, depth=depth, nodes=nodes, visits=visits)
+    lines = [_HEAD]
+    lines += [_node(row, pic) for row in pic.rows]
+    lines += [_link(row, pic) for row in pic.rows[1:]]
+    lines += [_more(number, more) for number, more in enumerate(pic.more)]
+    return "\n".join([*lines, "}\n"])
+
+
+def _node(row: Row, pic: Picture) -> str:
+    value = pic.values[row["id"]]
+    mean = f"= {exact(value)} (proven)" if row["proven"] and value is not None else signed(value)
+    words = [f"N {row['N']:,}", f"Q {mean}"]
+    if row["P"] is not None:
+        words.append(f"P {percent(row['P'])}")
+    fill = "#f2f2f2" if value is None else pic.scale.colour(value)
+    extra = f', color="{INK}", penwidth=2.5' if row["pv"] else ""
+    if row["proven"]:
+        extra += ", peripheries=2"
+    if row["kind"] == "chance":
+        extra += ", shape=ellipse"
+    return f'  n{row["id"]} [label={_quoted(*words)}, fillcolor="{fill}"{extra}];'
+
+
+def _link(row: Row, pic: Picture) -> str:
+    label = _quoted(shorten(row["label"] or "", LONGEST_LABEL))
+    share = row["N"] / max(pic.rows[0]["N"], 1)
+    thickness = max(1.0, 8 * math.sqrt(min(share, 1.0)))
+    extra = f', color="{INK}", fontname="Helvetica-Bold"' if row["pv"] else ""
+    return f"  n{row['parent']} -> n{row['id']} [label={label}, penwidth={thickness:.2f}{extra}];"
+
+
+def _more(number: int, more: More) -> str:
+    return (
+        f'  m{number} [label="{more.label}", shape=plaintext, style="", fontcolor="#616b77"];\n'
+        f"  n{more.parent} -> m{number} [style=dotted];"
+    )
+
+
+def _quoted(*lines: str) -> str:
+    """The lines as one Graphviz string."""
+    escaped = (
+        line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
+    )
+    return '"' + "\\n".join(escaped) + '"'

@@ -1,0 +1,89 @@
+"""What a picture of a snapshot contains, whatever draws it.
+
+Boxes `0..n` are the snapshot's rows; after them come the "+12 more" boxes that stand for children
+left out. A node nothing of whose children was visited or kept gets none: it is a leaf of the
+search, and every picture would be full of them.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sylvan.errors import ConfigError
+from sylvan.views.scale import Scale
+from sylvan.views.schema import Row, Snapshot
+from sylvan.views.snapshot import Searched, snapshot
+
+Drawable: TypeAlias = Searched | Snapshot
+"""A result, the root of a tree, or a snapshot of one."""
+
+
+@dataclass(frozen=True)
+class More:
+    """Stands for children of row `parent` that the snapshot left out."""
+
+    parent: int
+    children: int
+    N: int
+
+    @property
+    def label(self) -> str:
+        return f"+{self.children:,} more"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Boxes and their children, the principal variation first, from one seat's side."""
+
+    rows: list[Row]
+    more: list[More]
+    children: list[list[int]]  # of every box
+    seats: int
+    scale: Scale
+    values: list[float | None]  # of every row, for the seat `scale.seat`
+
+    @property
+    def pv(self) -> list[Row]:
+        """The principal variation, as far as it is in the picture, without the root."""
+        return [row for row in self.rows if row["pv"]][1:]
+
+    def chooser(self, row: Row) -> int | None:
+        """The seat that chose the action into a row; `None` at the root and after chance."""
+        return None if row["parent"] is None else self.rows[row["parent"]]["seat"]
+
+
+def picture(
+    source: Drawable, *, depth: int | None, nodes: int | None, visits: int | None
+) -> Picture:
+    """The picture of a snapshot, or of a search within bounds (see `snapshot`).
+
+    No bounds given: 40 visited nodes, at most 8 deep, which fits on a screen or two.
+    """
+    bounded = not depth is nodes is visits is None
+    if isinstance(source, dict):
+        if bounded:
+            raise ConfigError(
+                "a snapshot is bounded when it is taken: give depth, nodes and visits to "
+                "snapshot(), or draw the search itself"
+            )
+        return _picture(source)
+    if not bounded:
+        depth, nodes, visits = 8, 40, 1
+    return _picture(snapshot(source, depth=depth, nodes=nodes, visits=visits))
+
+
+def _picture(taken: Snapshot) -> Picture:
+    rows = taken["nodes"]
+    children: list[list[int]] = [[] for _ in rows]
+    for row in rows:
+        if row["parent"] is not None:
+            children[row["parent"]].append(row["id"])
+    more: list[More] = []
+    for row, below in zip(rows, children.copy(), strict=True):
+        below.sort(key=lambda child: not rows[child]["pv"])
+        if row["left_out_N"] or (row["left_out"] and below):
+            more.append(More(row["id"], row["left_out"], row["left_out_N"]))
+            below.append(len(children))
+            children.append([])
+    scale = Scale.of(taken)
+    values = [scale.value(row, taken) for row in rows]
+    return Picture(rows, more, children, taken["seats"], scale, values)

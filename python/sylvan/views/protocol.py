@@ -1,0 +1,102 @@
+"""What the views read of a search: the statistics of a tree and of the search that grew it.
+
+These are protocols, not classes: `sylvan.planning` and `sylvan.reference` give objects of this
+shape without importing anything from here. Names and units are those of the papers:
+
+- `N` visits; `W` sum and `Q = W / N` mean of the returns of *the seat that chooses* at the node
+  the edge leaves (`nan` before the first visit); `P` the prior, or the probability of an outcome.
+- `values` holds one mean return per seat; `proven` one exact return per seat, or `None`.
+"""
+
+# ruff: noqa: N802
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+Kind = Literal["decision", "chance", "terminal", "leaf"]
+
+
+class Node(Protocol):
+    """A position that the search has visited."""
+
+    @property
+    def N(self) -> int: ...
+    @property
+    def values(self) -> Sequence[float]: ...
+    @property
+    def seat(self) -> int | None:
+        """The seat to move; `None` where chance moves or the game is over."""
+
+    @property
+    def kind(self) -> Kind:
+        """`leaf`: not expanded, so its edges are not known."""
+
+    @property
+    def proven(self) -> Sequence[float] | None: ...
+    @property
+    def edges(self) -> "Sequence[Edge]":
+        """Every legal action, unvisited ones too, by falling `N`, falling `P`, then action."""
+
+
+class Edge(Protocol):
+    """An action at a node."""
+
+    @property
+    def action(self) -> int: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def N(self) -> int: ...
+    @property
+    def W(self) -> float: ...
+    @property
+    def Q(self) -> float: ...
+    @property
+    def P(self) -> float: ...
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """What is proven of `Q`'s limit: it lies between the two. `None`: nothing."""
+
+    @property
+    def child(self) -> Node | None:
+        """`None` before the first visit, and where memory was short and the subtree given back."""
+
+
+class Tree(Protocol):
+    """A tree is known by its root."""
+
+    @property
+    def root(self) -> Node: ...
+
+
+class Result(Protocol):
+    """What a search found, and what it took."""
+
+    @property
+    def game(self) -> Any:
+        """The state at the root. `value_range`, `board()` and `_repr_svg_()` are used if there."""
+
+    @property
+    def tree(self) -> Tree: ...
+    @property
+    def best(self) -> int: ...
+    @property
+    def pv(self) -> Sequence[int]: ...
+    @property
+    def pv_labels(self) -> Sequence[str]: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def values(self) -> Sequence[float]: ...
+    @property
+    def simulations(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def stopped_by(self) -> str: ...
+    @property
+    def evaluator(self) -> str: ...

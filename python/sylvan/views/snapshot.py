@@ -1,0 +1,210 @@
+"""Snapshots: a bounded part of a search tree as plain data, to keep, to send or to draw.
+
+A tree is walked lazily and may hold millions of nodes, so a snapshot takes the most telling ones
+first: the principal variation, then by falling visits; ties go to the shallower node, the higher
+prior, then to the one met first. Three bounds, alone or together:
+
+- `depth`: actions from the root; 0 is the root alone;
+- `nodes`: rows in all, the root and unvisited actions included;
+- `visits`: the fewest that an action needs to be kept; 1 leaves out the unvisited.
+
+Whatever is left out is counted at its parent. The format is described in `schema.py`.
+"""
+
+import heapq
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from operator import attrgetter
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from sylvan.errors import ConfigError
+from sylvan.views.atomic import write_text
+from sylvan.views.protocol import Edge, Node, Result
+from sylvan.views.schema import Limits, Row, Snapshot, SnapshotError, validate
+
+Searched: TypeAlias = Result | Node
+"""What a search leaves behind: its result, or just the root of its tree."""
+
+
+def snapshot(
+    searched: Searched,
+    *,
+    depth: int | None = None,
+    nodes: int | None = None,
+    visits: int | None = None,
+) -> Snapshot:
+    """The part of a tree within the bounds (none given: all of it), as JSON-able data.
+
+    A `Result` knows its principal variation; from a bare root it is the most visited line.
+    """
+    limits = Limits(depth=depth, nodes=nodes, visits=visits)
+    _check(limits)
+    root, pv = _root_and_pv(searched)
+    return Snapshot(
+        format="sylvan-tree",
+        version=1,
+        seats=len(root.values),
+        value_range=_value_range(searched),
+        limits=limits,
+        nodes=list(_rows(_keep(root, pv, limits))),
+    )
+
+
+def save_json(snapshot: Snapshot, path: str | PathLike[str]) -> None:
+    """Write a snapshot as JSON, one row a line, in full or not at all."""
+    header = json.dumps({**snapshot, "nodes": []}, allow_nan=False)
+    rows = ",\n".join(json.dumps(row, allow_nan=False) for row in snapshot["nodes"])
+    write_text(path, f"{header.removesuffix(']}')}\n{rows}\n]}}\n")
+
+
+def load_json(path: str | PathLike[str]) -> Snapshot:
+    """Read what `save_json` wrote; a broken file is a `SnapshotError` that says what is wrong."""
+    data = Path(path).read_bytes()
+    try:
+        return validate(json.loads(data))
+    except SnapshotError as error:
+        reason = str(error)
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
+        reason = f"it is not JSON ({error})"
+    raise SnapshotError(f"cannot read {path} as a snapshot: {reason}; save the tree again")
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A node on its way into a snapshot, with what was found below it."""
+
+    edge: Edge | None  # None at the root
+    node: Node | None  # None where the action has no node, and until it is kept
+    N: int
+    place: int  # among its siblings
+    depth: int
+    on_pv: bool
+    children: "list[_Kept]" = field(default_factory=list)
+    left_out: int = 0
+    left_out_N: int = 0
+
+
+def _keep(root: Node, pv: Sequence[int], limits: Limits) -> _Kept:
+    """The root with all that is kept below it, the most telling first while there is room."""
+    top = _Kept(None, root, root.N, place=0, depth=0, on_pv=True)
+    room = math.inf if limits["nodes"] is None else limits["nodes"] - 1
+    serial = count()  # the last word in a tie, so that no two entries compare equal
+    heap: list[tuple[bool, int, int, float, int, _Kept, _Kept]] = []
+    parent = top
+    while True:
+        for child in _candidates(parent, pv, limits):
+            prior = _finite(cast(Edge, child.edge).P) or 0.0
+            key = (not child.on_pv, -child.N, child.depth, -prior, next(serial))
+            heapq.heappush(heap, (*key, child, parent))
+        if not heap or room < 1:
+            return top
+        *_, kept, above = heapq.heappop(heap)
+        kept.node = cast(Edge, kept.edge).child
+        above.children.append(kept)
+        above.left_out -= 1
+        above.left_out_N -= kept.N
+        room -= 1
+        parent = kept
+
+
+def _candidates(parent: _Kept, pv: Sequence[int], limits: Limits) -> Iterator[_Kept]:
+    """The children that depth and visits allow; all count as left out until they are kept."""
+    edges = parent.node.edges if parent.node is not None else ()
+    parent.left_out = len(edges)
+    parent.left_out_N = sum(edge.N for edge in edges)
+    depth = parent.depth + 1
+    if limits["depth"] is not None and depth > limits["depth"]:
+        return
+    fewest = limits["visits"] or 0
+    best = pv[parent.depth] if parent.on_pv and parent.depth < len(pv) else None
+    for place, edge in enumerate(edges):
+        if fewest <= edge.N:
+            yield _Kept(edge, None, edge.N, place, depth, on_pv=edge.action == best)
+
+
+def _rows(top: _Kept) -> Iterator[Row]:
+    """The kept nodes in preorder, numbered as they come."""
+    numbers = count()
+    stack: list[tuple[_Kept, int | None]] = [(top, None)]
+    while stack:
+        kept, parent = stack.pop()
+        number = next(numbers)
+        yield _row(kept, number, parent)
+        in_order = sorted(kept.children, key=attrgetter("place"), reverse=True)
+        stack.extend((child, number) for child in in_order)
+
+
+def _row(kept: _Kept, number: int, parent: int | None) -> Row:
+    """One row; `int` and `float` also turn NumPy's numbers into ones that JSON knows."""
+    row = Row(
+        id=number,
+        parent=parent,
+        depth=kept.depth,
+        action=None,
+        label=None,
+        N=int(kept.N),
+        W=None,
+        Q=None,
+        P=None,
+        bounds=None,
+        kind="dropped" if kept.N else "unvisited",
+        seat=None,
+        values=None,
+        proven=None,
+        pv=kept.on_pv,
+        left_out=kept.left_out,
+        left_out_N=int(kept.left_out_N),
+    )
+    if (edge := kept.edge) is not None:
+        row["action"], row["label"] = int(edge.action), edge.label
+        row["W"], row["Q"], row["P"] = map(_finite, (edge.W, edge.Q, edge.P))
+        row["bounds"] = _finite_all(edge.bounds)
+    if (node := kept.node) is not None:
+        row["kind"], row["seat"] = node.kind, node.seat
+        row["values"], row["proven"] = map(_finite_all, (node.values, node.proven))
+    return row
+
+
+def _finite(x: float) -> float | None:
+    return float(x) if math.isfinite(x) else None
+
+
+def _finite_all(xs: Sequence[float] | None) -> list[float | None] | None:
+    return None if xs is None else [_finite(x) for x in xs]
+
+
+def _check(limits: Limits) -> None:
+    least = {"depth": 0, "nodes": 1, "visits": 0}
+    for name, bound in limits.items():
+        if bound is not None and not (isinstance(bound, int) and bound >= least[name]):
+            raise ConfigError(
+                f"{name}={bound!r} bounds no snapshot: it must be an integer of at least "
+                f"{least[name]}, or None for no bound"
+            )
+
+
+def _root_and_pv(searched: Searched) -> tuple[Node, Sequence[int]]:
+    if hasattr(searched, "tree"):
+        result = cast(Result, searched)
+        return result.tree.root, result.pv
+    return searched, [edge.action for edge in most_visited_line(searched)]
+
+
+def most_visited_line(node: Node | None) -> Iterator[Edge]:
+    """From a node down, the most visited edge each time, as long as there are visits."""
+    while node is not None and node.edges and node.edges[0].N > 0:
+        edge = node.edges[0]
+        yield edge
+        node = edge.child
+
+
+def _value_range(searched: Searched) -> list[float] | None:
+    span = getattr(getattr(searched, "game", None), "value_range", None)
+    if span is None or not all(map(math.isfinite, span)):
+        return None
+    return [float(bound) for bound in span]

@@ -1,0 +1,53 @@
+"""A result as a table for the terminal."""
+
+from typing import TYPE_CHECKING
+
+from sylvan.views.protocol import Result
+from sylvan.views.ranking import Move, ranking, summary
+from sylvan.views.text import counted, percent
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+def table(result: Result, *, rows: int | None = 10) -> "Group":
+    """Ranked moves under what the search found and took, to be printed by `rich`.
+
+    At most `rows` moves are listed (`None`: all), then how many more there are.
+    """
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    found, took = summary(result)
+    ranked = ranking(result, rows)
+    seats = len(result.values)
+    has_proofs = any(move.proof for move in ranked.moves)
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    grid.add_column("", width=1)
+    grid.add_column("move", no_wrap=True)
+    for name in ("N", "share", "Q", "P"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    if has_proofs:
+        grid.add_column("proven", no_wrap=True)
+    if seats > 2:
+        grid.add_column("value by seat", no_wrap=True)
+    grid.add_column("line")  # the one that gives way where the terminal is narrow
+    for move in ranked.moves:
+        cells = [Text(cell) for cell in _cells(move, has_proofs, seats)]
+        line = Text(move.line, style="dim", no_wrap=True, overflow="ellipsis")
+        grid.add_row(*cells, line, style="bold" if move.is_best else "")
+    more = f"… {ranked.more:,} more with {counted(ranked.more_N, 'visit')}"
+    head = (Text(found, style="bold"), Text(took, style="dim"))
+    return Group(*head, grid, *([Text(more, style="dim")] if ranked.more else []))
+
+
+def _cells(move: Move, has_proofs: bool, seats: int) -> list[str]:
+    cells = ["▸" if move.is_best else "", move.label, f"{move.N:,}", percent(move.share)]
+    cells += [move.Q, move.P]
+    if has_proofs:
+        cells.append(move.proof)
+    if seats > 2:
+        cells.append("  ".join(move.values))
+    return cells
