@@ -1,0 +1,45 @@
+"""Where nothing may be skipped, a skip fails and says what was missing."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SUITE = """
+    import pytest
+
+    def test_needs_stockfish():
+        pytest.skip("stockfish is not installed")
+
+    @pytest.mark.skipif(True, reason="graphviz is not installed")
+    def test_needs_graphviz(): ...
+
+    @pytest.mark.xfail(reason="known", strict=True)
+    def test_known_failure():
+        assert False
+"""
+MODULE = """
+    import pytest
+    pytest.importorskip("no_such_module")
+"""
+
+
+@pytest.fixture
+def suite(pytester):
+    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+    pytester.makepyfile(test_suite=SUITE, test_module=MODULE)
+    return pytester
+
+
+def test_skips_are_skips_by_default(suite, monkeypatch):
+    monkeypatch.delenv("SYLVAN_NO_SKIP", raising=False)
+    suite.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(skipped=3, xfailed=1)
+
+
+def test_skips_are_failures_where_asked(suite, monkeypatch):
+    monkeypatch.setenv("SYLVAN_NO_SKIP", "1")
+    run = suite.runpytest_subprocess("-p", "no:cacheprovider", "--continue-on-collection-errors")
+    run.assert_outcomes(failed=1, errors=2, xfailed=1)  # skipif acts before the call
+    run.stdout.fnmatch_lines_random(["*stockfish is not installed*", "*graphviz is not installed*"])
+    run.stdout.fnmatch_lines_random(["*no_such_module*"])
