@@ -12,6 +12,7 @@
 //! | `planes`   | observations |
 //! | `notation` | FEN, UCI, SAN |
 //! | `perft`    | counting move sequences |
+//! | `material` | an evaluation without a network |
 //! | `error`    | what can be wrong |
 //!
 //! shakmaty supplies attack tables, reads and writes text and judges positions; making and listing
@@ -29,6 +30,7 @@ mod board;
 pub mod codec;
 mod error;
 mod history;
+mod material;
 mod movegen;
 mod notation;
 mod perft;
@@ -39,6 +41,7 @@ mod zobrist;
 
 pub use error::ChessError;
 pub use history::HistoryFill;
+pub use material::Material;
 pub use planes::{NUM_PLANES, expand};
 
 use crate::hash::mix;

@@ -44,13 +44,18 @@ impl View {
 
     /// Their pieces that attack a square, with `occupied` in the way of sliders.
     pub(super) fn attackers(&self, square: Square, occupied: u64) -> u64 {
-        let board = &self.board;
-        let sliders = attacks::bishop_attacks(square, Bitboard(occupied)).0 & board.diagonal()
-            | attacks::rook_attacks(square, Bitboard(occupied)).0 & board.straight();
-        let steppers = attacks::knight_attacks(square).0 & board.knights()
-            | attacks::pawn_attacks(Color::White, square).0 & board.pawns()
-            | attacks::king_attacks(square).0 & board.kings();
-        (sliders | steppers) & self.their
+        self.all_attackers(square, occupied) & self.their
+    }
+
+    /// Pieces of both sides that attack a square, with `occupied` in the way of sliders.
+    pub(super) fn all_attackers(&self, square: Square, occupied: u64) -> u64 {
+        let (board, pawns) = (&self.board, self.board.pawns());
+        attacks::bishop_attacks(square, Bitboard(occupied)).0 & board.diagonal()
+            | attacks::rook_attacks(square, Bitboard(occupied)).0 & board.straight()
+            | attacks::knight_attacks(square).0 & board.knights()
+            | attacks::king_attacks(square).0 & board.kings()
+            | attacks::pawn_attacks(Color::White, square).0 & pawns & self.their
+            | attacks::pawn_attacks(Color::Black, square).0 & pawns & self.own
     }
 
     /// All squares that their pieces attack, with `occupied` in the way of sliders.

@@ -1,0 +1,212 @@
+//! `Material`: a hand-written evaluation that plays sensible chess without a network.
+//!
+//! The value adds up, in hundredths of a pawn for the mover: material and piece squares (blended
+//! from middle game to endgame), pawn structure, the bishop pair, the move itself, the best capture
+//! the mover can make, and the second of the mover's own pieces that hang (one can be saved). It is
+//! then squashed to (−1, 1) by `s / √(s² + 400²)`: a pawn is worth 0.24, a rook 0.78. Only whole
+//! numbers, one square root and one division are used, so that every machine gets the same value.
+//!
+//! Priors: see `priors`. Limits: no search beyond one square's exchange; a mate is seen only by the
+//! tree. About a microsecond per position.
+
+mod exchange;
+mod priors;
+mod tables;
+
+use super::Chess;
+use super::board::{BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK};
+use super::view::{FILE_A, FILE_H, View};
+use exchange::exchange;
+use priors::Outlook;
+use shakmaty::{Bitboard, attacks};
+use sylvan_core::{Evaluator, Leaf, Sure};
+use tables::{MIDDLE_GAME, PHASE, SCORES, Score, WORTH};
+
+/// A score of this size is a value of √½.
+const SCALE: f32 = 400.0;
+/// What having the move is worth.
+const TEMPO: i32 = 12;
+const BISHOP_PAIR: i32 = 30;
+const DOUBLED: i32 = -10;
+const ISOLATED: i32 = -12;
+/// A pawn that no pawn can stop, by its rank.
+const PASSED: [i32; 8] = [0, 5, 10, 20, 40, 70, 110, 0];
+/// An own pawn beside the king, in the middle game.
+const SHIELD: i32 = 9;
+
+/// Judges positions by material, squares and exchanges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Material;
+
+impl Evaluator<Chess> for Material {
+    fn evaluate(&self, leaf: &Leaf<'_, Chess>, logits: &mut Vec<f32>, values: &mut [f32]) -> Sure {
+        let position = &leaf.state.position;
+        let view = View::of(position);
+        let phase = phase(&view);
+        let outlook = Outlook::new(position, &view, phase);
+        logits.clear();
+        let mut best = 0;
+        for &action in leaf.actions {
+            let look = outlook.look(action);
+            best = best.max(look.gain);
+            logits.push(look.logit as f32 / 100.0);
+        }
+        let quiet = standing(&view, phase) - second_loss(&view);
+        let value = squash(fade(quiet + best, position.clock));
+        for (seat, entry) in values.iter_mut().enumerate() {
+            *entry = if seat == usize::from(leaf.seat) {
+                value
+            } else {
+                -value
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Middle game (24) to endgame (0).
+fn phase(view: &View) -> i32 {
+    let board = &view.board;
+    let count = |set: u64, kind| set.count_ones() as i32 * PHASE[usize::from(kind)];
+    let pieces = count(board.knights(), KNIGHT)
+        + count(board.bishops(), BISHOP)
+        + count(board.rooks(), ROOK)
+        + count(board.queens(), QUEEN);
+    pieces.min(MIDDLE_GAME)
+}
+
+fn blend(middle: i32, end: i32, phase: i32) -> i32 {
+    (middle * phase + end * (MIDDLE_GAME - phase)) / MIDDLE_GAME
+}
+
+/// The position as it stands, nothing captured.
+fn standing(view: &View, phase: i32) -> i32 {
+    let mut score = Score::default();
+    let board = &view.board;
+    let kinds = [
+        (board.pawns(), PAWN),
+        (board.knights(), KNIGHT),
+        (board.bishops(), BISHOP),
+        (board.rooks(), ROOK),
+        (board.queens(), QUEEN),
+        (board.kings(), KING),
+    ];
+    for (pieces, kind) in kinds {
+        let scores = &SCORES[usize::from(kind)];
+        for square in Bitboard(pieces & view.own) {
+            let place = scores[square.to_usize()];
+            score.middle += place.middle;
+            score.end += place.end;
+        }
+        for square in Bitboard(pieces & view.their) {
+            let place = scores[square.to_usize() ^ 56];
+            score.middle -= place.middle;
+            score.end -= place.end;
+        }
+    }
+    score.middle += shield(view);
+    score.end += hunt(view);
+    let pairs = i32::from(has_pair(board.bishops() & view.own))
+        - i32::from(has_pair(board.bishops() & view.their));
+    let pawns = board.pawns();
+    let structure = pawns_of(pawns & view.own, pawns & view.their)
+        - pawns_of(
+            (pawns & view.their).swap_bytes(),
+            (pawns & view.own).swap_bytes(),
+        );
+    blend(score.middle, score.end, phase) + BISHOP_PAIR * pairs + structure + TEMPO
+}
+
+fn has_pair(bishops: u64) -> bool {
+    bishops.count_ones() >= 2
+}
+
+/// Doubled, isolated and passed pawns of a side whose pawns go up.
+fn pawns_of(own: u64, their: u64) -> i32 {
+    let beside = |set: u64| (set & !FILE_A) >> 1 | (set & !FILE_H) << 1;
+    let doubled = own & up(own << 8);
+    let isolated = own & !beside(up(own) | down(own));
+    let guarded = down(their >> 8);
+    let passed = own & !(guarded | beside(guarded)) & !down(own >> 8);
+    let bonus: i32 = Bitboard(passed)
+        .into_iter()
+        .map(|square| PASSED[square.to_usize() >> 3])
+        .sum();
+    doubled.count_ones() as i32 * DOUBLED + isolated.count_ones() as i32 * ISOLATED + bonus
+}
+
+/// All squares on or above a set.
+fn up(mut set: u64) -> u64 {
+    set |= set << 8;
+    set |= set << 16;
+    set | set << 32
+}
+
+/// All squares on or below a set.
+fn down(mut set: u64) -> u64 {
+    set |= set >> 8;
+    set |= set >> 16;
+    set | set >> 32
+}
+
+/// Own pawns around the king, less theirs.
+fn shield(view: &View) -> i32 {
+    let beside = |side: u64| {
+        let king = Bitboard(view.board.kings() & side).first();
+        king.map_or(0, |king| {
+            (attacks::king_attacks(king).0 & view.board.pawns() & side).count_ones() as i32
+        })
+    };
+    SHIELD * (beside(view.own) - beside(view.their))
+}
+
+/// Against a bare king, kings that come close.
+fn hunt(view: &View) -> i32 {
+    let kings = view.board.kings();
+    let (own, their) = (
+        Bitboard(kings & view.own).first(),
+        Bitboard(kings & view.their).first(),
+    );
+    let (Some(own), Some(their)) = (own, their) else {
+        return 0;
+    };
+    let near = 12 * (7 - own.distance(their) as i32);
+    match (view.own & !kings == 0, view.their & !kings == 0) {
+        (false, true) => near,
+        (true, false) => -near,
+        _ => 0,
+    }
+}
+
+/// What the second of the own pieces in danger would cost: the mover can save only one.
+fn second_loss(view: &View) -> i32 {
+    let (board, attacked) = (&view.board, view.attacked(view.occupied()));
+    let (mut first, mut second) = (0, 0);
+    for square in Bitboard(view.own & attacked & !board.kings()) {
+        let kind = board.piece(square.to_u32());
+        let gain = WORTH[usize::from(kind)];
+        if gain <= second {
+            continue;
+        }
+        let Some((taker, taking)) =
+            exchange::cheapest(view, view.attackers(square, view.occupied()))
+        else {
+            continue;
+        };
+        let loss = exchange(view, taker.trailing_zeros(), square, taking, gain, false);
+        (first, second) = (first.max(loss), second.max(loss.min(first)));
+    }
+    second
+}
+
+/// A lead that cannot be turned into a capture or a pawn move fades towards the draw.
+fn fade(score: i32, clock: u32) -> i32 {
+    let left = 200 - clock.min(100) as i32;
+    score * left / 200
+}
+
+/// From hundredths of a pawn to (−1, 1).
+fn squash(score: i32) -> f32 {
+    let score = score as f32;
+    score / (score * score + SCALE * SCALE).sqrt()
+}

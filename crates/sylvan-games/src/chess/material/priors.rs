@@ -1,0 +1,167 @@
+//! Which moves look worth a try, before any is tried: the logits of the material evaluation.
+//!
+//! Hundredths of a logit, added up: what the exchange on the square of arrival wins or loses, a
+//! check, a promotion, a piece in danger that leaves, and how much better the new square is. A
+//! softmax over them gives a good capture a few times the prior of a quiet move.
+
+use super::exchange::exchange;
+use super::tables::{SCORES, WORTH};
+use crate::chess::board::{BISHOP, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
+use crate::chess::codec;
+use crate::chess::position::Position;
+use crate::chess::view::{FILE_A, FILE_H, View};
+use shakmaty::{Bitboard, Color, Square, attacks};
+use sylvan_core::Action;
+
+/// What all moves of a position share.
+pub(super) struct Outlook<'a> {
+    position: &'a Position,
+    view: &'a View,
+    /// Squares their pieces attack, and their pawns alone.
+    attacked: u64,
+    pawn_attacked: u64,
+    /// Squares from which a piece of this kind gives check.
+    checking: [u64; 8],
+    /// Own pieces that uncover a check by leaving.
+    covering: u64,
+    their_king: Square,
+    /// How the middle game (0) or the endgame (24) weighs squares.
+    phase: i32,
+}
+
+/// What a move looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// What the exchange on the square of arrival wins or loses, in hundredths of a pawn.
+    pub(super) gain: i32,
+    /// Hundredths of a logit.
+    pub(super) logit: i32,
+}
+
+impl<'a> Outlook<'a> {
+    pub(super) fn new(position: &'a Position, view: &'a View, phase: i32) -> Outlook<'a> {
+        let (board, occupied) = (&view.board, Bitboard(view.occupied()));
+        let their_king = Bitboard(board.kings() & view.their)
+            .first()
+            .unwrap_or(Square::H8);
+        let diagonal = attacks::bishop_attacks(their_king, occupied).0;
+        let straight = attacks::rook_attacks(their_king, occupied).0;
+        let mut checking = [0; 8];
+        checking[usize::from(PAWN)] = attacks::pawn_attacks(Color::Black, their_king).0;
+        checking[usize::from(KNIGHT)] = attacks::knight_attacks(their_king).0;
+        checking[usize::from(BISHOP)] = diagonal;
+        checking[usize::from(ROOK)] = straight;
+        checking[usize::from(QUEEN)] = diagonal | straight;
+        let pawns = board.pawns() & view.their;
+        Outlook {
+            position,
+            view,
+            attacked: view.attacked(view.occupied()),
+            pawn_attacked: (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7,
+            checking,
+            covering: covering(view, their_king, (diagonal | straight) & view.own),
+            their_king,
+            phase,
+        }
+    }
+
+    pub(super) fn look(&self, action: Action) -> Look {
+        let Some(step) = codec::unpack(action) else {
+            return Look::default();
+        };
+        let (from, to) = (step.from(), Square::new(step.to()));
+        let kind = self.view.board.piece(from);
+        let taken = self.taken(from, to, kind);
+        if kind == KING && (from.abs_diff(to.to_u32()) == 2 || self.view.own & bit(to) != 0) {
+            return Look { gain: 0, logit: 60 };
+        }
+        let promotes = kind == PAWN && to.to_u32() >= 56;
+        if promotes && step.underpromotion() != 0 {
+            return Look {
+                gain: 0,
+                logit: -250,
+            };
+        }
+        let placed = if promotes { QUEEN } else { kind };
+        let won = WORTH[usize::from(taken)]
+            + if promotes {
+                WORTH[usize::from(QUEEN)] - WORTH[usize::from(PAWN)]
+            } else {
+                0
+            };
+        let contested = self.attacked & bit(to) != 0 && kind != KING;
+        let gain = if contested {
+            exchange(self.view, from, to, placed, won, true)
+        } else {
+            won
+        };
+        let mut logit = (gain / 3).clamp(-200, 250) + self.better_square(from, to, kind);
+        if won > 0 && gain >= 0 {
+            logit += 60;
+        }
+        if self.checks(from, to, placed) {
+            logit += if gain >= 0 { 110 } else { 50 };
+        }
+        logit += self.escape(from, kind);
+        Look { gain, logit }
+    }
+
+    /// What a move takes, en passant included.
+    fn taken(&self, from: u32, to: Square, kind: Piece) -> Piece {
+        let passing = kind == PAWN
+            && self
+                .position
+                .en_passant
+                .map(|square| square ^ self.position.flip())
+                == Some(to.to_u32())
+            && from & 7 != to.to_u32() & 7;
+        if passing {
+            PAWN
+        } else {
+            self.view.board.piece(to.to_u32()) & 7
+        }
+    }
+
+    /// The move gives check, by the piece itself or by one behind it.
+    fn checks(&self, from: u32, to: Square, placed: Piece) -> bool {
+        self.checking[usize::from(placed)] & bit(to) != 0
+            || self.covering >> from & 1 == 1
+                && attacks::ray(self.their_king, Square::new(from & 63)).0 & bit(to) == 0
+    }
+
+    /// Leaving a square where the piece is in danger.
+    fn escape(&self, from: u32, kind: Piece) -> i32 {
+        let square = 1u64 << from;
+        if kind == PAWN || kind == KING || self.attacked & square == 0 {
+            0
+        } else if self.pawn_attacked & square != 0 {
+            (WORTH[usize::from(kind)] - WORTH[usize::from(PAWN)]) / 6
+        } else {
+            20
+        }
+    }
+
+    fn better_square(&self, from: u32, to: Square, kind: Piece) -> i32 {
+        let scores = &SCORES[usize::from(kind)];
+        let (old, new) = (scores[from as usize & 63], scores[to.to_usize()]);
+        let (middle, end) = (new.middle - old.middle, new.end - old.end);
+        super::blend(middle, end, self.phase)
+    }
+}
+
+/// Own pieces of `near` that stand alone between their king and an own slider.
+fn covering(view: &View, their_king: Square, near: u64) -> u64 {
+    let occupied = Bitboard(view.occupied() & !near);
+    let board = &view.board;
+    let sliders = (attacks::bishop_attacks(their_king, occupied).0 & board.diagonal()
+        | attacks::rook_attacks(their_king, occupied).0 & board.straight())
+        & view.own
+        & !near;
+    Bitboard(sliders).into_iter().fold(0, |covering, slider| {
+        covering | attacks::between(their_king, slider).0 & near
+    })
+}
+
+fn bit(square: Square) -> u64 {
+    1 << square.to_u32()
+}
