@@ -1,8 +1,19 @@
 //! `sylvan._native`: the Python face of the Rust crates. Thin; no logic lives here.
 
+mod any_forest;
+mod config;
+mod evaluators;
+mod forest;
+mod games;
+mod numbers;
+mod python_game;
+
 use pyo3::prelude::*;
 
 #[pymodule]
-fn _native(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<forest::Forest>()?;
+    numbers::register(module)?;
+    games::register(module)
 }

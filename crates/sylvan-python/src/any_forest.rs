@@ -1,0 +1,306 @@
+//! Forests of all games, and of all ways to store values, behind one trait.
+
+use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use sylvan_core::node::Kind;
+use sylvan_core::outcome::NodeStats;
+use sylvan_core::values::{Duel, Seats, Values};
+use sylvan_core::{Action, Config, Evaluator, Forest, Game, Rules, SearchError, Timing};
+
+use crate::python_game::PythonGame;
+
+pyo3::import_exception!(sylvan.errors, EvaluationError);
+pyo3::import_exception!(sylvan.errors, GameContractError);
+pyo3::import_exception!(sylvan.errors, SearchStateError);
+
+/// A game whose states come from and go to Python.
+pub trait Bridge: Game<Error: Into<PyErr>> {
+    /// Python code runs inside the game: keep the lock.
+    const NEEDS_LOCK: bool = false;
+
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self>;
+    /// A Python object of the class of `like` in this state.
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    /// The evaluator of this name, with its parameters.
+    fn evaluator(name: &str, params: &Bound<'_, PyDict>, discount: f64) -> PyResult<Box<dyn Evaluator<Self>>> {
+        crate::evaluators::common(name, params, discount)
+    }
+    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>) -> PyResult<Py<PyAny>>;
+}
+
+/// Observations of a native game: one array of the game's cells.
+pub fn cells<G: Game<Error: Into<PyErr>>, V: Values>(
+    forest: &mut Forest<G, V>,
+    py: Python<'_>,
+) -> PyResult<Py<PyAny>>
+where
+    G::Cell: Element,
+{
+    let rules = &forest.settings.rules;
+    let mut shape = vec![forest.num_leaves()];
+    shape.extend(&rules.observation_shape);
+    let len = forest.num_leaves() * rules.observation_len();
+    let cells = py.detach(|| {
+        let mut cells = vec![G::Cell::default(); len];
+        forest.observe(&mut cells).map(|()| cells)
+    });
+    PyArray1::from_vec(py, cells.map_err(Into::into)?).reshape(shape)?.into_py_any(py)
+}
+
+impl Bridge for PythonGame {
+    const NEEDS_LOCK: bool = true;
+
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::new(object)
+    }
+
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.get(like.py())?.call_method0("clone")
+    }
+
+    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let arrays = PyList::empty(py);
+        for (_, visit) in forest.leaves() {
+            arrays.append(visit.state.get(py)?.call_method0("observation")?)?;
+        }
+        py.import("numpy")?.call_method1("stack", (arrays,))?.into_py_any(py)
+    }
+}
+
+/// A forest of some game, whose values are stored in some way.
+pub trait AnyForest: Send {
+    fn begin(&mut self, noise: Vec<Option<Vec<f64>>>);
+    fn is_done(&self) -> bool;
+    fn select(&mut self, py: Python<'_>, timing: &Timing) -> PyResult<()>;
+    fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn num_leaves(&self) -> usize;
+    fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
+    fn abandon(&mut self);
+    fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()>;
+    fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
+    fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
+    fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>>;
+    fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>);
+    fn pick(&mut self, tree: usize) -> Action;
+    fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
+    fn bytes(&self) -> u64;
+}
+
+/// Logits as they came: over all actions, or over the legal ones of all leaves.
+pub enum Policy<'a> {
+    All(numpy::ndarray::ArrayView2<'a, f32>),
+    Legal(&'a [f32]),
+}
+
+fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
+    match error {
+        SearchError::Game(error) => error.into(),
+        other => GameContractError::new_err(format!("{}.", capitalised(&other.to_string()))),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// Runs Rust code with the lock released, unless the game needs it.
+fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    if G::NEEDS_LOCK { work() } else { py.detach(work) }
+}
+
+impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
+    fn begin(&mut self, noise: Vec<Option<Vec<f64>>>) {
+        Forest::begin(self, |i| noise.get(i).cloned().flatten());
+    }
+
+    fn is_done(&self) -> bool {
+        Forest::is_done(self)
+    }
+
+    fn select(&mut self, py: Python<'_>, timing: &Timing) -> PyResult<()> {
+        unlocked::<G, _>(py, || Forest::select(self, timing)).map_err(search_error)
+    }
+
+    fn num_leaves(&self) -> usize {
+        Forest::num_leaves(self)
+    }
+
+    /// Trees, seats, offsets into actions, actions, tickets.
+    fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (mut trees, mut seats, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
+        let (mut actions, mut tickets) = (Vec::new(), Vec::new());
+        for (tree, visit) in Forest::leaves(self) {
+            trees.push(tree as i64);
+            seats.push(i64::from(visit.seat));
+            actions.extend(visit.actions.iter().map(|&a| i64::from(a)));
+            offsets.push(actions.len() as i64);
+            tickets.push(visit.ticket);
+        }
+        (
+            PyArray1::from_vec(py, trees),
+            PyArray1::from_vec(py, seats),
+            PyArray1::from_vec(py, offsets),
+            PyArray1::from_vec(py, actions),
+            PyArray1::from_vec(py, tickets),
+        )
+            .into_py_any(py)
+    }
+
+    fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        G::observations(self, py)
+    }
+
+    fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let leaf = Forest::leaves(self).nth(i);
+        let (_, visit) = leaf.ok_or_else(|| SearchStateError::new_err(format!("There is no leaf {i} in flight.")))?;
+        visit.state.to_python(like)
+    }
+
+    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()> {
+        let mut offsets = vec![0];
+        for (i, (tree, visit)) in Forest::leaves(self).enumerate() {
+            let first = offsets[i];
+            let logit = |k: usize| match &policy {
+                Policy::All(rows) => rows[[i, visit.actions[k] as usize]],
+                Policy::Legal(flat) => flat[first + k],
+            };
+            check_logits(i, tree, &visit.actions, logit)?;
+            offsets.push(first + visit.actions.len());
+        }
+        let fill = |i: usize, visit: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| match &policy {
+            Policy::All(rows) => {
+                let row = rows.row(i);
+                out.extend(visit.actions.iter().map(|&a| row[a as usize]));
+            }
+            Policy::Legal(flat) => out.extend_from_slice(&flat[offsets[i]..offsets[i + 1]]),
+        };
+        unlocked::<G, _>(py, || Forest::update(self, &fill, values));
+        Ok(())
+    }
+
+    fn abandon(&mut self) {
+        Forest::abandon(self);
+    }
+
+    fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()> {
+        let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
+        unlocked::<G, _>(py, || Forest::run(self, evaluator.as_ref(), timing)).map_err(search_error)
+    }
+
+    fn advance(&mut self, tree: usize, action: Action) -> PyResult<()> {
+        Forest::advance(self, tree, action).map_err(Into::into)
+    }
+
+    fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        Forest::plant(self, tree, G::from_python(state)?);
+        Ok(())
+    }
+
+    /// The root's actions, policy, best action, principal variation.
+    fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>> {
+        let search = self.search(tree);
+        if search.pool[search.tree.root].kind() != Kind::Decision {
+            return Ok(py.None());
+        }
+        let actions: Vec<i64> = search.tree.edges.actions.iter().map(|&a| i64::from(a)).collect();
+        let best = search.tree.edges.actions[search.best()];
+        (
+            PyArray1::from_vec(py, actions),
+            PyArray1::from_vec(py, search.policy()),
+            best,
+            search.principal_variation(),
+        )
+            .into_py_any(py)
+    }
+
+    /// Simulations, nodes, bytes, depth, what ended the search.
+    fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>) {
+        let tree = self.tree(tree);
+        let progress = &tree.progress;
+        let stop = progress.stop.map(|stop| stop.name());
+        (progress.finished, tree.nodes, tree.bytes, progress.depth, stop)
+    }
+
+    fn pick(&mut self, tree: usize) -> Action {
+        let mut search = self.search(tree);
+        let place = search.pick();
+        search.tree.edges.actions[place]
+    }
+
+    fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {
+        self.search(tree).node_stats(path).map_err(Into::into)
+    }
+
+    fn bytes(&self) -> u64 {
+        Forest::bytes(self)
+    }
+}
+
+fn check_logits(
+    leaf: usize,
+    tree: usize,
+    actions: &[Action],
+    logit: impl Fn(usize) -> f32,
+) -> PyResult<()> {
+    let mut finite = false;
+    for (k, action) in actions.iter().enumerate() {
+        let x = logit(k);
+        if x.is_nan() || x == f32::INFINITY {
+            return Err(EvaluationError::new_err(format!(
+                "The policy of leaf {leaf} (tree {tree}) has {x} for action {action}: logits are finite or -inf."
+            )));
+        }
+        finite |= x.is_finite();
+    }
+    if finite {
+        return Ok(());
+    }
+    Err(EvaluationError::new_err(format!(
+        "The policy of leaf {leaf} (tree {tree}) has no finite logit among its {} legal actions.",
+        actions.len()
+    )))
+}
+
+/// Picks the way to store values: one number where two seats play for -1, 0 or 1 alone.
+fn build<G: Bridge + 'static>(
+    states: Vec<G>,
+    rules: Rules,
+    config: Config,
+) -> PyResult<Box<dyn AnyForest>> {
+    let duel = rules.num_players == 2
+        && rules.zero_sum
+        && !rules.has_rewards
+        && rules.value_range == (-1.0, 1.0)
+        && config.discount == 1.0;
+    Ok(match rules.num_players {
+        2 if duel => Box::new(Forest::<G, Duel>::new(states, rules, config)),
+        1 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<1>>::new(states, rules, config)),
+        1..=2 => Box::new(Forest::<G, Seats<2>>::new(states, rules, config)),
+        3..=4 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<4>>::new(states, rules, config)),
+        5..=8 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<8>>::new(states, rules, config)),
+        n => {
+            let message = format!("num_players is {n}: a game has 1 to 8 seats.");
+            return Err(GameContractError::new_err(message));
+        }
+    })
+}
+
+/// A forest of the game that these Python states belong to.
+pub fn build_from<G: Bridge + 'static>(
+    states: &[Bound<'_, PyAny>],
+    config: Config,
+) -> PyResult<Box<dyn AnyForest>> {
+    let games = states.iter().map(G::from_python).collect::<PyResult<Vec<G>>>()?;
+    let rules = games[0].rules();
+    if let Some(i) = games.iter().position(|game| game.rules() != rules) {
+        return Err(GameContractError::new_err(format!(
+            "State {i} of the forest follows other rules than state 0: search them in two forests."
+        )));
+    }
+    build(games, rules, config)
+}

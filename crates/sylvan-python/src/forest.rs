@@ -1,0 +1,264 @@
+//! `sylvan._native.Forest`: a forest of any game, one Python class.
+//!
+//! A call takes the forest for itself and releases the interpreter's lock while Rust works; a call
+//! from another thread meanwhile is refused, except `stop`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sylvan_core::node::Kind;
+use sylvan_core::{Action, Timing};
+
+use crate::any_forest::{AnyForest, Policy};
+use crate::{config, games};
+
+pyo3::import_exception!(sylvan.errors, SearchStateError);
+
+/// A native evaluation returns to Python this often, to hear signals and report progress.
+const SLICE: Duration = Duration::from_millis(40);
+
+struct Inner {
+    forest: Box<dyn AnyForest>,
+    seconds: Option<f64>,
+    deadline: Option<Instant>,
+}
+
+#[pyclass(frozen, module = "sylvan._native")]
+pub struct Forest {
+    inner: Mutex<Inner>,
+    asked: AtomicBool,
+    num_trees: usize,
+    /// A state of the right Python class.
+    like: Py<PyAny>,
+}
+
+impl Forest {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        self.inner.try_lock().map_err(|_| {
+            SearchStateError::new_err(
+                "The forest is at work in another thread: wait for it, or call stop().",
+            )
+        })
+    }
+
+    fn check(&self, tree: usize) -> PyResult<()> {
+        if tree < self.num_trees {
+            return Ok(());
+        }
+        let message = format!("There is no tree {tree} in a forest of {}.", self.num_trees);
+        Err(SearchStateError::new_err(message))
+    }
+}
+
+impl Inner {
+    fn timing<'a>(&self, asked: &'a AtomicBool, pause: Option<Instant>) -> Timing<'a> {
+        Timing {
+            deadline: self.deadline,
+            pause,
+            asked,
+        }
+    }
+
+    fn need_idle(&self) -> PyResult<()> {
+        match self.forest.num_leaves() {
+            0 => Ok(()),
+            n => Err(SearchStateError::new_err(format!(
+                "{n} leaves wait for their evaluation: call update() or abandon() first."
+            ))),
+        }
+    }
+}
+
+#[pymethods]
+impl Forest {
+    #[new]
+    fn new(states: Vec<Bound<'_, PyAny>>, config: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let config = config::read(config)?;
+        let Some(first) = states.first() else {
+            return Err(PyValueError::new_err("A forest needs at least one state."));
+        };
+        Ok(Self {
+            like: first.clone().unbind(),
+            num_trees: states.len(),
+            asked: AtomicBool::new(false),
+            inner: Mutex::new(Inner {
+                seconds: config.limits.seconds,
+                deadline: None,
+                forest: games::forest(&states, config)?,
+            }),
+        })
+    }
+
+    /// Starts a new search of every tree; `noise[i]` is handed to tree `i` if it is not None.
+    #[pyo3(signature = (noise=None))]
+    fn begin(&self, noise: Option<Vec<Option<Vec<f64>>>>) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        self.asked.store(false, Ordering::Relaxed);
+        inner.deadline = inner
+            .seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .and_then(|seconds| Instant::now().checked_add(seconds));
+        inner.forest.begin(noise.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None when all is done.
+    fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        if inner.forest.is_done() {
+            return Ok(None);
+        }
+        let timing = inner.timing(&self.asked, None);
+        inner.forest.select(py, &timing)?;
+        match inner.forest.num_leaves() {
+            0 => Ok(None),
+            _ => inner.forest.leaves(py).map(Some),
+        }
+    }
+
+    fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.lock()?.forest.observations(py)
+    }
+
+    /// The state of leaf `i` of the batch.
+    fn leaf_state<'py>(&self, py: Python<'py>, i: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.lock()?.forest.leaf_state(i, self.like.bind(py))
+    }
+
+    /// Takes in logits over all actions, `[leaves, actions]`, and values, `[leaves * seats]`.
+    fn update_all(
+        &self,
+        py: Python<'_>,
+        policy: PyReadonlyArray2<'_, f32>,
+        values: PyReadonlyArray1<'_, f32>,
+    ) -> PyResult<()> {
+        let policy = Policy::All(policy.as_array());
+        self.lock()?.forest.update(py, policy, values.as_slice()?)
+    }
+
+    /// The same with logits of the legal actions only, leaf after leaf.
+    fn update_legal(
+        &self,
+        py: Python<'_>,
+        policy: PyReadonlyArray1<'_, f32>,
+        values: PyReadonlyArray1<'_, f32>,
+    ) -> PyResult<()> {
+        let policy = Policy::Legal(policy.as_slice()?);
+        self.lock()?.forest.update(py, policy, values.as_slice()?)
+    }
+
+    /// Gives up on all leaves in flight.
+    fn abandon(&self) -> PyResult<()> {
+        self.lock()?.forest.abandon();
+        Ok(())
+    }
+
+    /// Searches to the end with a native evaluator. `watch()` is called about 25 times a second;
+    /// whatever it raises is raised here, with the trees as they are.
+    #[pyo3(signature = (name, params, watch=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        watch: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        loop {
+            {
+                let mut inner = self.lock()?;
+                inner.need_idle()?;
+                let timing = inner.timing(&self.asked, Some(Instant::now() + SLICE));
+                inner.forest.run(py, name, params, &timing)?;
+                if inner.forest.is_done() {
+                    return Ok(());
+                }
+            }
+            py.check_signals()?;
+            if let Some(watch) = &watch {
+                watch.call0()?;
+            }
+        }
+    }
+
+    /// Asks a search that is under way to end; from any thread.
+    fn stop(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    fn is_done(&self) -> PyResult<bool> {
+        Ok(self.lock()?.forest.is_done())
+    }
+
+    fn advance(&self, tree: usize, action: Action) -> PyResult<()> {
+        self.check(tree)?;
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.forest.advance(tree, action)
+    }
+
+    /// Plants a new tree in place of an old one.
+    fn plant(&self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.check(tree)?;
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.forest.plant(tree, state)
+    }
+
+    /// (actions, policy, best, principal variation) of a tree, None before its root is evaluated.
+    fn outcome(&self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>> {
+        self.check(tree)?;
+        self.lock()?.forest.outcome(py, tree)
+    }
+
+    /// (simulations, nodes, bytes, depth, what ended the search) of a tree.
+    fn progress(&self, tree: usize) -> PyResult<(u64, u64, u64, u32, Option<&'static str>)> {
+        self.check(tree)?;
+        Ok(self.lock()?.forest.progress(tree))
+    }
+
+    /// The action picked at the search's temperature.
+    fn pick(&self, tree: usize) -> PyResult<Action> {
+        self.check(tree)?;
+        Ok(self.lock()?.forest.pick(tree))
+    }
+
+    /// The node after a path of actions: (kind, seat, visits, w, proven, edges), where an edge is
+    /// (action, visits, w, prior, low, high, kind of its node); None if the tree does not have it.
+    fn node(&self, py: Python<'_>, tree: usize, path: Vec<Action>) -> PyResult<Py<PyAny>> {
+        self.check(tree)?;
+        let Some(node) = self.lock()?.forest.node(tree, &path)? else {
+            return Ok(py.None());
+        };
+        let edges: Vec<_> = node
+            .edges
+            .into_iter()
+            .map(|edge| {
+                let (low, high) = edge.bounds;
+                (edge.action, edge.visits, edge.w, edge.prior, low, high, kind(edge.kind))
+            })
+            .collect();
+        (kind(node.kind), node.seat, node.visits, node.w, node.proven, edges).into_py_any(py)
+    }
+
+    /// Bytes of all trees, those kept free for reuse included.
+    fn bytes(&self) -> PyResult<u64> {
+        Ok(self.lock()?.forest.bytes())
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Leaf => "leaf",
+        Kind::Decision => "decision",
+        Kind::Chance => "chance",
+        Kind::Terminal => "terminal",
+    }
+}

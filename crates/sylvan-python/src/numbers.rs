@@ -1,0 +1,96 @@
+//! The arithmetic that the Python reference shares with the core, under the core's names.
+
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sylvan_core::numbers::{self, PriorBits};
+use sylvan_core::rng;
+
+/// The priors of finite or `-inf` logits, in single precision.
+#[pyfunction]
+fn softmax<'py>(
+    py: Python<'py>,
+    logits: PyReadonlyArray1<'py, f32>,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let mut probabilities = logits.as_array().to_vec();
+    numbers::softmax(&mut probabilities);
+    Ok(PyArray1::from_vec(py, probabilities))
+}
+
+/// The natural logarithm.
+#[pyfunction]
+fn ln(x: f64) -> f64 {
+    numbers::ln(x)
+}
+
+/// What a tree with `bits` (8, 16 or 32) per prior remembers of these priors.
+#[pyfunction]
+fn quantise_priors<'py>(
+    py: Python<'py>,
+    priors: PyReadonlyArray1<'py, f32>,
+    bits: u32,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let bits = PriorBits::new(bits)
+        .ok_or_else(|| PyValueError::new_err(format!("bits is {bits}: use 8, 16 or 32.")))?;
+    let array = PyArray1::from_iter(py, priors.as_array().iter().map(|&p| bits.quantise(p)));
+    debug_assert_eq!(array.readonly().as_array().len(), priors.as_array().len());
+    Ok(array)
+}
+
+/// Spreads two numbers over 64 bits.
+#[pyfunction]
+fn mix(a: u64, b: u64) -> u64 {
+    rng::mix(a, b)
+}
+
+/// One stream of the seeded generator from which every search draws.
+#[pyclass(module = "sylvan._native")]
+struct Rng(rng::Rng);
+
+#[pymethods]
+impl Rng {
+    #[new]
+    #[pyo3(signature = (seed, stream=0))]
+    fn new(seed: u64, stream: u64) -> Self {
+        Self(rng::Rng::new(seed, stream))
+    }
+
+    /// A double in `[0, 1)`.
+    fn uniform(&mut self) -> f64 {
+        self.0.uniform()
+    }
+
+    /// An integer below `n`.
+    fn below(&mut self, n: usize) -> PyResult<usize> {
+        if n == 0 {
+            return Err(PyValueError::new_err("n is 0: no integer is below it."));
+        }
+        Ok(self.0.below(n))
+    }
+
+    /// The place in `weights`, which add up to one, at which their running sum passes a draw.
+    fn pick(&mut self, weights: Vec<f64>) -> usize {
+        self.0.pick(weights)
+    }
+
+    /// `n` numbers from a symmetric Dirichlet distribution.
+    fn dirichlet(&mut self, alpha: f64, n: usize) -> PyResult<Vec<f64>> {
+        if !(alpha > 0.0 && alpha.is_finite()) {
+            return Err(PyValueError::new_err(format!("alpha is {alpha}: it must be positive.")));
+        }
+        Ok(self.0.dirichlet(alpha, n))
+    }
+
+    /// `n` numbers from the standard Gumbel distribution.
+    fn gumbel(&mut self, n: usize) -> Vec<f64> {
+        self.0.gumbel(n)
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Rng>()?;
+    module.add_function(wrap_pyfunction!(softmax, module)?)?;
+    module.add_function(wrap_pyfunction!(ln, module)?)?;
+    module.add_function(wrap_pyfunction!(quantise_priors, module)?)?;
+    module.add_function(wrap_pyfunction!(mix, module)?)
+}
