@@ -38,7 +38,14 @@ class GameOver(SylvanError, ValueError):
 
 
 class GameContractError(SylvanError):
-    """A game breaks the contract of `sylvan.Game`; the message names its class and method."""
+    """A game breaks the contract of `sylvan.Game`; the message names its class and method.
+
+    `actions` lead from the first state to the one where it shows, as far as they are known.
+    """
+
+    def __init__(self, message: str, actions: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.actions = actions
 
 
 class ConfigError(SylvanError, ValueError):

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from sylvan.games.game import Game
 
 if TYPE_CHECKING:
-    from sylvan.games.open_spiel import OpenSpielGame
+    from sylvan.games.open_spiel import OpenSpielGame, from_open_spiel
 
 # Name -> the module of this package that defines it.
 _HOMES = {
     "OpenSpielGame": "open_spiel",
+    "from_open_spiel": "open_spiel",
 }
 
-__all__ = ["Game", "OpenSpielGame"]
+__all__ = ["Game", "OpenSpielGame", "from_open_spiel"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 from sylvan.errors import GameContractError
 from sylvan.games.game import Game
 
+# Actions that a message lists; the exception has all of them.
+SHOWN = 100
+
 
 class Probe:
     """Asks a state its methods; what goes wrong there is reported in the method's name."""
@@ -28,17 +31,22 @@ class Probe:
         except Exception as error:
             raise GameContractError(
                 f"{type(self.state).__name__}.{name} raised "
-                f"{type(error).__name__}: {error} ({self.place()})."
+                f"{type(error).__name__}: {error} ({self.place()}).",
+                self.path,
             ) from error
 
     def fail(self, method: str, problem: str, fix: str) -> NoReturn:
         """Report that `method` breaks a rule here, and what to do about it."""
         name = f"{type(self.state).__name__}.{method}"
-        raise GameContractError(f"{name} {problem}: {fix} ({self.place()}).")
+        raise GameContractError(f"{name} {problem}: {fix} ({self.place()}).", self.path)
 
     def place(self) -> str:
-        """Where this state is found."""
-        return f"after the actions {list(self.path)}" if self.path else "in the first state"
+        """Where this state is found; of a long path only the end is told."""
+        if not self.path:
+            return "in the first state"
+        if len(self.path) > SHOWN:
+            return f"after {len(self.path)} actions, the last are {list(self.path[-5:])}"
+        return f"after the actions {list(self.path)}"
 
     def clone(self) -> Probe:
         """A probe of the state's copy."""

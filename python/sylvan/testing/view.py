@@ -12,7 +12,7 @@ import numpy as np
 from sylvan.games.game import Observation
 from sylvan.testing.probe import Probe
 
-# Probabilities, and payments of a zero-sum game, may miss their sum by this much.
+# Sums of probabilities, and of rewards, may be off by this much.
 TOLERANCE = 1e-6
 
 
@@ -167,11 +167,11 @@ def _payment(probe: Probe, method: str) -> tuple[float, ...]:
         )
     if not all(map(math.isfinite, payment)):
         probe.fail(f"{method}()", f"gives {payment}", "return finite numbers")
-    if game.zero_sum and abs(math.fsum(payment)) > TOLERANCE:
+    if game.zero_sum and payment[0] != -payment[1]:
         probe.fail(
             f"{method}()",
             f"gives {payment} although zero_sum is True",
-            "make the two add up to 0, or set zero_sum = False",
+            "make one the negative of the other, or set zero_sum = False",
         )
     return payment
 
