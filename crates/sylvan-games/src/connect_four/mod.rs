@@ -13,6 +13,7 @@
 mod error;
 mod notation;
 mod size;
+pub mod solver;
 
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 
