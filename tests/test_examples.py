@@ -1,0 +1,112 @@
+"""The examples run, keep the contract of a game, stay short, and find the right move."""
+
+from __future__ import annotations
+
+import runpy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylvan.testing import check_game
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+GAMES = {"nim": "Nim", "triangle": "Triangle", "three_seats": "ThreeSeats", "pig": "Pig"}
+
+
+def load(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(EXAMPLES[0].with_name(f"{name}.py")))
+
+
+def best_lines(name: str, capsys: Any) -> list[str]:
+    """What the example prints as its choices."""
+    load(name)["main"]()
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("best: ")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_runs_as_a_script_and_is_short(path: Path, capsys: Any) -> None:
+    runpy.run_path(str(path), run_name="__main__")
+    assert "best: " in capsys.readouterr().out
+    assert len(path.read_text().splitlines()) < 100
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_keeps_the_contract(name: str) -> None:
+    check_game(load(name)[GAMES[name]], games=50)
+
+
+def test_nim_leaves_a_multiple_of_four(capsys: Any) -> None:
+    assert best_lines("nim", capsys) == ["best: take 2 of 10 stones"]
+
+
+def test_triangle_finds_the_richest_way(capsys: Any) -> None:
+    example = load("triangle")
+    rows, game = example["ROWS"], example["Triangle"]()
+
+    @cache
+    def richest(row: int, place: int) -> tuple[int, tuple[str, ...]]:
+        if row == len(rows) - 1:
+            return rows[row][place], ()
+        ways = []
+        for action in (0, 1):
+            total, way = richest(row + 1, place + action)
+            ways.append((total + rows[row][place], (game.action_to_string(action), *way)))
+        return max(ways)
+
+    total, way = richest(0, 0)
+    assert best_lines("triangle", capsys) == [f"best: {' '.join(way)}, which pays {total}"]
+    assert rows[1][0] > rows[1][1] and way[0] == "right", "the first step should tempt"
+
+
+def test_three_seats_finds_the_winning_move(capsys: Any) -> None:
+    game = load("three_seats")["ThreeSeats"]()
+
+    def pays(state: Any) -> set[tuple[float, ...]]:
+        """All that max^n play can lead to, whatever a seat does where it does not care."""
+        if state.is_terminal():
+            return {tuple(state.returns())}
+        moves = [pays(child) for child in children(state)]
+        worst = [min(pay[state.to_play()] for pay in move) for move in moves]
+        best = [max(pay[state.to_play()] for pay in move) for move in moves]
+        return set().union(*(m for m, high in zip(moves, best, strict=True) if high >= max(worst)))
+
+    def children(state: Any) -> list[Any]:
+        after = [state.clone() for _ in state.legal_actions()]
+        for action, child in zip(state.legal_actions(), after, strict=True):
+            child.apply(action)
+        return after
+
+    wins = [all(pay[0] == 1.0 for pay in pays(child)) for child in children(game)]
+    assert wins == [False, True, False]
+    assert best_lines("three_seats", capsys) == ["best: take 2 of 9 stones"]
+
+
+def test_pig_weighs_what_is_at_stake(capsys: Any) -> None:
+    """Against the exact odds of the race, by value iteration."""
+    goal, stake = load("pig")["Pig"].goal, 16
+    odds = {
+        (mine, theirs, turn): 0.5
+        for mine in range(goal)
+        for theirs in range(goal)
+        for turn in range(goal - mine)
+    }
+
+    def hold(mine: int, theirs: int, turn: int) -> float:
+        return 1.0 - odds[theirs, mine + turn, 0] if turn else 0.0
+
+    def roll(mine: int, theirs: int, turn: int) -> float:
+        lucky = sum(odds.get((mine, theirs, turn + face), 1.0) for face in (4, 5, 6))
+        return (3 * (1.0 - odds[theirs, mine, 0]) + lucky) / 6
+
+    change = 1.0
+    while change > 1e-9:
+        better = {state: max(hold(*state), roll(*state)) for state in odds}
+        change = max(abs(better[state] - odds[state]) for state in odds)
+        odds.update(better)
+    right = ["hold" if hold(0, b, stake) > roll(0, b, stake) else "roll" for b in (1, 16)]
+    assert right == ["hold", "roll"]
+    expected = [f"best: {right[0]} at (0, 1) with 16 at stake"]
+    expected += [f"best: {right[1]} at (0, 16) with 16 at stake"]
+    assert best_lines("pig", capsys) == expected
