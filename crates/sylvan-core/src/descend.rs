@@ -70,7 +70,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             match self.descend(&mut visit) {
                 Ok(Outcome::Leaf) => {
                     self.add_virtual_visits(&visit.path);
-                    let leaf = visit.leaf();
+                    let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
                     visit.ticket = self.tree.next_ticket();
                     self.tree.progress.waiting += 1;
@@ -144,7 +144,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             slot: 0,
         });
         loop {
-            let id = visit.leaf();
+            let id = visit.end();
             let node = &self.pool[id];
             let step = match node.kind() {
                 Kind::Leaf if node.is_pending() => return Ok(Outcome::Collision),

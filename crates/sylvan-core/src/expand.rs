@@ -16,7 +16,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut [f32], values: &[f32]) {
         softmax(logits);
         let priors = logits;
-        let id = visit.leaf();
+        let id = visit.end();
         let is_root = id == self.tree.root;
         if is_root {
             self.pool[id].num_edges = priors.len() as u16;
@@ -44,7 +44,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Gives up on a waiting leaf: its virtual visits go, nothing else changed.
     pub fn abandon(&mut self, visit: &Visit<G>) {
-        let id = visit.leaf();
+        let id = visit.end();
         self.pool[id].set_pending(false);
         self.remove_virtual_visits(&visit.path);
         self.tree.progress.waiting -= 1;

@@ -13,7 +13,7 @@ use std::time::Instant;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::descend::SearchError;
-use crate::evaluator::{Evaluator, Leaf};
+use crate::evaluator::Evaluator;
 use crate::game::{Action, Game, Rules};
 use crate::pool::Pool;
 use crate::tree::{Scratch, Search, Settings, Tree, Visit};
@@ -148,14 +148,8 @@ impl<G: Game, V: Values> Shard<G, V> {
         let mut logits = std::mem::take(&mut self.logits);
         let mut result = Ok(());
         for visit in batch.drain(..) {
-            let leaf = Leaf {
-                state: &visit.state,
-                seat: visit.seat,
-                actions: &visit.actions,
-                ticket: visit.ticket,
-            };
             if result.is_ok() {
-                result = evaluator.evaluate(&leaf, &mut logits, values);
+                result = evaluator.evaluate(&visit.leaf(), &mut logits, values);
             }
             let mut search = self.search(visit.tree, settings, budget);
             match result {

@@ -29,6 +29,11 @@ pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
+/// The exponential function in double precision.
+pub fn exp_double(x: f64) -> f64 {
+    libm::exp(x)
+}
+
 /// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite, none NaN or `+inf`.
 pub fn softmax(logits: &mut [f32]) {
     const LANES: usize = 8;

@@ -15,7 +15,7 @@ use crate::config::Selection;
 use crate::game::{Action, Game, Seat};
 use crate::gumbel::Dense;
 use crate::node::{Kind, NodeId};
-use crate::numbers::ln;
+use crate::numbers::{exp_double, ln};
 use crate::tree::Search;
 use crate::values::Values;
 
@@ -189,7 +189,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let weight = |p: f32| {
             let relative = ln(f64::from(p)) - ln(f64::from(max));
             if p > 0.0 {
-                libm::exp(relative / temperature)
+                exp_double(relative / temperature)
             } else {
                 0.0
             }

@@ -9,6 +9,7 @@
 
 use crate::budget::Sweep;
 use crate::config::{Config, Selection, Stop, ValueRange};
+use crate::evaluator::Leaf;
 use crate::game::{Action, Game, Rules, Seat};
 use crate::gumbel::GumbelRoot;
 use crate::node::{Node, NodeId};
@@ -188,8 +189,19 @@ impl<G: Game> Visit<G> {
         }
     }
 
-    pub fn leaf(&self) -> NodeId {
+    /// The node that the walk has come to.
+    pub fn end(&self) -> NodeId {
         self.path[self.path.len() - 1].node
+    }
+
+    /// The position as an evaluator sees it.
+    pub fn leaf(&self) -> Leaf<'_, G> {
+        Leaf {
+            state: &self.state,
+            seat: self.seat,
+            actions: &self.actions,
+            ticket: self.ticket,
+        }
     }
 }
 

@@ -81,6 +81,7 @@ pub trait AnyForest: Send {
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
     fn abandon(&mut self);
     fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()>;
+    fn evaluate(&self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>>;
@@ -190,6 +191,20 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()> {
         let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
         unlocked::<G, _>(py, || Forest::run(self, evaluator.as_ref(), timing)).map_err(search_error)
+    }
+
+    /// What a native evaluator says of the batch: logits of legal actions, values per seat.
+    fn evaluate(&self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
+        let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
+        let (mut logits, mut values) = (Vec::new(), Vec::new());
+        let mut one = Vec::new();
+        let mut seats = vec![0.0; self.settings.rules.num_players];
+        for (_, visit) in Forest::leaves(self) {
+            evaluator.evaluate(&visit.leaf(), &mut one, &mut seats).map_err(Into::into)?;
+            logits.extend_from_slice(&one);
+            values.extend_from_slice(&seats);
+        }
+        (PyArray1::from_vec(py, logits), PyArray1::from_vec(py, values)).into_py_any(py)
     }
 
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()> {

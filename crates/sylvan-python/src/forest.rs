@@ -188,6 +188,16 @@ impl Forest {
         }
     }
 
+    /// What a native evaluator says of the batch: logits of legal actions, values per seat.
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Py<PyAny>> {
+        self.lock()?.forest.evaluate(py, name, params)
+    }
+
     /// Asks a search that is under way to end; from any thread.
     fn stop(&self) {
         self.asked.store(true, Ordering::Relaxed);

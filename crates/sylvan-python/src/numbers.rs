@@ -23,6 +23,12 @@ fn ln(x: f64) -> f64 {
     numbers::ln(x)
 }
 
+/// The exponential function.
+#[pyfunction]
+fn exp(x: f64) -> f64 {
+    numbers::exp_double(x)
+}
+
 /// What a tree with `bits` (8, 16 or 32) per prior remembers of these priors.
 #[pyfunction]
 fn quantise_priors<'py>(
@@ -91,6 +97,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Rng>()?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
     module.add_function(wrap_pyfunction!(ln, module)?)?;
+    module.add_function(wrap_pyfunction!(exp, module)?)?;
     module.add_function(wrap_pyfunction!(quantise_priors, module)?)?;
     module.add_function(wrap_pyfunction!(mix, module)?)
 }

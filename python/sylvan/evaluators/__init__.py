@@ -1,0 +1,109 @@
+"""Evaluators: what turns leaves into policy logits and values.
+
+An evaluator is any function from `Leaves` to a pair (logits, values) as `Forest.update` takes
+them. Those here are built in and need no network: they run inside Rust, without Python.
+
+| name | priors | value |
+|---|---|---|
+| `Uniform`  | equal | the middle of the game's range |
+| `Rollout`  | equal | the mean result of random games |
+| `Material` | captures, checks, better squares (chess) | material and piece squares |
+| `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = [
+    "HashRandom",
+    "Material",
+    "Rollout",
+    "Uniform",
+    "default_evaluator",
+    "evaluator_named",
+]
+
+Answer = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+class NativeEvaluator:
+    """An evaluator that runs inside Rust. Called with leaves, it gives its answer to Python."""
+
+    name: ClassVar[str]
+
+    @property
+    def native(self) -> tuple[str, dict[str, Any]]:
+        """Its name and parameters for the native forest."""
+        return self.name, asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    def __call__(self, leaves: Any) -> Answer:
+        """Logits of the legal actions `[len(leaves.actions)]` and values `[B, num_players]`."""
+        logits, values = leaves.forest._native.evaluate(*self.native)
+        return logits, values.reshape(len(leaves), -1)
+
+
+@dataclass(frozen=True)
+class Uniform(NativeEvaluator):
+    """Equal priors, and the middle of the game's range as value."""
+
+    name: ClassVar[str] = "uniform"
+
+
+@dataclass(frozen=True)
+class HashRandom(NativeEvaluator):
+    """Random logits and values that are fixed by the position."""
+
+    name: ClassVar[str] = "hash_random"
+
+
+@dataclass(frozen=True)
+class Rollout(NativeEvaluator):
+    """Equal priors, and the mean result of `playouts` random games of at most `max_length` steps.
+
+    A game that is cut off counts as the middle of the game's range.
+    """
+
+    playouts: int = 1
+    max_length: int = 1000
+    name: ClassVar[str] = "rollout"
+
+    def __post_init__(self) -> None:
+        for setting in ("playouts", "max_length"):
+            if getattr(self, setting) < 1:
+                raise ConfigError(f"{setting} is {getattr(self, setting)}: it must be at least 1.")
+
+
+@dataclass(frozen=True)
+class Material(NativeEvaluator):
+    """Chess without a network: material, piece squares, captures and checks."""
+
+    name: ClassVar[str] = "material"
+
+
+_NAMED = {kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom)}
+
+
+def evaluator_named(evaluator: Any) -> Any:
+    """An evaluator from its name; anything else as it is."""
+    if not isinstance(evaluator, str):
+        return evaluator
+    if evaluator not in _NAMED:
+        raise ConfigError(f"There is no evaluator {evaluator!r}: use one of {', '.join(_NAMED)}.")
+    return _NAMED[evaluator]()
+
+
+def default_evaluator(game: Game) -> NativeEvaluator:
+    """What a search uses when no evaluator is given."""
+    from sylvan import _native
+
+    return Material() if isinstance(game, _native.Chess) else Rollout()

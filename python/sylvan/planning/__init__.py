@@ -1,0 +1,30 @@
+"""Planning: searches, their settings and what they find.
+
+| file | idea |
+|------|------|
+| `config`  | every setting of a search |
+| `forest`  | many trees, one batch: ask and tell |
+| `search`  | one tree, one call |
+| `result`  | what a search found |
+| `tree`    | a lazy view of the tree behind it |
+| `display` | how results are shown, filled in by `sylvan.views` |
+"""
+
+from sylvan.planning.config import SearchConfig
+from sylvan.planning.forest import Forest, Leaves
+from sylvan.planning.result import SearchResult
+from sylvan.planning.search import Search, Status, search
+from sylvan.planning.tree import EdgeView, NodeView, TreeView
+
+__all__ = [
+    "EdgeView",
+    "Forest",
+    "Leaves",
+    "NodeView",
+    "Search",
+    "SearchConfig",
+    "SearchResult",
+    "Status",
+    "TreeView",
+    "search",
+]

@@ -1,0 +1,237 @@
+"""Everything that can be set in a search, in one place: name, default, range, unit, reason.
+
+`SearchConfig` is frozen and rejects names that do not exist; it also takes the names that other
+programs and papers use for the same settings (`ALIASES`), so that settings carry over as they are.
+Command-line options and the reference page are made from these fields.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sylvan.errors import ConfigError
+
+__all__ = ["ALIASES", "SearchConfig"]
+
+ALIASES = {
+    "num_simulations": "simulations",
+    "simulations_per_move": "simulations",
+    "n_simulations": "simulations",
+    "playouts": "simulations",
+    "cpuct": "c_puct",
+    "c_init": "c_puct",
+    "C_init": "c_puct",
+    "pb_c_init": "c_puct",
+    "C_base": "c_base",
+    "pb_c_base": "c_base",
+    "cpuct_base": "c_base",
+    "cpuct_factor": "c_factor",
+    "add_noise": "noise",
+    "stochastic": "noise",
+    "root_dirichlet_alpha": "dirichlet_alpha",
+    "alpha": "dirichlet_alpha",
+    "dirichlet_epsilon": "dirichlet_fraction",
+    "root_exploration_fraction": "dirichlet_fraction",
+    "epsilon": "dirichlet_fraction",
+    "dirichlet_noise": "noise",
+    "max_depth": "depth",
+    "max_num_considered_actions": "max_considered",
+    "maxvisit_init": "c_visit",
+    "value_scale": "c_scale",
+    "gamma": "discount",
+    "max_nodes": "nodes",
+    "max_bytes": "bytes",
+    "memory": "bytes",
+    "time_limit": "seconds",
+    "movetime": "seconds",
+    "batch_size": "leaves_in_flight",
+    "virtual_visits": "leaves_in_flight",
+    "num_threads": "threads",
+}
+"""Other spellings of the same settings."""
+
+FpuRule = Literal["parent", "reduction", "zero", "loss"]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class SearchConfig(BaseModel):
+    """The settings of a search. All have defaults; `replace` makes a changed copy.
+
+    >>> SearchConfig(num_simulations=50).simulations
+    50
+    >>> SearchConfig(simulatons=50)
+    Traceback (most recent call last):
+    sylvan.errors.ConfigError: There is no setting 'simulatons': did you mean 'simulations'?
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    # When the search ends: whichever limit comes first. ----------------------------------------
+    simulations: Annotated[int, Field(ge=0)] | None = Field(
+        800, description="new simulations per search; None: no such limit"
+    )
+    seconds: NotNegative | None = Field(
+        None, description="wall time; overshoot at most one evaluator call plus 2 ms"
+    )
+    nodes: Annotated[int, Field(ge=1)] | None = Field(None, description="nodes in one tree")
+    depth: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="plies; ends when a simulation has come so deep"
+    )
+    bytes: Annotated[int, Field(ge=65536)] | None = Field(
+        4 * 2**30,
+        description="memory of all trees; a full tree drops its least visited parts and goes on",
+    )
+
+    # Which edge a simulation takes. --------------------------------------------------------------
+    selection: Literal["puct", "uct", "gumbel"] = Field(
+        "puct", description="PUCT (AlphaZero), UCT, or Gumbel with sequential halving"
+    )
+    c_puct: NotNegative = Field(
+        1.5, description="PUCT exploration, on the scale of values; higher looks at more moves"
+    )
+    c_base: Positive | None = Field(
+        None, description="visits over which exploration grows (19652 in AlphaZero); None: constant"
+    )
+    c_factor: NotNegative = Field(1.0, description="how much exploration grows, with c_base")
+    c_uct: NotNegative = Field(math.sqrt(2), description="UCT exploration")
+    max_considered: Annotated[int, Field(ge=1)] = Field(
+        16, description="Gumbel: actions that sequential halving starts with"
+    )
+    gumbel_scale: NotNegative = Field(1.0, description="Gumbel: size of the noise; 0 for play")
+    c_visit: NotNegative = Field(50.0, description="Gumbel: visits that Q is trusted with at once")
+    c_scale: NotNegative = Field(0.1, description="Gumbel: weight of Q against the logits")
+    fpu: FpuRule | Number = Field(
+        "reduction",
+        description="value of an untried edge: the node's own, that minus a reduction, 0, loss, or "
+        "a number",
+    )
+    fpu_reduction: NotNegative = Field(
+        0.3, description="times the square root of the prior mass already tried"
+    )
+    fpu_root: FpuRule | Number | None = Field(None, description="the same at the root; None: as fpu")
+    fpu_root_reduction: NotNegative | None = Field(
+        None, description="the same at the root; None: as fpu_reduction"
+    )
+    value_range: Literal["game", "tree", "siblings"] | tuple[Number, Number] = Field(
+        "game",
+        description="what scales values: the game's range or a given one (to -1..1), the least and "
+        "greatest seen in the tree, or among a node and its children (to 0..1)",
+    )
+    discount: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="per step")
+
+    # Chance in the search itself. -----------------------------------------------------------------
+    noise: bool = Field(
+        False, description="Dirichlet noise on the root's priors; for self-play, not for play"
+    )
+    dirichlet_alpha: Positive = Field(0.3, description="about 10 / number of legal actions")
+    dirichlet_fraction: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.25, description="share of the noise in the root's priors"
+    )
+    temperature: NotNegative = Field(
+        0.0, description="of the picked action; 0 takes the best, 1 in proportion to visits"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = Field(0, description="of all that is random")
+
+    # How the work is done. -------------------------------------------------------------------------
+    proofs: bool = Field(True, description="prove wins, draws and losses, and act on them")
+    leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
+        1, description="leaves of one tree evaluated at once; more fill a network, fewer see more"
+    )
+    collisions: Annotated[int, Field(ge=0, le=65536)] | None = Field(
+        None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
+    )
+    prior_bits: Literal[8, 16, 32] = Field(
+        8, description="precision of priors below the root; 8: within 2.4 %, a third of the memory"
+    )
+    threads: Annotated[int, Field(ge=1, le=256)] = Field(
+        1, description="over trees; never changes a result"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, settings: Any) -> Any:
+        """Translate other spellings; say which name is meant when one does not exist."""
+        if not isinstance(settings, dict):
+            return settings
+        known: dict[str, Any] = {}
+        for name, value in settings.items():
+            own = ALIASES.get(name, name)
+            if own not in cls.model_fields:
+                close = difflib.get_close_matches(name, [*cls.model_fields, *ALIASES], 1, 0.5)
+                hint = f": did you mean {close[0]!r}?" if close else "."
+                raise ConfigError(f"There is no setting {name!r}{hint}")
+            if own in known:
+                raise ConfigError(f"The setting {own!r} is given twice: {name!r} is another name.")
+            known[own] = value
+        return known
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SearchConfig:
+        if self.selection == "gumbel" and self.simulations is None:
+            raise ConfigError("selection='gumbel' plans its visits ahead: set simulations.")
+        if isinstance(self.value_range, tuple) and self.value_range[0] >= self.value_range[1]:
+            low, high = self.value_range
+            raise ConfigError(f"value_range is ({low}, {high}): the first must be below the second.")
+        if self.simulations is None and (self.seconds, self.nodes, self.depth) == (None,) * 3:
+            raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
+        return self
+
+    def __init__(self, **settings: Any) -> None:
+        """Take settings by name; raise `ConfigError` with one sentence if one does not fit."""
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigError(_sentence(error)) from None
+
+    def replace(self, **settings: Any) -> SearchConfig:
+        """A copy with some settings changed."""
+        if not settings:
+            return self
+        renamed = {ALIASES.get(name, name): value for name, value in settings.items()}
+        return SearchConfig(**{**self.model_dump(), **renamed})
+
+    def bounds(self, game_range: tuple[float, float]) -> tuple[float, float] | None:
+        """The known value range of a search of a game; None if it is learned."""
+        if isinstance(self.value_range, tuple):
+            return self.value_range
+        known = self.value_range == "game" and all(map(math.isfinite, game_range))
+        return game_range if known and game_range[0] < game_range[1] else None
+
+    def native(self, game_range: tuple[float, float]) -> dict[str, Any]:
+        """The settings as `sylvan._native.Forest` takes them, for a game with this range."""
+        settings = self.model_dump()
+        bounds = self.bounds(game_range)
+        learned = "siblings" if self.value_range == "siblings" else "tree"
+        settings["value_range"] = "known" if bounds else learned
+        settings["value_bounds"] = bounds
+        for place in ("fpu", "fpu_root"):
+            settings[place], settings[f"{place}_number"] = self.fpu_rule(root=place == "fpu_root")
+        if self.collisions is None:
+            settings["collisions"] = self.leaves_in_flight
+        return settings
+
+    def fpu_rule(self, *, root: bool) -> tuple[str, float]:
+        """The first-play urgency at the root or inside: a rule, and its number if it has one."""
+        rule = self.fpu_root if root and self.fpu_root is not None else self.fpu
+        if rule == "reduction":
+            separate = root and self.fpu_root_reduction is not None
+            reduction = self.fpu_root_reduction if separate else self.fpu_reduction
+            return "reduction", float(reduction or 0.0)
+        if isinstance(rule, str) and rule != "zero":
+            return rule, 0.0
+        return "value", 0.0 if rule == "zero" else float(rule)
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first fault of a pydantic error in one sentence."""
+    fault = error.errors()[0]
+    name = str(fault["loc"][0]) if fault["loc"] else "settings"
+    field = SearchConfig.model_fields.get(name)
+    meaning = f" ({field.description})" if field and field.description else ""
+    return f"{name} is {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}{meaning}."

@@ -1,0 +1,122 @@
+"""One tree, one call: `search` for a single position, `Search` to keep the tree between moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sylvan.errors import SearchStateError
+from sylvan.evaluators import default_evaluator, evaluator_named
+from sylvan.planning.config import SearchConfig
+from sylvan.planning.forest import Forest
+from sylvan.planning.result import SearchResult
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["Search", "Status", "search"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a search has come, for those who watch it."""
+
+    simulations: int
+    limit: int | None
+    elapsed: float
+    seconds: float | None
+
+
+Progress = Callable[[Status], Any]
+
+
+class Search:
+    """A search that keeps its tree from move to move.
+
+    >>> from sylvan.games import TicTacToe
+    >>> search = Search("uniform", simulations=500)
+    >>> result = search.run(TicTacToe([0, 3, 1, 4]))
+    >>> result.best_label, result.stopped_by
+    ('2', 'proven')
+    """
+
+    def __init__(
+        self, evaluate: Any = None, config: SearchConfig | None = None, **settings: Any
+    ) -> None:
+        """Prepare a search.
+
+        Args:
+            evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
+                takes them), an evaluator, the name of one, or None for the game's default
+            config: the settings; `settings` change some of them by name
+        """
+        self.evaluate = evaluate
+        self.config = (config or SearchConfig()).replace(**settings)
+        self._forest: Forest | None = None
+
+    def run(
+        self,
+        state: Game | None = None,
+        *,
+        progress: Progress | None = None,
+        noise: Sequence[float] | None = None,
+    ) -> SearchResult:
+        """Search from `state`, or go on from where `advance` led.
+
+        `progress` is called several times a second and ends the search by returning False. After
+        Ctrl-C, or any error of the evaluator, `result` gives what was found until then.
+        """
+        if state is not None:
+            self._forest = Forest([state], self.config)
+        forest = self._planted()
+        forest.begin(None if noise is None else [noise])
+        evaluator = evaluator_named(self.evaluate) or default_evaluator(forest.states[0])
+        forest.run(evaluator, None if progress is None else lambda: self._report(forest, progress))
+        return forest.result()
+
+    def _report(self, forest: Forest, progress: Progress) -> None:
+        done = forest._native.progress(0)[0]
+        status = Status(done, self.config.simulations, forest.seconds, self.config.seconds)
+        if progress(status) is False:
+            forest.stop()
+
+    def _planted(self) -> Forest:
+        if self._forest is None:
+            raise SearchStateError("There is no tree yet: call run(state) first.")
+        return self._forest
+
+    def advance(self, *actions: int) -> None:
+        """Play actions: the subtree behind them is kept, the rest is freed."""
+        self._planted().advance(0, *actions)
+
+    @property
+    def state(self) -> Game:
+        """The position at the root, as a copy."""
+        return self._planted().states[0].clone()
+
+    @property
+    def result(self) -> SearchResult:
+        """What is known now, also after an interrupted search."""
+        return self._planted().result()
+
+    def stop(self) -> None:
+        """End the search that is under way; may be called from any thread."""
+        self._planted().stop()
+
+
+def search(
+    game: Game,
+    *,
+    evaluator: Any = None,
+    progress: Progress | None = None,
+    config: SearchConfig | None = None,
+    **settings: Any,
+) -> SearchResult:
+    """Search one position.
+
+    >>> from sylvan.games import TicTacToe
+    >>> search(TicTacToe([4, 0, 8]), simulations=2000, evaluator="uniform", seed=1).value <= 0
+    True
+    """
+    return Search(evaluator, config, **settings).run(game, progress=progress)

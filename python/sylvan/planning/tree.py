@@ -1,0 +1,160 @@
+"""A lazy view of a search tree: nodes and edges are read when they are asked for.
+
+Statistics are named as the papers name them: `N` visits, `W` sum of values, `Q = W / N`, `P` prior;
+those of an edge are for the seat that chooses there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sylvan.errors import SearchStateError
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["EdgeView", "NodeView", "TreeView", "label"]
+
+
+def label(state: Game, action: int) -> str:
+    """An action as people write it: SAN in chess, else the game's own text."""
+    san = getattr(state, "san", None)
+    text = san(action) if san is not None else state.action_to_string(action)
+    return str(text)
+
+
+@dataclass(frozen=True)
+class TreeView:
+    """A tree as one search left it."""
+
+    read: Callable[[tuple[int, ...]], Any]
+    """The native statistics of the node after a path of actions."""
+    game: Game
+    is_current: Callable[[], bool]
+    """Whether the tree still is what it was."""
+
+    @cached_property
+    def root(self) -> NodeView:
+        """The node of the position that was searched."""
+        return NodeView(self, ())
+
+
+class NodeView:
+    """A node of a tree."""
+
+    def __init__(self, tree: TreeView, path: tuple[int, ...]) -> None:
+        """The node after `path`, a sequence of actions from the root."""
+        self._tree = tree
+        self.path = path
+
+    @cached_property
+    def _data(self) -> Any:
+        if not self._tree.is_current():
+            raise SearchStateError(
+                "The search has moved on, and this part of its tree was never read: "
+                "read or save a tree before advancing or searching again."
+            )
+        return self._tree.read(self.path)
+
+    @cached_property
+    def state(self) -> Game:
+        """The position of this node, as a copy."""
+        state = self._tree.game.clone()
+        for action in self.path:
+            state.apply(action)
+        return state
+
+    @property
+    def kind(self) -> str:
+        """`decision`, `chance`, `terminal`, or `leaf` where the tree ends."""
+        return str(self._data[0])
+
+    @property
+    def seat(self) -> int | None:
+        """The seat that chooses here, None where none does."""
+        return int(self._data[1]) if self.kind == "decision" else None
+
+    @property
+    def N(self) -> int:
+        """Visits."""
+        return int(self._data[2])
+
+    @property
+    def W(self) -> tuple[float, ...]:
+        """Sum of values per seat."""
+        return tuple(self._data[3])
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Mean value per seat; the proven one where there is one."""
+        if self.proven is not None:
+            return self.proven
+        return tuple(w / self.N if self.N else math.nan for w in self.W)
+
+    @property
+    def proven(self) -> tuple[float, ...] | None:
+        """The exact value per seat, where it is proven."""
+        return None if self._data[4] is None else tuple(self._data[4])
+
+    @cached_property
+    def edges(self) -> list[EdgeView]:
+        """All legal actions: most visited first, then higher prior, then lower code."""
+        edges = [EdgeView(self, data) for data in self._data[5]]
+        return sorted(edges, key=lambda edge: (-edge.N, -edge.P, edge.action))
+
+    def edge(self, action: int) -> EdgeView:
+        """The edge of an action."""
+        for edge in self.edges:
+            if edge.action == action:
+                return edge
+        raise SearchStateError(f"Action {action} is not among the {len(self.edges)} edges here.")
+
+    def __repr__(self) -> str:
+        return f"<node {self.kind} N={self.N} values={self.values} edges={len(self.edges)}>"
+
+
+class EdgeView:
+    """An edge of a tree: an action and what the search knows of it."""
+
+    def __init__(self, node: NodeView, data: Any) -> None:
+        """An edge of `node` from the native statistics."""
+        self._node = node
+        self.action: int
+        """The game's code of the action."""
+        self.N: int
+        """Visits."""
+        self.W: float
+        """Sum of values for the seat that chooses."""
+        self.P: float
+        """Prior, with the root's noise; at a chance node the probability."""
+        self.action, self.N, self.W, self.P, low, high, self._kind = data
+        known = low > -math.inf or high < math.inf
+        self.bounds: tuple[float, float] | None = (low, high) if known else None
+        """What the result is proven to lie between, where anything is."""
+
+    @property
+    def Q(self) -> float:
+        """Mean value for the seat that chooses; NaN before the first visit."""
+        return self.W / self.N if self.N else math.nan
+
+    @property
+    def proven(self) -> float | None:
+        """The exact value for the seat that chooses, where it is proven."""
+        return self.bounds[0] if self.bounds and self.bounds[0] == self.bounds[1] else None
+
+    @cached_property
+    def label(self) -> str:
+        """The action as people write it."""
+        return label(self._node.state, self.action)
+
+    @cached_property
+    def child(self) -> NodeView | None:
+        """The node behind the edge, None before the first visit."""
+        return NodeView(self._node._tree, (*self._node.path, self.action)) if self.N else None
+
+    def __repr__(self) -> str:
+        return f"<edge {self.label} N={self.N} Q={self.Q:.3f} P={self.P:.3f}>"

@@ -1,0 +1,12 @@
+"""The search in plain, readable Python: the specification that the Rust core equals.
+
+Read in this order: `search` (the loop), `selection` (PUCT, UCT), `gumbel`, `proofs`, `outcome`,
+`node`. To try an idea, write a selection rule as a function `(node, search) -> child` and pass it
+as `Search(..., rule=...)`.
+"""
+
+from sylvan.reference.node import Node
+from sylvan.reference.outcome import best, pick, policy
+from sylvan.reference.search import Search
+
+__all__ = ["Node", "Search", "best", "pick", "policy"]

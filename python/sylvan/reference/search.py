@@ -1,0 +1,253 @@
+"""The search in plain Python: the specification of the core.
+
+The loop names the algorithm: walk from the root by the selection rule, evaluate where the tree
+ends, back the value up. `sylvan.Search` gives the same visit counts, values and chosen action for
+the same seed and the same evaluations.
+
+    search = Search(state, evaluate, SearchConfig(simulations=100))
+    search.run()
+    search.root.children[action].N
+
+`evaluate` takes a list of states and gives for each a pair: logits of its legal actions, in the
+game's order, and values, one per seat. The batch rule: walks follow one another until
+`leaves_in_flight` leaves wait for `evaluate`. A walk that ends in a finished or proven position is
+backed up at once. One that ends at a leaf already waiting (a collision) counts as no simulation, but
+its virtual visits stay until the batch closes, which collision number `collisions + 1` does.
+
+No threads, clocks or byte budgets: those are the core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sylvan._native import Rng, quantise_priors, softmax
+from sylvan.reference import gumbel, proofs, selection
+from sylvan.reference.node import Facts, Node, Rule, f32
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+    from sylvan.planning.config import SearchConfig
+
+Evaluation = tuple[Sequence[float], Sequence[float]]
+Evaluate = Callable[[list["Game"]], Sequence[Evaluation]]
+RULES: dict[str, Rule] = {"puct": selection.puct, "uct": selection.uct, "gumbel": gumbel.choose}
+
+
+class Search:
+    """A tree and the search that grows it."""
+
+    def __init__(
+        self,
+        state: Game,
+        evaluate: Evaluate,
+        config: SearchConfig,
+        *,
+        stream: int = 0,
+        rule: Rule | None = None,
+    ) -> None:
+        """Search from `state`, where a seat is to move; `rule` replaces the selection rule."""
+        self.state, self.evaluate, self.config = state.clone(), evaluate, config
+        if hasattr(self.state, "set_root"):
+            self.state.set_root()
+        self.rule = rule or RULES[config.selection]
+        self.facts = Facts.of(state, config)
+        self.rng = Rng(config.seed, stream)
+        self.root = self.new_node()
+        self.seen = (f32(np.inf), f32(-np.inf))
+        self.nodes = 1
+
+    def run(self, noise: Sequence[float] | None = None) -> Node:
+        """One search of the tree as it stands; `noise` takes the place of what would be drawn."""
+        self.started, self.depth, self.noise = 0, 0, noise
+        self.stopped_by: str | None = None
+        if self.root.kind == "decision":
+            self.prepare_root()
+        while self.may_start():
+            self.batch()
+        return self.root
+
+    def batch(self) -> None:
+        """Walk until the batch closes, evaluate, back up."""
+        limit = self.config.leaves_in_flight
+        collisions = limit if self.config.collisions is None else self.config.collisions
+        leaves: list[tuple[list[Node], Game]] = []
+        collided: list[list[Node]] = []
+        while len(leaves) < limit and self.may_start():
+            path, state, needs_evaluation = self.walk()
+            if needs_evaluation:
+                self.add_virtual_visits(path, 1)
+                path[-1].pending = True
+                self.started += len(path) > 1
+                leaves.append((path, state))
+            elif path[-1].pending:
+                if len(collided) >= collisions:
+                    break
+                self.add_virtual_visits(path, 1)
+                collided.append(path)
+                if len(path) == 1:
+                    break
+        for path in collided:
+            self.add_virtual_visits(path, -1)
+        evaluations = self.evaluate([state for _, state in leaves]) if leaves else []
+        for (path, state), evaluation in zip(leaves, evaluations, strict=True):
+            self.expand(path, state, *evaluation)
+
+    def may_start(self) -> bool:
+        """Whether another simulation may start; if not, `stopped_by` says why."""
+        config, expanded = self.config, self.root.kind != "leaf"
+        if config.proofs and self.root.proven is not None:
+            self.stopped_by = "proven"
+        elif expanded and config.simulations is not None and self.started >= config.simulations:
+            self.stopped_by = "simulations"
+        elif expanded and config.nodes is not None and self.nodes >= config.nodes:
+            self.stopped_by = "nodes"
+        elif config.depth is not None and self.depth >= config.depth:
+            self.stopped_by = "depth"
+        return self.stopped_by is None
+
+    def walk(self) -> tuple[list[Node], Game, bool]:
+        """Walk from the root to where a simulation ends: path, state, needs an evaluation."""
+        node, state, path = self.root, self.state.clone(), [self.root]
+        while True:
+            if node.pending:
+                return path, state, False
+            if node.kind == "leaf" and not state.is_terminal() and not is_chance(state):
+                self.depth = max(self.depth, len(path) - 1)
+                return path, state, True
+            if node.kind == "leaf":
+                node.kind = "terminal" if state.is_terminal() else "chance"
+                if node.kind == "terminal":
+                    self.finish(path, list(state.returns()), first=True)
+                    return path, state, False
+                for index, (action, p) in enumerate(state.chance_outcomes()):
+                    node.children[action] = self.new_node(action, index, f32(p))
+            elif node.kind == "terminal" or (self.config.proofs and node.proven is not None):
+                known = node.proven if self.config.proofs else None
+                self.finish(path, known or list(state.returns()))
+                return path, state, False
+            node = self.follow(node, state)
+            path.append(node)
+
+    def follow(self, node: Node, state: Game) -> Node:
+        """Take the step that the rule, or chance, picks; `state` goes along."""
+        if node.kind == "chance":
+            outcomes = list(state.chance_outcomes())
+            action = outcomes[self.rng.pick([p for _, p in outcomes])][0]
+            child = node.children[action]
+        else:
+            child = self.rule(node, self)
+        state.apply(child.action)
+        if not child.tried:
+            child.tried = True
+            node.mass += child.prior
+            self.nodes += 1
+            if self.facts.has_rewards:
+                child.reward = list(state.rewards())
+        return child
+
+    def finish(self, path: list[Node], values: list[float], *, first: bool = False) -> None:
+        """End a simulation at a known result."""
+        proven = self.config.proofs and first and proofs.prove_terminal(path[-1], values, self)
+        self.depth = max(self.depth, len(path) - 1)
+        self.started += 1
+        self.add_virtual_visits(path, 1)
+        self.backup(path, values, proven)
+
+    def expand(
+        self, path: list[Node], state: Game, logits: Sequence[float], values: Sequence[float]
+    ) -> None:
+        """Give a leaf its children, one per legal action, and back its values up."""
+        node = path[-1]
+        node.kind, node.seat, node.pending = "decision", state.to_play(), False
+        priors = softmax(np.array(logits, np.float32))
+        bits = 32 if node is self.root else self.config.prior_bits
+        priors = quantise_priors(priors, bits)
+        for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
+            node.children[action] = self.new_node(action, index, prior)
+        node.raw = f32(values[node.seat])
+        self.backup(path, [float(f32(v)) for v in values], False)
+        if node is self.root:
+            self.prepare_root()
+
+    def backup(self, path: list[Node], values: list[float], proven: bool) -> None:
+        """Add the values, one per seat, to every node of the path: no sign is flipped."""
+        discount = self.config.discount
+        for i in reversed(range(len(path))):
+            node = path[i]
+            if proven and i + 1 < len(path):
+                proven = proofs.conclude(node, self)
+            node.N += 1
+            node.in_flight -= 1
+            node.W = [w + v for w, v in zip(node.W, values, strict=True)]
+            if i > 0 and path[i - 1].kind == "decision":
+                q = self.q(path[i - 1], node)
+                self.seen = (min(self.seen[0], q), max(self.seen[1], q))
+            if not self.facts.duel:
+                steps = zip(node.reward, values, strict=True)
+                values = [reward + discount * value for reward, value in steps]
+
+    def add_virtual_visits(self, path: list[Node], n: int) -> None:
+        """Count visits that are under way; exact, because they are whole and Q ignores them."""
+        for node in path:
+            node.in_flight += n
+
+    def prepare_root(self) -> None:
+        """Draw the root's noise, once per search, and mix it into the original priors."""
+        edges, config = list(self.root.children.values()), self.config
+        for child in edges:
+            child.prior = child.original
+        if config.selection == "gumbel":
+            drawn = self.noise or [config.gumbel_scale * g for g in self.rng.gumbel(len(edges))]
+            self.gumbel, self.base = list(drawn), [c.started for c in edges]
+            considered = min(config.max_considered, len(edges))
+            self.schedule = gumbel.schedule(considered, config.simulations or 0)
+        elif config.noise:
+            drawn = self.noise or self.rng.dirichlet(config.dirichlet_alpha, len(edges))
+            share = config.dirichlet_fraction
+            for child, eta in zip(edges, drawn, strict=True):
+                mixed = f32((1 - share) * float(child.original) + share * eta)
+                child.prior = quantise_priors(np.array([mixed]), 32)[0]
+        tried = sorted((c for c in edges if c.tried), key=lambda c: (-c.prior, c.index))
+        self.root.mass = f32(0)
+        for child in tried:
+            self.root.mass += child.prior
+
+    def advance(self, action: int) -> None:
+        """Make the position after an action the root; the rest is forgotten."""
+        known = self.root.children.get(action)
+        self.state.apply(action)
+        if hasattr(self.state, "set_root"):
+            self.state.set_root()
+        self.root = known if known is not None and known.tried else self.new_node(action)
+        self.seen = (f32(np.inf), f32(-np.inf))
+        self.nodes = count(self.root)
+
+    def new_node(self, action: int = 0, index: int = 0, prior: f32 = f32(1)) -> Node:
+        zeros = [0.0] * self.facts.num_players
+        return Node(prior, action, index, W=list(zeros), reward=list(zeros), original=prior)
+
+    def q(self, node: Node, child: Node) -> f32:
+        """Q of an edge for the seat that chooses."""
+        return child.q(node.seat, self.facts, self.config.discount)
+
+    def step_bounds(self, node: Node, child: Node) -> tuple[float, float]:
+        """The proven bounds of an edge for the seat that chooses."""
+        return child.step_bounds(node.seat, self.facts, self.config.discount)
+
+    def open_edges(self, node: Node) -> list[Node]:
+        """The children that may be taken."""
+        return [child for child in node.children.values() if not child.closed]
+
+
+def is_chance(state: Game) -> bool:
+    """Whether the rules move next."""
+    return hasattr(state, "is_chance") and state.is_chance()
+
+
+def count(node: Node) -> int:
+    """Nodes of a subtree that were reached."""
+    return 1 + sum(count(child) for child in node.children.values() if child.tried)
