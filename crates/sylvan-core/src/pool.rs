@@ -311,8 +311,8 @@ impl<V: Values> Pool<V> {
     pub fn code(&self, id: NodeId, index: usize) -> u32 {
         let words = &self.words[self[id].edges as usize..];
         match self.bits {
-            PriorBits::Eight => words[index / 4] >> (8 * (index % 4)) & 0xff,
-            PriorBits::Sixteen => words[index / 2] >> (16 * (index % 2)) & 0xffff,
+            PriorBits::Eight => bytemuck::cast_slice::<u32, u8>(words)[index].into(),
+            PriorBits::Sixteen => bytemuck::cast_slice::<u32, u16>(words)[index].into(),
             PriorBits::ThirtyTwo => words[index],
         }
     }
@@ -320,10 +320,11 @@ impl<V: Values> Pool<V> {
     /// Marks an edge as visited.
     pub fn clear_code(&mut self, id: NodeId, index: usize) {
         let start = self[id].edges as usize;
+        let words = &mut self.words[start..];
         match self.bits {
-            PriorBits::Eight => self.words[start + index / 4] &= !(0xff << (8 * (index % 4))),
-            PriorBits::Sixteen => self.words[start + index / 2] &= !(0xffff << (16 * (index % 2))),
-            PriorBits::ThirtyTwo => self.words[start + index] = 0,
+            PriorBits::Eight => bytemuck::cast_slice_mut::<u32, u8>(words)[index] = 0,
+            PriorBits::Sixteen => bytemuck::cast_slice_mut::<u32, u16>(words)[index] = 0,
+            PriorBits::ThirtyTwo => words[index] = 0,
         }
     }
 
@@ -409,10 +410,12 @@ fn grown(capacity: usize, needed: usize) -> usize {
     next.min(needed.max(capacity + 1))
 }
 
-fn first_max<T: Copy + Ord + Into<u32>>(codes: &[T]) -> (usize, u32) {
-    let Some(&max) = codes.iter().max() else {
-        return (0, 0);
-    };
+/// The place and value of the largest code, the first of equals.
+fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
+    // A plain fold, because it is the form that compiles to vector instructions.
+    let max = codes
+        .iter()
+        .fold(T::default(), |a, &b| if b > a { b } else { a });
     let index = codes.iter().position(|&code| code == max);
     (index.unwrap_or(0), max.into())
 }

@@ -3,7 +3,9 @@
 //! Blocks have size classes (exact to 32 words, then in steps of an eighth) with a free list each,
 //! chained through the free blocks themselves. A request takes a free block of its class, else
 //! splits a larger one, else takes new words at the end; so memory that was freed in one size
-//! comes back in another, and the arena grows only when little is free.
+//! comes back in another. When an eighth of the arena is free and yet it would have to grow,
+//! neighbouring free blocks are merged first; then it may grow by a sixteenth before that is tried
+//! again.
 
 use crate::node::NONE;
 
@@ -12,24 +14,36 @@ pub struct Words {
     words: Vec<u32>,
     /// The head of each class's chain of free blocks.
     free: Vec<u32>,
+    /// Bit `c` is set if class `c` has free blocks.
+    filled: u128,
     /// Words in each class.
     sizes: Vec<u32>,
+    free_words: usize,
+    /// Merge only once the arena has reached this length.
+    patience: usize,
 }
 
 const EXACT_CLASSES: u32 = 32;
+/// The least that splitting a block should leave over.
+const CRUMB: u32 = 4;
 const LARGEST: u32 = 1 << 20;
 
 impl Default for Words {
     fn default() -> Self {
         let mut sizes: Vec<u32> = (1..=EXACT_CLASSES).collect();
-        while *sizes.last().unwrap() < LARGEST {
-            let last = *sizes.last().unwrap();
-            sizes.push(last + (last / 8).next_multiple_of(4));
+        let mut size = EXACT_CLASSES;
+        while size < LARGEST {
+            size += (size / 8).next_multiple_of(4);
+            sizes.push(size);
         }
+        assert!(sizes.len() <= 128, "a class needs its bit");
         Self {
             words: Vec::new(),
+            filled: 0,
             free: vec![NONE; sizes.len()],
             sizes,
+            free_words: 0,
+            patience: 0,
         }
     }
 }
@@ -51,20 +65,61 @@ impl Words {
     /// The start of a block of at least `len` words, whose contents are arbitrary.
     pub fn take(&mut self, len: u32) -> u32 {
         let class = self.class(len);
-        if self.free[class] != NONE {
-            return self.pop(class);
-        }
-        let size = self.sizes[class];
-        // Splitting a block less than twice as large would leave crumbs too small for most uses.
-        let twice = self.class((2 * size).min(LARGEST));
-        if let Some(larger) = (twice..self.free.len()).find(|&c| self.free[c] != NONE) {
-            let start = self.pop(larger);
-            self.scatter(start + size, self.sizes[larger] - size);
+        if let Some(start) = self.reuse(class) {
             return start;
         }
+        if self.free_words > self.words.len() / 8 && self.words.len() >= self.patience {
+            self.merge();
+            self.patience = self.words.len() + self.words.len() / 16;
+            if let Some(start) = self.reuse(class) {
+                return start;
+            }
+        }
         let start = self.words.len() as u32;
-        self.words.resize(self.words.len() + size as usize, 0);
+        let size = self.sizes[class] as usize;
+        self.words.resize(self.words.len() + size, 0);
         start
+    }
+
+    /// A free block of this class, cut from a larger one if need be.
+    fn reuse(&mut self, class: usize) -> Option<u32> {
+        if self.free[class] != NONE {
+            return Some(self.pop(class));
+        }
+        let size = self.sizes[class];
+        // Leaving a crumb too small for most uses is worse than a look further up.
+        let enough = self.class((size + CRUMB).min(LARGEST));
+        let larger = self.filled >> enough << enough;
+        if larger == 0 {
+            return None;
+        }
+        let larger = larger.trailing_zeros() as usize;
+        let start = self.pop(larger);
+        self.scatter(start + size, self.sizes[larger] - size);
+        Some(start)
+    }
+
+    /// Makes one block of free blocks that touch.
+    fn merge(&mut self) {
+        let mut blocks = Vec::new();
+        for class in 0..self.free.len() {
+            while self.free[class] != NONE {
+                let start = self.pop(class);
+                blocks.push((start, self.sizes[class]));
+            }
+        }
+        blocks.sort_unstable();
+        let mut blocks = blocks.into_iter();
+        let Some(mut run) = blocks.next() else { return };
+        for (start, size) in blocks {
+            if run.0 + run.1 == start {
+                run.1 += size;
+            } else {
+                self.scatter(run.0, run.1);
+                run = (start, size);
+            }
+        }
+        self.scatter(run.0, run.1);
     }
 
     /// Returns a block that was taken with this `len`.
@@ -86,12 +141,18 @@ impl Words {
     fn pop(&mut self, class: usize) -> u32 {
         let start = self.free[class];
         self.free[class] = self.words[start as usize];
+        self.free_words -= self.sizes[class] as usize;
+        if self.free[class] == NONE {
+            self.filled &= !(1 << class);
+        }
         start
     }
 
     fn push(&mut self, start: u32, class: usize) {
         self.words[start as usize] = self.free[class];
         self.free[class] = start;
+        self.filled |= 1 << class;
+        self.free_words += self.sizes[class] as usize;
     }
 
     /// Words ever in use.
