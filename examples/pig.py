@@ -64,7 +64,7 @@ class Pig(sylvan.Game):
 
     def observation(self) -> NDArray[np.float32]:
         mine, theirs = self.banked[self.seat], self.banked[1 - self.seat]
-        return np.array([mine, theirs, self.turn], dtype=np.float32) / self.goal
+        return np.array([mine, theirs, self.turn], dtype=np.float32)
 
     def key(self) -> bytes:
         return bytes([*self.banked, self.turn, self.seat, self.rolling])

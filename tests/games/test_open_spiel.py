@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sylvan.errors import ConfigError, GameOver, IllegalAction, MissingExtra
+import sylvan
+from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
 from sylvan.games import Game, OpenSpielGame, from_open_spiel
 from sylvan.testing import check_game
 
@@ -45,7 +47,7 @@ VARIANTS = [
     "yacht(players=1,num_dice=2)",
     "yacht(players=3,num_dice=2)",
     "chinese_checkers(players=6)",
-    "quoridor(players=4,board_size=5)",
+    "quoridor(board_size=5)",
     "maedn(players=4)",
     "dots_and_boxes(utility_margin=true)",
     "backgammon(scoring_type=full_scoring)",
@@ -55,6 +57,11 @@ VARIANTS = [
     "add_noise(epsilon=0.5,seed=1,game=nim())",
     "zerosum(game=tic_tac_toe())",
 ]
+
+# Games of OpenSpiel that break their own rules, and the method where it shows.
+BROKEN = {
+    "quoridor(players=4,board_size=5)": r"\.apply\(\d+\) raised SpielError",  # of a legal action
+}
 
 
 def perfect_information() -> list[str]:
@@ -87,6 +94,12 @@ def test_exceptions_are_exact(name: str) -> None:
     assert name in perfect_information(), "no longer an exception to anything"
     with pytest.raises(ConfigError, match=EXCEPTIONS[name]):
         from_open_spiel(name)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_games_are_exact(name: str) -> None:
+    with pytest.raises(GameContractError, match=BROKEN[name]):
+        check_game(lambda: from_open_spiel(name), games=200)
 
 
 def test_hidden_information_is_refused() -> None:
@@ -161,6 +174,49 @@ def test_pays_what_openspiel_pays(name: str) -> None:
     assert paid + game.returns()[0] == pytest.approx(state.returns()[0])
     has_rewards = type(game).rewards is not Game.rewards
     assert has_rewards == (name in ("2048", "cliff_walking", "pathfinding"))
+
+
+@pytest.mark.parametrize("name", PLAYED + VARIANTS)
+def test_can_be_searched(name: str) -> None:
+    game = from_open_spiel(name)
+    while game.is_chance():
+        game.apply(game.chance_outcomes()[0][0])
+    result = sylvan.search(game, simulations=25, evaluator="rollout", seed=0)
+    assert result.best in game.legal_actions()
+
+
+@pytest.mark.parametrize(
+    ("name", "opening"),
+    [
+        ("tic_tac_toe", [4]),
+        ("tic_tac_toe", [4, 1]),
+        ("misere(game=tic_tac_toe())", [0, 1, 4]),
+        ("nim(pile_sizes=1;2;3)", []),
+        ("nim(pile_sizes=2;2;1,is_misere=false)", []),
+        ("clobber(rows=2,columns=4)", []),
+        ("dots_and_boxes(num_rows=2,num_cols=2)", [0, 3, 7, 9]),  # closing a box moves again
+        ("connect_four(rows=3,columns=4,x_in_row=3)", []),
+    ],
+)
+def test_search_proves_what_minimax_says(name: str, opening: list[int]) -> None:
+    game = from_open_spiel(name)
+    for action in opening:
+        game.apply(action)
+
+    @cache
+    def value(history: tuple[int, ...]) -> float:
+        """For seat 0, by OpenSpiel's own states."""
+        state = game.spiel.new_initial_state()
+        for action in history:
+            state.apply_action(action)
+        if state.is_terminal():
+            return float(state.player_return(0))
+        best = max if state.current_player() == 0 else min
+        return best(value((*history, action)) for action in state.legal_actions())
+
+    result = sylvan.search(game, simulations=200_000, evaluator="uniform", seed=0)
+    assert result.stopped_by == "proven"
+    assert result.values[0] == value(tuple(opening)) == value((*opening, result.best))
 
 
 def test_observation_is_the_movers_tensor() -> None:

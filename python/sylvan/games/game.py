@@ -39,7 +39,9 @@ MAX_SEATS = 8
 Observation: TypeAlias = "NDArray[np.generic]"
 """What a seat sees: an array whose shape and dtype are the same in all states."""
 
-Symmetry: TypeAlias = "tuple[Callable[[Observation], Observation], Sequence[int]]"
+Symmetry: TypeAlias = (
+    "tuple[Callable[[Observation], Observation], Sequence[int] | NDArray[np.integer[Any]]]"
+)
 """An observation map and an action permutation: action `a` becomes `permutation[a]`."""
 
 

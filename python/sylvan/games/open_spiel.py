@@ -16,6 +16,9 @@ How OpenSpiel's terms become ours:
 Refused, with the reason: hidden information, several players who move at once (each hides a move
 from the others), mean-field games, chance that a game draws for itself, more than eight players.
 A game for one player that only calls itself simultaneous is played in turns.
+
+Accepted but broken in OpenSpiel 2.0: quoridor with more than two players, which lists moves that it
+then rejects.
 """
 
 from __future__ import annotations
