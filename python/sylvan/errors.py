@@ -17,6 +17,7 @@ __all__ = [
     "IllegalPosition",
     "MissingExtra",
     "SearchStateError",
+    "SolveTimeout",
     "SylvanError",
 ]
 
@@ -61,6 +62,10 @@ class EvaluationError(SylvanError, ValueError):
 
 class SearchStateError(SylvanError, RuntimeError):
     """A call that does not fit the state of the search: `update` without `select`."""
+
+
+class SolveTimeout(SylvanError, TimeoutError):
+    """An exact solver did not know the score in the time that it was given."""
 
 
 class MissingExtra(SylvanError, ImportError):

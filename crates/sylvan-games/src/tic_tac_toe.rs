@@ -69,8 +69,7 @@ impl TicTacToe {
 
     /// The seat with three in a row.
     pub fn winner(&self) -> Option<Seat> {
-        let won = LINES.iter().any(|&line| line & !self.other == 0);
-        won.then_some(1 - self.to_play())
+        has_line(self.other).then_some(1 - self.to_play())
     }
 
     /// Whose mark is in `cell`; `None` if nobody's, or if there is no such cell.
@@ -111,10 +110,33 @@ impl TicTacToe {
         Ok(())
     }
 
+    /// The cells of a game that leads here, whatever way was really taken.
+    pub fn a_way_here(&self) -> Vec<usize> {
+        let cells = |marks: u16| (0..9).filter(move |cell| marks >> cell & 1 != 0);
+        let mut other: Vec<usize> = cells(self.other).collect();
+        // The last mark is one without which the game was not over.
+        if let Some(last) = other
+            .iter()
+            .position(|cell| !has_line(self.other & !(1 << cell)))
+        {
+            other[last..].rotate_left(1);
+        }
+        let mut seats = [cells(self.mover).collect(), other].map(Vec::into_iter);
+        let begins = usize::from(self.to_play() == 1);
+        (0..self.marks())
+            .filter_map(|ply| seats[(begins + ply) % 2].next())
+            .collect()
+    }
+
     /// A number below 2^18 that no other position has.
     pub const fn exact_key(&self) -> u32 {
         (self.mover as u32) << 9 | self.other as u32
     }
+}
+
+/// Do `marks` hold three in a row?
+fn has_line(marks: u16) -> bool {
+    LINES.iter().any(|&line| line & !marks == 0)
 }
 
 /// The cell that `text` names.

@@ -18,6 +18,7 @@ pub mod solver;
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 
 pub use error::ConnectFourError;
+pub use notation::parse_column;
 pub use size::Size;
 
 /// A position: who has stones where. The number of stones says whose turn it is.

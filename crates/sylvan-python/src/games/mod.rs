@@ -1,16 +1,59 @@
 //! The native games as Python classes, and the forests that are made of them.
 
+mod connect_four;
+mod tic_tac_toe;
+
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use sylvan_core::Config;
+use sylvan_games::connect_four::ConnectFour;
+use sylvan_games::tic_tac_toe::TicTacToe;
 
 use crate::any_forest::{AnyForest, build_from};
 use crate::python_game::PythonGame;
 
+use self::connect_four::{PyConnectFour, PySolver};
+use self::tic_tac_toe::PyTicTacToe;
+
 /// A forest of the game that these states belong to.
 pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn AnyForest>> {
-    build_from::<PythonGame>(states, Config { threads: 1, ..config })
+    if states.iter().all(keeps_rules::<PyConnectFour>) {
+        return build_from::<ConnectFour>(states, config);
+    }
+    if states.iter().all(keeps_rules::<PyTicTacToe>) {
+        return build_from::<TicTacToe>(states, config);
+    }
+    build_from::<PythonGame>(
+        states,
+        Config {
+            threads: 1,
+            ..config
+        },
+    )
 }
 
-pub fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+/// Is `state` a native game whose Python class leaves the rules as they are? One that changes them
+/// is searched as a game written in Python.
+fn keeps_rules<T: PyTypeInfo>(state: &Bound<'_, PyAny>) -> bool {
+    let (class, native) = (state.get_type(), state.py().get_type::<T>());
+    let same = |name: &str| match (class.getattr(name), native.getattr(name)) {
+        (Ok(of_class), Ok(of_native)) => of_class.is(&of_native),
+        _ => false,
+    };
+    state.is_instance_of::<T>() && RULES.iter().all(|name| same(name))
+}
+
+const RULES: [&str; 6] = [
+    "legal_actions",
+    "apply",
+    "to_play",
+    "is_terminal",
+    "returns",
+    "observation",
+];
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyConnectFour>()?;
+    module.add_class::<PySolver>()?;
+    module.add_class::<PyTicTacToe>()
 }

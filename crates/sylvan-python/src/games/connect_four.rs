@@ -1,0 +1,331 @@
+//! `sylvan._native.ConnectFour` and its solver.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use numpy::{PyArray1, PyArray3, PyArrayMethods};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyType};
+use sylvan_core::values::Values;
+use sylvan_core::{Forest, Game};
+use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
+use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
+
+use crate::any_forest::{Bridge, cells};
+
+pyo3::import_exception!(sylvan.errors, ConfigError);
+pyo3::import_exception!(sylvan.errors, GameOver);
+pyo3::import_exception!(sylvan.errors, IllegalAction);
+pyo3::import_exception!(sylvan.errors, IllegalPosition);
+pyo3::import_exception!(sylvan.errors, SearchStateError);
+pyo3::import_exception!(sylvan.errors, SolveTimeout);
+
+#[pyclass(subclass, name = "ConnectFour", module = "sylvan._native")]
+#[derive(Clone)]
+pub struct PyConnectFour {
+    pub state: ConnectFour,
+}
+
+impl PyConnectFour {
+    /// An object of the Python class `class` in this state.
+    fn of<'py>(class: &Bound<'py, PyType>, state: ConnectFour) -> PyResult<Bound<'py, PyAny>> {
+        let object = class.call_method1("__new__", (class,))?;
+        object.cast::<Self>()?.borrow_mut().state = state;
+        Ok(object)
+    }
+
+    /// A column from Python, perhaps one that the board does not have.
+    fn column(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
+        action.extract().map_err(|error: PyErr| {
+            if !error.is_instance_of::<PyOverflowError>(action.py()) {
+                return error;
+            }
+            let last = self.columns() - 1;
+            IllegalAction::new_err(format!(
+                "there is no column {action}: the actions of this board are 0 to {last}"
+            ))
+        })
+    }
+
+    /// Fails unless `column` takes a stone now.
+    fn check(&self, column: usize) -> PyResult<()> {
+        self.state.clone().play(column).map_err(raise)
+    }
+}
+
+#[pymethods]
+impl PyConnectFour {
+    #[new]
+    #[pyo3(signature = (moves=None, *, columns=7, rows=6))]
+    fn new(moves: Option<&Bound<'_, PyAny>>, columns: i64, rows: i64) -> PyResult<Self> {
+        let size = size(columns, rows)?;
+        let empty = Self {
+            state: ConnectFour::empty(size),
+        };
+        let Some(moves) = moves else {
+            return Ok(empty);
+        };
+        let state = match moves.cast::<PyString>() {
+            Ok(text) => ConnectFour::from_moves(&text.to_cow()?, size),
+            Err(_) => {
+                let columns = moves.try_iter()?.map(|action| empty.column(&action?));
+                ConnectFour::from_columns(columns.collect::<PyResult<Vec<usize>>>()?, size)
+            }
+        };
+        Ok(Self {
+            state: state.map_err(raise)?,
+        })
+    }
+
+    /// The board from its rows, the top one first: x, o and dots, with / between rows.
+    #[classmethod]
+    fn from_rows<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+        Self::of(class, ConnectFour::from_rows(text).map_err(raise)?)
+    }
+
+    fn to_rows(&self) -> String {
+        self.state.rows()
+    }
+
+    #[getter]
+    fn columns(&self) -> usize {
+        self.state.size().columns()
+    }
+
+    #[getter]
+    fn rows(&self) -> usize {
+        self.state.size().rows()
+    }
+
+    /// Stones on the board, which is also the number of moves played.
+    #[getter]
+    fn stones(&self) -> usize {
+        self.state.stones()
+    }
+
+    #[getter]
+    fn num_actions(&self) -> usize {
+        self.columns()
+    }
+
+    #[getter]
+    fn max_length(&self) -> usize {
+        self.state.size().cells()
+    }
+
+    fn legal_actions(&self) -> Vec<usize> {
+        self.state.open_columns().collect()
+    }
+
+    fn apply(&mut self, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let column = self.column(action)?;
+        self.state.play(column).map_err(raise)
+    }
+
+    fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::of(&slf.get_type(), slf.borrow().state)
+    }
+
+    fn to_play(&self) -> u8 {
+        self.state.to_play()
+    }
+
+    fn is_terminal(&self) -> bool {
+        self.state.is_terminal()
+    }
+
+    fn returns(&self) -> (f64, f64) {
+        let mut out = [0.0; 2];
+        let Ok(()) = self.state.returns(&mut out);
+        out.into()
+    }
+
+    fn observation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let mut planes = vec![0.0; 2 * self.state.size().cells()];
+        let Ok(()) = self.state.observe(&mut planes);
+        PyArray1::from_vec(py, planes).reshape([2, self.rows(), self.columns()])
+    }
+
+    /// Columns, rows and the exact key of the position, 10 bytes.
+    fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut key = [0; 10];
+        key[0] = self.columns() as u8;
+        key[1] = self.rows() as u8;
+        key[2..].copy_from_slice(&self.state.exact_key().to_le_bytes());
+        PyBytes::new(py, &key)
+    }
+
+    fn action_to_string(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
+        let (column, columns) = (self.column(action)?, self.columns());
+        if column >= columns {
+            return Err(raise(ConnectFourError::NoSuchColumn { column, columns }));
+        }
+        Ok((column + 1).to_string())
+    }
+
+    fn string_to_action(&self, text: &str) -> PyResult<usize> {
+        let column = parse_column(text, self.state.size()).map_err(raise)?;
+        self.check(column)?;
+        Ok(column)
+    }
+
+    /// Whose stone lies in a column and row, both from 0, the row from the bottom.
+    fn stone(&self, column: usize, row: usize) -> Option<u8> {
+        self.state.stone(column, row)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| other.borrow().state == self.state)
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        _memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((
+            slf.get_type().getattr("from_rows")?,
+            (slf.borrow().to_rows(),),
+        ))
+    }
+}
+
+fn size(columns: i64, rows: i64) -> PyResult<Size> {
+    match (usize::try_from(columns), usize::try_from(rows)) {
+        (Ok(columns), Ok(rows)) => Size::new(columns, rows).map_err(raise),
+        _ => Err(ConfigError::new_err(format!(
+            "columns is {columns} and rows is {rows}: both must be at least 1"
+        ))),
+    }
+}
+
+fn raise(error: ConnectFourError) -> PyErr {
+    let message = error.to_string();
+    let mut cause = &error;
+    while let ConnectFourError::Moves { reason, .. } = cause {
+        cause = reason;
+    }
+    match cause {
+        ConnectFourError::Size { .. } => ConfigError::new_err(message),
+        ConnectFourError::GameOver => GameOver::new_err(message),
+        ConnectFourError::Position { .. } => IllegalPosition::new_err(message),
+        _ => IllegalAction::new_err(message),
+    }
+}
+
+impl Bridge for ConnectFour {
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(object.cast::<PyConnectFour>()?.borrow().state)
+    }
+
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        PyConnectFour::of(&like.get_type(), *self)
+    }
+
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+    ) -> PyResult<Py<PyAny>> {
+        cells(forest, py)
+    }
+}
+
+/// How often a solver hears signals.
+const SLICE: Duration = Duration::from_millis(20);
+
+#[pyclass(frozen, name = "ConnectFourSolver", module = "sylvan._native")]
+pub struct PySolver {
+    solver: Mutex<Solver>,
+}
+
+#[pymethods]
+impl PySolver {
+    #[new]
+    fn new(megabytes: usize) -> PyResult<Self> {
+        let bytes = megabytes.checked_mul(1 << 20).ok_or_else(|| {
+            ConfigError::new_err(format!(
+                "megabytes is {megabytes}: no machine has that many"
+            ))
+        })?;
+        Ok(Self {
+            solver: Mutex::new(Solver::new(bytes)),
+        })
+    }
+
+    /// (score, outcome, plies, best columns, score or None per column, positions searched).
+    #[pyo3(signature = (game, timeout=None))]
+    #[allow(clippy::type_complexity)]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        game: &PyConnectFour,
+        timeout: Option<f64>,
+    ) -> PyResult<(i32, i32, usize, Vec<usize>, Vec<Option<i32>>, u64)> {
+        let mut solver = self.solver.try_lock().map_err(|_| {
+            SearchStateError::new_err("the solver is at work in another thread: use one per thread")
+        })?;
+        let (state, deadline) = (game.state, deadline(timeout)?);
+        let before = solver.nodes();
+        let solver = &mut *solver;
+        let solution = py.detach(|| watched(solver, &state, deadline))?;
+        let best = solution.best().collect();
+        let nodes = solver.nodes() - before;
+        Ok((
+            solution.score,
+            solution.outcome(),
+            solution.plies,
+            best,
+            solution.moves,
+            nodes,
+        ))
+    }
+}
+
+/// The moment after which to give up, if any.
+fn deadline(timeout: Option<f64>) -> PyResult<Option<Instant>> {
+    let Some(seconds) = timeout else {
+        return Ok(None);
+    };
+    if seconds.is_nan() || seconds < 0.0 {
+        let message = format!("timeout is {seconds}: give seconds, at least 0, or None");
+        return Err(ConfigError::new_err(message));
+    }
+    let limit = Duration::try_from_secs_f64(seconds).ok();
+    Ok(limit.and_then(|limit| Instant::now().checked_add(limit)))
+}
+
+/// Solves with the lock released, taking it now and then to hear Ctrl-C.
+fn watched(
+    solver: &mut Solver,
+    state: &ConnectFour,
+    deadline: Option<Instant>,
+) -> PyResult<Solution> {
+    let mut end = SolveTimeout::new_err("the time ran out before the score was known: give more");
+    let mut slice = Instant::now() + SLICE;
+    let solution = solver.solve(state, &mut |_| {
+        let now = Instant::now();
+        if deadline.is_some_and(|deadline| now >= deadline) {
+            return ControlFlow::Break(());
+        }
+        if now >= slice {
+            if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                end = signal;
+                return ControlFlow::Break(());
+            }
+            slice = Instant::now() + SLICE;
+        }
+        ControlFlow::Continue(())
+    });
+    solution.map_err(|Stopped| end)
+}
