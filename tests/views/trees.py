@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from hypothesis import strategies as st
 
-from sylvan.views.protocol import Kind
-
 Path = tuple[int, ...]
 
 
@@ -34,7 +32,7 @@ class Edge:
 
 @dataclass
 class Node:
-    kind: Kind
+    kind: str
     seat: int | None
     N: int
     values: tuple[float, ...]
@@ -95,7 +93,7 @@ class Rules(Protocol):
 
     seats: int
 
-    def turn(self, path: Path) -> tuple[Kind, int | None]: ...
+    def turn(self, path: Path) -> tuple[str, int | None]: ...
     def moves(self, path: Path) -> Sequence[tuple[int, str, float]]:
         """Action, label, and prior or probability."""
 
@@ -118,7 +116,7 @@ class RandomGame:
     def _random(self, path: Path, use: str) -> random.Random:
         return random.Random(f"{self.seed} {path} {use}")
 
-    def turn(self, path: Path) -> tuple[Kind, int | None]:
+    def turn(self, path: Path) -> tuple[str, int | None]:
         r = self._random(path, "turn")
         if path and (len(path) >= self.length or r.random() < self.ends):
             return "terminal", None
@@ -218,6 +216,14 @@ def result_of(rules: Rules, simulations: int, game: Any = None) -> Result:
     return Result(Tree(root), game, simulations=simulations, nodes=simulations + 1)
 
 
+TURNS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Marks that turn the reading direction of what follows."""
+
+_TROUBLE = f"{TURNS}\0\t\n\r\x1b\x7f\x85\u2028\ud800\ufffe\uffff\U0001ffff\\\"'<>&;#%[]{{}}|"
+# Not `st.text`: it would give the troublesome few no more weight than any other character.
+texts = st.lists(st.characters() | st.sampled_from(_TROUBLE), max_size=30).map("".join)
+"""Labels of any text, rich in what upsets terminals, XML and Graphviz."""
+
 games = st.builds(
     RandomGame,
     seed=st.integers(0, 10**6),
@@ -226,7 +232,7 @@ games = st.builds(
     length=st.integers(1, 12),
     chance=st.sampled_from([0.0, 0.3]),
     ends=st.sampled_from([0.0, 0.1, 0.5]),
-    letters=st.lists(st.text(max_size=12), min_size=1, max_size=5),
+    letters=st.lists(texts, min_size=1, max_size=5),
 )
 """Random rules, with labels of any text."""
 

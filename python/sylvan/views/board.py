@@ -66,10 +66,8 @@ def _arrows(board: "chess.Board", edges: Sequence[Edge]) -> "Iterator[chess.svg.
 
 
 def _move(board: "chess.Board", label: str) -> "chess.Move | None":
-    """The move of a label in SAN or UCI."""
-    for read in (board.parse_san, board.parse_uci):
-        try:
-            return read(label)
-        except ValueError:
-            continue
-    return None
+    """The move of a label in SAN or UCI; python-chess reads both as SAN."""
+    try:
+        return board.parse_san(label)
+    except ValueError:
+        return None

@@ -45,7 +45,7 @@ def layout(
     while pending:
         first, column, parent = pending.pop()
         row = _line_of_first_children(first, children)
-        floors += [_Floor(-family_gap, -1)] * (column + len(row) - len(floors))
+        floors += [_Floor(-family_gap, None)] * (column + len(row) - len(floors))
         owners = [parent, *row]
         y = 0.0
         for place, (box, owner) in enumerate(zip(row, owners, strict=False), column):
@@ -63,7 +63,7 @@ class _Floor:
     """The lower edge of the lowest box in a column, and that box's parent."""
 
     y: float
-    parent: int
+    parent: int | None  # None: no box yet
 
 
 def _line_of_first_children(box: int, children: Sequence[Sequence[int]]) -> list[int]:

@@ -11,9 +11,7 @@ shape without importing anything from here. Names and units are those of the pap
 # ruff: noqa: N802
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
-
-Kind = Literal["decision", "chance", "terminal", "leaf"]
+from typing import Any, Protocol
 
 
 class Node(Protocol):
@@ -28,8 +26,8 @@ class Node(Protocol):
         """The seat to move; `None` where chance moves or the game is over."""
 
     @property
-    def kind(self) -> Kind:
-        """`leaf`: not expanded, so its edges are not known."""
+    def kind(self) -> str:
+        """`decision`, `chance`, `terminal`, or `leaf`: not expanded, so its edges are unknown."""
 
     @property
     def proven(self) -> Sequence[float] | None: ...

@@ -34,13 +34,17 @@ the order of the node's edges. A number that does not exist (the `Q` of an unvis
 | `left_out_N` | so that every missing child is accounted for                                    |
 """
 
+from functools import cache
 from math import inf
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt, Len, Lt
 from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
 from sylvan.errors import SylvanError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Count = Annotated[int, Ge(0)]
 Number = Annotated[float, Gt(-inf), Lt(inf)]
@@ -95,10 +99,10 @@ class SnapshotError(SylvanError, ValueError):
 
 def validate(document: object) -> Snapshot:
     """`document` as a snapshot; `SnapshotError` says in one sentence what is wrong, and where."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        snapshot = TypeAdapter(Snapshot).validate_python(document, strict=True, extra="forbid")
+        snapshot = _reader().validate_python(document, strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = "".join(f"[{step!r}]" for step in first["loc"]) or "the whole"
@@ -108,6 +112,13 @@ def validate(document: object) -> Snapshot:
         if problem:
             raise SnapshotError(f"['nodes'][{place}]: {problem}")
     return snapshot
+
+
+@cache
+def _reader() -> "TypeAdapter[Snapshot]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Snapshot)
 
 
 def _lower_first(sentence: str) -> str:

@@ -25,7 +25,7 @@ from typing import TypeAlias, cast
 from sylvan.errors import ConfigError
 from sylvan.views.atomic import write_text
 from sylvan.views.protocol import Edge, Node, Result
-from sylvan.views.schema import Limits, Row, Snapshot, SnapshotError, validate
+from sylvan.views.schema import Limits, Row, RowKind, Snapshot, SnapshotError, validate
 
 Searched: TypeAlias = Result | Node
 """What a search leaves behind: its result, or just the root of its tree."""
@@ -165,7 +165,7 @@ def _row(kept: _Kept, number: int, parent: int | None) -> Row:
         row["W"], row["Q"], row["P"] = map(_finite, (edge.W, edge.Q, edge.P))
         row["bounds"] = _finite_all(edge.bounds)
     if (node := kept.node) is not None:
-        row["kind"], row["seat"] = node.kind, node.seat
+        row["kind"], row["seat"] = cast(RowKind, node.kind), node.seat
         row["values"], row["proven"] = map(_finite_all, (node.values, node.proven))
     return row
 

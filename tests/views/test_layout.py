@@ -1,0 +1,82 @@
+"""The layout: no two boxes touch, lines do not cross, the first line is straight."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylvan.views.layout import layout
+
+GAP, FAMILY_GAP = 3.0, 7.0
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[list[list[int]], list[float]]:
+    """Children of every box, box 0 the root, and heights."""
+    n = draw(st.integers(1, 60))
+    children: list[list[int]] = [[] for _ in range(n)]
+    for box in range(1, n):
+        nearest = draw(st.booleans())  # a chain now and then, else any parent
+        children[box - 1 if nearest else draw(st.integers(0, box - 1))].append(box)
+    heights = draw(st.lists(st.sampled_from([10.0, 20.0, 40.0]), min_size=n, max_size=n))
+    return children, heights
+
+
+def preorder(children: list[list[int]]) -> list[int]:
+    order, stack = [], [0]
+    while stack:
+        box = stack.pop()
+        order.append(box)
+        stack.extend(reversed(children[box]))
+    return order
+
+
+@given(trees())
+@settings(deadline=None)
+def test_boxes_of_a_column_stand_apart_in_preorder(tree):
+    """In preorder, with room between: so none overlap and no two lines can cross."""
+    children, heights = tree
+    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    parent = {child: box for box, below in enumerate(children) for child in below}
+    last: dict[int, int] = {}
+    for box in preorder(children):
+        column, y = places[box].column, places[box].y
+        if column in last:
+            above = last[column]
+            room = (y - heights[box] / 2) - (places[above].y + heights[above] / 2)
+            siblings = parent.get(box) == parent.get(above)
+            assert room >= (GAP if siblings else FAMILY_GAP) - 1e-9
+        last[column] = box
+
+
+@given(trees())
+@settings(deadline=None)
+def test_children_stand_to_the_right_the_first_in_line(tree):
+    children, heights = tree
+    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    for box, below in enumerate(children):
+        for place, child in enumerate(below):
+            assert places[child].column == places[box].column + 1
+            assert (
+                (places[child].y == places[box].y)
+                if place == 0
+                else (places[child].y > places[box].y)
+            )
+
+
+@given(trees())
+@settings(deadline=None)
+def test_nothing_stands_above_the_top(tree):
+    children, heights = tree
+    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    assert min(p.y - h / 2 for p, h in zip(places, heights, strict=True)) == 0.0
+
+
+def test_a_short_branch_moves_up_beside_a_long_one():
+    """Box 4 needs only the first column, so it does not wait for the families further right."""
+    children = [[1, 4], [2, 3], [], [], []]
+    places = layout(children, [10.0] * 5, gap=GAP, family_gap=FAMILY_GAP)
+    assert places[4].y == places[3].y
+
+
+def test_siblings_stand_closer_than_others():
+    places = layout([[1, 2], [], []], [10.0] * 3, gap=GAP, family_gap=FAMILY_GAP)
+    assert places[2].y - places[1].y == 10.0 + GAP
