@@ -69,6 +69,11 @@ def check_game(
 ) -> GameReport:
     """Find the mistakes of a game.
 
+    >>> from sylvan.games import TicTacToe
+    >>> report = check_game(TicTacToe, games=5)
+    >>> report.finished, report.symmetries
+    (5, 8)
+
     :param game: a class or function that makes a new game, or a state to start from.
     :param games: random plays.
     :param seed: of the random choices; the same seed makes the same plays.
