@@ -45,7 +45,10 @@ def two_moves() -> Result:
 def test_the_figures_are_the_trees():
     text = printed(two_moves())
     assert "Best left, value +0.30 for seat 1" in text
-    assert "40 simulations in 20 ms (2,000/s) · 1,234 nodes, 75 kB · ended by simulations" in text
+    assert (
+        "40 simulations with Uniform in 20 ms (2,000/s) · 1,234 nodes, 75 kB · ended by simulations"
+        in text
+    )
     cells = [line.split() for line in text.splitlines()[-3:]]
     assert cells[0] == ["▸", "left", "30", "75%", "+0.50", "62%", "≥", "0", "reply"]
     assert cells[1] == ["right", "10", "25%", "−0.25", "25%"]
@@ -101,7 +104,7 @@ def test_rows_bound_the_moves():
 def test_no_simulations_and_no_time_still_make_a_table():
     result = result_of(RandomGame(seed=2), 0)
     result.seconds = 0.0
-    assert "0 simulations in 0 ms (–)" in printed(result)
+    assert "0 simulations with Uniform in 0 ms (–)" in printed(result)
 
 
 @given(results, st.integers(20, 120))
@@ -154,16 +157,14 @@ def test_html_is_well_formed_and_made_of_known_tags_only(result):
     assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
 
 
-@pytest.mark.parametrize(
-    "label", ["<script>alert(1)</script>", "a&b", "\"'><img src=x>", "]]>", "\x00"]
-)
+@pytest.mark.parametrize("label", ["<script>x()</script>", "a&b", "\"'><img src=x>", "]]>", "\x00"])
 def test_a_label_is_never_markup(label):
     reply = Edge(0, label, 1.0, 2, 0.0, None, leaf(2, 0.0, 0.0))
     edge = Edge(0, label, 1.0, 3, 0.0, None, Node("decision", 1, 3, (0.0, 0.0), [reply]))
     html = to_html(Result(Tree(Node("decision", 0, 4, (0.0, 0.0), [edge])), evaluator=label))
     page = Page(html)
     assert {tag for tag, _ in page.tags} <= KNOWN - {"img"}
-    assert label.replace("\x00", "\ufffd") in page.words
+    assert page.words.count(label.replace("\x00", "\ufffd")) == 4  # twice each: table and tree
 
 
 def test_html_loads_nothing_from_elsewhere():

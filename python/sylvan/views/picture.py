@@ -37,7 +37,7 @@ class Picture:
     rows: list[Row]
     more: list[More]
     children: list[list[int]]  # of every box
-    seats: int
+    shows_choosers: bool  # there is more than one who may have chosen
     scale: Scale
     values: list[float | None]  # of every row, for the seat `scale.seat`
 
@@ -86,4 +86,5 @@ def _picture(taken: Snapshot) -> Picture:
             children.append([])
     scale = Scale.of(taken)
     values = [scale.value(row, taken) for row in rows]
-    return Picture(rows, more, children, taken["seats"], scale, values)
+    shows_choosers = taken["seats"] > 1 or any(row["kind"] == "chance" for row in rows)
+    return Picture(rows, more, children, shows_choosers, scale, values)

@@ -78,11 +78,12 @@ def summary(result: Result) -> list[str]:
     if len(result.values) > 2:
         found += f" (by seat: {'  '.join(map(signed, result.values))})"
     speed = f"{result.simulations / result.seconds:,.0f}/s" if result.seconds > 0 else ABSENT
+    done = counted(result.simulations, "simulation")
     took = [
-        f"{counted(result.simulations, 'simulation')} in {short_seconds(result.seconds)} ({speed})",
+        f"{done} with {shorten(result.evaluator, LONGEST_LABEL)}"
+        f" in {short_seconds(result.seconds)} ({speed})",
         f"{counted(result.nodes, 'node')}, {short_bytes(result.bytes)}",
         f"ended by {shorten(result.stopped_by, LONGEST_LABEL)}",
-        f"evaluator {shorten(result.evaluator, LONGEST_LABEL)}",
     ]
     return [found[0].upper() + found[1:], " · ".join(took)]
 

@@ -51,7 +51,7 @@ def to_svg(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{SCOPE}" role="img" '
             f'width="{w}" height="{h}" viewBox="0 0 {w} {h}">',
-            f"<title>{_safe(_headline(drawing.picture))}</title>",
+            f"<title>{escape(_headline(drawing.picture))}</title>",
             f"<style>\n{style(theme, SCOPE)}\n</style>",
             f'<rect class="page" width="{w}" height="{h}" rx="8"/>',
             *_header(drawing),
@@ -104,14 +104,10 @@ def _is_full(row: Row) -> bool:
 
 
 def _card_width(row: Row, pic: Picture) -> float:
-    chip = CHIP if _shows_chips(pic) and row["parent"] is not None else 0.0
+    chip = CHIP if pic.shows_choosers and row["parent"] is not None else 0.0
     label = LETTER * width(_label(row)) + chip
     value = FIGURE * len(_value_text(row, pic))
     return max(112.0, 2 * PADDING + label + 14 + value)
-
-
-def _shows_chips(pic: Picture) -> bool:
-    return pic.seats > 1 or any(row["kind"] == "chance" for row in pic.rows)
 
 
 def _label(row: Row) -> str:
@@ -123,9 +119,6 @@ def _value_text(row: Row, pic: Picture) -> str:
     if value is not None and row["proven"]:
         return f"= {exact(value)}"
     return signed(value)
-
-
-# --- the parts, each as a string of SVG -----------------------------------------------------
 
 
 def _headline(pic: Picture) -> str:
@@ -206,40 +199,46 @@ def _thick(share: float) -> float:
 
 
 def _card(drawing: _Drawing, row: Row) -> str:
-    pic = drawing.picture
-    x, y, w = drawing.box(row["id"])
-    h = CARD if _is_full(row) else SLIM
+    """A node: its frame, then its words; hovering shows all its numbers."""
+    draw = _full_card if _is_full(row) else _slim_card
+    parts = draw(row, drawing.picture, *drawing.box(row["id"]))
+    return f"<g><title>{escape(_tooltip(row, drawing.picture))}</title>{''.join(parts)}</g>"
+
+
+def _slim_card(row: Row, _: Picture, x: float, y: float, w: float) -> list[str]:
+    """An action that was never tried: its name and its prior."""
+    return [
+        f'<rect class="ghost" {_shape(x, y, w, SLIM, 7)}/>',
+        _text(x + PADDING, y + 4, _label(row), "quiet", 12),
+        _text(x + w - PADDING, y + 4, f"P {percent(row['P'])}", "quiet", 10.5, end=True),
+    ]
+
+
+def _full_card(row: Row, pic: Picture, x: float, y: float, w: float) -> list[str]:
+    """A visited node: chance is round, an end of the game angular with a bar on its right."""
     value = pic.values[row["id"]]
-    frame = "pvframe" if row["pv"] else "frame"
-    corner = {"terminal": 0, "chance": h / 2}.get(row["kind"], 7)
     fill = "#f2f2f2" if value is None else pic.scale.colour(value)
-    shape = f'x="{_n(x)}" y="{_n(y - h / 2)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(corner)}"'
-    parts = [f"<g><title>{_safe(_tooltip(row, pic))}</title>"]
-    if not _is_full(row):
-        parts.append(f'<rect class="ghost" {shape}/>')
-        parts.append(_text(x + PADDING, y + 4, _label(row), "quiet", 12))
-        parts.append(
-            _text(x + w - PADDING, y + 4, f"P {percent(row['P'])}", "quiet", 10.5, end=True)
-        )
-        return "".join(parts) + "</g>"
+    corner = {"terminal": 0.0, "chance": CARD / 2}.get(row["kind"], 7.0)
     dash = ' stroke-dasharray="4 3"' if row["kind"] == "dropped" else ""
-    parts.append(f'<rect class="{frame}" {shape} fill="{fill}"{dash}/>')
+    frame = "pvframe" if row["pv"] else "frame"
+    parts = [f'<rect class="{frame}" {_shape(x, y, w, CARD, corner)} fill="{fill}"{dash}/>']
+    top, left, right = y - CARD / 2, x + PADDING, x + w - PADDING
     if row["kind"] == "terminal":
-        parts.append(f'<path class="end" d="M{_n(x + w - 2.5)} {_n(y - h / 2 + 1)}v{_n(h - 2)}"/>')
-    left = x + PADDING
-    if row["parent"] is not None and _shows_chips(pic):
+        parts.append(f'<path class="end" d="M{_n(x + w - 2.5)} {_n(top + 1)}v{_n(CARD - 2)}"/>')
+    parts.append(_text(left, y + 13, f"N {short_count(row['N'])}", "faint", 10.5))
+    if row["P"] is not None:
+        parts.append(_text(right, y + 13, f"P {percent(row['P'])}", "faint", 10.5, end=True))
+    if row["parent"] is not None and pic.shows_choosers:
         parts.append(_chip(left + 7, y - 7, pic.chooser(row)))
         left += CHIP
     parts.append(_text(left, y - 2.5, _label(row), "ink", 13, bold=True))
-    parts.append(_text(x + w - PADDING, y - 2.5, _value_text(row, pic), "ink", 12, end=True))
-    parts.append(_text(x + PADDING, y + 13, f"N {short_count(row['N'])}", "faint", 10.5))
-    if row["P"] is not None:
-        parts.append(
-            _text(x + w - PADDING, y + 13, f"P {percent(row['P'])}", "faint", 10.5, end=True)
-        )
-    if row["proven"]:
-        parts.append(_badge(x + w - 1, y - h / 2 + 1))
-    return "".join(parts) + "</g>"
+    parts.append(_text(right, y - 2.5, _value_text(row, pic), "ink", 12, end=True))
+    return [*parts, _badge(x + w - 1, top + 1)] if row["proven"] else parts
+
+
+def _shape(x: float, y: float, w: float, h: float, corner: float) -> str:
+    """A rectangle around the centre line `y`."""
+    return f'x="{_n(x)}" y="{_n(y - h / 2)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(corner)}"'
 
 
 def _more(drawing: _Drawing, place: int, more: More) -> str:
@@ -295,12 +294,8 @@ def _text(
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}"{weight}{anchor}>'
-        f"{_safe(words)}</text>"
+        f"{escape(words)}</text>"
     )
-
-
-def _safe(words: str) -> str:
-    return escape(words)
 
 
 def _n(x: float) -> str:
