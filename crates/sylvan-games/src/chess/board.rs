@@ -85,18 +85,22 @@ impl Board {
         bit(self.bits[0], 0) | bit(self.bits[1], 1) | bit(self.bits[2], 2) | bit(self.bits[3], 3)
     }
 
-    /// Empties a set of squares.
-    pub(super) fn clear(&mut self, squares: u64) {
-        for plane in &mut self.bits {
-            *plane &= !squares;
+    /// What stands on every square.
+    pub(super) fn squares(&self) -> [Piece; 64] {
+        std::array::from_fn(|square| self.piece(square as u32))
+    }
+
+    /// Puts a piece on empty squares, or takes it away from squares where it stands.
+    pub(super) fn toggle(&mut self, piece: Piece, squares: u64) {
+        let spread = &SPREAD[usize::from(piece & 15)];
+        for (plane, spread) in self.bits.iter_mut().zip(spread) {
+            *plane ^= spread & squares;
         }
     }
 
     /// Puts a piece on an empty square.
     pub(super) fn put(&mut self, piece: Piece, square: u32) {
-        for (place, plane) in self.bits.iter_mut().enumerate() {
-            *plane |= u64::from(piece >> place & 1) << square;
-        }
+        self.toggle(piece, 1 << square);
     }
 
     /// The board as the other side sees it: ranks turned over and colours exchanged.
@@ -107,6 +111,21 @@ impl Board {
         }
     }
 }
+
+/// The four bits of a piece, each on all squares.
+static SPREAD: [[u64; 4]; 16] = {
+    let mut table = [[0; 4]; 16];
+    let mut piece = 0;
+    while piece < 16 {
+        let mut place = 0;
+        while place < 4 {
+            table[piece][place] = if piece >> place & 1 == 1 { !0 } else { 0 };
+            place += 1;
+        }
+        piece += 1;
+    }
+    table
+};
 
 impl From<&shakmaty::Board> for Board {
     fn from(source: &shakmaty::Board) -> Board {

@@ -31,17 +31,19 @@ pub enum HistoryFill {
 
 #[derive(Debug)]
 pub(super) struct History {
-    /// A ring; `newest` is the current board.
+    /// Boards before the current one: a ring, whose newest is the board one ply ago.
     boards: [Board; BOARDS],
     newest: u8,
-    /// Bit `h`: the board `h` plies ago had occurred before.
+    /// Bit `h`: the position `h` plies ago had occurred before.
     repeated: u8,
     /// How often the current position occurred before, counted to 2.
     pub(super) earlier: u8,
     /// The current position occurred before at or below the root of a search.
     pub(super) in_tree: bool,
-    /// Keys since the last irreversible move, the current position's last.
+    /// Keys of the positions so far, the current one's last. Only those from `first` on can come
+    /// back: what lies before was cut off by a capture or a pawn move.
     keys: Vec<u64>,
+    first: u32,
     /// The place in `keys` where the tree begins; `NO_ROOT` outside a search.
     root: u32,
 }
@@ -53,9 +55,12 @@ impl History {
     pub(super) fn new(first: &Position, en_passant: Option<u32>, fill: HistoryFill) -> History {
         let mut before = first.board;
         if let Some(square) = en_passant {
-            let colour = if first.black_to_move { 0 } else { BLACK };
-            before.clear(1 << (square ^ 8));
-            before.put(PAWN | colour, square ^ 24);
+            let pawn = if first.black_to_move {
+                PAWN
+            } else {
+                PAWN | BLACK
+            };
+            before.toggle(pawn, 1 << (square ^ 8) | 1 << (square ^ 24));
         }
         let mut boards = match fill {
             HistoryFill::Always => [before; BOARDS],
@@ -63,51 +68,48 @@ impl History {
             _ => [Board::default(); BOARDS],
         };
         if en_passant.is_some() {
-            boards[BOARDS - 1] = before;
+            boards[0] = before;
         }
-        boards[0] = first.board;
-        let keys = vec![first.key];
         History {
             boards,
             newest: 0,
             repeated: 0,
             earlier: 0,
             in_tree: false,
-            keys,
+            keys: vec![first.key],
+            first: 0,
             root: NO_ROOT,
         }
     }
 
-    /// Adds a position; an irreversible move cuts it off from all before.
-    pub(super) fn push(&mut self, board: Board, key: u64, irreversible: bool) {
+    /// Keeps a board that a move is about to change.
+    pub(super) fn keep(&mut self, board: &Board) {
         self.newest = (self.newest + 1) % BOARDS as u8;
-        self.boards[usize::from(self.newest)] = board;
-        if irreversible {
-            self.keys.clear();
-            self.root = if self.root == NO_ROOT { NO_ROOT } else { 0 };
-        }
-        self.count(key);
+        self.boards[usize::from(self.newest)] = *board;
+    }
+
+    /// Adds the key after the move; an irreversible one cuts it off from all before.
+    pub(super) fn push(&mut self, key: u64, irreversible: bool) {
+        let place = self.keys.len() as u32;
+        self.first = if irreversible { place } else { self.first };
         self.keys.push(key);
+        self.count();
         self.repeated = self.repeated << 1 | u8::from(self.earlier > 0);
     }
 
-    /// Looks for `key` among the earlier ones. The same side is to move every second ply, and a
-    /// position takes four plies to come back.
-    fn count(&mut self, key: u64) {
+    /// Looks for the current position among those that can come back. The same side is to move
+    /// every second ply, and a position takes four plies to come back.
+    fn count(&mut self) {
         (self.earlier, self.in_tree) = (0, false);
-        let mut place = self.keys.len();
-        while place >= 4 {
-            place -= if place == self.keys.len() { 4 } else { 2 };
-            if self.keys[place] == key {
+        let (first, current) = (self.first as usize, self.keys.len() - 1);
+        let mut plies = 4;
+        while first + plies <= current {
+            let place = current - plies;
+            if self.keys[place] == self.keys[current] {
                 self.in_tree |= place as u32 >= self.root;
-                self.earlier += 1;
-                if self.earlier == 2 {
-                    break;
-                }
+                self.earlier = (self.earlier + 1).min(2);
             }
-            if place < 2 {
-                break;
-            }
+            plies += 2;
         }
     }
 
@@ -117,36 +119,53 @@ impl History {
         self.in_tree = false;
     }
 
-    /// Where the tree begins among the keys; a number past all of them outside a search.
-    pub(super) fn root_place(&self) -> u64 {
-        u64::from(self.root)
+    /// The board one ply before the current one, two plies, …
+    pub(super) fn boards(&self) -> impl Iterator<Item = &Board> {
+        let newest = usize::from(self.newest) + BOARDS;
+        (0..BOARDS).map(move |age| &self.boards[(newest - age) % BOARDS])
     }
 
-    /// The board `plies` ago and whether it had occurred before.
-    pub(super) fn board(&self, plies: usize) -> (&Board, bool) {
-        let place = (usize::from(self.newest) + BOARDS - plies) % BOARDS;
-        (&self.boards[place], self.repeated >> plies & 1 == 1)
+    /// Bit `h`: the position `h` plies ago had occurred before.
+    pub(super) fn repeated(&self) -> u8 {
+        self.repeated
     }
 
-    /// Keys of the positions that could still come back, the current one last.
+    /// Keys of the positions that can still come back, the current one last.
     pub(super) fn keys(&self) -> &[u64] {
-        &self.keys
+        &self.keys[self.first as usize..]
+    }
+
+    /// Where the tree begins among [`History::keys`]; past all of them outside a search.
+    pub(super) fn root_place(&self) -> u32 {
+        if self.root == NO_ROOT {
+            NO_ROOT
+        } else {
+            self.root.saturating_sub(self.first)
+        }
+    }
+
+    /// This history with other room for its keys, which are copied as far as they matter.
+    fn copied_into(&self, mut keys: Vec<u64>) -> History {
+        keys.clear();
+        keys.extend_from_slice(self.keys());
+        History {
+            keys,
+            first: 0,
+            root: self.root_place(),
+            ..*self
+        }
     }
 }
 
 impl Clone for History {
     fn clone(&self) -> History {
-        History {
-            keys: self.keys.clone(),
-            ..*self
-        }
+        self.copied_into(Vec::new())
     }
 
-    /// Keeps the allocation of `keys`: a search copies its root once per simulation.
+    /// Keeps the room for keys: a search copies its root once per simulation.
     fn clone_from(&mut self, source: &History) {
-        self.keys.clone_from(&source.keys);
         let keys = std::mem::take(&mut self.keys);
-        *self = History { keys, ..*source };
+        *self = source.copied_into(keys);
     }
 }
 

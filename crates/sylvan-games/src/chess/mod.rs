@@ -212,10 +212,9 @@ impl Chess {
             self.position.key,
         ];
         let past = self.history.keys().iter().chain(&planes).chain(&rules);
-        past.fold(
-            self.history.root_place(),
-            |digest, &part| mix(digest ^ part),
-        )
+        past.fold(u64::from(self.history.root_place()), |digest, &part| {
+            mix(digest ^ part)
+        })
     }
 }
 
@@ -278,9 +277,9 @@ impl Game for Chess {
     }
 
     fn apply(&mut self, action: Action) -> Sure {
+        self.history.keep(&self.position.board);
         let irreversible = self.position.play(action);
-        self.history
-            .push(self.position.board, self.position.key, irreversible);
+        self.history.push(self.position.key, irreversible);
         self.at_root = false;
         Ok(())
     }

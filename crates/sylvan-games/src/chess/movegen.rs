@@ -14,9 +14,11 @@
 use super::codec::{CODES, FIRST_UNDERPROMOTION, PLANES};
 use super::position::{Position, castled};
 use super::view::{FILE_A, FILE_H, View};
-use shakmaty::{Bitboard, Square, attacks};
+use shakmaty::{Bitboard, Color, Square, attacks};
+use std::hint::select_unpredictable;
 use sylvan_core::Action;
 
+const RANK_1: u64 = 0xff;
 const RANK_3: u64 = 0xff << 16;
 const RANK_8: u64 = 0xff << 56;
 /// Planes of a pawn's moves.
@@ -27,26 +29,26 @@ const NORTH_WEST: u32 = 49;
 
 /// Replaces `actions` by the legal ones; says whether the mover is in check.
 pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> bool {
-    actions.clear();
     let view = View::of(position);
     let ties = Ties::of(&view);
-    let generator = Generator {
+    let mut generator = Generator {
         position,
         view,
         ties,
+        list: List::new(),
     };
-    match ties.checkers.count_ones() {
-        0 => generator.pieces(!0, actions),
-        1 => {
-            let checker = Bitboard(ties.checkers).first().unwrap_or(view.king);
-            generator.pieces(
-                attacks::between(view.king, checker).0 | ties.checkers,
-                actions,
-            );
+    if ties.checkers == 0 {
+        generator.pieces(!0);
+        generator.king();
+        generator.castling();
+    } else {
+        if ties.checkers & (ties.checkers - 1) == 0 {
+            let checker = Square::new(ties.checkers.trailing_zeros() & 63);
+            generator.pieces(attacks::between(view.king, checker).0 | ties.checkers);
         }
-        _ => {}
+        generator.king();
     }
-    generator.king(actions);
+    generator.list.copy_to(actions);
     ties.checkers != 0
 }
 
@@ -67,7 +69,7 @@ impl Ties {
             | attacks::rook_attacks(king, empty).0 & board.straight())
             & view.their;
         let steppers = (attacks::knight_attacks(king).0 & board.knights()
-            | attacks::pawn_attacks(shakmaty::Color::White, king).0 & board.pawns())
+            | attacks::pawn_attacks(Color::White, king).0 & board.pawns())
             & view.their;
         let mut ties = Ties {
             checkers: steppers,
@@ -75,11 +77,9 @@ impl Ties {
         };
         for sniper in Bitboard(snipers) {
             let blockers = attacks::between(king, sniper).0 & view.occupied();
-            if blockers == 0 {
-                ties.checkers |= 1 << sniper.to_u32();
-            } else if blockers & (blockers - 1) == 0 {
-                ties.pinned |= blockers & view.own;
-            }
+            ties.checkers |= u64::from(blockers == 0) << sniper.to_u32();
+            let alone = blockers & blockers.wrapping_sub(1) == 0;
+            ties.pinned |= select_unpredictable(alone, blockers & view.own, 0);
         }
         ties
     }
@@ -89,40 +89,34 @@ struct Generator<'a> {
     position: &'a Position,
     view: View,
     ties: Ties,
+    list: List,
 }
 
 impl Generator<'_> {
     /// Moves of all but the king, arriving on `mask`.
-    fn pieces(&self, mask: u64, actions: &mut Vec<Action>) {
-        let (view, board, pinned) = (&self.view, &self.view.board, self.ties.pinned);
+    fn pieces(&mut self, mask: u64) {
+        let (view, pinned) = (self.view, self.ties.pinned);
+        let (board, occupied) = (&view.board, Bitboard(view.occupied()));
         let pawns = board.pawns() & view.own;
-        self.pawns(pawns & !pinned, mask, actions);
+        self.pawns(pawns & !pinned, mask);
         for pawn in Bitboard(pawns & pinned) {
-            self.pawns(
-                1 << pawn.to_u32(),
-                mask & attacks::ray(view.king, pawn).0,
-                actions,
-            );
+            self.pawns(1 << pawn.to_u32(), mask & attacks::ray(view.king, pawn).0);
         }
-        self.en_passant(actions);
+        self.en_passant();
         let targets = mask & !view.own;
         for from in Bitboard(board.knights() & view.own & !pinned) {
-            push(from, attacks::knight_attacks(from).0 & targets, actions);
+            self.list
+                .push(from, attacks::knight_attacks(from).0 & targets);
         }
-        let occupied = Bitboard(view.occupied());
         for from in Bitboard(board.diagonal() & view.own) {
-            push(
-                from,
-                attacks::bishop_attacks(from, occupied).0 & self.free(from, targets),
-                actions,
-            );
+            let free = self.free(from, targets);
+            self.list
+                .push(from, attacks::bishop_attacks(from, occupied).0 & free);
         }
         for from in Bitboard(board.straight() & view.own) {
-            push(
-                from,
-                attacks::rook_attacks(from, occupied).0 & self.free(from, targets),
-                actions,
-            );
+            let free = self.free(from, targets);
+            self.list
+                .push(from, attacks::rook_attacks(from, occupied).0 & free);
         }
     }
 
@@ -135,92 +129,170 @@ impl Generator<'_> {
         }
     }
 
-    fn pawns(&self, pawns: u64, mask: u64, actions: &mut Vec<Action>) {
+    fn pawns(&mut self, pawns: u64, mask: u64) {
         let (view, empty) = (&self.view, !self.view.occupied());
         let single = pawns << 8 & empty;
         let double = (single & RANK_3) << 8 & empty & mask;
+        let single = single & mask;
         let their = view.their & mask;
         let west = (pawns & !FILE_A) << 7 & their;
         let east = (pawns & !FILE_H) << 9 & their;
-        let single = single & mask;
-        push_pawns(single, 8, NORTH_1, actions);
-        push_pawns(double, 16, NORTH_2, actions);
-        push_pawns(west, 7, NORTH_WEST, actions);
-        push_pawns(east, 9, NORTH_EAST, actions);
+        self.list.push_pawns(single & !RANK_8, 8, NORTH_1);
+        self.list.push_pawns(double, 16, NORTH_2);
+        self.list.push_pawns(west & !RANK_8, 7, NORTH_WEST);
+        self.list.push_pawns(east & !RANK_8, 9, NORTH_EAST);
+        if (single | west | east) & RANK_8 != 0 {
+            self.list.push_promotions(single & RANK_8, 8, NORTH_1);
+            self.list.push_promotions(west & RANK_8, 7, NORTH_WEST);
+            self.list.push_promotions(east & RANK_8, 9, NORTH_EAST);
+        }
     }
 
-    fn en_passant(&self, actions: &mut Vec<Action>) {
-        let Some(square) = self.position.en_passant else {
+    fn en_passant(&mut self) {
+        let square = self.position.en_passant;
+        if square == 0 {
             return;
-        };
-        let to = square ^ self.position.flip();
+        }
+        let to = square.trailing_zeros() ^ self.position.flip();
         for from in Bitboard(self.view.en_passant_capturers(to)) {
-            push(from, 1 << to, actions);
+            self.list.push(from, 1 << to);
         }
     }
 
-    fn king(&self, actions: &mut Vec<Action>) {
+    /// Steps to squares that would not be attacked once the king has left its own.
+    fn king(&mut self) {
         let (view, king) = (&self.view, self.view.king);
-        let targets = attacks::king_attacks(king).0 & !view.own;
-        let rights = if self.position.black_to_move {
-            self.position.castling.swap_bytes()
-        } else {
-            self.position.castling
-        } & 0xff;
-        let castling = rights != 0 && self.ties.checkers == 0;
-        if targets == 0 && !castling {
+        let near = attacks::king_attacks(king).0 & !view.own;
+        if near == 0 {
             return;
         }
-        let attacked = view.attacked(view.occupied() & !(1 << king.to_u32()));
-        push(king, targets & !attacked, actions);
-        if castling {
-            for rook in Bitboard(rights) {
-                self.castle(rook, attacked, actions);
-            }
+        let near = near & !view.step_attacked();
+        let occupied = view.occupied() & !(1 << king.to_u32());
+        let safe = Bitboard(near)
+            .into_iter()
+            .filter(|&to| view.sliding_attackers(to, occupied) == 0)
+            .fold(0, |safe, to| safe | 1 << to.to_u32());
+        self.list.push(king, safe);
+    }
+
+    fn castling(&mut self) {
+        let castling = self.position.castling;
+        let castling = if self.position.black_to_move {
+            castling.swap_bytes()
+        } else {
+            castling
+        };
+        for rook in Bitboard(castling & RANK_1) {
+            self.castle(rook);
         }
     }
 
     /// King and rook pass over empty squares, the king over none that is attacked.
-    fn castle(&self, rook: Square, attacked: u64, actions: &mut Vec<Action>) {
-        let king = self.view.king;
+    fn castle(&mut self, rook: Square) {
+        let (view, king) = (&self.view, self.view.king);
         let (king_to, rook_to) = castled(king.to_u32(), rook > king);
         let (king_to, rook_to) = (Square::new(king_to & 63), Square::new(rook_to & 63));
         let king_path = attacks::between(king, king_to).0 | 1 << king_to.to_u32();
         let rook_path = attacks::between(rook, rook_to).0 | 1 << rook_to.to_u32();
-        let others = self.view.occupied() & !(1 << king.to_u32() | 1 << rook.to_u32());
-        if (king_path | rook_path) & others != 0 || king_path & attacked != 0 {
+        let others = view.occupied() & !(1 << king.to_u32() | 1 << rook.to_u32());
+        if (king_path | rook_path) & others != 0 || king_path & view.step_attacked() != 0 {
             return;
         }
-        if !self.position.chess960 {
-            push(king, 1 << king_to.to_u32(), actions);
-        } else if self.view.attackers(king_to, others | 1 << rook_to.to_u32()) == 0 {
-            // The rook may have shielded the king's new square.
-            push(king, 1 << rook.to_u32(), actions);
+        // Where rook and king have arrived, the rook may no longer shield the king.
+        let arrived = others | 1 << rook_to.to_u32();
+        let passes = |square| view.sliding_attackers(square, others | 1 << rook.to_u32()) == 0;
+        if Bitboard(king_path).into_iter().all(passes)
+            && view.sliding_attackers(king_to, arrived) == 0
+        {
+            let to = if self.position.chess960 {
+                rook
+            } else {
+                king_to
+            };
+            self.list.push(king, 1 << to.to_u32());
         }
     }
 }
 
-fn push(from: Square, targets: u64, actions: &mut Vec<Action>) {
-    let codes = &CODES[from.to_usize()];
-    for to in Bitboard(targets) {
-        actions.push(Action::from(codes[to.to_usize()]));
-    }
+/// Codes as they are found. No position has more than 218 legal moves (Petrović 1964), so 256 slots
+/// hold them all and the few that are written beyond the last.
+struct List {
+    codes: [u16; 256],
+    len: u8,
 }
 
-/// Pawns that arrive on `targets` from `back` squares below, on one plane.
-fn push_pawns(targets: u64, back: u32, plane: u32, actions: &mut Vec<Action>) {
-    for to in Bitboard(targets & !RANK_8) {
-        actions.push((to.to_u32() - back) * PLANES + plane);
+impl List {
+    fn new() -> List {
+        List {
+            codes: [0; 256],
+            len: 0,
+        }
     }
-    for to in Bitboard(targets & RANK_8) {
-        let first = (to.to_u32() - back) * PLANES;
-        // North-west is file step −1, north 0, north-east +1: the middle plane is back = 8.
-        let underpromotion = first + FIRST_UNDERPROMOTION + (back - 7);
-        actions.extend([
-            first + plane,
-            underpromotion,
-            underpromotion + 3,
-            underpromotion + 6,
-        ]);
+
+    /// Codes copied at a time.
+    const BLOCK: usize = 16;
+
+    /// Copies whole blocks and cuts off what is too much: a loop without a ragged end.
+    fn copy_to(&self, actions: &mut Vec<Action>) {
+        let len = usize::from(self.len);
+        actions.clear();
+        for block in self
+            .codes
+            .chunks_exact(List::BLOCK)
+            .take(len.div_ceil(List::BLOCK))
+        {
+            actions.extend(block.iter().map(|&code| Action::from(code)));
+        }
+        actions.truncate(len);
+    }
+
+    /// Writes a code and keeps it if told so. Writing always and counting sometimes spares the
+    /// processor a branch that it cannot foresee.
+    fn write(&mut self, code: u16, keep: bool) {
+        self.codes[usize::from(self.len)] = code;
+        self.len = self.len.wrapping_add(u8::from(keep));
+    }
+
+    /// Steps of the piece on `from` to each of `targets`, four at a time: most pieces have no more,
+    /// and so one branch that is foreseen replaces several that are not.
+    fn push(&mut self, from: Square, mut targets: u64) {
+        let codes = &CODES[from.to_usize()];
+        while targets != 0 {
+            for _ in 0..4 {
+                self.write(codes[targets.trailing_zeros() as usize & 63], targets != 0);
+                targets &= targets.wrapping_sub(1);
+            }
+        }
+    }
+
+    /// Pawns that arrive on `targets` from `back` squares below, on one plane.
+    fn push_pawns(&mut self, mut targets: u64, back: u32, plane: u32) {
+        while targets != 0 {
+            for _ in 0..4 {
+                let from = targets.trailing_zeros().wrapping_sub(back);
+                self.write(
+                    (from.wrapping_mul(PLANES).wrapping_add(plane)) as u16,
+                    targets != 0,
+                );
+                targets &= targets.wrapping_sub(1);
+            }
+        }
+    }
+
+    /// The same on the last rank.
+    fn push_promotions(&mut self, targets: u64, back: u32, plane: u32) {
+        for to in Bitboard(targets) {
+            let first = (to.to_u32() - back) * PLANES;
+            // North-west is file step −1, north 0, north-east +1: the middle plane is back = 8.
+            let underpromotion = first + FIRST_UNDERPROMOTION + (back - 7);
+            for code in [
+                first + plane,
+                underpromotion,
+                underpromotion + 3,
+                underpromotion + 6,
+            ] {
+                self.write(code as u16, true);
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Positions and moves as text: FEN in and out, UCI and SAN in and out. shakmaty reads and writes.
 
-use super::board::{BLACK, Board, KING, PAWN};
+use super::board::{BLACK, Board, PAWN};
 use super::codec::{self, Step};
 use super::error::ChessError;
 use super::history::History;
-use super::position::Position;
+use super::position::{Position, castled};
 use super::{Chess, Options};
 use shakmaty::fen::Fen;
 use shakmaty::san::{San, SanError, SanPlus};
@@ -42,13 +42,15 @@ impl Chess {
         let legal: shakmaty::Chess = setup
             .position(mode)
             .map_err(|error| SetupError::Position(error.kinds()))?;
+        let board = Board::from(legal.board());
         let mut position = Position {
-            board: Board::from(legal.board()),
+            board,
+            squares: board.squares(),
             castling: legal.castles().castling_rights().0,
             key: 0,
             clock: legal.halfmoves(),
             move_number: legal.fullmoves().get(),
-            en_passant: None,
+            en_passant: 0,
             black_to_move: legal.turn() == Color::Black,
             chess960: options.chess960,
         };
@@ -157,7 +159,7 @@ impl Position {
             pockets: None,
             turn: Color::from_black(self.black_to_move),
             castling_rights: Bitboard(self.castling),
-            ep_square: self.en_passant.map(|square| Square::new(square & 63)),
+            ep_square: Bitboard(self.en_passant).first(),
             remaining_checks: None,
             halfmoves: self.clock,
             fullmoves: NonZeroU32::new(self.move_number).unwrap_or(NonZeroU32::MIN),
@@ -178,7 +180,7 @@ impl Position {
         let from = legal.from().unwrap_or(legal.to());
         let to = match legal {
             Move::Castle { king, rook } if !self.chess960 => {
-                Square::new(super::position::castled(king.to_u32(), rook > king).0)
+                Square::new(castled(king.to_u32(), rook > king).0)
             }
             _ => legal.to(),
         };
@@ -202,15 +204,14 @@ impl Position {
             return None;
         }
         let (origin, arrival) = (Square::new(from), Square::new(to));
-        if piece & !BLACK == KING && self.is_castling(from, to, taken) {
+        if self.is_castling(from, to, piece, taken) {
             let rook = self.castling_rook(from, to);
             return Some(Move::Castle {
                 king: origin,
                 rook: Square::new(rook),
             });
         }
-        if piece & !BLACK == PAWN && self.en_passant == Some(to) && origin.file() != arrival.file()
-        {
+        if piece & !BLACK == PAWN && self.en_passant == 1 << to && origin.file() != arrival.file() {
             return Some(Move::EnPassant {
                 from: origin,
                 to: arrival,

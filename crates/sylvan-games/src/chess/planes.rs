@@ -30,15 +30,15 @@ const AUXILIARY: usize = BOARDS * PER_BOARD;
 
 /// Writes all planes.
 pub(super) fn write(position: &Position, history: &History, out: &mut [u64; NUM_PLANES]) {
-    let (boards, auxiliary) = out.split_at_mut(AUXILIARY);
-    for (plies, planes) in boards.chunks_exact_mut(PER_BOARD).enumerate() {
-        let (board, repeated) = history.board(plies);
+    let (past, auxiliary) = out.split_at_mut(AUXILIARY);
+    let boards = std::iter::once(&position.board).chain(history.boards());
+    for (plies, (planes, board)) in past.chunks_exact_mut(PER_BOARD).zip(boards).enumerate() {
         let board = if position.black_to_move {
             board.flipped()
         } else {
             *board
         };
-        write_board(&board, repeated, planes);
+        write_board(&board, history.repeated() >> plies & 1 == 1, planes);
     }
     let [mine, theirs] = castling(position);
     auxiliary.copy_from_slice(&[

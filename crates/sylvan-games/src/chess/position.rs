@@ -11,15 +11,19 @@
 
 use super::board::{BLACK, Board, EMPTY, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
 use super::codec;
-use super::view::View;
+use super::view::{FILE_A, FILE_H, View};
 use super::zobrist;
+use std::hint::select_unpredictable;
 use sylvan_core::Action;
 
 const FIRST_RANK: u64 = 0xff;
+const LAST_RANKS: u64 = 0xff | 0xff << 56;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) board: Board,
+    /// The same pieces by square: what stands where is known at once.
+    pub(super) squares: [Piece; 64],
     /// Rooks that may castle.
     pub(super) castling: u64,
     /// See [`zobrist`].
@@ -28,8 +32,8 @@ pub(super) struct Position {
     pub(super) clock: u32,
     /// Counts Black's moves, from 1.
     pub(super) move_number: u32,
-    /// The square behind a pawn that can be taken in passing.
-    pub(super) en_passant: Option<u32>,
+    /// The square behind a pawn that can be taken in passing, as a bit; else zero.
+    pub(super) en_passant: u64,
     pub(super) black_to_move: bool,
     /// Castling is written as the king taking its rook.
     pub(super) chess960: bool,
@@ -51,78 +55,94 @@ impl Position {
 
     /// Makes a legal move; says whether it was a capture or a pawn move, after which no earlier
     /// position can come back. A code that leads off the board changes nothing.
+    ///
+    /// Castling and what only pawns do are found by one test each, on numbers rather than truths,
+    /// so that the processor meets two branches that are rarely taken instead of many that it
+    /// cannot foresee.
     pub(super) fn play(&mut self, action: Action) -> bool {
         let Some(step) = codec::unpack(action) else {
             return false;
         };
         let flip = self.flip();
         let (from, to) = (step.from() ^ flip, step.to() ^ flip);
-        let piece = self.board.piece(from);
-        let taken = self.board.piece(to);
-        let passed = self.en_passant.take();
+        let (piece, taken) = (self.squares[from as usize], self.squares[to as usize]);
+        let passed = std::mem::take(&mut self.en_passant);
         self.key ^= zobrist::en_passant(passed) ^ zobrist::SIDE;
         self.move_number += u32::from(self.black_to_move);
+        self.black_to_move = !self.black_to_move;
         self.clock = self.clock.saturating_add(1);
 
-        let kind = piece & !BLACK;
-        if kind == KING && self.is_castling(from, to, taken) {
-            self.castle(from, to);
-            self.black_to_move = !self.black_to_move;
+        if self.is_castling(from, to, piece, taken) {
+            self.castle(from, to, piece & BLACK);
             return false;
         }
-        let placed = if kind == PAWN && matches!(to >> 3, 0 | 7) {
-            promoted(step.underpromotion()) | piece & BLACK
-        } else {
-            piece
-        };
-        self.board.clear(1 << from | 1 << to);
-        self.board.put(placed, to);
+        self.board.toggle(taken, 1 << to);
+        self.board.toggle(piece, 1 << from | 1 << to);
         self.key ^=
-            zobrist::piece(piece, from) ^ zobrist::piece(placed, to) ^ zobrist::piece(taken, to);
-        self.end_castling(from, to, kind);
-        if kind == PAWN && passed == Some(to) {
-            let square = to ^ 8;
-            self.key ^= zobrist::piece(self.board.piece(square), square);
-            self.board.clear(1 << square);
+            zobrist::piece(taken, to) ^ zobrist::piece(piece, from) ^ zobrist::piece(piece, to);
+        self.squares[from as usize] = EMPTY;
+        self.squares[to as usize] = piece;
+        self.end_castling(from, to, piece);
+        let two_steps = select_unpredictable(from ^ to == 16, beside(to), 0);
+        let special = 1 << to & (LAST_RANKS | passed) | two_steps & self.enemy_pawns(piece);
+        if ONLY_PAWNS[usize::from(piece)] & special != 0 {
+            self.finish_pawn_move(from, to, passed, step.underpromotion());
         }
-        self.black_to_move = !self.black_to_move;
-        if kind == PAWN && from ^ to == 16 {
-            self.offer_en_passant(from.midpoint(to));
-        }
-        let irreversible = kind == PAWN || taken != EMPTY;
-        if irreversible {
-            self.clock = 0;
-        }
+        let irreversible = (piece & !BLACK == PAWN) | (taken != EMPTY);
+        self.clock = select_unpredictable(irreversible, 0, self.clock);
         irreversible
     }
 
-    /// A king's move is castling if it takes its own rook (Chess960) or goes two files.
-    pub(super) fn is_castling(&self, from: u32, to: u32, taken: Piece) -> bool {
-        if self.chess960 {
-            taken != EMPTY
-                && self.castling >> to & 1 == 1
-                && (taken & BLACK != 0) == self.black_to_move
+    /// Pawns of the side that a piece does not belong to.
+    fn enemy_pawns(&self, piece: Piece) -> u64 {
+        let belongs_to_black = 0u64.wrapping_sub(u64::from(piece / BLACK));
+        self.board.pawns() & (self.board.black() ^ belongs_to_black)
+    }
+
+    /// What only pawns do: become another piece, take in passing, offer themselves to be taken so.
+    fn finish_pawn_move(&mut self, from: u32, to: u32, passed: u64, underpromotion: u32) {
+        let pawn = self.squares[to as usize];
+        if 1 << to & LAST_RANKS != 0 {
+            self.replace(to, promoted(underpromotion) | pawn & BLACK);
+        } else if 1 << to & passed != 0 {
+            self.replace(to ^ 8, EMPTY);
         } else {
-            from.abs_diff(to) == 2
+            self.offer_en_passant(from.midpoint(to));
         }
     }
 
-    /// Moves king and rook; `to` is on the side of the rook.
-    fn castle(&mut self, from: u32, to: u32) {
+    /// Puts a piece, or nothing, in the place of another.
+    fn replace(&mut self, square: u32, piece: Piece) {
+        let old = std::mem::replace(&mut self.squares[square as usize], piece);
+        self.toggle(old, square);
+        self.toggle(piece, square);
+    }
+
+    /// Adds a piece to the bitboards and the key, or takes it away.
+    fn toggle(&mut self, piece: Piece, square: u32) {
+        self.board.toggle(piece, 1 << square);
+        self.key ^= zobrist::piece(piece, square);
+    }
+
+    /// Whether a move is castling: the king's, two files or in Chess960 onto its own rook.
+    pub(super) fn is_castling(&self, from: u32, to: u32, piece: Piece, taken: Piece) -> bool {
+        let not_king = u32::from(piece & !BLACK ^ KING);
+        if self.chess960 {
+            not_king | u32::from(piece & BLACK ^ taken ^ ROOK) == 0
+        } else {
+            not_king | (from.abs_diff(to) ^ 2) == 0
+        }
+    }
+
+    /// Moves king and rook of a colour; `to` is on the side of the rook.
+    fn castle(&mut self, from: u32, to: u32, colour: Piece) {
         let (king_to, rook_to) = castled(from, to > from);
-        let back_rank = FIRST_RANK << (from & 56);
-        let rights = self.castling & back_rank;
         let rook_from = self.castling_rook(from, to);
-        let colour = if self.black_to_move { BLACK } else { 0 };
-        self.board.clear(1 << from | 1 << rook_from);
-        self.board.put(KING | colour, king_to);
-        self.board.put(ROOK | colour, rook_to);
-        self.key ^= zobrist::piece(KING | colour, from)
-            ^ zobrist::piece(KING | colour, king_to)
-            ^ zobrist::piece(ROOK | colour, rook_from)
-            ^ zobrist::piece(ROOK | colour, rook_to)
-            ^ zobrist::castling(rights);
-        self.castling &= !back_rank;
+        self.replace(from, EMPTY);
+        self.replace(rook_from, EMPTY);
+        self.replace(king_to, KING | colour);
+        self.replace(rook_to, ROOK | colour);
+        self.end_castling(from, from, KING);
     }
 
     /// The rook that castles when the king on `from` goes towards `to`.
@@ -135,13 +155,11 @@ impl Position {
         }
     }
 
-    /// Drops the rights that a move from one square to another ends.
-    fn end_castling(&mut self, from: u32, to: u32, kind: Piece) {
-        let mut touched = 1 << from | 1 << to;
-        if kind == KING {
-            touched |= FIRST_RANK << (from & 56);
-        }
-        let ended = self.castling & touched;
+    /// Drops the rights that a move of a piece from one square to another ends.
+    fn end_castling(&mut self, from: u32, to: u32, piece: Piece) {
+        let is_king = piece & !BLACK == KING;
+        let rank = select_unpredictable(is_king, FIRST_RANK << (from & 56), 0);
+        let ended = self.castling & (1 << from | 1 << to | rank);
         if ended != 0 {
             self.key ^= zobrist::castling(ended);
             self.castling ^= ended;
@@ -150,9 +168,8 @@ impl Position {
 
     /// Keeps the square behind a pawn that has just made two steps, if a capture there is legal.
     pub(super) fn offer_en_passant(&mut self, square: u32) {
-        let view = View::of(self);
-        if view.en_passant_capturers(square ^ self.flip()) != 0 {
-            self.en_passant = Some(square);
+        if View::of(self).en_passant_capturers(square ^ self.flip()) != 0 {
+            self.en_passant = 1 << square;
             self.key ^= zobrist::en_passant(self.en_passant);
         }
     }
@@ -170,6 +187,20 @@ impl Position {
         const DARK_SQUARES: u64 = 0xaa55_aa55_aa55_aa55;
         bishops & DARK_SQUARES == 0 || bishops & !DARK_SQUARES == 0
     }
+}
+
+/// All squares for a pawn, none for any other piece.
+static ONLY_PAWNS: [u64; 16] = {
+    let mut table = [0; 16];
+    table[PAWN as usize] = !0;
+    table[(PAWN | BLACK) as usize] = !0;
+    table
+};
+
+/// The squares to the left and right of a square.
+const fn beside(square: u32) -> u64 {
+    let bit = 1u64 << square;
+    (bit & !FILE_A) >> 1 | (bit & !FILE_H) << 1
 }
 
 /// Where king and rook stand after castling with a king on this rank.

@@ -58,22 +58,40 @@ impl View {
             | attacks::pawn_attacks(Color::Black, square).0 & pawns & self.own
     }
 
-    /// All squares that their pieces attack, with `occupied` in the way of sliders.
-    pub(super) fn attacked(&self, occupied: u64) -> u64 {
-        let (board, their) = (&self.board, self.their);
-        let pawns = board.pawns() & their;
-        let mut attacked = (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7;
-        for square in Bitboard(board.knights() & their) {
+    /// Their sliders that attack a square, with `occupied` in their way.
+    pub(super) fn sliding_attackers(&self, square: Square, occupied: u64) -> u64 {
+        (attacks::bishop_attacks(square, Bitboard(occupied)).0 & self.board.diagonal()
+            | attacks::rook_attacks(square, Bitboard(occupied)).0 & self.board.straight())
+            & self.their
+    }
+
+    /// Squares that their pawns attack.
+    pub(super) fn pawn_attacked(&self) -> u64 {
+        let pawns = self.board.pawns() & self.their;
+        (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7
+    }
+
+    /// Squares that their pawns, knights and king attack.
+    pub(super) fn step_attacked(&self) -> u64 {
+        let mut attacked = self.pawn_attacked();
+        for square in Bitboard(self.board.knights() & self.their) {
             attacked |= attacks::knight_attacks(square).0;
         }
-        for square in Bitboard(board.diagonal() & their) {
-            attacked |= attacks::bishop_attacks(square, Bitboard(occupied)).0;
-        }
-        for square in Bitboard(board.straight() & their) {
-            attacked |= attacks::rook_attacks(square, Bitboard(occupied)).0;
-        }
-        for square in Bitboard(board.kings() & their) {
+        for square in Bitboard(self.board.kings() & self.their) {
             attacked |= attacks::king_attacks(square).0;
+        }
+        attacked
+    }
+
+    /// Squares that their pieces attack.
+    pub(super) fn attacked(&self) -> u64 {
+        let (board, occupied) = (&self.board, Bitboard(self.occupied()));
+        let mut attacked = self.step_attacked();
+        for square in Bitboard(board.diagonal() & self.their) {
+            attacked |= attacks::bishop_attacks(square, occupied).0;
+        }
+        for square in Bitboard(board.straight() & self.their) {
+            attacked |= attacks::rook_attacks(square, occupied).0;
         }
         attacked
     }

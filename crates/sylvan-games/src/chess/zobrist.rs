@@ -29,8 +29,13 @@ pub(super) fn castling(rooks: u64) -> u64 {
         .fold(0, |key, square| key ^ CASTLING[square.to_usize()])
 }
 
-pub(super) fn en_passant(square: Option<u32>) -> u64 {
-    square.map_or(0, |square| EN_PASSANT[square as usize & 63])
+/// The key of a square, given as a bit, where a pawn can be taken in passing; zero for none.
+pub(super) fn en_passant(square: u64) -> u64 {
+    if square == 0 {
+        0
+    } else {
+        EN_PASSANT[square.trailing_zeros() as usize & 63]
+    }
 }
 
 /// The key of all pieces on a board.

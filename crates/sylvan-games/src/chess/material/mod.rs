@@ -180,7 +180,7 @@ fn hunt(view: &View) -> i32 {
 
 /// What the second of the own pieces in danger would cost: the mover can save only one.
 fn second_loss(view: &View) -> i32 {
-    let (board, attacked) = (&view.board, view.attacked(view.occupied()));
+    let (board, attacked) = (&view.board, view.attacked());
     let (mut first, mut second) = (0, 0);
     for square in Bitboard(view.own & attacked & !board.kings()) {
         let kind = board.piece(square.to_u32());

@@ -9,7 +9,7 @@ use super::tables::{SCORES, WORTH};
 use crate::chess::board::{BISHOP, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
 use crate::chess::codec;
 use crate::chess::position::Position;
-use crate::chess::view::{FILE_A, FILE_H, View};
+use crate::chess::view::View;
 use shakmaty::{Bitboard, Color, Square, attacks};
 use sylvan_core::Action;
 
@@ -52,12 +52,11 @@ impl<'a> Outlook<'a> {
         checking[usize::from(BISHOP)] = diagonal;
         checking[usize::from(ROOK)] = straight;
         checking[usize::from(QUEEN)] = diagonal | straight;
-        let pawns = board.pawns() & view.their;
         Outlook {
             position,
             view,
-            attacked: view.attacked(view.occupied()),
-            pawn_attacked: (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7,
+            attacked: view.attacked(),
+            pawn_attacked: view.pawn_attacked(),
             checking,
             covering: covering(view, their_king, (diagonal | straight) & view.own),
             their_king,
@@ -109,11 +108,7 @@ impl<'a> Outlook<'a> {
     /// What a move takes, en passant included.
     fn taken(&self, from: u32, to: Square, kind: Piece) -> Piece {
         let passing = kind == PAWN
-            && self
-                .position
-                .en_passant
-                .map(|square| square ^ self.position.flip())
-                == Some(to.to_u32())
+            && self.position.en_passant == 1 << (to.to_u32() ^ self.position.flip())
             && from & 7 != to.to_u32() & 7;
         if passing {
             PAWN
