@@ -8,7 +8,7 @@ card carries a tooltip with all its numbers. The page is light or dark (`theme.p
 
 import math
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from html import escape
 
 from sylvan.views.layout import Place, layout
 from sylvan.views.picture import Drawable, More, Picture, picture
