@@ -117,7 +117,7 @@ impl TicTacToe {
         // The last mark is one without which the game was not over.
         if let Some(last) = other
             .iter()
-            .position(|cell| !has_line(self.other & !(1 << cell)))
+            .rposition(|cell| !has_line(self.other & !(1 << cell)))
         {
             other[last..].rotate_left(1);
         }

@@ -67,8 +67,8 @@ class ConnectFour(_native.ConnectFour, Game):
         :param timeout: seconds.
         :raises SolveTimeout: they were not enough.
 
-        >>> ConnectFour("12121").solve().best
-        (1,)
+        >>> ConnectFour("1212", columns=5, rows=4).solve().best
+        (0,)
         """
         return Solver().solve(self, timeout)
 
@@ -91,10 +91,10 @@ class Solution:
     The score counts the stones that the winner has left, the winning one included: 1 for a win
     with the very last, more for a faster one; 0 for a draw, negative for a loss.
 
-    >>> print(ConnectFour("12121").solve())
-    column    1    2    3    4    5    6    7
-    score   -18   -1  -18  -18  -18  -18  -18
-    The seat to move loses in 36 plies; best: 2.
+    >>> print(ConnectFour("1122", columns=5, rows=4).solve())
+    column   1   2   3   4   5
+    score   -1   0   0   0   0
+    The seat to move draws in 16 plies; best: 2, 3, 4, 5.
     """
 
     score: int
@@ -120,7 +120,8 @@ class Solution:
         )
         fate = {1: "wins", 0: "draws", -1: "loses"}[self.outcome]
         best = ", ".join(names[column] for column in self.best) or "none, the game is over"
-        return f"{table}\nThe seat to move {fate} in {self.plies} plies; best: {best}."
+        plies = f"{self.plies} {'ply' if self.plies == 1 else 'plies'}"
+        return f"{table}\nThe seat to move {fate} in {plies}; best: {best}."
 
 
 class Solver:
@@ -129,8 +130,8 @@ class Solver:
     :param megabytes: the most that its table may take, rounded down to a power of two.
 
     >>> solver = Solver()
-    >>> solver.solve(ConnectFour("444444333333")).outcome
-    1
+    >>> [solver.solve(ConnectFour(columns=columns, rows=4)).outcome for columns in (4, 5)]
+    [0, 0]
     """
 
     def __init__(self, megabytes: int = 64) -> None:
