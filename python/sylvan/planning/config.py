@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import Annotated, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 __all__ = ["ALIASES", "SearchConfig"]
 
@@ -54,6 +58,9 @@ ALIASES = {
 }
 """Other spellings of the same settings."""
 
+GUMBEL_MOST = 2**24
+"""Simulations that a Gumbel search can plan; each takes four bytes before it starts."""
+
 FpuRule = Literal["parent", "reduction", "zero", "loss"]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -73,17 +80,19 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     # When the search ends: whichever limit comes first. ----------------------------------------
-    simulations: Annotated[int, Field(ge=0)] | None = Field(
+    simulations: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
         800, description="new simulations per search; None: no such limit"
     )
     seconds: NotNegative | None = Field(
         None, description="wall time; overshoot at most one evaluator call plus 2 ms"
     )
-    nodes: Annotated[int, Field(ge=1)] | None = Field(None, description="nodes in one tree")
-    depth: Annotated[int, Field(ge=1)] | None = Field(
+    nodes: Annotated[int, Field(ge=1, lt=2**64)] | None = Field(
+        None, description="nodes in one tree"
+    )
+    depth: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
         None, description="plies; ends when a simulation has come so deep"
     )
-    bytes: Annotated[int, Field(ge=65536)] | None = Field(
+    bytes: Annotated[int, Field(ge=65536, lt=2**64)] | None = Field(
         4 * 2**30,
         description="memory of all trees; a full tree drops its least visited parts and goes on",
     )
@@ -100,7 +109,7 @@ class SearchConfig(BaseModel):
     )
     c_factor: NotNegative = Field(1.0, description="how much exploration grows, with c_base")
     c_uct: NotNegative = Field(math.sqrt(2), description="UCT exploration")
-    max_considered: Annotated[int, Field(ge=1)] = Field(
+    max_considered: Annotated[int, Field(ge=1, le=65535)] = Field(
         16, description="Gumbel: actions that sequential halving starts with"
     )
     gumbel_scale: NotNegative = Field(1.0, description="Gumbel: size of the noise; 0 for play")
@@ -114,7 +123,9 @@ class SearchConfig(BaseModel):
     fpu_reduction: NotNegative = Field(
         0.3, description="times the square root of the prior mass already tried"
     )
-    fpu_root: FpuRule | Number | None = Field(None, description="the same at the root; None: as fpu")
+    fpu_root: FpuRule | Number | None = Field(
+        None, description="the same at the root; None: as fpu"
+    )
     fpu_root_reduction: NotNegative | None = Field(
         None, description="the same at the root; None: as fpu_reduction"
     )
@@ -138,12 +149,12 @@ class SearchConfig(BaseModel):
     )
     seed: Annotated[int, Field(ge=0, lt=2**64)] = Field(0, description="of all that is random")
 
-    # How the work is done. -------------------------------------------------------------------------
+    # How the work is done. -----------------------------------------------------------------------
     proofs: bool = Field(True, description="prove wins, draws and losses, and act on them")
     leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
         1, description="leaves of one tree evaluated at once; more fill a network, fewer see more"
     )
-    collisions: Annotated[int, Field(ge=0, le=65536)] | None = Field(
+    collisions: Annotated[int, Field(ge=0, le=32768)] | None = Field(
         None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
     )
     prior_bits: Literal[8, 16, 32] = Field(
@@ -157,27 +168,22 @@ class SearchConfig(BaseModel):
     @classmethod
     def _rename(cls, settings: Any) -> Any:
         """Translate other spellings; say which name is meant when one does not exist."""
-        if not isinstance(settings, dict):
-            return settings
-        known: dict[str, Any] = {}
-        for name, value in settings.items():
-            own = ALIASES.get(name, name)
-            if own not in cls.model_fields:
-                close = difflib.get_close_matches(name, [*cls.model_fields, *ALIASES], 1, 0.5)
-                hint = f": did you mean {close[0]!r}?" if close else "."
-                raise ConfigError(f"There is no setting {name!r}{hint}")
-            if own in known:
-                raise ConfigError(f"The setting {own!r} is given twice: {name!r} is another name.")
-            known[own] = value
-        return known
+        return _own_names(settings) if isinstance(settings, dict) else settings
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfig:
+        if self.selection == "gumbel" and (self.simulations or 0) > GUMBEL_MOST:
+            raise ConfigError(
+                f"simulations is {self.simulations}, but selection='gumbel' plans each one ahead: "
+                f"give at most {GUMBEL_MOST}."
+            )
         if self.selection == "gumbel" and self.simulations is None:
-            raise ConfigError("selection='gumbel' plans its visits ahead: set simulations.")
+            raise ConfigError("selection='gumbel' plans each simulation ahead: set simulations.")
         if isinstance(self.value_range, tuple) and self.value_range[0] >= self.value_range[1]:
             low, high = self.value_range
-            raise ConfigError(f"value_range is ({low}, {high}): the first must be below the second.")
+            raise ConfigError(
+                f"value_range is ({low}, {high}): the first must be below the second."
+            )
         if self.simulations is None and (self.seconds, self.nodes, self.depth) == (None,) * 3:
             raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
         return self
@@ -187,14 +193,11 @@ class SearchConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigError(_sentence(error)) from None
+            raise ConfigError(_sentence(error, settings)) from None
 
     def replace(self, **settings: Any) -> SearchConfig:
         """A copy with some settings changed."""
-        if not settings:
-            return self
-        renamed = {ALIASES.get(name, name): value for name, value in settings.items()}
-        return SearchConfig(**{**self.model_dump(), **renamed})
+        return SearchConfig(**{**self.model_dump(), **_own_names(settings)}) if settings else self
 
     def bounds(self, game_range: tuple[float, float]) -> tuple[float, float] | None:
         """The known value range of a search of a game; None if it is learned."""
@@ -228,10 +231,54 @@ class SearchConfig(BaseModel):
         return "value", 0.0 if rule == "zero" else float(rule)
 
 
-def _sentence(error: ValidationError) -> str:
+def _own_names(settings: dict[str, Any]) -> dict[str, Any]:
+    """The same settings under the names of `SearchConfig`'s fields."""
+    fields = SearchConfig.model_fields
+    known: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    for name, value in settings.items():
+        own = ALIASES.get(name, name)
+        if own not in fields:
+            close = difflib.get_close_matches(name, [*fields, *ALIASES], 1, 0.5)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(fields)}."
+            raise ConfigError(f"There is no setting {name!r}: {hint}")
+        if own in known:
+            raise ConfigError(f"{given[own]!r} and {name!r} are one setting: give it once.")
+        known[own], given[own] = value, name
+    return known
+
+
+def _sentence(error: ValidationError, settings: dict[str, Any]) -> str:
     """The first fault of a pydantic error in one sentence."""
-    fault = error.errors()[0]
-    name = str(fault["loc"][0]) if fault["loc"] else "settings"
-    field = SearchConfig.model_fields.get(name)
-    meaning = f" ({field.description})" if field and field.description else ""
-    return f"{name} is {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}{meaning}."
+    faults = error.errors()
+    own = faults[0].get("ctx", {}).get("error")
+    if isinstance(own, ConfigError):  # ours, in pydantic's wrapping
+        return str(own)
+    field = str(faults[0]["loc"][0])
+    name = next(name for name in settings if ALIASES.get(name, name) == field)
+    # A setting of several types has a fault for each of them.
+    rules = dict.fromkeys(_rule(fault) for fault in faults if fault["loc"][0] == field)
+    meaning = SearchConfig.model_fields[field].description
+    return f"{name} is {settings[name]!r}: it must be {', or '.join(rules)} ({meaning})."
+
+
+def _rule(fault: ErrorDetails) -> str:
+    """What a pydantic fault asks for: "at least 0"."""
+    if any(str(place).startswith("tuple") for place in fault["loc"]):
+        return "a pair of finite numbers"
+    rule = re.sub(r"^Input should be |, (unable|got) .*", "", fault["msg"])
+    for pydantic, plain in _PLAIN.items():
+        rule = rule.replace(pydantic, plain)
+    return rule
+
+
+_PLAIN = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "above",
+    "less than": "below",
+    "a valid ": "a ",
+    "a integer": "a whole number",
+    "boolean": "True or False",
+    "a True": "True",
+}
