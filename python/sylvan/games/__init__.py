@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 from sylvan.games.game import Game
 
 if TYPE_CHECKING:
+    from sylvan.games.chess import Chess
     from sylvan.games.connect_four import ConnectFour
     from sylvan.games.open_spiel import OpenSpielGame, from_open_spiel
     from sylvan.games.tic_tac_toe import TicTacToe
 
 # Name -> the module of this package that defines it.
 _HOMES = {
+    "Chess": "chess",
     "ConnectFour": "connect_four",
     "OpenSpielGame": "open_spiel",
     "TicTacToe": "tic_tac_toe",
     "from_open_spiel": "open_spiel",
 }
 
-__all__ = ["ConnectFour", "Game", "OpenSpielGame", "TicTacToe", "from_open_spiel"]
+__all__ = ["Chess", "ConnectFour", "Game", "OpenSpielGame", "TicTacToe", "from_open_spiel"]
 
 
 def __getattr__(name: str) -> Any:

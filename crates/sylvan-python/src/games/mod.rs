@@ -1,22 +1,28 @@
 //! The native games as Python classes, and the forests that are made of them.
 
+mod chess;
 mod connect_four;
 mod tic_tac_toe;
 
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use sylvan_core::Config;
+use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
 
 use crate::any_forest::{AnyForest, build_from};
 use crate::python_game::PythonGame;
 
+use self::chess::PyChess;
 use self::connect_four::{PyConnectFour, PySolver};
 use self::tic_tac_toe::PyTicTacToe;
 
 /// A forest of the game that these states belong to.
 pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn AnyForest>> {
+    if states.iter().all(keeps_rules::<PyChess>) {
+        return build_from::<Chess>(states, config);
+    }
     if states.iter().all(keeps_rules::<PyConnectFour>) {
         return build_from::<ConnectFour>(states, config);
     }
@@ -53,6 +59,8 @@ const RULES: [&str; 6] = [
 ];
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyChess>()?;
+    module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;
     module.add_class::<PySolver>()?;
     module.add_class::<PyTicTacToe>()

@@ -1,0 +1,440 @@
+//! `sylvan._native.Chess`, and the planes of its observations as numbers.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
+use sylvan_core::values::Values;
+use sylvan_core::{Action, Evaluator, Forest, Game, Turn};
+use sylvan_games::chess::{
+    Chess, ChessError, HistoryFill, Material, NUM_PLANES, Options, Outcome, expand,
+};
+
+use crate::any_forest::{Bridge, cells};
+
+pyo3::import_exception!(sylvan.errors, ConfigError);
+pyo3::import_exception!(sylvan.errors, GameOver);
+pyo3::import_exception!(sylvan.errors, IllegalAction);
+pyo3::import_exception!(sylvan.errors, IllegalPosition);
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// A game, and how it came about: the search needs only `state`.
+#[pyclass(subclass, name = "Chess", module = "sylvan._native")]
+#[derive(Clone)]
+pub struct PyChess {
+    pub state: Chess,
+    options: Options,
+    /// The FEN of the first position.
+    start: Arc<str>,
+    /// The moves since.
+    moves: Vec<Action>,
+}
+
+impl PyChess {
+    fn from_fen(fen: &str, options: Options) -> PyResult<Self> {
+        let state = Chess::from_fen(fen, options).map_err(raise)?;
+        let (start, moves) = (fen.trim().into(), Vec::new());
+        Ok(Self {
+            state,
+            options,
+            start,
+            moves,
+        })
+    }
+
+    /// An object of the Python class `class` with this game.
+    fn of<'py>(self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+        let object = class.call_method1("__new__", (class,))?;
+        *object.cast::<Self>()?.borrow_mut() = self;
+        Ok(object)
+    }
+
+    /// Plays a move that the laws of chess allow.
+    fn play(&mut self, action: Action) -> Result<(), ChessError> {
+        self.state.play(action)?;
+        self.moves.push(action);
+        Ok(())
+    }
+
+    /// A move as Python may give it: a code, text, or an object whose text is UCI.
+    fn read(&self, item: &Bound<'_, PyAny>) -> PyResult<Action> {
+        if item.is_instance_of::<PyInt>() || item.hasattr("__index__")? {
+            return code(item);
+        }
+        let text = if item.is_instance_of::<PyString>() || item.hasattr("uci")? {
+            item.str()?.to_cow()?.into_owned()
+        } else {
+            let kind = item.get_type().name()?;
+            let message = format!("a move is a code, UCI or SAN, not {kind}: {item}");
+            return Err(PyTypeError::new_err(message));
+        };
+        self.state.parse(&text).map_err(raise)
+    }
+
+    fn unfinished(&self) -> PyResult<()> {
+        match self.state.outcome() {
+            Some(outcome) => {
+                let fen = self.state.fen();
+                Err(raise(ChessError::Over { outcome, fen }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn illegal(&self, action: Action) -> PyErr {
+        let (uci, fen) = (self.state.uci(action), self.state.fen());
+        raise(ChessError::IllegalAction { action, uci, fen })
+    }
+}
+
+#[pymethods]
+impl PyChess {
+    #[new]
+    #[pyo3(signature = (
+        fen=None, moves=None, *, chess960=false, repetitions=3, history_fill="fen_only"
+    ))]
+    fn new(
+        fen: Option<&str>,
+        moves: Option<&Bound<'_, PyAny>>,
+        chess960: bool,
+        repetitions: u32,
+        history_fill: &str,
+    ) -> PyResult<Self> {
+        let history_fill = fill(history_fill)?;
+        let options = Options {
+            chess960,
+            repetitions,
+            history_fill,
+        };
+        let mut game = Self::from_fen(fen.unwrap_or(START), options)?;
+        let Some(moves) = moves else { return Ok(game) };
+        let words = match moves.cast::<PyString>() {
+            Ok(text) => text.call_method0("split")?,
+            Err(_) => moves.clone(),
+        };
+        for item in words.try_iter()? {
+            let action = game.read(&item?)?;
+            game.play(action).map_err(raise)?;
+        }
+        Ok(game)
+    }
+
+    fn legal_actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let Ok(_) = self.state.turn(&mut actions);
+        actions
+    }
+
+    fn apply(&mut self, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.unfinished()?;
+        self.play(code(action)?).map_err(raise)
+    }
+
+    /// Plays a move in UCI or SAN, also where a draw could be claimed.
+    fn push(&mut self, text: &Bound<'_, PyAny>) -> PyResult<()> {
+        let action = self.read(text)?;
+        self.play(action).map_err(raise)
+    }
+
+    fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Clone::clone(&*slf.borrow()).of(&slf.get_type())
+    }
+
+    fn to_play(&self) -> u8 {
+        self.state.seat()
+    }
+
+    fn is_terminal(&self) -> bool {
+        let Ok(turn) = self.state.turn(&mut Vec::new());
+        turn == Turn::Over
+    }
+
+    fn returns(&self) -> (f64, f64) {
+        let mut out = [0.0; 2];
+        let Ok(()) = self.state.returns(&mut out);
+        out.into()
+    }
+
+    /// uint64 of shape (112,): see `expand_planes` for numbers.
+    fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let mut planes = vec![0; NUM_PLANES];
+        let Ok(()) = self.state.observe(&mut planes);
+        PyArray1::from_vec(py, planes)
+    }
+
+    /// The position's Zobrist key and a digest of the past that still matters, 16 bytes.
+    fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let parts = [
+            self.state.key().to_le_bytes(),
+            self.state.full_key().to_le_bytes(),
+        ];
+        PyBytes::new(py, &parts.concat())
+    }
+
+    /// The position's Zobrist key alone: equal for equal positions, whatever led to them.
+    #[getter]
+    fn zobrist(&self) -> u64 {
+        self.state.key()
+    }
+
+    fn set_root(&mut self) {
+        self.state.set_root();
+    }
+
+    fn action_to_string(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
+        let action = code(action)?;
+        self.state.uci(action).ok_or_else(|| self.illegal(action))
+    }
+
+    fn string_to_action(&self, text: &str) -> PyResult<Action> {
+        self.state.parse(text).map_err(raise)
+    }
+
+    fn san(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
+        let action = code(action)?;
+        self.state.san(action).ok_or_else(|| self.illegal(action))
+    }
+
+    fn fen(&self) -> String {
+        self.state.fen()
+    }
+
+    #[getter]
+    fn start_fen(&self) -> &str {
+        &self.start
+    }
+
+    /// The moves since `start_fen`, in UCI.
+    #[getter]
+    fn moves(&self) -> PyResult<Vec<String>> {
+        let mut game = Self::from_fen(&self.start, self.options)?.state;
+        let mut texts = Vec::with_capacity(self.moves.len());
+        for &action in &self.moves {
+            texts.extend(game.uci(action));
+            let Ok(()) = game.apply(action);
+        }
+        Ok(texts)
+    }
+
+    #[getter]
+    fn chess960(&self) -> bool {
+        self.options.chess960
+    }
+
+    #[getter]
+    fn repetitions(&self) -> u32 {
+        self.options.repetitions
+    }
+
+    #[getter]
+    fn history_fill(&self) -> &'static str {
+        fill_name(self.options.history_fill)
+    }
+
+    fn is_check(&self) -> bool {
+        self.state.is_check()
+    }
+
+    /// Why the game is over, or None.
+    #[getter]
+    fn outcome(&self) -> Option<&'static str> {
+        self.state.outcome().map(|outcome| match outcome {
+            Outcome::Checkmate { .. } => "checkmate",
+            Outcome::Stalemate => "stalemate",
+            Outcome::InsufficientMaterial => "insufficient_material",
+            Outcome::Repetition => "repetition",
+            Outcome::FiftyMoves => "fifty_moves",
+        })
+    }
+
+    /// The number of sequences of `depth` moves; Ctrl-C stops it.
+    fn perft(&self, py: Python<'_>, depth: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let depth = plies(depth)?;
+        if depth == 0 {
+            return Ok(1);
+        }
+        let mut total = 0;
+        for (_, count) in self.divided(py, depth)? {
+            total += count;
+        }
+        Ok(total)
+    }
+
+    /// `perft(depth - 1)` after every move, by its UCI.
+    fn divide<'py>(
+        &self,
+        py: Python<'py>,
+        depth: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let counts = PyDict::new(py);
+        for (action, count) in self.divided(py, plies(depth)?)? {
+            counts.set_item(self.state.uci(action), count)?;
+        }
+        Ok(counts)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| {
+            let other = other.borrow();
+            self.options == other.options
+                && self.state.full_key() == other.state.full_key()
+                && self.state.fen() == other.state.fen()
+        })
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        _memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((String, Vec<Action>), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("chess960", self.options.chess960)?;
+        options.set_item("repetitions", self.options.repetitions)?;
+        options.set_item("history_fill", self.history_fill())?;
+        Ok(((self.start.to_string(), self.moves.clone()), options))
+    }
+}
+
+impl PyChess {
+    /// Root move by root move, with the lock released, and signals heard in between.
+    fn divided(&self, py: Python<'_>, depth: u8) -> PyResult<Vec<(Action, u64)>> {
+        let mut counts = Vec::new();
+        let Some(below) = depth.checked_sub(1) else {
+            return Ok(counts);
+        };
+        for action in self.state.moves() {
+            let mut next = self.state.clone();
+            let Ok(()) = next.apply(action);
+            counts.push((action, py.detach(|| next.perft(below))));
+            py.check_signals()?;
+        }
+        Ok(counts)
+    }
+}
+
+/// Packed planes, uint64 `[n, 112]`, as numbers, float32 `[n, 112, 8, 8]`.
+#[pyfunction]
+pub fn expand_planes<'py>(
+    py: Python<'py>,
+    packed: PyReadonlyArray2<'py, u64>,
+) -> PyResult<Bound<'py, PyArray4<f32>>> {
+    let (rows, planes) = (packed.shape()[0], packed.shape()[1]);
+    if planes != NUM_PLANES {
+        return Err(ConfigError::new_err(format!(
+            "packed has {planes} planes per row, but chess has {NUM_PLANES}: give uint64 [n, 112]"
+        )));
+    }
+    let packed = packed.as_array();
+    let packed = packed.as_standard_layout();
+    let mut cells = vec![0.0; 64 * packed.len()];
+    if let Some(packed) = packed.as_slice() {
+        py.detach(|| expand(packed, &mut cells));
+    }
+    PyArray1::from_vec(py, cells).reshape([rows, NUM_PLANES, 8, 8])
+}
+
+/// A code from Python, perhaps one that no move has.
+fn code(action: &Bound<'_, PyAny>) -> PyResult<Action> {
+    action.extract().map_err(|error: PyErr| {
+        if !error.is_instance_of::<PyOverflowError>(action.py()) {
+            return error;
+        }
+        IllegalAction::new_err(format!(
+            "no move has the code {action}: codes are 0 to 4671"
+        ))
+    })
+}
+
+fn plies(depth: &Bound<'_, PyAny>) -> PyResult<u8> {
+    depth.extract().map_err(|error: PyErr| {
+        if !error.is_instance_of::<PyOverflowError>(depth.py()) {
+            return error;
+        }
+        ConfigError::new_err(format!("depth is {depth}, but must be from 0 to 255 plies"))
+    })
+}
+
+const FILLS: [(&str, HistoryFill); 3] = [
+    ("no", HistoryFill::No),
+    ("fen_only", HistoryFill::FenOnly),
+    ("always", HistoryFill::Always),
+];
+
+fn fill(name: &str) -> PyResult<HistoryFill> {
+    let found = FILLS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, fill)| *fill).ok_or_else(|| {
+        ConfigError::new_err(format!(
+            "history_fill is {name:?}, but must be 'no', 'fen_only' or 'always'"
+        ))
+    })
+}
+
+fn fill_name(fill: HistoryFill) -> &'static str {
+    FILLS
+        .iter()
+        .find(|(_, known)| *known == fill)
+        .map_or("fen_only", |(name, _)| name)
+}
+
+fn raise(error: ChessError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        ChessError::Fen { .. } | ChessError::Position { .. } => IllegalPosition::new_err(message),
+        ChessError::Over { .. } => GameOver::new_err(message),
+        ChessError::Repetitions(_) => ConfigError::new_err(message),
+        ChessError::Unreadable { .. }
+        | ChessError::Ambiguous { .. }
+        | ChessError::Illegal { .. }
+        | ChessError::IllegalAction { .. } => IllegalAction::new_err(message),
+    }
+}
+
+impl Bridge for Chess {
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(object.cast::<PyChess>()?.borrow().state.clone())
+    }
+
+    /// A state inside a tree knows its past, but not the moves that made it.
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let options = like.cast::<PyChess>()?.borrow().options;
+        let (state, start, moves) = (self.clone(), self.fen().into(), Vec::new());
+        PyChess {
+            state,
+            options,
+            start,
+            moves,
+        }
+        .of(&like.get_type())
+    }
+
+    fn evaluator(
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        discount: f64,
+    ) -> PyResult<Box<dyn Evaluator<Self>>> {
+        match name {
+            "material" => Ok(Box::new(Material)),
+            _ => crate::evaluators::common(name, params, discount),
+        }
+    }
+
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+    ) -> PyResult<Py<PyAny>> {
+        cells(forest, py)
+    }
+}

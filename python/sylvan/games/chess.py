@@ -1,0 +1,193 @@
+"""Chess and Chess960.
+
+- *Seats*: White is 0, Black is 1. *Returns* are 1, 0 or -1.
+- An *action* is AlphaZero's 8×8×73 code, `73 * square + plane`, from the mover's side: for Black
+  the ranks are turned over. `action_to_string` writes UCI, `san` SAN; `string_to_action` reads
+  both. Castling is the king's step of two files, in Chess960 the king taking its own rook.
+- An *observation* is 112 planes of 64 bits, uint64 of shape `(112,)`: the last eight boards,
+  castling rights, side to move and the half-move clock, as lc0's input format 1 has them;
+  `expand_planes` makes numbers of them.
+- *The end*: checkmate, stalemate and insufficient material end a game; so do the third occurrence
+  of a position and fifty moves without capture or pawn move, except at the root of a search, which
+  is searched as long as it has moves.
+
+The rules are in Rust (`sylvan._native`); boards, pictures and PGN come from python-chess.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from sylvan import _native
+from sylvan.errors import IllegalAction, IllegalPosition
+from sylvan.games.game import Game
+
+if TYPE_CHECKING:
+    import chess
+
+__all__ = ["Chess", "expand_planes"]
+
+expand_planes = _native.expand_planes
+
+
+class Chess(_native.Chess, Game):
+    """A game of chess, made from a FEN and the moves that followed it.
+
+    :param fen: the first position; the start of chess if None.
+    :param moves: what was played since: UCI, SAN, codes or python-chess moves in a sequence, or a
+        string with spaces between moves. They may go on where a draw could have been claimed.
+    :param chess960: castling as in Chess960.
+    :param repetitions: how often a position must occur to be a draw inside a search: 3, or 2 to
+        give up going round in circles sooner. Positions before the search always need 3.
+    :param history_fill: what an observation shows in place of boards before `fen`: `"no"`
+        (nothing), `"fen_only"` (the first position, unless it is the start of chess) or `"always"`.
+    :raises IllegalPosition: the FEN cannot be read, or breaks a rule; the message says which.
+    :raises IllegalAction: a move is not legal; the message has the nearest that are.
+    :raises GameOver: a move follows mate or stalemate.
+    :raises ConfigError: there is no such option.
+
+    >>> game = Chess(moves="e4 e5 Nf3")
+    >>> print(game)
+    8  r n b q k b n r
+    7  p p p p . p p p
+    6  . . . . . . . .
+    5  . . . . p . . .
+    4  . . . . P . . .
+    3  . . . . . N . .
+    2  P P P P . P P P
+    1  R N B Q K B . R
+       a b c d e f g h   Black to move
+    >>> action = game.string_to_action("Nc6")
+    >>> game.action_to_string(action), game.san(action), action
+    ('b8c6', 'Nc6', 129)
+    >>> game.apply(action)
+    >>> game.moves
+    ['e2e4', 'e7e5', 'g1f3', 'b8c6']
+    """
+
+    __slots__ = ()
+
+    num_players = 2
+    num_actions = 4672
+    zero_sum = True
+    value_range = (-1.0, 1.0)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            fen: str | None = None,
+            moves: str | Iterable[str | int | chess.Move] = (),
+            *,
+            chess960: bool = False,
+            repetitions: int = 3,
+            history_fill: str = "fen_only",
+        ) -> None: ...
+
+    @classmethod
+    def from_board(cls, board: chess.Board, **options: Any) -> Self:
+        """The game of a python-chess board, its move stack included.
+
+        :param options: `repetitions` and `history_fill`, as for `Chess`.
+        :raises IllegalPosition: the board belongs to a variant, or breaks a rule.
+        :raises IllegalAction: the stack has a move that is not legal, such as a null move.
+
+        >>> import chess
+        >>> board = chess.Board()
+        >>> board.push_san("d4")
+        Move.from_uci('d2d4')
+        >>> Chess.from_board(board).board() == board
+        True
+        """
+        if board.uci_variant != "chess":
+            raise IllegalPosition(
+                f"the board is one of {type(board).__name__}, but only chess and Chess960 are "
+                "played here: give a chess.Board"
+            )
+        start = board.root().fen(en_passant="fen")
+        return cls(start, board.move_stack, chess960=board.chess960, **options)
+
+    @classmethod
+    def from_pgn(cls, text: str, ply: int | None = None, **options: Any) -> Self:
+        """The main line of the first game in a PGN, up to `ply` half-moves or its end.
+
+        :param options: `repetitions` and `history_fill`, as for `Chess`.
+        :raises IllegalPosition: there is no game in the text, or its FEN breaks a rule.
+        :raises IllegalAction: a move is not legal, or there are fewer than `ply`.
+
+        >>> Chess.from_pgn("1. e4 e5 2. Nf3 *", ply=2).fen()
+        'rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2'
+        """
+        import chess.pgn
+
+        game = chess.pgn.read_game(io.StringIO(text), Visitor=_builder())
+        if game is None:
+            raise IllegalPosition("the text has no game: give a PGN with moves like '1. e4 e5'")
+        if game.errors:
+            raise IllegalAction(f"the PGN has a move that cannot be played: {game.errors[0]}")
+        moves = list(game.mainline_moves())
+        if ply is not None and not 0 <= ply <= len(moves):
+            raise IllegalAction(f"ply is {ply}, but the game has 0 to {len(moves)} half-moves")
+        board = game.board()
+        start = board.fen(en_passant="fen")
+        return cls(start, moves[:ply], chess960=board.chess960, **options)
+
+    def board(self) -> chess.Board:
+        """The game as a python-chess board with its move stack.
+
+        A state from inside a search has no stack: only the search knows how it got there.
+        """
+        import chess
+
+        board = chess.Board(self.start_fen, chess960=self.chess960)
+        for move in self.moves:
+            board.push_uci(move)
+        return board
+
+    def __str__(self) -> str:
+        ranks = self.fen().split()[0]
+        for number in range(1, 9):
+            ranks = ranks.replace(str(number), "." * number)
+        lines = [f"{8 - i}  {' '.join(rank)}" for i, rank in enumerate(ranks.split("/"))]
+        return "\n".join([*lines, f"   a b c d e f g h   {self._status()}"])
+
+    def _status(self) -> str:
+        sides = ("White", "Black")
+        if self.outcome == "checkmate":
+            return f"{sides[1 - self.to_play()]} has mated"
+        if self.outcome is not None:
+            return f"draw by {self.outcome.replace('_', ' ')}"
+        return f"{sides[self.to_play()]} to move"
+
+    def __repr__(self) -> str:
+        options = [
+            f"{name}={value!r}"
+            for name, default in _OPTIONS.items()
+            if (value := getattr(self, name)) != default
+        ]
+        moves = [f"moves={' '.join(self.moves)!r}"] if self.moves else []
+        return f"{type(self).__name__}({', '.join([repr(self.start_fen), *moves, *options])})"
+
+    def _repr_svg_(self) -> str:
+        import chess.svg
+
+        board = self.board()
+        last = board.move_stack[-1] if board.move_stack else None
+        check = board.king(board.turn) if board.is_check() else None
+        return str(chess.svg.board(board, lastmove=last, check=check, size=360))
+
+
+_OPTIONS: dict[str, Any] = {"chess960": False, "repetitions": 3, "history_fill": "fen_only"}
+
+
+def _builder() -> Any:
+    """A PGN reader that keeps the error of a move instead of logging it."""
+    import chess.pgn
+
+    class Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
+        def handle_error(self, error: Exception) -> None:
+            self.game.errors.append(error)
+
+    return Builder
