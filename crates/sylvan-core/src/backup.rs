@@ -33,22 +33,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             if i == 0 {
                 break;
             }
+            let node = *node;
             let parent = path[i - 1].node;
-            let (visits, extra) = (node.visits, node.extra);
-            if visits == 1 {
+            if node.visits == 1 {
                 self.pool.first_visit_finished(parent);
             }
             if self.pool[parent].kind() == Kind::Decision {
-                let seat = self.pool[parent].seat();
-                let q = self.pool[id].q(seat, discount);
-                if self.pool.q(parent, slot) != f32::NEG_INFINITY {
-                    self.pool.set_q(parent, slot, q);
-                }
+                let q = node.q(self.pool[parent].seat(), discount);
+                self.pool.set_q(parent, slot, q);
                 if learns_range {
                     self.tree.seen.include(q);
                 }
             }
-            value = value.through(&extra, discount);
+            value = value.through(&node.extra, discount);
         }
     }
 

@@ -244,8 +244,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Takes the edge that the selection rule prefers.
     fn follow(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
         match self.choose(id) {
-            Choice::Visited(slot) => {
-                let node = self.pool.child(id, slot);
+            Choice::Visited(slot, node) => {
                 visit.state.apply(self.pool[node].action)?;
                 Ok(Step { node, slot })
             }
@@ -324,7 +323,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
         }
         let best = match self.pool[parent].kind() {
-            Kind::Decision => self.best_unvisited(parent).1,
+            Kind::Decision => self.best_unvisited_prior(parent),
             _ => -1.0,
         };
         let slot = self

@@ -26,6 +26,7 @@ use crate::config::Selection;
 use crate::game::Game;
 use crate::node::NodeId;
 use crate::numbers::{ln, softmax};
+use crate::pool::CLOSED;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -51,8 +52,8 @@ pub struct Dense {
     /// For the seat to move; 0 where unvisited.
     pub q: Vec<f64>,
     pub closed: Vec<bool>,
-    /// Slots of the tried edges.
-    pub slots: Vec<Option<u16>>,
+    /// Slots and numbers of the tried edges' nodes.
+    pub slots: Vec<Option<(u16, NodeId)>>,
 }
 
 /// The visit count that each simulation considers, for `m` considered edges.
@@ -101,13 +102,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         let seat = self.pool[id].seat();
         let children = self.pool.children(id);
-        for (slot, (&child, &q)) in children.id.iter().zip(children.q).enumerate() {
-            let child = &self.pool[child];
+        for (slot, (&id, &q)) in children.id.iter().zip(children.q).enumerate() {
+            let child = &self.pool[id];
             let index = usize::from(child.index);
-            dense.slots[index] = Some(slot as u16);
+            dense.slots[index] = Some((slot as u16, id));
             dense.visits[index] = child.visits;
             dense.started[index] = child.started();
-            dense.closed[index] = q == f32::NEG_INFINITY;
+            dense.closed[index] = q == CLOSED;
             if child.visits > 0 {
                 dense.q[index] = f64::from(child.q(seat, self.settings.config.discount));
             }
@@ -224,7 +225,7 @@ fn pick(edges: impl Iterator<Item = usize>, score: impl Fn(usize) -> f64, dense:
     }
     let (index, _) = best.expect("a node that is not proven has an open edge");
     match dense.slots[index] {
-        Some(slot) => Choice::Visited(slot),
+        Some((slot, child)) => Choice::Visited(slot, child),
         None => Choice::New(index),
     }
 }

@@ -76,6 +76,7 @@ impl<V: Values> Node<V> {
         }
     }
 
+    #[inline]
     pub fn kind(&self) -> Kind {
         match self.flags & KIND {
             0 => Kind::Leaf,
@@ -90,6 +91,7 @@ impl<V: Values> Node<V> {
     }
 
     /// The seat that chooses here; meaningful in decision nodes.
+    #[inline]
     pub fn seat(&self) -> Seat {
         (self.flags >> SEAT & 7) as Seat
     }
@@ -99,6 +101,7 @@ impl<V: Values> Node<V> {
     }
 
     /// A leaf whose evaluation was asked for.
+    #[inline]
     pub fn is_pending(&self) -> bool {
         self.flags & PENDING != 0
     }
@@ -108,16 +111,19 @@ impl<V: Values> Node<V> {
     }
 
     /// Visits started: finished and in flight.
+    #[inline]
     pub fn started(&self) -> u32 {
         self.visits + u32::from(self.in_flight)
     }
 
     /// Whether anything is known of the result beyond its statistics.
+    #[inline]
     pub fn is_bounded(&self) -> bool {
         self.flags & (EXACT | 0b1111 << LOW) != 2 << HIGH
     }
 
     /// The bounds of seat 0's result, each -1, 0 or 1 (`Values::BOUNDS`).
+    #[inline]
     pub fn bounds(&self) -> (i8, i8) {
         let code = |shift: u16| (self.flags >> shift & 3) as i8 - 1;
         (code(LOW), code(HIGH))
@@ -139,6 +145,7 @@ impl<V: Values> Node<V> {
     }
 
     /// The result is proven.
+    #[inline]
     pub fn is_proven(&self) -> bool {
         if V::BOUNDS {
             let (low, high) = self.bounds();
@@ -178,10 +185,15 @@ impl<V: Values> Node<V> {
 
     /// Q of the step into this node for `seat`: reward + discount * W / N, held inside its proven
     /// bounds. Only for nodes with a finished visit.
+    #[inline]
     pub fn q(&self, seat: Seat, discount: f64) -> f32 {
         let mean = self.w.seat(seat) / f64::from(self.visits);
         if V::BOUNDS {
-            let (low, high) = self.step_bounds(seat, discount);
+            let (low, high) = if self.is_bounded() {
+                self.step_bounds(seat, discount)
+            } else {
+                (-1.0, 1.0)
+            };
             mean.max(low).min(high) as f32
         } else if self.is_exact() {
             self.step_bounds(seat, discount).0 as f32
@@ -191,6 +203,7 @@ impl<V: Values> Node<V> {
     }
 
     /// The mean value of this node itself for `seat`.
+    #[inline]
     pub fn value(&self, seat: Seat) -> f32 {
         (self.w.seat(seat) / f64::from(self.visits)) as f32
     }

@@ -7,11 +7,13 @@
 /// `exp(x)` for `x <= 0`, as a softmax needs it; relative error below 3e-7, 0 under -87.
 ///
 /// Cody-Waite reduction to `|r| <= ln 2 / 2`, then Taylor's polynomial of degree six.
+#[inline(always)] // or a softmax is not compiled to vector code
 pub fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding and subtracting it rounds to an integer
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
-    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
     let r = x - n * LN2_HIGH - n * LN2_LOW;
     let p = 1.0 / 720.0;
     let p = p * r + 1.0 / 120.0;
@@ -20,8 +22,15 @@ pub fn exp(x: f32) -> f32 {
     let p = p * r + 0.5;
     let p = p * r + 1.0;
     let p = p * r + 1.0;
-    let power = f32::from_bits(((n as i32 + 127) << 23) as u32);
-    if x < -87.0 { 0.0 } else { p * power }
+    // The low bits of `shifted` are n as an integer: 2^n without a conversion.
+    let exponent = shifted
+        .to_bits()
+        .wrapping_sub(ROUND.to_bits())
+        .wrapping_add(127);
+    let power = f32::from_bits(exponent << 23);
+    // A mask instead of a condition keeps the code free of branches.
+    let keep = u32::from(x >= -87.0).wrapping_neg();
+    f32::from_bits((p * power).to_bits() & keep)
 }
 
 /// The natural logarithm.
@@ -36,14 +45,27 @@ pub fn exp_double(x: f64) -> f64 {
 
 /// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite, none NaN or `+inf`.
 pub fn softmax(logits: &mut [f32]) {
+    // Whole chunks of fixed length, the last one filled up with -inf, compile to vector code.
     const LANES: usize = 8;
-    let max = logits.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+    let max = logits
+        .iter()
+        .fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
     let mut sums = [0.0f32; LANES];
-    for chunk in logits.chunks_mut(LANES) {
-        for (x, sum) in chunk.iter_mut().zip(&mut sums) {
-            *x = exp(*x - max);
-            *sum += *x;
+    let mut add = |chunk: &mut [f32; LANES]| {
+        for i in 0..LANES {
+            chunk[i] = exp(chunk[i] - max);
         }
+        for i in 0..LANES {
+            sums[i] += chunk[i];
+        }
+    };
+    let (chunks, rest) = logits.as_chunks_mut::<LANES>();
+    chunks.iter_mut().for_each(&mut add);
+    if !rest.is_empty() {
+        let mut last = [f32::NEG_INFINITY; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        add(&mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
     }
     let scale = 1.0 / sums.iter().fold(0.0, |a, b| a + b);
     for x in logits.iter_mut() {

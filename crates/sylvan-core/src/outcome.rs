@@ -16,6 +16,7 @@ use crate::game::{Action, Game, Seat};
 use crate::gumbel::Dense;
 use crate::node::{Kind, NodeId};
 use crate::numbers::{exp_double, ln};
+use crate::pool::CLOSED;
 use crate::tree::Search;
 use crate::values::Values;
 
@@ -237,7 +238,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             } else {
                 0.0
             };
-            let key = (q > f32::NEG_INFINITY, surely, node.visits);
+            let key = (q > CLOSED, surely, node.visits);
             if best.is_none_or(|(top, _)| key > top) {
                 best = Some((key, child));
             }

@@ -30,6 +30,9 @@ use crate::words::Words;
 
 const HEADER: u32 = 4;
 
+/// The Q of a closed edge: no score beats another with it.
+pub const CLOSED: f32 = f32::NEG_INFINITY;
+
 #[derive(Debug)]
 pub struct Pool<V: Values> {
     nodes: Vec<Node<V>>,
@@ -71,6 +74,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Adds a node and the bytes it takes.
+    #[inline]
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
         *bytes += Self::NODE_BYTES;
         if self.free == NONE {
@@ -92,6 +96,7 @@ impl<V: Values> Pool<V> {
         self.free = id;
     }
 
+    #[inline]
     fn take(&mut self, len: u32, bytes: &mut u64) -> u32 {
         *bytes += 4 * u64::from(self.words.granted(len));
         self.words.take(len)
@@ -102,6 +107,7 @@ impl<V: Values> Pool<V> {
         self.words.give(start, len);
     }
 
+    #[inline]
     fn block(&self, id: NodeId) -> Option<Block> {
         let start = self[id].children;
         (start != NONE).then(|| {
@@ -115,6 +121,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// The visited children of a node.
+    #[inline]
     pub fn children(&self, id: NodeId) -> Children<'_> {
         let Some(Block {
             start,
@@ -215,17 +222,23 @@ impl<V: Values> Pool<V> {
         }
     }
 
+    /// Sets the Q of a child, unless its edge is closed.
+    #[inline]
     pub fn set_q(&mut self, parent: NodeId, slot: u16, q: f32) {
-        let start = self[parent].children as usize + HEADER as usize;
-        self.words[start + usize::from(slot)] = q.to_bits();
+        let place = (self[parent].children + HEADER) as usize + usize::from(slot);
+        let old = &mut self.words[place];
+        if *old != CLOSED.to_bits() {
+            *old = q.to_bits();
+        }
     }
 
-    pub fn q(&self, parent: NodeId, slot: u16) -> f32 {
-        let start = self[parent].children as usize + HEADER as usize;
-        f32::from_bits(self.words[start + usize::from(slot)])
+    /// Closes the edge to a child for good.
+    pub fn close(&mut self, parent: NodeId, slot: u16) {
+        self.set_q(parent, slot, CLOSED);
     }
 
     /// Brings `u` up to date after the child's visits or prior changed.
+    #[inline]
     pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
         let start = self[parent].children as usize;
         let capacity = self.words[start] as usize >> 16;
@@ -234,6 +247,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// One child fewer is without a finished visit.
+    #[inline]
     pub fn first_visit_finished(&mut self, parent: NodeId) {
         let start = self[parent].children as usize;
         self.words[start + 1] -= 1;
@@ -308,6 +322,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// The code of an unvisited edge, 0 if it is visited.
+    #[inline]
     pub fn code(&self, id: NodeId, index: usize) -> u32 {
         let words = &self.words[self[id].edges as usize..];
         match self.bits {
@@ -330,16 +345,33 @@ impl<V: Values> Pool<V> {
 
     /// The place and code of the largest code, the first of equals; code 0 if all are visited.
     pub fn best_edge(&self, id: NodeId) -> (usize, u32) {
-        let node = &self[id];
-        if node.edges == NONE {
-            return (0, 0);
+        match self.codes(id) {
+            Codes::Eight(codes) => first_max(codes),
+            Codes::Sixteen(codes) => first_max(codes),
+            Codes::ThirtyTwo(codes) => first_max(codes),
         }
+    }
+
+    /// The largest code alone.
+    pub fn best_code(&self, id: NodeId) -> u32 {
+        match self.codes(id) {
+            Codes::Eight(codes) => max(codes).into(),
+            Codes::Sixteen(codes) => max(codes).into(),
+            Codes::ThirtyTwo(codes) => max(codes),
+        }
+    }
+
+    fn codes(&self, id: NodeId) -> Codes<'_> {
+        let node = &self[id];
         let n = usize::from(node.num_edges);
+        if node.edges == NONE {
+            return Codes::ThirtyTwo(&[]);
+        }
         let words = &self.words[node.edges as usize..][..self.edge_words(n) as usize];
         match self.bits {
-            PriorBits::Eight => first_max(&bytemuck::cast_slice::<u32, u8>(words)[..n]),
-            PriorBits::Sixteen => first_max(&bytemuck::cast_slice::<u32, u16>(words)[..n]),
-            PriorBits::ThirtyTwo => first_max(&words[..n]),
+            PriorBits::Eight => Codes::Eight(&bytemuck::cast_slice(words)[..n]),
+            PriorBits::Sixteen => Codes::Sixteen(&bytemuck::cast_slice(words)[..n]),
+            PriorBits::ThirtyTwo => Codes::ThirtyTwo(&words[..n]),
         }
     }
 
@@ -410,12 +442,23 @@ fn grown(capacity: usize, needed: usize) -> usize {
     next.min(needed.max(capacity + 1))
 }
 
+/// The codes of a node's edges.
+enum Codes<'a> {
+    Eight(&'a [u8]),
+    Sixteen(&'a [u16]),
+    ThirtyTwo(&'a [u32]),
+}
+
+/// The largest code; a plain fold, because it is the form that compiles to vector instructions.
+fn max<T: Copy + Ord + Default>(codes: &[T]) -> T {
+    codes
+        .iter()
+        .fold(T::default(), |a, &b| if b > a { b } else { a })
+}
+
 /// The place and value of the largest code, the first of equals.
 fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
-    // A plain fold, because it is the form that compiles to vector instructions.
-    let max = codes
-        .iter()
-        .fold(T::default(), |a, &b| if b > a { b } else { a });
+    let max = max(codes);
     let index = codes.iter().position(|&code| code == max);
     (index.unwrap_or(0), max.into())
 }

@@ -67,7 +67,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for (slot, child) in children.into_iter().enumerate() {
             let high = self.pool[child].step_bounds(seat, discount).1;
             if high < surely || high <= least {
-                self.pool.set_q(id, slot as u16, f32::NEG_INFINITY);
+                self.pool.close(id, slot as u16);
             }
         }
     }

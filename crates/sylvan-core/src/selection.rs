@@ -34,8 +34,8 @@ use crate::values::Values;
 /// An edge to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The child in this slot.
-    Visited(u16),
+    /// The child in this slot, and its number.
+    Visited(u16, NodeId),
     /// The legal action at this place, never tried before.
     New(usize),
 }
@@ -76,18 +76,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             first_best((0..children.id.len()).map(score))
         };
         if children.best < 0.0 {
-            return Choice::Visited(slot as u16);
+            return Choice::Visited(slot as u16, children.id[slot]);
         }
         let fresh = fpu + explore * children.best;
         if fresh < score {
-            return Choice::Visited(slot as u16);
+            return Choice::Visited(slot as u16, children.id[slot]);
         }
         let (index, prior) = self.best_unvisited(id);
         let child = &self.pool[children.id[slot]];
         let tie_goes_to_child =
             child.prior > prior || (child.prior == prior && usize::from(child.index) < index);
         if fresh == score && tie_goes_to_child {
-            Choice::Visited(slot as u16)
+            Choice::Visited(slot as u16, children.id[slot])
         } else {
             Choice::New(index)
         }
@@ -125,24 +125,26 @@ fn first_best(scores: impl Iterator<Item = f32>) -> (usize, f32) {
 fn best_of(q: &[f32], u: &[f32], scale: Scale, explore: f32) -> (usize, f32) {
     const LANES: usize = 8;
     let score = |q: f32, u: f32| scale.apply(q) + explore * u;
-    if q.len() < LANES {
-        return first_best(q.iter().zip(u).map(|(&q, &u)| score(q, u)));
+    let (q_chunks, q_rest) = q.as_chunks::<LANES>();
+    let (u_chunks, u_rest) = u.as_chunks::<LANES>();
+    if q_chunks.is_empty() {
+        return first_best(q_rest.iter().zip(u_rest).map(|(&q, &u)| score(q, u)));
     }
     let mut lanes = [f32::NEG_INFINITY; LANES];
-    let (q_chunks, u_chunks) = (q.chunks_exact(LANES), u.chunks_exact(LANES));
-    let rest = q_chunks.remainder().iter().zip(u_chunks.remainder());
-    let mut best = rest.fold(f32::NEG_INFINITY, |best, (&q, &u)| best.max(score(q, u)));
-    for (q, u) in q_chunks.zip(u_chunks) {
-        for lane in 0..LANES {
-            let score = score(q[lane], u[lane]);
-            lanes[lane] = if score > lanes[lane] {
-                score
-            } else {
-                lanes[lane]
-            };
+    for (q, u) in q_chunks.iter().zip(u_chunks) {
+        for i in 0..LANES {
+            let score = score(q[i], u[i]);
+            lanes[i] = if score > lanes[i] { score } else { lanes[i] };
         }
     }
-    best = lanes.iter().fold(best, |best, &lane| best.max(lane));
+    let rest = q_rest.iter().zip(u_rest).map(|(&q, &u)| score(q, u));
+    let best = lanes
+        .into_iter()
+        .chain(rest)
+        .fold(
+            f32::NEG_INFINITY,
+            |best, score| if score > best { score } else { best },
+        );
     let place = q.iter().zip(u).position(|(&q, &u)| score(q, u) == best);
     (place.unwrap_or(0), best)
 }

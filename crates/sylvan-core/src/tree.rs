@@ -14,7 +14,7 @@ use crate::game::{Action, Game, Rules, Seat};
 use crate::gumbel::GumbelRoot;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
-use crate::pool::Pool;
+use crate::pool::{CLOSED, Pool};
 use crate::rng::{Rng, mix};
 use crate::root::RootEdges;
 use crate::values::Values;
@@ -24,6 +24,8 @@ use crate::values::Values;
 pub struct Settings {
     pub config: Config,
     pub rules: Rules,
+    /// The scale of scores, where the range of values is known.
+    known: Option<Scale>,
     /// `c(N) * sqrt(N)` for small N.
     explore: Vec<f32>,
 }
@@ -32,9 +34,18 @@ const EXPLORE_TABLE: u32 = 4096;
 
 impl Settings {
     pub fn new(config: Config, rules: Rules) -> Self {
+        let known = match config.value_range {
+            ValueRange::Known(low, high) => Some(Scale {
+                shift: ((low + high) / 2.0) as f32,
+                factor: (2.0 / (high - low)) as f32,
+                lowest: -1.0,
+            }),
+            _ => None,
+        };
         let mut settings = Self {
             config,
             rules,
+            known,
             explore: Vec::new(),
         };
         settings.explore = (0..EXPLORE_TABLE)
@@ -240,40 +251,45 @@ impl Scale {
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// The scale of scores at a node.
+    #[inline]
     pub fn scale(&self, id: NodeId) -> Scale {
-        let between = |min: f32, max: f32| Scale {
-            shift: min,
-            factor: 1.0 / (max - min).max(1e-8),
-            lowest: 0.0,
+        self.settings
+            .known
+            .unwrap_or_else(|| self.learned_scale(id))
+    }
+
+    #[cold]
+    fn learned_scale(&self, id: NodeId) -> Scale {
+        let (min, max) = match self.settings.config.value_range {
+            ValueRange::Siblings => self.sibling_range(id),
+            _ => (self.tree.seen.min, self.tree.seen.max),
         };
-        match self.settings.config.value_range {
-            ValueRange::Known(low, high) => Scale {
-                shift: ((low + high) / 2.0) as f32,
-                factor: (2.0 / (high - low)) as f32,
-                lowest: -1.0,
-            },
-            ValueRange::Tree if self.tree.seen.max > self.tree.seen.min => {
-                between(self.tree.seen.min, self.tree.seen.max)
-            }
-            ValueRange::Tree => Scale {
+        if self.settings.config.value_range == ValueRange::Tree && max <= min {
+            return Scale {
                 shift: 0.0,
                 factor: 1.0,
                 lowest: 0.0,
-            },
-            ValueRange::Siblings => {
-                let seat = self.pool[id].seat();
-                let value = self.pool[id].value(seat);
-                let (mut min, mut max) = (value, value);
-                let children = self.pool.children(id);
-                for (&child, &q) in children.id.iter().zip(children.q) {
-                    if self.pool[child].visits > 0 && q > f32::NEG_INFINITY {
-                        min = min.min(q);
-                        max = max.max(q);
-                    }
-                }
-                between(min, max)
+            };
+        }
+        Scale {
+            shift: min,
+            factor: 1.0 / (max - min).max(1e-8),
+            lowest: 0.0,
+        }
+    }
+
+    /// The least and greatest of a node's value and its open edges' Q.
+    fn sibling_range(&self, id: NodeId) -> (f32, f32) {
+        let value = self.pool[id].value(self.pool[id].seat());
+        let (mut min, mut max) = (value, value);
+        let children = self.pool.children(id);
+        for (&child, &q) in children.id.iter().zip(children.q) {
+            if self.pool[child].visits > 0 && q > CLOSED {
+                min = min.min(q);
+                max = max.max(q);
             }
         }
+        (min, max)
     }
 
     /// The place and prior of the best unvisited edge; a negative prior if none is left.
@@ -284,6 +300,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         match self.pool.best_edge(id) {
             (_, 0) => (0, -1.0),
             (index, code) => (index, self.pool.bits.decode(code)),
+        }
+    }
+
+    /// The prior of the best unvisited edge; negative if none is left.
+    pub fn best_unvisited_prior(&self, id: NodeId) -> f32 {
+        if id == self.tree.root {
+            return self.tree.edges.best().1;
+        }
+        match self.pool.best_code(id) {
+            0 => -1.0,
+            code => self.pool.bits.decode(code),
         }
     }
 

@@ -34,6 +34,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 best = (slot, score);
             }
         }
-        Choice::Visited(best.0 as u16)
+        Choice::Visited(best.0 as u16, children.id[best.0])
     }
 }

@@ -3,8 +3,8 @@
 //! Blocks have size classes (exact to 32 words, then in steps of an eighth) with a free list each,
 //! chained through the free blocks themselves. A request takes a free block of its class, else
 //! splits a larger one, else takes new words at the end; so memory that was freed in one size
-//! comes back in another. When an eighth of the arena is free and yet it would have to grow,
-//! neighbouring free blocks are merged first; then it may grow by a sixteenth before that is tried
+//! comes back in another. When a quarter of the arena is free and yet it would have to grow,
+//! neighbouring free blocks are merged first; then it may grow by a quarter before that is tried
 //! again.
 
 use crate::node::NONE;
@@ -24,8 +24,8 @@ pub struct Words {
 }
 
 const EXACT_CLASSES: u32 = 32;
-/// The least that splitting a block should leave over.
-const CRUMB: u32 = 4;
+/// Classes between a block to split and what is cut from it.
+const CRUMB: usize = 4;
 const LARGEST: u32 = 1 << 20;
 
 impl Default for Words {
@@ -49,6 +49,7 @@ impl Default for Words {
 }
 
 impl Words {
+    #[inline]
     fn class(&self, len: u32) -> usize {
         if len <= EXACT_CLASSES {
             len as usize - 1
@@ -58,19 +59,25 @@ impl Words {
     }
 
     /// The words that a block of `len` really takes.
+    #[inline]
     pub fn granted(&self, len: u32) -> u32 {
-        self.sizes[self.class(len)]
+        if len <= EXACT_CLASSES {
+            len
+        } else {
+            self.sizes[self.class(len)]
+        }
     }
 
     /// The start of a block of at least `len` words, whose contents are arbitrary.
+    #[inline]
     pub fn take(&mut self, len: u32) -> u32 {
         let class = self.class(len);
         if let Some(start) = self.reuse(class) {
             return start;
         }
-        if self.free_words > self.words.len() / 8 && self.words.len() >= self.patience {
+        if self.free_words > self.words.len() / 4 && self.words.len() >= self.patience {
             self.merge();
-            self.patience = self.words.len() + self.words.len() / 16;
+            self.patience = self.words.len() + self.words.len() / 4;
             if let Some(start) = self.reuse(class) {
                 return start;
             }
@@ -86,15 +93,14 @@ impl Words {
         if self.free[class] != NONE {
             return Some(self.pop(class));
         }
-        let size = self.sizes[class];
-        // Leaving a crumb too small for most uses is worse than a look further up.
-        let enough = self.class((size + CRUMB).min(LARGEST));
-        let larger = self.filled >> enough << enough;
+        // A few classes further up, so that what is left over is of use.
+        let larger = self.filled >> class >> CRUMB << CRUMB << class;
         if larger == 0 {
             return None;
         }
         let larger = larger.trailing_zeros() as usize;
         let start = self.pop(larger);
+        let size = self.sizes[class];
         self.scatter(start + size, self.sizes[larger] - size);
         Some(start)
     }
@@ -200,6 +206,10 @@ mod tests {
             }
             peak = peak.max(live.iter().map(|b| b.1 as usize).sum::<usize>());
         }
-        assert!(words.len() < 2 * peak, "{} words for {peak}", words.len());
+        assert!(
+            words.len() < 5 * peak / 2,
+            "{} words for {peak}",
+            words.len()
+        );
     }
 }
