@@ -14,7 +14,7 @@ mod priors;
 mod tables;
 
 use super::Chess;
-use super::board::{BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK};
+use super::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, QUEEN, ROOK};
 use super::view::{FILE_A, FILE_H, View};
 use exchange::exchange;
 use priors::Outlook;
@@ -183,7 +183,7 @@ fn second_loss(view: &View) -> i32 {
     let (board, attacked) = (&view.board, view.attacked());
     let (mut first, mut second) = (0, 0);
     for square in Bitboard(view.own & attacked & !board.kings()) {
-        let kind = board.piece(square.to_u32());
+        let kind = board.piece(square.to_u32()) & !BLACK;
         let gain = WORTH[usize::from(kind)];
         if gain <= second {
             continue;

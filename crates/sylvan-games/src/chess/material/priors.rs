@@ -6,7 +6,7 @@
 
 use super::exchange::exchange;
 use super::tables::{SCORES, WORTH};
-use crate::chess::board::{BISHOP, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
+use crate::chess::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
 use crate::chess::codec;
 use crate::chess::position::Position;
 use crate::chess::view::View;
@@ -69,7 +69,7 @@ impl<'a> Outlook<'a> {
             return Look::default();
         };
         let (from, to) = (step.from(), Square::new(step.to()));
-        let kind = self.view.board.piece(from);
+        let kind = self.view.board.piece(from) & !BLACK;
         let taken = self.taken(from, to, kind);
         if kind == KING && (from.abs_diff(to.to_u32()) == 2 || self.view.own & bit(to) != 0) {
             return Look { gain: 0, logit: 60 };
@@ -113,7 +113,7 @@ impl<'a> Outlook<'a> {
         if passing {
             PAWN
         } else {
-            self.view.board.piece(to.to_u32()) & 7
+            self.view.board.piece(to.to_u32()) & !BLACK
         }
     }
 
