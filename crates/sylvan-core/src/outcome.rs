@@ -17,6 +17,7 @@ use crate::gumbel::Dense;
 use crate::node::{Kind, NodeId};
 use crate::numbers::{exp_double, ln};
 use crate::pool::CLOSED;
+use crate::rng::mix;
 use crate::tree::Search;
 use crate::values::Values;
 
@@ -55,6 +56,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let mut children = self.pool.children(id).id.iter().copied();
             children.find(|&child| self.pool[child].action == action)
         })
+    }
+
+    /// One number over the actions and visit counts of all nodes: equal trees have equal
+    /// signatures.
+    pub fn signature(&self) -> u64 {
+        let mut hash = 0;
+        let mut stack = vec![(self.tree.root, 0)];
+        while let Some((id, depth)) = stack.pop() {
+            let node = &self.pool[id];
+            hash = mix(mix(hash, depth << 32 | u64::from(node.action)), node.visits.into());
+            let mut children = self.pool.children(id).id.to_vec();
+            children.retain(|&child| self.pool[child].visits > 0);
+            children.sort_by_key(|&child| self.pool[child].index);
+            stack.extend(children.into_iter().map(|child| (child, depth + 1)));
+        }
+        hash
     }
 
     /// The statistics of the node at the end of a path of actions.

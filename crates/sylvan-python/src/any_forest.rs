@@ -88,6 +88,7 @@ pub trait AnyForest: Send {
     fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>);
     fn pick(&mut self, tree: usize) -> Action;
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
+    fn signature(&mut self, tree: usize) -> u64;
     fn bytes(&self) -> u64;
 }
 
@@ -249,6 +250,10 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {
         self.search(tree).node_stats(path).map_err(Into::into)
+    }
+
+    fn signature(&mut self, tree: usize) -> u64 {
+        self.search(tree).signature()
     }
 
     fn bytes(&self) -> u64 {

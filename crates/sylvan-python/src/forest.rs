@@ -258,6 +258,12 @@ impl Forest {
         (kind(node.kind), node.seat, node.visits, node.w, node.proven, edges).into_py_any(py)
     }
 
+    /// One number over the actions and visit counts of all nodes of a tree.
+    fn signature(&self, tree: usize) -> PyResult<u64> {
+        self.check(tree)?;
+        Ok(self.lock()?.forest.signature(tree))
+    }
+
     /// Bytes of all trees, those kept free for reuse included.
     fn bytes(&self) -> PyResult<u64> {
         Ok(self.lock()?.forest.bytes())

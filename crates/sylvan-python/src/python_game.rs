@@ -73,10 +73,6 @@ impl PythonGame {
         })
     }
 
-    pub fn rules(&self) -> Rules {
-        self.facts.rules.clone()
-    }
-
     /// The Python state itself.
     pub fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.state {
