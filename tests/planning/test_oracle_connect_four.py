@@ -1,0 +1,103 @@
+"""Connect Four against its exact solver, which shares no code with the search."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylvan import Forest, Search, SearchConfig, SearchResult
+from sylvan.evaluators import Rollout
+from sylvan.games import ConnectFour
+from sylvan.games.connect_four import Solution, Solver
+
+RULES = {
+    "puct": SearchConfig(selection="puct"),
+    "puct that explores, in flight": SearchConfig(c_puct=4.0, leaves_in_flight=8),
+    "uct": SearchConfig(selection="uct"),
+    "gumbel": SearchConfig(selection="gumbel", c_scale=0.01),
+}
+SOLVER = Solver()
+
+
+def play_at_random(seed: int, stones: int, columns: int = 7, rows: int = 6) -> ConnectFour:
+    """A position with so many stones in which nobody has won yet."""
+    rng = random.Random(seed)
+    while True:
+        game = ConnectFour(columns=columns, rows=rows)
+        while game.stones < stones and not game.is_terminal():
+            game.apply(rng.choice(game.legal_actions()))
+        if not game.is_terminal():
+            return game
+
+
+def outcome_of(solution: Solution, action: int) -> int:
+    """Win, draw or loss after a move, for the seat that makes it."""
+    score = solution.scores[action]
+    assert score is not None
+    return (score > 0) - (score < 0)
+
+
+def check_bounds(result: SearchResult, solution: Solution) -> None:
+    """What is proven of the root and of its moves is what the solver says."""
+    if result.stopped_by == "proven":
+        assert result.value == solution.outcome
+        assert all(outcome_of(solution, a) == solution.outcome for a in result.policy.nonzero()[0])
+    for edge in result.tree.root.edges:
+        low, high = edge.bounds or (-1, 1)
+        assert low <= outcome_of(solution, edge.action) <= high
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("stones", [34, 28, 22])
+def test_late_positions_are_proven_and_played_as_the_solver_says(rule, stones):
+    games = [play_at_random(seed, stones) for seed in range(40)]
+    forest = Forest(games, RULES[rule], simulations=10_000, seed=stones)
+    forest.run(Rollout())
+    proven = 0
+    for game, result in zip(games, forest.results(), strict=True):
+        solution = SOLVER.solve(game)
+        check_bounds(result, solution)
+        proven += result.stopped_by == "proven"
+        assert outcome_of(solution, result.best) == solution.outcome, repr(game)
+    assert proven >= (40 if stones == 34 else 30)
+
+
+@given(
+    columns=st.integers(1, 6),
+    rows=st.integers(1, 5),
+    seed=st.integers(0, 2**32),
+    empty=st.integers(1, 12),
+    rule=st.sampled_from(sorted(RULES)),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
+    columns, rows, seed, empty, rule
+):
+    game = play_at_random(seed % 997, max(0, columns * rows - empty), columns, rows)
+    result = Search(Rollout(), RULES[rule], simulations=20_000, seed=seed).run(game)
+    solution = SOLVER.solve(game)
+    check_bounds(result, solution)
+    assert outcome_of(solution, result.best) == solution.outcome
+    if empty <= 8:
+        assert result.stopped_by == "proven"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["puct", "uct"])
+def test_middle_games_keep_their_value_once_simulations_are_enough(rule):
+    """From 14 stones on; a move that gives value away is searched again with ten times as many."""
+    games = [play_at_random(seed, 14 + seed % 8) for seed in range(60)]
+    for simulations in (20_000, 200_000, 2_000_000):
+        forest = Forest(games, RULES[rule], simulations=simulations)
+        forest.run(Rollout())
+        wrong = []
+        for game, result in zip(games, forest.results(), strict=True):
+            solution = SOLVER.solve(game)
+            check_bounds(result, solution)
+            if outcome_of(solution, result.best) != solution.outcome:
+                wrong.append(game)
+        games = wrong
+        if not games:
+            return
+    pytest.fail(f"{len(games)} positions are still misplayed: {games}")
