@@ -118,6 +118,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for child in self.pool.children(id).id.to_vec() {
             self.remove_subtree(child);
         }
+        self.tree.forget(id);
         self.pool.drop_block(id, &mut self.tree.bytes);
         self.pool.drop_edges(id, &mut self.tree.bytes);
         self.pool[id].num_edges = 0;
@@ -129,6 +130,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
             stack.extend_from_slice(self.pool.children(id).id);
+            self.tree.forget(id);
             self.pool.drop_block(id, &mut self.tree.bytes);
             self.pool.drop_edges(id, &mut self.tree.bytes);
             self.pool.remove(id, &mut self.tree.bytes);

@@ -11,6 +11,7 @@
 //!
 //! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when
 //! the root itself waits, or when a limit is reached; then the virtual visits of collisions go.
+//! A tree that finds no leaf for long gives back an empty batch and is asked again.
 //! No walk changes anything before it knows its end, so an error inside a game leaves no trace.
 //!
 //! Twin: `sylvan.reference.search`.
@@ -22,6 +23,11 @@ use crate::node::{Kind, Node, NodeId};
 use crate::selection::Choice;
 use crate::tree::{Search, Step, Visit};
 use crate::values::Values;
+
+/// Walks without a leaf after which a tree lets the others, and its caller, go on.
+const PATIENCE: usize = 1 << 14;
+/// Visits are counted in 32 bits, those in flight in 16.
+const MOST_VISITS: u32 = u32::MAX - u16::MAX as u32;
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let first = batch.len();
         let mut collided: Vec<Visit<G>> = Vec::new();
+        let mut finished = 0;
         let result = loop {
             if !self.may_start(clock)
                 || batch.len() - first >= self.settings.config.leaves_in_flight
@@ -77,7 +84,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     self.tree.progress.started += u64::from(leaf != self.tree.root);
                     batch.push(visit);
                 }
-                Ok(Outcome::Finished) => spare.push(visit),
+                Ok(Outcome::Finished) => {
+                    spare.push(visit);
+                    finished += 1;
+                    if finished >= PATIENCE && batch.len() == first {
+                        break Ok(());
+                    }
+                }
                 Ok(Outcome::Collision) if collided.len() >= self.settings.config.collisions => {
                     spare.push(visit);
                     break Ok(());
@@ -113,9 +126,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let root = &self.pool[self.tree.root];
         let reached = |limit: Option<u64>, n: u64| limit.is_some_and(|limit| n >= limit);
         let expanded = root.kind() != Kind::Leaf;
-        let stop = if self.settings.config.proofs && root.is_proven() {
+        let known = self.settings.config.proofs && root.is_proven();
+        let stop = if known || root.kind() == Kind::Terminal {
             Some(Stop::Proven)
-        } else if expanded && reached(limits.simulations, progress.started) {
+        } else if expanded
+            && (reached(limits.simulations, progress.started) || root.started() >= MOST_VISITS)
+        {
             Some(Stop::Simulations)
         } else if expanded && reached(limits.nodes, self.tree.nodes) {
             Some(Stop::Nodes)
@@ -126,8 +142,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         } else {
             match clock.signal() {
                 Signal::Go => None,
-                Signal::Pause => return false,
-                Signal::Stop(stop) => Some(stop),
+                // A batch is never cut by a pause: its leaves do not depend on the time.
+                Signal::Pause => return self.tree.progress.waiting > 0,
+                // The root is evaluated whatever the clock says, so that there is a result.
+                Signal::Stop(stop) => expanded.then_some(stop),
             }
         };
         self.tree.progress.stop = stop;
@@ -137,18 +155,23 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Walks from the root to where this simulation ends. Values of finished positions are backed
     /// up; the statistics are otherwise untouched.
     fn descend(&mut self, visit: &mut Visit<G>) -> Result<Outcome, SearchError<G::Error>> {
-        visit.state.clone_from(&self.tree.state);
         visit.path.clear();
         visit.path.push(Step {
             node: self.tree.root,
             slot: 0,
         });
+        visit.synced = 0;
+        if !G::KEEP_STATES {
+            visit.state.clone_from(&self.tree.state);
+            visit.synced = 1;
+        }
         loop {
             let id = visit.end();
             let node = &self.pool[id];
             let step = match node.kind() {
                 Kind::Leaf if node.is_pending() => return Ok(Outcome::Collision),
                 Kind::Leaf => {
+                    self.sync(visit)?;
                     let turn = visit.state.turn(&mut visit.actions)?;
                     match self.settle(visit, id, turn)? {
                         Some(outcome) => return Ok(outcome),
@@ -166,6 +189,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             };
             visit.path.push(step);
         }
+    }
+
+    /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
+    /// kept one; in others it is there already.
+    fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
+        if visit.synced == visit.path.len() {
+            return Ok(());
+        }
+        let path = visit.path.iter().enumerate().rev();
+        let mut kept = path.filter_map(|(i, step)| Some((i, self.tree.kept.get(&step.node)?)));
+        let (last, state) = kept.next().unwrap_or((0, &self.tree.state));
+        visit.state.clone_from(state);
+        for step in &visit.path[last + 1..] {
+            visit.state.apply(self.pool[step.node].action)?;
+        }
+        visit.synced = visit.path.len();
+        Ok(())
+    }
+
+    /// Moves the state, which is at the end of the path, one step on.
+    fn step(visit: &mut Visit<G>, action: Action) -> Result<(), G::Error> {
+        visit.synced = visit.path.len() + 1;
+        visit.state.apply(action)
     }
 
     /// Decides what a node without children is; `None` if it is a chance node, now expanded.
@@ -196,6 +242,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     n => self.pool[id].num_edges = n as u16,
                 }
                 self.pool[id].set_kind(Kind::Chance);
+                if G::KEEP_STATES {
+                    // A copy of its own, because the walk goes on with the one it has.
+                    self.tree.keep(id, &visit.state.clone());
+                }
                 Ok(None)
             }
             Turn::Over => {
@@ -210,10 +260,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Ends a walk at a position whose result is known.
-    fn finish(&mut self, visit: &Visit<G>, id: NodeId) -> Result<Outcome, SearchError<G::Error>> {
+    fn finish(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Outcome, SearchError<G::Error>> {
         let value = if self.settings.config.proofs && self.pool[id].is_proven() {
             self.pool[id].proven()
         } else {
+            self.sync(visit)?;
             self.returns(&visit.state)?
         };
         self.note_depth(visit);
@@ -245,7 +300,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn follow(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
         match self.choose(id) {
             Choice::Visited(slot, node) => {
-                visit.state.apply(self.pool[node].action)?;
+                if !G::KEEP_STATES {
+                    Self::step(visit, self.pool[node].action)?;
+                }
                 Ok(Step { node, slot })
             }
             Choice::New(index) => {
@@ -255,7 +312,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 } else {
                     (index, self.pool.bits.decode(self.pool.code(id, index)))
                 };
-                visit.state.apply(action)?;
+                self.sync(visit)?;
+                Self::step(visit, action)?;
                 self.grow(visit, id, Node::new(action, edge as u16, prior))
             }
         }
@@ -280,11 +338,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Draws an outcome of a chance node.
     fn draw(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
+        self.sync(visit)?;
         visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
         let outcomes = &self.scratch.outcomes;
         let index = self.tree.rng.pick(outcomes.iter().map(|outcome| outcome.1));
         let (action, probability) = outcomes[index];
-        visit.state.apply(action)?;
+        Self::step(visit, action)?;
         match self.pool.slot_of(id, index as u16) {
             Some(slot) => Ok(Step {
                 node: self.pool.child(id, slot),

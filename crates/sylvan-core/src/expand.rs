@@ -25,6 +25,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool
                 .set_edges(id, priors, &visit.actions, &mut self.tree.bytes);
         }
+        self.tree.keep(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(Kind::Decision);
         node.set_seat(visit.seat);

@@ -2,7 +2,8 @@
 //!
 //! Ask and tell: `select` collects leaves from all trees (`descend.rs` has the rule), somebody
 //! evaluates them, `update` hands the evaluations back. `run` does both with an evaluator that
-//! lives beside the search, tree by tree, since nobody waits for a batch.
+//! lives beside the search, tree by tree, since nobody waits for a batch; under a clock the trees
+//! take turns.
 //!
 //! Trees are dealt to shards, one thread and one pool each. A tree's search depends on nothing
 //! outside the tree, so results are the same for any number of threads.
@@ -29,7 +30,14 @@ pub(crate) struct Shard<G: Game, V: Values> {
     scratch: Scratch,
     /// Room for the logits of one leaf.
     logits: Vec<f32>,
+    /// The tree that `run` goes on with.
+    turn: usize,
 }
+
+/// Simulations of one tree before the next one's turn, where a clock ends them all.
+const TURN: u64 = 64;
+/// Bytes of a pool: it numbers its words with 32 bits.
+const POOL_MOST: u64 = 16_000_000_000;
 
 #[derive(Debug)]
 pub struct Forest<G: Game, V: Values> {
@@ -57,12 +65,13 @@ impl Timing<'_> {
 impl<G: Game, V: Values> Shard<G, V> {
     fn new(settings: &Settings) -> Self {
         Self {
-            pool: Pool::new(settings.config.prior_bits, G::KEEP_ACTIONS),
+            pool: Pool::new(settings.config.prior_bits, G::KEEP_STATES),
             trees: Vec::new(),
             batch: Vec::new(),
             spare: Vec::new(),
             scratch: Scratch::default(),
             logits: Vec::new(),
+            turn: 0,
         }
     }
 
@@ -125,16 +134,26 @@ impl<G: Game, V: Values> Shard<G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let mut clock = timing.clock();
         let mut values = vec![0.0; settings.rules.num_players];
-        for tree in 0..self.trees.len() {
-            while !self.trees[tree].is_done() {
+        let turn = timing.deadline.map_or(u64::MAX, |_| TURN);
+        while let Some(tree) = self.next_tree() {
+            let end = self.trees[tree].progress.finished.saturating_add(turn);
+            while !self.trees[tree].is_done() && self.trees[tree].progress.finished < end {
                 self.fill(tree, settings, budget, &mut clock)?;
                 if self.batch.is_empty() && self.trees[tree].progress.stop.is_none() {
                     return Ok(()); // paused
                 }
                 self.evaluate(evaluator, settings, budget, &mut values)?;
             }
+            self.turn = tree + 1;
         }
         Ok(())
+    }
+
+    /// The tree whose turn it is, none when all are done.
+    fn next_tree(&self) -> Option<usize> {
+        let n = self.trees.len();
+        let mut trees = (self.turn..self.turn + n).map(|tree| tree % n);
+        trees.find(|&tree| !self.trees[tree].is_done())
     }
 
     fn evaluate(
@@ -198,7 +217,8 @@ impl<G: Game, V: Values> Forest<G, V> {
     /// Bytes that each tree may take.
     fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
-        bytes / self.num_trees.max(1) as u64
+        let share = bytes / self.num_trees.max(1) as u64;
+        share.min(POOL_MOST / self.per_shard as u64)
     }
 
     pub fn tree(&self, i: usize) -> &Tree<G> {

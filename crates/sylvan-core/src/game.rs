@@ -3,7 +3,8 @@
 //! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
 //! takes an action in place, and at its end pays one return per seat. The search holds one state
 //! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
-//! `clone_from` and `apply` are the two calls whose speed matters.
+//! `clone_from` and `apply` are the two calls whose speed matters; games for which that is too slow
+//! have their states kept (`KEEP_STATES`).
 //!
 //! An episode pays every seat `Σ_t γ^t · rewards_t + γ^T · returns_T`: what a game pays on the way
 //! it must not pay again at the end.
@@ -65,10 +66,21 @@ pub trait Game: Clone + Send + Sync {
     type Error: Send + 'static;
     /// One cell of an observation: `f32`, or `u64` for bit planes.
     type Cell: Copy + Default + Send + Sync + 'static;
-    /// Listing actions is dear: the tree keeps every node's list instead of asking again.
-    const KEEP_ACTIONS: bool = false;
+    /// Moving and listing actions is dear: the tree keeps the state and the list of actions of
+    /// every node that it has expanded, within its budget, instead of deriving them again.
+    const KEEP_STATES: bool = false;
 
     fn rules(&self) -> Rules;
+
+    /// Another handle to the same state, which nobody will change; for games that are kept.
+    fn share(&self) -> Self {
+        self.clone()
+    }
+
+    /// Bytes that a kept state takes.
+    fn bytes(&self) -> u64 {
+        size_of::<Self>() as u64
+    }
 
     /// A search starts here: a game that could be claimed drawn here is searched all the same, and
     /// rules that count "inside the tree" count from here.

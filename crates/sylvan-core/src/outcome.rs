@@ -65,7 +65,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut stack = vec![(self.tree.root, 0)];
         while let Some((id, depth)) = stack.pop() {
             let node = &self.pool[id];
-            hash = mix(mix(hash, depth << 32 | u64::from(node.action)), node.visits.into());
+            hash = mix(
+                mix(hash, depth << 32 | u64::from(node.action)),
+                node.visits.into(),
+            );
             let mut children = self.pool.children(id).id.to_vec();
             children.retain(|&child| self.pool[child].visits > 0);
             children.sort_by_key(|&child| self.pool[child].index);

@@ -154,6 +154,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Moves the edges of a node that became root out of the pool.
     fn adopt_root(&mut self) -> Result<(), G::Error> {
         let root = self.tree.root;
+        self.tree.forget(root);
         self.tree.edges = RootEdges::default();
         if self.pool[root].kind() != Kind::Decision {
             return Ok(());

@@ -7,6 +7,8 @@
 //! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
 //! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
 
+use std::collections::HashMap;
+
 use crate::budget::Sweep;
 use crate::config::{Config, Selection, Stop, ValueRange};
 use crate::evaluator::Leaf;
@@ -123,6 +125,8 @@ pub struct Tree<G> {
     pub state: G,
     pub root: NodeId,
     pub edges: RootEdges,
+    /// States of expanded nodes, where the game wants them kept.
+    pub kept: HashMap<NodeId, G>,
     pub rng: Rng,
     pub seen: Seen,
     pub progress: Progress,
@@ -142,6 +146,7 @@ impl<G: Game> Tree<G> {
             state,
             root,
             edges: RootEdges::default(),
+            kept: HashMap::new(),
             rng: Rng::new(seed, stream),
             seen: Seen::default(),
             progress: Progress::default(),
@@ -161,6 +166,23 @@ impl<G: Game> Tree<G> {
         mix(self.stream, self.evaluations)
     }
 
+    /// Keeps the state of a node that was expanded, if the game wants that.
+    pub fn keep(&mut self, id: NodeId, state: &G) {
+        if G::KEEP_STATES && id != self.root {
+            self.bytes += state.bytes();
+            self.kept.insert(id, state.share());
+        }
+    }
+
+    /// Forgets the state of a node.
+    pub fn forget(&mut self, id: NodeId) {
+        if G::KEEP_STATES
+            && let Some(state) = self.kept.remove(&id)
+        {
+            self.bytes -= state.bytes();
+        }
+    }
+
     /// No simulation will start and none is under way.
     pub fn is_done(&self) -> bool {
         self.progress.stop.is_some() && self.progress.waiting == 0
@@ -178,7 +200,9 @@ pub struct Step {
 /// A walk from the root, and where it led.
 #[derive(Clone, Debug)]
 pub struct Visit<G> {
+    /// The state after the first `synced` steps of the path.
     pub state: G,
+    pub synced: usize,
     pub path: Vec<Step>,
     pub seat: Seat,
     /// The legal actions at the leaf.
@@ -192,6 +216,7 @@ impl<G: Game> Visit<G> {
     pub fn new(state: &G) -> Self {
         Self {
             state: state.clone(),
+            synced: 0,
             path: Vec::new(),
             seat: 0,
             actions: Vec::new(),

@@ -82,7 +82,7 @@ impl Words {
                 return start;
             }
         }
-        let start = self.words.len() as u32;
+        let start = u32::try_from(self.words.len()).expect("budgets keep a pool below 2^32 words");
         let size = self.sizes[class] as usize;
         self.words.resize(self.words.len() + size, 0);
         start

@@ -24,10 +24,15 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
     /// A Python object of the class of `like` in this state.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     /// The evaluator of this name, with its parameters.
-    fn evaluator(name: &str, params: &Bound<'_, PyDict>, discount: f64) -> PyResult<Box<dyn Evaluator<Self>>> {
+    fn evaluator(
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        discount: f64,
+    ) -> PyResult<Box<dyn Evaluator<Self>>> {
         crate::evaluators::common(name, params, discount)
     }
-    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>)
+    -> PyResult<Py<PyAny>>;
 }
 
 /// Observations of a native game: one array of the game's cells.
@@ -46,7 +51,9 @@ where
         let mut cells = vec![G::Cell::default(); len];
         forest.observe(&mut cells).map(|()| cells)
     });
-    PyArray1::from_vec(py, cells.map_err(Into::into)?).reshape(shape)?.into_py_any(py)
+    PyArray1::from_vec(py, cells.map_err(Into::into)?)
+        .reshape(shape)?
+        .into_py_any(py)
 }
 
 impl Bridge for PythonGame {
@@ -60,12 +67,23 @@ impl Bridge for PythonGame {
         self.get(like.py())?.call_method0("clone")
     }
 
-    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+    ) -> PyResult<Py<PyAny>> {
         let arrays = PyList::empty(py);
         for (_, visit) in forest.leaves() {
             arrays.append(visit.state.get(py)?.call_method0("observation")?)?;
         }
-        py.import("numpy")?.call_method1("stack", (arrays,))?.into_py_any(py)
+        let stacked = py.import("numpy")?.call_method1("stack", (arrays,));
+        let Ok(stacked) = stacked else {
+            let class = forest.leaves().next().map(|(_, visit)| visit.state.class());
+            return Err(GameContractError::new_err(format!(
+                "{}.observation() gave arrays of different shapes: always give the same one.",
+                class.unwrap_or_default()
+            )));
+        };
+        stacked.into_py_any(py)
     }
 }
 
@@ -80,8 +98,19 @@ pub trait AnyForest: Send {
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
     fn abandon(&mut self);
-    fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()>;
-    fn evaluate(&self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>>;
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        timing: &Timing,
+    ) -> PyResult<()>;
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>>;
@@ -107,12 +136,18 @@ fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
 
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+    chars
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// Runs Rust code with the lock released, unless the game needs it.
 fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    if G::NEEDS_LOCK { work() } else { py.detach(work) }
+    if G::NEEDS_LOCK {
+        work()
+    } else {
+        py.detach(work)
+    }
 }
 
 impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
@@ -159,7 +194,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let leaf = Forest::leaves(self).nth(i);
-        let (_, visit) = leaf.ok_or_else(|| SearchStateError::new_err(format!("There is no leaf {i} in flight.")))?;
+        let (_, visit) = leaf
+            .ok_or_else(|| SearchStateError::new_err(format!("There is no leaf {i} in flight.")))?;
         visit.state.to_python(like)
     }
 
@@ -174,7 +210,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             check_logits(i, tree, &visit.actions, logit)?;
             offsets.push(first + visit.actions.len());
         }
-        let fill = |i: usize, visit: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| match &policy {
+        let fill = |i: usize, visit: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| match &policy
+        {
             Policy::All(rows) => {
                 let row = rows.row(i);
                 out.extend(visit.actions.iter().map(|&a| row[a as usize]));
@@ -189,23 +226,40 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Forest::abandon(self);
     }
 
-    fn run(&mut self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>, timing: &Timing) -> PyResult<()> {
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        timing: &Timing,
+    ) -> PyResult<()> {
         let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
         unlocked::<G, _>(py, || Forest::run(self, evaluator.as_ref(), timing)).map_err(search_error)
     }
 
     /// What a native evaluator says of the batch: logits of legal actions, values per seat.
-    fn evaluate(&self, py: Python<'_>, name: &str, params: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Py<PyAny>> {
         let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
         let (mut logits, mut values) = (Vec::new(), Vec::new());
         let mut one = Vec::new();
         let mut seats = vec![0.0; self.settings.rules.num_players];
         for (_, visit) in Forest::leaves(self) {
-            evaluator.evaluate(&visit.leaf(), &mut one, &mut seats).map_err(Into::into)?;
+            evaluator
+                .evaluate(&visit.leaf(), &mut one, &mut seats)
+                .map_err(Into::into)?;
             logits.extend_from_slice(&one);
             values.extend_from_slice(&seats);
         }
-        (PyArray1::from_vec(py, logits), PyArray1::from_vec(py, values)).into_py_any(py)
+        (
+            PyArray1::from_vec(py, logits),
+            PyArray1::from_vec(py, values),
+        )
+            .into_py_any(py)
     }
 
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()> {
@@ -223,7 +277,13 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         if search.pool[search.tree.root].kind() != Kind::Decision {
             return Ok(py.None());
         }
-        let actions: Vec<i64> = search.tree.edges.actions.iter().map(|&a| i64::from(a)).collect();
+        let actions: Vec<i64> = search
+            .tree
+            .edges
+            .actions
+            .iter()
+            .map(|&a| i64::from(a))
+            .collect();
         let best = search.tree.edges.actions[search.best()];
         (
             PyArray1::from_vec(py, actions),
@@ -239,7 +299,13 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         let tree = self.tree(tree);
         let progress = &tree.progress;
         let stop = progress.stop.map(|stop| stop.name());
-        (progress.finished, tree.nodes, tree.bytes, progress.depth, stop)
+        (
+            progress.finished,
+            tree.nodes,
+            tree.bytes,
+            progress.depth,
+            stop,
+        )
     }
 
     fn pick(&mut self, tree: usize) -> Action {
@@ -281,7 +347,7 @@ fn check_logits(
         return Ok(());
     }
     Err(EvaluationError::new_err(format!(
-        "The policy of leaf {leaf} (tree {tree}) has no finite logit among its {} legal actions.",
+        "The policy of leaf {leaf} (tree {tree}) has no finite logit among its {} legal actions: give at least one.",
         actions.len()
     )))
 }
@@ -315,7 +381,10 @@ pub fn build_from<G: Bridge + 'static>(
     states: &[Bound<'_, PyAny>],
     config: Config,
 ) -> PyResult<Box<dyn AnyForest>> {
-    let games = states.iter().map(G::from_python).collect::<PyResult<Vec<G>>>()?;
+    let games = states
+        .iter()
+        .map(G::from_python)
+        .collect::<PyResult<Vec<G>>>()?;
     let rules = games[0].rules();
     if let Some(i) = games.iter().position(|game| game.rules() != rules) {
         return Err(GameContractError::new_err(format!(

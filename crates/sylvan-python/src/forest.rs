@@ -113,15 +113,15 @@ impl Forest {
     fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
-        if inner.forest.is_done() {
-            return Ok(None);
+        while !inner.forest.is_done() {
+            let timing = inner.timing(&self.asked, None);
+            inner.forest.select(py, &timing)?;
+            if inner.forest.num_leaves() > 0 {
+                return inner.forest.leaves(py).map(Some);
+            }
+            py.check_signals()?;
         }
-        let timing = inner.timing(&self.asked, None);
-        inner.forest.select(py, &timing)?;
-        match inner.forest.num_leaves() {
-            0 => Ok(None),
-            _ => inner.forest.leaves(py).map(Some),
-        }
+        Ok(None)
     }
 
     fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -252,10 +252,26 @@ impl Forest {
             .into_iter()
             .map(|edge| {
                 let (low, high) = edge.bounds;
-                (edge.action, edge.visits, edge.w, edge.prior, low, high, kind(edge.kind))
+                (
+                    edge.action,
+                    edge.visits,
+                    edge.w,
+                    edge.prior,
+                    low,
+                    high,
+                    kind(edge.kind),
+                )
             })
             .collect();
-        (kind(node.kind), node.seat, node.visits, node.w, node.proven, edges).into_py_any(py)
+        (
+            kind(node.kind),
+            node.seat,
+            node.visits,
+            node.w,
+            node.proven,
+            edges,
+        )
+            .into_py_any(py)
     }
 
     /// One number over the actions and visit counts of all nodes of a tree.

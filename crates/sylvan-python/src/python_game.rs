@@ -7,8 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyIterator;
 use std::sync::Arc;
-use sylvan_core::{Action, Game, Rules, Turn};
+use sylvan_core::{Action, Game, Rules, Seat, Turn};
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
 
@@ -18,6 +19,7 @@ struct Facts {
     rules: Rules,
     class: String,
     has_chance: bool,
+    state_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -29,7 +31,11 @@ pub struct PythonGame {
 
 impl Clone for PythonGame {
     fn clone(&self) -> Self {
-        let cloned = Python::attach(|py| self.get(py)?.call_method0(intern!(py, "clone")).map(Bound::unbind));
+        let cloned = Python::attach(|py| {
+            self.get(py)?
+                .call_method0(intern!(py, "clone"))
+                .map(Bound::unbind)
+        });
         Self {
             state: cloned.map_err(Arc::new),
             facts: Arc::clone(&self.facts),
@@ -53,7 +59,10 @@ impl PythonGame {
         let mut rules = Rules {
             num_players: number("num_players")?,
             num_actions: number("num_actions")?,
-            zero_sum: game.getattr("zero_sum").and_then(|z| z.extract()).unwrap_or(false),
+            zero_sum: game
+                .getattr("zero_sum")
+                .and_then(|z| z.extract())
+                .unwrap_or(false),
             has_rewards: overrides("rewards")?,
             value_range: match game.getattr("value_range") {
                 Ok(range) => range.extract()?,
@@ -66,6 +75,11 @@ impl PythonGame {
             rules,
             class: class.name()?.to_string(),
             has_chance: overrides("is_chance")?,
+            state_bytes: py
+                .import("sylvan.games.game")?
+                .getattr("state_bytes")?
+                .call1((game,))?
+                .extract()?,
         };
         Ok(Self {
             state: Ok(game.call_method0("clone")?.unbind()),
@@ -81,13 +95,47 @@ impl PythonGame {
         }
     }
 
+    /// The name of the game's Python class.
+    pub fn class(&self) -> &str {
+        &self.facts.class
+    }
+
     fn broken(&self, method: &str, fault: String) -> PyErr {
         GameContractError::new_err(format!("{}.{method}() {fault}", self.facts.class))
     }
 
-    fn seats(&self, method: &str, values: Vec<f64>, out: &mut [f64]) -> PyResult<()> {
+    /// The items of what `method` gave.
+    fn items<'py>(
+        &self,
+        method: &str,
+        given: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyIterator>> {
+        let fault = |_| self.broken(method, format!("gave {given:?}: it must give a list."));
+        given.try_iter().map_err(fault)
+    }
+
+    /// An action that `method` gave.
+    fn action(&self, method: &str, given: &Bound<'_, PyAny>) -> PyResult<Action> {
+        let last = self.facts.rules.num_actions - 1;
+        match given.extract::<Action>() {
+            Ok(action) if action as usize <= last => Ok(action),
+            _ => Err(self.broken(method, format!("gave {given:?}: actions are 0 to {last}."))),
+        }
+    }
+
+    /// What `method` gave each seat.
+    fn seats(&self, method: &str, given: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
+        let numbers = |x: PyResult<Bound<'_, PyAny>>| x?.extract::<f64>();
+        let values = given
+            .try_iter()
+            .and_then(|values| values.map(numbers).collect::<PyResult<Vec<f64>>>());
+        let Ok(values) = values else {
+            let fault = format!("gave {given:?}: it must give a number for each seat.");
+            return Err(self.broken(method, fault));
+        };
         if values.len() != out.len() {
-            let fault = format!("gave {} numbers for {} seats.", values.len(), out.len());
+            let (n, seats) = (values.len(), out.len());
+            let fault = format!("gave {n} numbers for {seats} seats: it must give one for each.");
             return Err(self.broken(method, fault));
         }
         if let Some(x) = values.iter().find(|x| !x.is_finite()) {
@@ -95,6 +143,17 @@ impl PythonGame {
         }
         out.copy_from_slice(&values);
         Ok(())
+    }
+
+    fn zero_sum(&self, method: &str, values: &[f64]) -> PyResult<()> {
+        match values {
+            [a, b] if self.facts.rules.zero_sum && (a + b).abs() > 1e-6 => {
+                let fault =
+                    format!("gave {a} and {b}, but zero_sum is True: make them add up to 0.");
+                Err(self.broken(method, fault))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -111,41 +170,55 @@ fn game_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 impl Game for PythonGame {
     type Error = PyErr;
     type Cell = f32;
-    const KEEP_ACTIONS: bool = true;
+    const KEEP_STATES: bool = true;
 
     fn rules(&self) -> Rules {
         self.facts.rules.clone()
+    }
+
+    fn share(&self) -> Self {
+        let shared = Python::attach(|py| self.get(py).map(Bound::unbind));
+        Self {
+            state: shared.map_err(Arc::new),
+            facts: Arc::clone(&self.facts),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.facts.state_bytes
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> PyResult<Turn> {
         Python::attach(|py| {
             let state = self.get(py)?;
             actions.clear();
-            if state.call_method0(intern!(py, "is_terminal"))?.is_truthy()? {
+            if state
+                .call_method0(intern!(py, "is_terminal"))?
+                .is_truthy()?
+            {
                 return Ok(Turn::Over);
             }
             if self.facts.has_chance && state.call_method0(intern!(py, "is_chance"))?.is_truthy()? {
                 return Ok(Turn::Chance);
             }
-            let seat: i64 = state.call_method0(intern!(py, "to_play"))?.extract()?;
-            let rules = &self.facts.rules;
-            if !(0..rules.num_players as i64).contains(&seat) {
-                let fault = format!("gave {seat}: seats are 0 to {}.", rules.num_players - 1);
-                return Err(self.broken("to_play", fault));
-            }
-            for action in state.call_method0(intern!(py, "legal_actions"))?.try_iter()? {
-                let action: i64 = action?.extract()?;
-                if !(0..rules.num_actions as i64).contains(&action) {
-                    let fault = format!("gave {action}: actions are 0 to {}.", rules.num_actions - 1);
-                    return Err(self.broken("legal_actions", fault));
+            let given = state.call_method0(intern!(py, "to_play"))?;
+            let last = self.facts.rules.num_players - 1;
+            let seat = match given.extract::<Seat>() {
+                Ok(seat) if usize::from(seat) <= last => seat,
+                _ => {
+                    let fault = format!("gave {given:?}: seats are 0 to {last}.");
+                    return Err(self.broken("to_play", fault));
                 }
-                actions.push(action as Action);
+            };
+            let given = state.call_method0(intern!(py, "legal_actions"))?;
+            for action in self.items("legal_actions", &given)? {
+                actions.push(self.action("legal_actions", &action?)?);
             }
             if actions.is_empty() {
-                let fault = "is empty in a state that is not terminal.".to_owned();
-                return Err(self.broken("legal_actions", fault));
+                let fault = "gave nothing in a state that is not terminal: a seat needs a move.";
+                return Err(self.broken("legal_actions", fault.to_owned()));
             }
-            Ok(Turn::Seat(seat as u8))
+            Ok(Turn::Seat(seat))
         })
     }
 
@@ -153,13 +226,26 @@ impl Game for PythonGame {
         Python::attach(|py| {
             outcomes.clear();
             let state = self.get(py)?;
-            for pair in state.call_method0(intern!(py, "chance_outcomes"))?.try_iter()? {
-                outcomes.push(pair?.extract()?);
+            let method = "chance_outcomes";
+            let given = state.call_method0(intern!(py, "chance_outcomes"))?;
+            for pair in self.items(method, &given)? {
+                let pair = pair?;
+                let Ok((action, p)) = pair.extract::<(Bound<'_, PyAny>, f64)>() else {
+                    let fault =
+                        format!("gave {pair:?}: it must give pairs of action and probability.");
+                    return Err(self.broken(method, fault));
+                };
+                if !(p > 0.0 && p <= 1.0 + 1e-6) {
+                    let fault = format!("gave the probability {p}: it must be above 0, at most 1.");
+                    return Err(self.broken(method, fault));
+                }
+                outcomes.push((self.action(method, &action)?, p));
             }
             let sum: f64 = outcomes.iter().map(|outcome| outcome.1).sum();
             if (sum - 1.0).abs() > 1e-6 {
-                let fault = format!("gave probabilities that add up to {sum}, not to 1.");
-                return Err(self.broken("chance_outcomes", fault));
+                let fault =
+                    format!("gave probabilities that add up to {sum}: they must add up to 1.");
+                return Err(self.broken(method, fault));
             }
             Ok(())
         })
@@ -167,7 +253,8 @@ impl Game for PythonGame {
 
     fn apply(&mut self, action: Action) -> PyResult<()> {
         Python::attach(|py| {
-            self.get(py)?.call_method1(intern!(py, "apply"), (action,))?;
+            self.get(py)?
+                .call_method1(intern!(py, "apply"), (action,))?;
             Ok(())
         })
     }
@@ -175,29 +262,29 @@ impl Game for PythonGame {
     fn returns(&self, out: &mut [f64]) -> PyResult<()> {
         Python::attach(|py| {
             let values = self.get(py)?.call_method0(intern!(py, "returns"))?;
-            self.seats("returns", numbers(&values)?, out)?;
+            self.seats("returns", &values, out)?;
             let (low, high) = self.facts.rules.value_range;
             if let Some(x) = out.iter().find(|&&x| x < low || x > high) {
-                let fault = format!("gave {x}, outside value_range ({low}, {high}).");
+                let fault =
+                    format!("gave {x}, outside value_range ({low}, {high}): change one of them.");
                 return Err(self.broken("returns", fault));
             }
-            if self.facts.rules.zero_sum && out[0] != -out[1] {
-                let fault = format!("gave {} and {}, but zero_sum is true: they must add up to 0.", out[0], out[1]);
-                return Err(self.broken("returns", fault));
-            }
-            Ok(())
+            self.zero_sum("returns", out)
         })
     }
 
     fn rewards(&self, out: &mut [f64]) -> PyResult<()> {
         Python::attach(|py| {
             let values = self.get(py)?.call_method0(intern!(py, "rewards"))?;
-            self.seats("rewards", numbers(&values)?, out)
+            self.seats("rewards", &values, out)?;
+            self.zero_sum("rewards", out)
         })
     }
 
     fn observe(&self, _out: &mut [f32]) -> PyResult<()> {
-        Err(PyValueError::new_err("Python games are observed in Python."))
+        Err(PyValueError::new_err(
+            "Python games are observed in Python.",
+        ))
     }
 
     fn key(&self) -> u64 {
@@ -208,8 +295,4 @@ impl Game for PythonGame {
         });
         key.unwrap_or(0)
     }
-}
-
-fn numbers(values: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    values.try_iter()?.map(|x| x?.extract()).collect()
 }

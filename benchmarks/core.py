@@ -1,0 +1,262 @@
+"""Speed and memory of the bare search: `python -m benchmarks.core [--quick] [--json] [NAME ...]`.
+
+The code path and the options are those of `sylvan.search` (proofs, seats, byte budget, batches);
+only the evaluator is a stand-in that lives in Rust (`HashRandom`: logits and values fixed by a hash
+of the position), so that the network's time is left out. Every figure first checks that the work
+was done: the root's visits are the simulations asked for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from benchmarks.measure import Measurement, print_json, print_table, rate, repeat
+from benchmarks.python_game import FourByFour
+from sylvan import Forest, Game
+from sylvan.evaluators import HashRandom, Uniform
+from sylvan.games import Chess, ConnectFour
+
+
+def searched(states: Sequence[Game], simulations: int, threads: int = 1) -> tuple[Forest, float]:
+    """A forest after a search, and its simulations per second."""
+    forest = Forest(states, simulations=simulations, threads=threads)
+    forest.begin()
+    speed = rate(simulations * len(states), lambda: forest.run(HashRandom()))
+    check(forest, simulations)
+    return forest, speed
+
+
+def check(forest: Forest, simulations: int) -> None:
+    """Every tree has the visits it was asked for."""
+    for tree in {0, len(forest) - 1}:
+        root = forest.result(tree).tree.root
+        assert root.N == simulations + 1, f"{root.N} visits for {simulations} simulations"
+        assert sum(edge.N for edge in root.edges) == simulations
+
+
+def chess_one_tree(quick: bool) -> list[Measurement]:
+    """One tree from the start position, one thread, and the bytes its nodes take."""
+    simulations = 200_000 if quick else 600_000
+    sizes = []
+
+    def work() -> float:
+        forest, speed = searched([Chess()], simulations)
+        result = forest.result()
+        sizes.append(result.bytes / result.nodes)
+        return speed
+
+    speed, spread = repeat(work, 3 if quick else 9)
+    perft = stockfish_perft()
+    peer = ("Stockfish perft nodes/s", perft) if perft else (None, None)
+    return [
+        Measurement("chess_one_tree", speed, "simulations/s", spread, *peer),
+        Measurement("chess_bytes_per_node", sizes[0], "bytes", 0.0, "lc0 0.33 (published)", 209.0),
+    ]
+
+
+def stockfish_perft() -> float | None:
+    """Move generation of Stockfish in nodes per second: how fast this machine is."""
+    binary = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
+    if binary is None:
+        return None
+    start = time.perf_counter()
+    commands = "position startpos\ngo perft 6\nquit\n"
+    out = subprocess.run([binary], input=commands, capture_output=True, text=True, check=True)
+    assert "Nodes searched: 119060324" in out.stdout
+    return 119060324 / (time.perf_counter() - start)
+
+
+def chess_growth(quick: bool) -> list[Measurement]:
+    """Speed in one tree around 10 M nodes ÷ around 10 k nodes."""
+    small, step = 5_000, 500_000
+    target = 3_000_000 if quick else 10_000_000
+
+    def around_ten_thousand() -> float:
+        forest = Forest([Chess()], simulations=small)
+        speeds = []
+        for _ in range(3):
+            forest.begin()
+            speeds.append(rate(small, lambda: forest.run(HashRandom())))
+        return speeds[1]
+
+    def around(nodes: int) -> float:
+        forest = Forest([Chess()], simulations=step)
+        for _ in range(nodes // step + 1):
+            forest.begin()
+            speed = rate(step, lambda: forest.run(HashRandom()))
+        assert forest.result().tree.root.N == nodes // step * step + step + 1
+        return speed
+
+    young, _ = repeat(around_ten_thousand, 20 if quick else 50)
+    old, spread = repeat(lambda: around(target), 1 if quick else 3)
+    return [Measurement("chess_growth", old / young, "ratio", spread / young)]
+
+
+def chess_forest(quick: bool) -> list[Measurement]:
+    """256 games x 800 simulations: one thread, and two ÷ one."""
+    simulations, repeats = 800, 3 if quick else 9
+    games = [Chess() for _ in range(256)]
+    one, two, ratios = [], [], []
+    for _ in range(repeats):
+        one.append(searched(games, simulations)[1])
+        two.append(searched(games, simulations, threads=2)[1])
+        ratios.append(two[-1] / one[-1])
+    return [
+        Measurement("chess_forest", *_median(one, "simulations/s")),
+        Measurement("forest_scaling", *_median(ratios, "ratio")),
+    ]
+
+
+def _median(values: list[float], unit: str) -> tuple[float, str, float]:
+    pending = iter(values)
+    median, spread = repeat(lambda: next(pending), len(values))
+    return median, unit, spread
+
+
+def connect4_one_tree(quick: bool) -> list[Measurement]:
+    """One tree of Connect Four from the empty board, one thread."""
+    simulations = 200_000 if quick else 600_000
+    speed, spread = repeat(lambda: searched([ConnectFour()], simulations)[1], 3 if quick else 9)
+    return [Measurement("connect4_one_tree", speed, "simulations/s", spread)]
+
+
+def openspiel_speed(state: object, simulations: int) -> float:
+    """Simulations per second of OpenSpiel's Python MCTS with a uniform evaluator."""
+    import numpy as np
+    from open_spiel.python.algorithms import mcts
+
+    class UniformEvaluator(mcts.Evaluator):  # type: ignore[misc]
+        def evaluate(self, state: object) -> list[float]:
+            return [0.0, 0.0]
+
+        def prior(self, state: object) -> list[tuple[int, float]]:
+            actions = state.legal_actions()  # type: ignore[attr-defined]
+            return [(action, 1.0 / len(actions)) for action in actions]
+
+    class Facts:
+        """What the bot asks of a game."""
+
+        def max_utility(self) -> float:
+            return 1.0
+
+        def num_players(self) -> int:
+            return 2
+
+        def get_type(self) -> object:
+            import pyspiel
+
+            return pyspiel.load_game("tic_tac_toe").get_type()
+
+    bot = mcts.MCTSBot(
+        Facts(),
+        uct_c=1.5,
+        max_simulations=simulations,
+        evaluator=UniformEvaluator(),
+        solve=True,
+        random_state=np.random.RandomState(0),
+        child_selection_fn=mcts.SearchNode.puct_value,
+    )
+    root = None
+
+    def work() -> None:
+        nonlocal root
+        root = bot.mcts_search(state)
+
+    speed = rate(simulations, work)
+    assert root is not None
+    assert root.explore_count == simulations
+    return speed
+
+
+def uniform_speed(state: Game, simulations: int) -> float:
+    """The same work by Sylvan."""
+    forest = Forest([state], simulations=simulations)
+    forest.begin()
+    speed = rate(simulations, lambda: forest.run(Uniform()))
+    check(forest, simulations)
+    return speed
+
+
+def python_game_vs_openspiel(quick: bool) -> list[Measurement]:
+    """A game written in Python, uniform evaluator, ÷ OpenSpiel's Python MCTS on the same class."""
+    simulations, repeats = 10_000, 3 if quick else 9
+    ours, _ = repeat(lambda: uniform_speed(FourByFour(), simulations), repeats)
+    theirs, _ = repeat(lambda: openspiel_speed(FourByFour(), simulations), repeats)
+    return [_ratio("python_game_vs_openspiel", ours, theirs)]
+
+
+def chess_vs_openspiel(quick: bool) -> list[Measurement]:
+    """Chess with a uniform evaluator ÷ OpenSpiel's Python MCTS with its C++ chess."""
+    import pyspiel
+
+    state = pyspiel.load_game("chess").new_initial_state()
+    repeats = 3 if quick else 9
+    ours, _ = repeat(lambda: uniform_speed(Chess(), 200_000), repeats)
+    theirs, _ = repeat(lambda: openspiel_speed(state, 10_000), repeats)
+    return [_ratio("chess_vs_openspiel", ours, theirs)]
+
+
+def _ratio(name: str, ours: float, theirs: float) -> Measurement:
+    peer = "OpenSpiel Python MCTS, simulations/s"
+    print(f"{name}: {ours:,.0f} ÷ {theirs:,.0f} simulations/s", file=sys.stderr)
+    return Measurement(name, ours / theirs, "ratio", 0.0, peer, None)
+
+
+def packed_planes(quick: bool) -> list[Measurement]:
+    """112 bit planes per leaf, written into the batch of a forest of games in progress."""
+    games = []
+    for seed in range(1024):
+        game = Chess()
+        for ply in range(10 + seed % 7):
+            legal = list(game.legal_actions())
+            game.apply(legal[(seed * 31 + ply * 7) % len(legal)])
+            if game.is_terminal():
+                game = Chess()
+        games.append(game)
+    forest = Forest(games, simulations=1)
+
+    def work() -> float:
+        forest.abandon()
+        forest.begin()
+        leaves = forest.select()
+        assert leaves is not None
+        start = time.perf_counter()
+        observations = leaves.observations
+        seconds = time.perf_counter() - start
+        assert observations.shape == (len(leaves), 112)
+        assert (observations[:, 111] != 0).all()
+        return seconds / len(leaves) * 1e9
+
+    nanoseconds, spread = repeat(work, 20 if quick else 100)
+    return [Measurement("packed_planes", nanoseconds, "ns", spread)]
+
+
+BENCHMARKS: tuple[Callable[[bool], list[Measurement]], ...] = (
+    chess_one_tree,
+    chess_growth,
+    chess_forest,
+    connect4_one_tree,
+    python_game_vs_openspiel,
+    chess_vs_openspiel,
+    packed_planes,
+)
+
+
+def main(arguments: list[str]) -> None:
+    """Run all benchmarks, or those named."""
+    names = [argument for argument in arguments if not argument.startswith("--")]
+    measurements = []
+    for benchmark in BENCHMARKS:
+        if names and benchmark.__name__ not in names:
+            continue
+        print(f"measuring {benchmark.__name__} ...", file=sys.stderr)
+        measurements += benchmark("--quick" in arguments)
+    (print_json if "--json" in arguments else print_table)(measurements)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,57 @@
+"""Repeats, medians, spreads, and how they are printed."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+__all__ = ["Measurement", "print_json", "print_table", "rate", "repeat"]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One figure: the median of several repeats, and half the range between quartiles."""
+
+    name: str
+    value: float
+    unit: str
+    spread: float
+    peer: str | None = None
+    peer_value: float | None = None
+
+
+def repeat(work: Callable[[], float], repeats: int) -> tuple[float, float]:
+    """Median and spread of what `work` measures."""
+    values = sorted(work() for _ in range(repeats))
+    if len(values) < 2:
+        return values[0], 0.0
+    low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    return statistics.median(values), (high - low) / 2
+
+
+def rate(count: int, work: Callable[[], object]) -> float:
+    """How many of `count` things `work` does in a second."""
+    start = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - start)
+
+
+def print_json(measurements: list[Measurement]) -> None:
+    """A list of objects, one per figure."""
+    print(json.dumps([asdict(measurement) for measurement in measurements], indent=1))
+
+
+def print_table(measurements: list[Measurement]) -> None:
+    """A Markdown table."""
+    print("| name | value | spread | unit | peer | peer's value | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    for m in measurements:
+        ratio = f"{m.value / m.peer_value:.2f}" if m.peer_value else ""
+        peer = f"{m.peer_value:,.4g}" if m.peer_value else ""
+        print(
+            f"| `{m.name}` | {m.value:,.4g} | ± {m.spread:,.2g} | {m.unit} "
+            f"| {m.peer or ''} | {peer} | {ratio} |"
+        )
