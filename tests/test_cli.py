@@ -1,15 +1,26 @@
 """The `sylvan` command: what it prints, and what it says when it cannot."""
 
+import io
 import json
+import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
+import chess
+import chess.engine
 import pytest
 from typer.testing import CliRunner, Result
 
 from sylvan.cli import app
+from sylvan.cli.positions import read_position
+from sylvan.cli.terminal import Bar
+from sylvan.games import Chess
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = ["analyze", "bench", "doctor", "perft", "solve"]
@@ -46,7 +57,7 @@ def test_version():
 
 
 def test_version_needs_nothing_dear():
-    code = "import sys, sylvan.cli; print([m for m in ('numpy', 'chess') if m in sys.modules])"
+    code = "import sys, sylvan.cli; print([m for m in ('rich', 'chess') if m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert loaded.stdout == "[]\n", loaded.stdout + loaded.stderr
 
@@ -129,3 +140,213 @@ class TestDoctor:
         done = sylvan("doctor")
         assert done.exit_code == 1
         assert "does not load: no such file" in " ".join(done.stdout.split())
+
+
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"
+
+
+def demo_fen() -> str:
+    """The position that `make demo` searches."""
+    (fen,) = re.findall(r"^DEMO_FEN := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return fen
+
+
+class TestAnalyze:
+    def test_demo_finds_the_mate(self):
+        found = facts("analyze", demo_fen())
+        assert (found["best"], found["value"], found["stopped_by"]) == ("Qxd7+", 1.0, "proven")
+        board = chess.Board(demo_fen())
+        for move in found["pv"]:
+            board.push_san(move)
+        assert board.is_checkmate()
+
+    def test_demo_has_one_answer(self):
+        """Stockfish agrees: a mate in four, and nothing else even holds."""
+        path = shutil.which("stockfish", path=f"{os.environ['PATH']}:/usr/games")
+        if path is None:
+            pytest.skip("stockfish is not installed")
+        board = chess.Board(demo_fen())
+        with chess.engine.SimpleEngine.popen_uci(path) as engine:
+            first, second = engine.analyse(board, chess.engine.Limit(depth=12), multipv=2)
+        assert first["pv"][0] == board.parse_san("Qxd7+")
+        assert first["score"].relative == chess.engine.Mate(4)
+        assert second["score"].relative < chess.engine.Cp(-500)
+
+    def test_prints_board_moves_line_speed_and_end(self, tmp_path):
+        picture = tmp_path / "tree.svg"
+        done = sylvan("analyze", demo_fen(), "--tree", str(picture))
+        assert done.exit_code == 0, done.stderr
+        for part in ["8  . r . . k . r .", "White to move", "N", "Q", "P", "/s)", "proven"]:
+            assert part in done.stdout
+        assert "Principal variation: Qxd7+ Kxd7 Bf5+" in done.stdout
+        assert f"drawn in {picture}" in done.stdout.replace("\n", "")
+        assert picture.read_text().lstrip().startswith("<svg")
+
+    @pytest.mark.parametrize(
+        ("words", "fen"),
+        [
+            ([], chess.STARTING_FEN),
+            (["e4", "c7c5"], "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"),
+            (["1. e4 c5"], "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"),
+            ([MATE_IN_ONE], MATE_IN_ONE),
+            (MATE_IN_ONE.split(), MATE_IN_ONE),
+            ([MATE_IN_ONE, "h3", "h6"], "6k1/5pp1/7p/8/8/7P/5PP1/R5K1 w - - 0 2"),
+            ([*MATE_IN_ONE.split(), "h3"], "6k1/5ppp/8/8/8/7P/5PP1/R5K1 b - - 0 1"),
+        ],
+    )
+    def test_reads_positions(self, words, fen):
+        game = read_position("chess", words)
+        assert isinstance(game, Chess)
+        assert game.fen() == fen
+
+    def test_the_root_may_have_been_drawn_by_claim(self):
+        """Moves go on past a threefold repetition, as a real game may."""
+        there_and_back = ["Nf3", "Nf6", "Ng1", "Ng8"] * 2
+        assert facts("analyze", *there_and_back, "e4", "-n", "10")["simulations"] == 10
+
+    def test_other_games(self):
+        assert facts("analyze", "--game", "tictactoe", "031", "4")["best"] == "2"
+        column = facts("analyze", "--game", "connect4", "112233")
+        assert (column["best"], column["stopped_by"]) == ("4", "proven")
+
+    def test_top_bounds_the_list(self):
+        assert len(facts("analyze", "-k", "3", "-n", "100")["moves"]) == 3
+
+    def test_limits(self):
+        assert facts("analyze", "-n", "0")["simulations"] == 0
+        assert facts("analyze", "-t", "0.05")["stopped_by"] == "seconds"
+        assert facts("analyze", "--set", "nodes=500")["stopped_by"] == "nodes"
+
+    def test_memory_is_a_budget(self):
+        assert facts("analyze", "-n", "50000", "--memory", "1MB")["bytes"] <= 1_000_000
+
+    def test_seeds_and_threads(self):
+        def moves(*words):
+            return facts("analyze", "-n", "300", "--evaluator", "rollout", *words)["moves"]
+
+        assert moves("--seed", "1") == moves("--seed", "1", "--threads", "2")
+        assert moves("--seed", "1") != moves("--seed", "2")
+
+    def test_settings_reach_the_search(self):
+        narrow = facts("analyze", "-n", "500", "--set", "c_puct=0.1")
+        wide = facts("analyze", "-n", "500", "--set", "pb_c_init=8")
+        assert narrow["moves"][0]["N"] > wide["moves"][0]["N"]
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["e5"], ["e5", "e3, e4"]),
+            (["8/8/8/8/8/8/8/8 w - - 0 1"], ["king"]),
+            (["7k/5KQ1/8/8/8/8/8/8 b - - 0 1"], ["finished"]),
+            (["--game", "chss"], ["chss", "chess"]),
+            (["--game", "connect4", "9"], ["9"]),
+            (["--game", "connect4", "--evaluator", "material"], ["material"]),
+            (["--game", "tictactoe", "44"], ["4"]),
+            (["--evaluator", "magic"], ["magic", "rollout"]),
+            (["--simulations", "-1"], ["--simulations"]),
+            (["--seconds", "soon"], ["--seconds"]),
+            (["--memory", "much"], ["much", "500MB"]),
+            (["--set", "c_put=2"], ["c_put", "c_puct"]),
+            (["--set", "c_puct"], ["c_puct", "name=value"]),
+            (["--set", "c_puct=-1"], ["c_puct", "-1"]),
+            (["--seed", "1", "--set", "seed=2"], ["seed", "twice"]),
+            (["--top", "0"], ["--top"]),
+            (["--tree", "tree.png"], ["tree.png", ".svg"]),
+            (["--tree", "no/such/folder/tree.svg"], ["no/such/folder"]),
+        ],
+    )
+    def test_user_errors(self, words, said):
+        assert_user_error(sylvan("analyze", *words), *said)
+
+    def test_interrupt_shows_what_was_found(self):
+        words = [sys.executable, "-c", "from sylvan.cli import app; app()", "analyze", "-t", "60"]
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=10)
+        assert running.returncode == 130, err
+        assert "Principal variation:" in out
+
+
+class TestBench:
+    @pytest.mark.slow
+    def test_the_signature_does_not_depend_on_threads(self):
+        one, two = facts("bench"), facts("bench", "--threads", "2")
+        assert one["signature"] == two["signature"]
+        assert one["simulations"] == two["simulations"] > 0
+        assert one["speed"] > 0
+
+
+class TestPerft:
+    @pytest.mark.parametrize(
+        ("position", "depth", "nodes"),
+        [
+            ("startpos", 0, 1),
+            ("startpos", 4, 197_281),
+            (MATE_IN_ONE, 1, 20),
+            ("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", 1, 0),
+        ],
+    )
+    def test_counts(self, position, depth, nodes):
+        found = facts("perft", position, str(depth))
+        assert found["nodes"] == nodes
+        assert depth == 0 or sum(found["moves"].values()) == nodes
+
+    def test_agrees_with_python_chess(self):
+        board = chess.Board("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")
+        found = facts("perft", board.fen(), "2")["moves"]
+        for move in board.legal_moves:
+            board.push(move)
+            assert found[move.uci()] == board.legal_moves.count()
+            board.pop()
+
+    def test_prints_the_total(self):
+        assert re.search(r"total\s+8,902\s", sylvan("perft", "startpos", "3").stdout)
+
+
+class TestSolve:
+    def test_knows_the_score(self):
+        found = facts("solve", "connect4", "112233")
+        assert found["outcome"] == 1
+        assert found["best"] == [3]
+        assert "wins" in sylvan("solve", "connect4", "112233").stdout
+
+    def test_other_boards(self):
+        assert facts("solve", "connect4", "--columns", "4", "--rows", "4")["outcome"] == 0
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (["chess"], ["chess", "connect4"]),
+            (["connect4", "8"], ["8"]),
+            (["connect4", "--columns", "60"], ["60"]),
+            (["connect4", "--seconds", "0.01"], ["time ran out"]),
+        ],
+    )
+    def test_user_errors(self, words, said):
+        assert_user_error(sylvan("solve", *words), *said)
+
+
+class TestBar:
+    """Progress is for people who wait: on a terminal, after two seconds."""
+
+    def shown(self, monkeypatch, terminal: bool, seconds: float) -> str:
+        stream = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr("sylvan.cli.terminal.PATIENCE", 0.2)
+        monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+        with Bar("counting") as bar:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                bar.show(1, 2)
+                time.sleep(0.02)
+        return stream.getvalue()
+
+    def test_appears_when_it_takes_long(self, monkeypatch):
+        assert "counting" in self.shown(monkeypatch, terminal=True, seconds=1.5)
+
+    def test_is_silent_when_it_does_not(self, monkeypatch):
+        assert self.shown(monkeypatch, terminal=True, seconds=0.0) == ""
+
+    def test_is_silent_away_from_a_terminal(self, monkeypatch):
+        assert self.shown(monkeypatch, terminal=False, seconds=0.6) == ""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sylvan.cli.terminal import print_json
+from sylvan.cli.terminal import Bar, print_json
 
 __all__ = ["bench"]
 
@@ -23,17 +23,17 @@ def bench(
     - `sylvan bench`
     - `sylvan bench --threads 2 --json`
     """
-    from rich.console import Console
+    from itertools import count
 
-    from sylvan.bench import run
+    from sylvan.bench import jobs, run
 
-    console = Console(stderr=True, quiet=as_json)
-    with console.status("measuring") as status:
-        result = run(threads, lambda name: status.update(f"measuring {name}"))
+    begun, parts = count(), len(jobs())
+    with Bar("searching fixed positions") as bar:
+        result = run(threads, watch=lambda _: bar.show(next(begun), parts))
     if as_json:
         facts = {"signature": result.signature, "simulations": result.simulations}
         print_json({**facts, "seconds": result.seconds, "speed": result.speed, "threads": threads})
         return
     print(f"signature    {result.signature}")
-    print(f"simulations  {result.simulations:,}")
+    print(f"simulations  {result.simulations:,} in {result.seconds:.2f} s")
     print(f"speed        {result.speed:,.0f} simulations/s on {threads} thread(s)")

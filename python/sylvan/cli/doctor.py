@@ -1,0 +1,61 @@
+"""`sylvan doctor`: what is installed here and works."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sylvan.cli.terminal import print_json
+
+if TYPE_CHECKING:
+    from sylvan.doctor import Extra, Report
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+) -> None:
+    """Say what is installed, which extras work, and what this machine has.
+
+    Exit code 1 if the native module does not load: then nothing else will work either.
+    """
+    from sylvan.doctor import examine
+
+    report = examine()
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    if not report["native_works"]:
+        raise typer.Exit(1)
+
+
+def _print(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_row("sylvan", report["sylvan"])
+    table.add_row("python", report["python"])
+    table.add_row("platform", report["platform"])
+    table.add_row("native module", report["native"])
+    for name, version in report["dependencies"].items():
+        table.add_row(name, version or "missing")
+    for name, extra in report["extras"].items():
+        table.add_row(f"extra {name}", _describe(extra))
+    table.add_row("cores", str(report["cores"]))
+    memory = report["memory"]
+    table.add_row("memory", f"{memory / 2**30:.1f} GiB" if memory else "not known")
+    table.add_row("gpu", ", ".join(report["gpu"]) or "none")
+    Console(markup=False, highlight=False, soft_wrap=True).print(table)
+
+
+def _describe(extra: Extra) -> str:
+    packages = extra["packages"]
+    missing = [name for name, version in packages.items() if version is None]
+    if missing:
+        return f"not installed: {extra['install']} (missing: {', '.join(missing)})"
+    versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+    return versions if extra["works"] else f"installed, but does not load: {versions}"

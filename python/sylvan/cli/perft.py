@@ -1,0 +1,46 @@
+"""`sylvan perft`: count the positions below a chess position, move by move."""
+
+from typing import Annotated
+
+import typer
+
+from sylvan.cli.terminal import Bar, print_json
+
+__all__ = ["perft"]
+
+
+def perft(
+    fen: Annotated[str, typer.Argument(help="A position, or `startpos`.")],
+    depth: Annotated[int, typer.Argument(min=0, help="How many plies deep.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+) -> None:
+    """Count the lines of play of a given length: the standard test of a move generator.
+
+    Examples:
+
+    - `sylvan perft startpos 5` counts 4,865,609
+    - `sylvan perft "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1" 4`
+    """
+    from time import perf_counter
+
+    from sylvan.games import Chess
+
+    game = Chess() if fen == "startpos" else Chess(fen)
+    began = perf_counter()
+    counts: dict[str, int] = {}
+    # Root move by root move, so that there is something to show on the way.
+    actions = game.legal_actions() if depth > 0 else []
+    with Bar(f"perft {depth}") as bar:
+        for done, action in enumerate(actions):
+            bar.show(done, len(actions))
+            child = game.clone()
+            child.apply(action)
+            counts[game.action_to_string(action)] = child.perft(depth - 1)
+    total = sum(counts.values()) if depth > 0 else 1
+    seconds = perf_counter() - began
+    if as_json:
+        print_json({"depth": depth, "nodes": total, "moves": counts, "seconds": seconds})
+        return
+    for move, count in sorted(counts.items()):
+        print(f"{move:<6}{count:>16,}")
+    print(f"{'total':<6}{total:>16,}   {seconds:.2f} s, {total / max(seconds, 1e-9) / 1e6:.1f} M/s")

@@ -1,0 +1,64 @@
+"""Positions as the words of a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["GAMES", "read_position"]
+
+
+def read_position(game: str, words: list[str]) -> Game:
+    """The position that `words` describe.
+
+    :raises IllegalPosition: a FEN breaks a rule of chess.
+    :raises IllegalAction: a move is not legal where it is played.
+
+    >>> print(read_position("tictactoe", ["4", "08"]))
+    o . .
+    . x .
+    . . x
+    """
+    return GAMES[game](words)
+
+
+def _chess(words: list[str]) -> Game:
+    """A FEN, moves in SAN or UCI, or a FEN and then moves; nothing is the start position."""
+    from sylvan.games import Chess
+
+    fen: str | None = None
+    if words and "/" in words[0]:
+        # Without quotes the shell hands over the fields of a FEN one by one.
+        fields = words[:1] if " " in words[0].strip() else words[:6]
+        fen, words = " ".join(fields), words[len(fields) :]
+    # Move numbers may stay: `1. e4 e5 2.Nf3`.
+    moves = [re.sub(r"^\d+\.+", "", text) for text in " ".join(words).split()]
+    return Chess(fen, [move for move in moves if move])
+
+
+def _connect4(words: list[str]) -> Game:
+    """Columns counted from 1: `4453`, or one by one."""
+    from sylvan.games import ConnectFour
+
+    return ConnectFour(" ".join(words))
+
+
+def _tictactoe(words: list[str]) -> Game:
+    """Cells counted from 0, row by row: `408`, or one by one."""
+    from sylvan.games import TicTacToe
+
+    game = TicTacToe()
+    for cell in "".join(words):
+        game.apply(game.string_to_action(cell))
+    return game
+
+
+GAMES: dict[str, Callable[[list[str]], Game]] = {
+    "chess": _chess,
+    "connect4": _connect4,
+    "tictactoe": _tictactoe,
+}

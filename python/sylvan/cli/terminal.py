@@ -1,0 +1,109 @@
+"""What all commands share: errors of one line, a progress bar that waits, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import typer
+from typer.core import TyperGroup
+
+from sylvan.errors import SylvanError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Bar", "OneLineErrors", "print_json"]
+
+# A job shorter than this many seconds shows no progress.
+PATIENCE = 2.0
+
+
+class OneLineErrors(TyperGroup):
+    """A command whose every user error is one line on stderr and exit code 2."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            sys.exit(super().main(*args, standalone_mode=False, **extra) or 0)
+        except typer.TyperException as error:
+            fail(error.format_message())
+        except SylvanError as error:
+            fail(str(error))
+        except OSError as error:
+            if error.filename is None:  # not about a file that the user named
+                raise
+            fail(f"{error.filename}: {error.strerror}")
+
+
+def fail(message: str) -> NoReturn:
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(2)
+
+
+def print_json(facts: Any) -> None:
+    """Strict JSON on stdout: a number that does not exist is `null`, never `NaN`."""
+    print(json.dumps(_finite(facts), indent=2))
+
+
+def _finite(facts: Any) -> Any:
+    if isinstance(facts, dict):
+        return {key: _finite(value) for key, value in facts.items()}
+    if isinstance(facts, list | tuple):
+        return [_finite(value) for value in facts]
+    if isinstance(facts, float) and not math.isfinite(facts):
+        return None
+    return facts
+
+
+class Bar:
+    """A progress bar on stderr that appears once a job has taken `PATIENCE` seconds.
+
+    A timer starts it, so it appears even if nothing is reported for as long as the lock is free.
+    """
+
+    def __init__(self, job: str) -> None:
+        self._job = job
+        self._bar: Progress | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(PATIENCE, self._start)
+        self._timer.daemon = True
+        self._done: float = 0
+        self._total: float | None = None
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with self._lock:
+            if console.is_terminal and not self._timer.finished.is_set():
+                bar = Progress(*columns, console=console, transient=True, get_time=monotonic)
+                self._task = bar.add_task(self._job, completed=int(self._done), total=self._total)
+                bar.tasks[0].start_time = self._began
+                bar.start()
+                self._bar = bar
+
+    def show(self, done: float, total: float | None) -> None:
+        """So much is done of so much; `None`: the end is not known."""
+        with self._lock:
+            self._done, self._total = done, total
+            if self._bar is not None:
+                self._bar.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        self._began = monotonic()
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
