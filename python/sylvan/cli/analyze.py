@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sylvan.cli.positions import GAMES, read_position
+from sylvan.cli.positions import read_position
 from sylvan.cli.terminal import Bar, print_json
 from sylvan.errors import ConfigError
 
@@ -26,8 +26,17 @@ DEFAULT_SIMULATIONS = 200_000
 
 TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json")
 
-GameName = StrEnum("GameName", list(GAMES))
-EvaluatorName = StrEnum("EvaluatorName", ["material", "rollout", "uniform"])
+
+class GameName(StrEnum):
+    chess = "chess"
+    connect4 = "connect4"
+    tictactoe = "tictactoe"
+
+
+class EvaluatorName(StrEnum):
+    material = "material"
+    rollout = "rollout"
+    uniform = "uniform"
 
 
 def analyze(

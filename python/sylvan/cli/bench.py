@@ -35,5 +35,5 @@ def bench(
         print_json({**facts, "seconds": result.seconds, "speed": result.speed, "threads": threads})
         return
     print(f"signature    {result.signature}")
-    print(f"simulations  {result.simulations:,} in {result.seconds:.2f} s")
+    print(f"simulations  {result.simulations:,}")
     print(f"speed        {result.speed:,.0f} simulations/s on {threads} thread(s)")

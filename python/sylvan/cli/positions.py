@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["GAMES", "read_position"]
+__all__ = ["read_position"]
 
 
 def read_position(game: str, words: list[str]) -> Game:
@@ -23,7 +23,7 @@ def read_position(game: str, words: list[str]) -> Game:
     . x .
     . . x
     """
-    return GAMES[game](words)
+    return _READERS[game](words)
 
 
 def _chess(words: list[str]) -> Game:
@@ -57,7 +57,7 @@ def _tictactoe(words: list[str]) -> Game:
     return game
 
 
-GAMES: dict[str, Callable[[list[str]], Game]] = {
+_READERS: dict[str, Callable[[list[str]], Game]] = {
     "chess": _chess,
     "connect4": _connect4,
     "tictactoe": _tictactoe,

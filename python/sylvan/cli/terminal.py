@@ -6,6 +6,8 @@ import json
 import math
 import sys
 import threading
+from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -26,11 +28,20 @@ PATIENCE = 2.0
 class OneLineErrors(TyperGroup):
     """A command whose every user error is one line on stderr and exit code 2."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args)
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return run(**extra)
         try:
-            sys.exit(super().main(*args, standalone_mode=False, **extra) or 0)
+            sys.exit(run(**extra) or 0)
         except typer.TyperException as error:
             fail(error.format_message())
         except SylvanError as error:
