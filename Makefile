@@ -25,9 +25,9 @@ SOURCES := pyproject.toml constraints.txt Cargo.toml Cargo.lock \
 PYTEST := $(BIN)/python -m pytest -q
 WORKERS ?= 2
 
-# Anderssen - Dufresne, Berlin 1852, White to play: a queen sacrifice mates in four, and every other
-# move loses.
-DEMO_FEN := 1r2k1r1/pbppnp1p/1b3P2/8/Q7/B1PB1q2/P4PPP/3R2K1 w - - 0 21
+# Réti - Tartakower, Vienna 1910, White to play: a queen sacrifice mates in three, and no other move
+# mates at all.
+DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 
 .PHONY: help demo test check lint bench mutants clean
 help: ## list the commands
