@@ -1,0 +1,16 @@
+"""A pytest plugin for mutants: random tests draw the same every time, and nothing is shrunk.
+
+Without a fixed seed a mutant that only rare examples kill would come and go.
+"""
+
+from hypothesis import HealthCheck, Phase, settings
+
+settings.register_profile(
+    "mutants",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("mutants")
