@@ -42,6 +42,13 @@ pub struct GumbelRoot {
     base: Vec<u32>,
 }
 
+impl GumbelRoot {
+    /// Visits of an edge that this search made.
+    pub fn new_visits(&self, index: usize, visits: u32) -> u32 {
+        visits - self.base[index]
+    }
+}
+
 /// A node's edges in the game's order, with all that the formulas read.
 pub struct Dense {
     pub priors: Vec<f32>,
@@ -181,12 +188,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             .as_ref()
             .expect("set when the root was prepared");
         let dense = self.dense(self.tree.root);
-        let new: Vec<u32> = dense
-            .started
-            .iter()
-            .zip(&gumbel.base)
-            .map(|(n, b)| n - b)
-            .collect();
+        let started = dense.started.iter().enumerate();
+        let new: Vec<u32> = started.map(|(i, &n)| gumbel.new_visits(i, n)).collect();
         let step = self.tree.progress.started as usize;
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
         let open = || (0..new.len()).filter(|&i| !dense.closed[i]);

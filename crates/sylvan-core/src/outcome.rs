@@ -83,7 +83,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(None);
         };
         let seats = self.settings.rules.num_players;
-        let per_seat = |values: V| (0..seats).map(|s| values.seat(s as Seat)).collect();
+        // Adding zero turns the -0 of a negated draw into 0.
+        let per_seat = |values: V| (0..seats).map(|s| values.seat(s as Seat) + 0.0).collect();
         let node = &self.pool[id];
         let proven = self.settings.config.proofs && node.is_proven();
         Ok(Some(NodeStats {
@@ -133,7 +134,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 + discount * child.w.seat(node.seat());
             edge.kind = child.kind();
             if self.settings.config.proofs && child.is_bounded() {
-                edge.bounds = child.step_bounds(node.seat(), discount);
+                let (low, high) = child.step_bounds(node.seat(), discount);
+                edge.bounds = (low + 0.0, high + 0.0);
             }
         }
         Ok(edges)
@@ -184,13 +186,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let dense = self.dense(self.tree.root);
         let eligible = self.eligible(&dense);
         let edges = || (0..eligible.len()).filter(|&i| eligible[i]);
-        let most = edges().map(|i| dense.visits[i]).max().unwrap_or(0);
-        let score: Vec<f64> = match self.tree.progress.gumbel {
+        let gumbel = self.tree.progress.gumbel.as_ref();
+        let count = |i: usize| match gumbel {
+            Some(gumbel) => gumbel.new_visits(i, dense.visits[i]),
+            None => dense.visits[i],
+        };
+        let most = edges().map(count).max().unwrap_or(0);
+        let score: Vec<f64> = match gumbel {
             Some(_) => self.gumbel_scores(&dense),
-            None => dense.priors.iter().map(|&p| f64::from(p)).collect(),
+            None => vec![0.0; dense.priors.len()],
         };
         let mut best = None;
-        for i in edges().filter(|&i| dense.visits[i] == most) {
+        for i in edges().filter(|&i| count(i) == most) {
             let key = (score[i], dense.priors[i]);
             if best.is_none_or(|(_, top)| key > top) {
                 best = Some((i, key));
@@ -199,11 +206,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map_or(0, |(i, _)| i)
     }
 
-    /// The place of the action picked at the search's temperature; one draw unless it is 0.
+    /// The place of the action picked at the search's temperature; one draw unless it is 0, and
+    /// the same answer when asked again.
     pub fn pick(&mut self) -> usize {
         let temperature = self.settings.config.temperature;
         if temperature == 0.0 {
             return self.best();
+        }
+        let finished = self.tree.progress.finished;
+        match self.tree.progress.picked {
+            Some((at, place)) if at == finished => return place,
+            _ => {}
         }
         let policy = self.policy();
         let max = policy.iter().copied().fold(0.0, f32::max);
@@ -218,7 +231,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut weights: Vec<f64> = policy.into_iter().map(weight).collect();
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w /= sum);
-        self.tree.rng.pick(weights)
+        let place = self.tree.rng.pick(weights);
+        self.tree.progress.picked = Some((finished, place));
+        place
     }
 
     /// The line of actions that the search expects: from the root the preferred one, then the most

@@ -117,6 +117,8 @@ pub struct Progress {
     /// Noise handed in for this search, one number per legal action of the root.
     pub noise: Option<Vec<f64>>,
     pub gumbel: Option<GumbelRoot>,
+    /// The action picked after so many finished simulations.
+    pub picked: Option<(u64, usize)>,
 }
 
 #[derive(Debug)]

@@ -73,7 +73,9 @@ impl Bridge for PythonGame {
     ) -> PyResult<Py<PyAny>> {
         let arrays = PyList::empty(py);
         for (_, visit) in forest.leaves() {
-            arrays.append(visit.state.get(py)?.call_method0("observation")?)?;
+            // A copy, since a game may fill and return the same array again and again.
+            let observation = visit.state.get(py)?.call_method0("observation")?;
+            arrays.append(py.import("numpy")?.call_method1("array", (observation,))?)?;
         }
         let stacked = py.import("numpy")?.call_method1("stack", (arrays,));
         let Ok(stacked) = stacked else {

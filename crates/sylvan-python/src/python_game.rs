@@ -188,6 +188,19 @@ impl Game for PythonGame {
         self.facts.state_bytes
     }
 
+    fn set_root(&mut self) {
+        let told = Python::attach(|py| {
+            let state = self.get(py)?;
+            if state.hasattr(intern!(py, "set_root"))? {
+                state.call_method0(intern!(py, "set_root"))?;
+            }
+            Ok(())
+        });
+        if let Err(error) = told {
+            self.state = Err(Arc::new(error));
+        }
+    }
+
     fn turn(&self, actions: &mut Vec<Action>) -> PyResult<Turn> {
         Python::attach(|py| {
             let state = self.get(py)?;

@@ -163,6 +163,11 @@ class Game(ABC):
         """What the last step paid, shape `(num_players,)`. Default: zeros."""
         return (0.0,) * self.num_players
 
+    def set_root(self) -> None:
+        """A search starts here. For games whose rules ask how a position came about: chess lets a
+        position be searched in which a draw could be claimed.
+        """
+
     def is_chance(self) -> bool:
         """Whether chance moves next. Default: never."""
         return False

@@ -1,8 +1,7 @@
 """The search in plain, readable Python: the specification that the Rust core equals.
 
-Read in this order: `search` (the loop), `selection` (PUCT, UCT), `gumbel`, `proofs`, `outcome`,
-`node`. To try an idea, write a selection rule as a function `(node, search) -> child` and pass it
-as `Search(..., rule=...)`.
+Read `search` (the loop), `selection` (PUCT, UCT), `gumbel`, `proofs`, `outcome`, `node`. To try an
+idea, pass a selection rule, a function `(node, search) -> child`, as `Search(..., rule=...)`.
 """
 
 from sylvan.reference.node import Node

@@ -8,8 +8,7 @@ makes visits follow the improved policy.
     root:       argmax of g + ln P + sigma(completed) among edges with the scheduled new visits
     inside:     argmax of pi' - n / (1 + sum n)
 
-`v` is the evaluator's value for the seat to move, `g` the noise drawn once per search. Doubles up
-to the input of the softmax.
+v: the evaluator's value for the seat to move; g: noise, drawn once. Doubles up to the softmax.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import ln, softmax
-from sylvan.reference.node import Node
+from sylvan.reference.node import Node, total
 
 if TYPE_CHECKING:
     from sylvan.reference.search import Search
@@ -41,63 +40,44 @@ def schedule(considered: int, simulations: int) -> list[int]:
     return counts[:simulations]
 
 
-def sigma(node: Node, search: Search) -> list[float]:
-    """sigma(completed Q) of every edge."""
-    edges = list(node.children.values())
-    qs = {c.index: float(search.q(node, c)) for c in edges if c.N}
-    visited = [c for c in edges if c.N]
-    total = float(sum(c.N for c in visited))
-    mass = sum(float(c.prior) for c in visited)
-    weighted = sum(float(c.prior) * qs[c.index] for c in visited)
-    mean = weighted / mass if mass > 0 else 0.0
-    mixed = (float(node.raw) + total * mean) / (1.0 + total)
-    completed = [qs.get(c.index, mixed) for c in edges]
+def scores(node: Node, search: Search) -> list[float]:
+    """The logarithm of the prior plus sigma(completed Q), for every edge."""
+    edges, config = list(node.children.values()), search.config
+    visited = {c.index: (float(c.prior), float(search.q(node, c))) for c in edges if c.N}
+    visits = float(sum(c.N for c in edges))
+    mass = total(p for p, _ in visited.values())
+    mean = total(p * q for p, q in visited.values()) / mass if mass > 0 else 0.0
+    mixed = (float(node.raw) + visits * mean) / (1.0 + visits)
+    completed = [visited[c.index][1] if c.N else mixed for c in edges]
     least, greatest = min(completed), max(completed)
-    most = max(c.N for c in edges)
-    factor = (search.config.c_visit + most) * search.config.c_scale
+    factor = (config.c_visit + max(c.N for c in edges)) * config.c_scale
     factor /= max(greatest - least, 1e-8)
-    return [(q - least) * factor for q in completed]
+    sigma = [(q - least) * factor for q in completed]
+    return [ln(float(c.prior)) + s for c, s in zip(edges, sigma, strict=True)]
 
 
 def improved_policy(node: Node, search: Search) -> NDArray[np.float32]:
-    """pi'."""
-    edges = node.children.values()
-    logits = [ln(float(c.prior)) + s for c, s in zip(edges, sigma(node, search), strict=True)]
-    return softmax(np.array(logits, np.float32))
-
-
-def interior(node: Node, search: Search) -> Node:
-    """The edge whose share of visits lags furthest behind the improved policy."""
-    policy = improved_policy(node, search)
-    total = float(sum(c.started for c in node.children.values()))
-
-    def key(child: Node) -> tuple[float, float, int]:
-        lag = float(policy[child.index]) - child.started / (1.0 + total)
-        return lag, float(child.prior), -child.index
-
-    return max(search.open_edges(node), key=key)
+    """The policy that visits should follow."""
+    return softmax(np.array(scores(node, search), np.float32))
 
 
 def root_scores(search: Search) -> list[float]:
-    """g + ln P + sigma(completed) of every edge of the root."""
-    parts = zip(
-        search.gumbel, search.root.children.values(), sigma(search.root, search), strict=True
-    )
-    return [g + ln(float(child.prior)) + s for g, child, s in parts]
-
-
-def at_root(search: Search) -> Node:
-    """The best-scored edge among those with the scheduled number of new visits."""
-    new = {c.index: c.started - search.base[c.index] for c in search.root.children.values()}
-    edges = search.open_edges(search.root)
-    scheduled = search.schedule[search.started]
-    below = [new[c.index] for c in edges if new[c.index] <= scheduled]
-    considered = max(below) if below else min(new[c.index] for c in edges)
-    scores = root_scores(search)
-    candidates = [c for c in edges if new[c.index] == considered]
-    return max(candidates, key=lambda c: (scores[c.index], float(c.prior), -c.index))
+    """The same scores at the root, with the noise."""
+    own = scores(search.root, search)
+    return [g + score for g, score in zip(search.gumbel, own, strict=True)]
 
 
 def choose(node: Node, search: Search) -> Node:
-    """The Gumbel rule at the root and inside."""
-    return at_root(search) if node is search.root else interior(node, search)
+    """Inside: the edge furthest behind its share. Root: the best with the scheduled visits."""
+    edges = search.open_edges(node)
+    if node is not search.root:
+        policy = improved_policy(node, search)
+        visits = sum(c.started for c in node.children.values())
+        lag = {c.index: float(policy[c.index]) - c.started / (1.0 + visits) for c in edges}
+        return max(edges, key=lambda c: (lag[c.index], float(c.prior), -c.index))
+    new = {c.index: c.started - search.base[c.index] for c in edges}
+    below = [n for n in new.values() if n <= search.schedule[search.started]]
+    considered = max(below) if below else min(new.values())
+    best = root_scores(search)
+    candidates = [c for c in edges if new[c.index] == considered]
+    return max(candidates, key=lambda c: (best[c.index], float(c.prior), -c.index))

@@ -1,39 +1,32 @@
 """The search in plain Python: the specification of the core.
 
-The loop names the algorithm: walk from the root by the selection rule, evaluate where the tree
-ends, back the value up. `sylvan.Search` gives the same visit counts, values and chosen action for
-the same seed and the same evaluations.
+Walk from the root by the selection rule, evaluate where the tree ends, back the value up.
+`sylvan.Search` gives the same counts, values and action for the same seed and evaluations.
+`evaluate` takes a list of states and gives for each logits of its legal actions, in the game's
+order, and values, one per seat. No threads, clocks or byte budgets here.
 
-    search = Search(state, evaluate, SearchConfig(simulations=100))
-    search.run()
-    search.root.children[action].N
-
-`evaluate` takes a list of states and gives for each a pair: logits of its legal actions, in the
-game's order, and values, one per seat. The batch rule: walks follow one another until
-`leaves_in_flight` leaves wait for `evaluate`. A walk that ends in a finished or proven position is
-backed up at once. One that ends at a leaf already waiting (a collision) counts as no simulation, but
-its virtual visits stay until the batch closes, which collision number `collisions + 1` does.
-
-No threads, clocks or byte budgets: those are the core's.
+The batch rule: walks follow one another until `leaves_in_flight` leaves wait for `evaluate`. A walk
+that ends in a finished or proven position is backed up at once. One that ends at a leaf already
+waiting (a collision) counts as no simulation, but its virtual visits stay until the batch closes,
+which collision number `collisions + 1` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from sylvan._native import Rng, quantise_priors, softmax
+from sylvan.games.game import Game
+from sylvan.planning.config import SearchConfig
 from sylvan.reference import gumbel, proofs, selection
-from sylvan.reference.node import Facts, Node, Rule, f32
-
-if TYPE_CHECKING:
-    from sylvan.games import Game
-    from sylvan.planning.config import SearchConfig
+from sylvan.reference.node import ONE, TINY, ZERO, Node, f32
 
 Evaluation = tuple[Sequence[float], Sequence[float]]
-Evaluate = Callable[[list["Game"]], Sequence[Evaluation]]
+Evaluate = Callable[[list[Game]], Sequence[Evaluation]]
+Rule = Any  # a selection rule: (node, search) -> the child to follow
 RULES: dict[str, Rule] = {"puct": selection.puct, "uct": selection.uct, "gumbel": gumbel.choose}
 
 
@@ -41,24 +34,22 @@ class Search:
     """A tree and the search that grows it."""
 
     def __init__(
-        self,
-        state: Game,
-        evaluate: Evaluate,
-        config: SearchConfig,
-        *,
-        stream: int = 0,
-        rule: Rule | None = None,
+        self, state: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None
     ) -> None:
         """Search from `state`, where a seat is to move; `rule` replaces the selection rule."""
         self.state, self.evaluate, self.config = state.clone(), evaluate, config
-        if hasattr(self.state, "set_root"):
-            self.state.set_root()
+        self.state.set_root()
         self.rule = rule or RULES[config.selection]
-        self.facts = Facts.of(state, config)
-        self.rng = Rng(config.seed, stream)
-        self.root = self.new_node()
+        self.rng = Rng(config.seed)
+        self.seats, self.value_range = state.num_players, (*state.value_range,)
+        self.zero_sum = bool(state.zero_sum) and self.seats == 2
+        self.has_rewards = type(state).rewards is not Game.rewards
+        # Only the end pays, undiscounted: the range of returns is that of every value. If two
+        # seats then play for -1, 0 or 1, proofs are bounds, otherwise exact results.
+        self.plain = not self.has_rewards and config.discount == 1.0
+        self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
+        self.root, self.nodes = self.new_node(), 1
         self.seen = (f32(np.inf), f32(-np.inf))
-        self.nodes = 1
 
     def run(self, noise: Sequence[float] | None = None) -> Node:
         """One search of the tree as it stands; `noise` takes the place of what would be drawn."""
@@ -78,23 +69,22 @@ class Search:
         collided: list[list[Node]] = []
         while len(leaves) < limit and self.may_start():
             path, state, needs_evaluation = self.walk()
+            self.depth = max(self.depth, len(path) - 1)
             if needs_evaluation:
-                self.add_virtual_visits(path, 1)
+                add_virtual_visits(path, 1)
                 path[-1].pending = True
                 self.started += len(path) > 1
                 leaves.append((path, state))
             elif path[-1].pending:
                 if len(collided) >= collisions:
                     break
-                self.add_virtual_visits(path, 1)
+                add_virtual_visits(path, 1)
                 collided.append(path)
-                if len(path) == 1:
-                    break
         for path in collided:
-            self.add_virtual_visits(path, -1)
+            add_virtual_visits(path, -1)
         evaluations = self.evaluate([state for _, state in leaves]) if leaves else []
         for (path, state), evaluation in zip(leaves, evaluations, strict=True):
-            self.expand(path, state, *evaluation)
+            self.expand(path, state, evaluation)
 
     def may_start(self) -> bool:
         """Whether another simulation may start; if not, `stopped_by` says why."""
@@ -115,8 +105,7 @@ class Search:
         while True:
             if node.pending:
                 return path, state, False
-            if node.kind == "leaf" and not state.is_terminal() and not is_chance(state):
-                self.depth = max(self.depth, len(path) - 1)
+            if node.kind == "leaf" and not state.is_terminal() and not state.is_chance():
                 return path, state, True
             if node.kind == "leaf":
                 node.kind = "terminal" if state.is_terminal() else "chance"
@@ -126,8 +115,7 @@ class Search:
                 for index, (action, p) in enumerate(state.chance_outcomes()):
                     node.children[action] = self.new_node(action, index, f32(p))
             elif node.kind == "terminal" or (self.config.proofs and node.proven is not None):
-                known = node.proven if self.config.proofs else None
-                self.finish(path, known or list(state.returns()))
+                self.finish(path, (self.config.proofs and node.proven) or list(state.returns()))
                 return path, state, False
             node = self.follow(node, state)
             path.append(node)
@@ -136,8 +124,7 @@ class Search:
         """Take the step that the rule, or chance, picks; `state` goes along."""
         if node.kind == "chance":
             outcomes = list(state.chance_outcomes())
-            action = outcomes[self.rng.pick([p for _, p in outcomes])][0]
-            child = node.children[action]
+            child = node.children[outcomes[self.rng.pick([p for _, p in outcomes])][0]]
         else:
             child = self.rule(node, self)
         state.apply(child.action)
@@ -145,27 +132,23 @@ class Search:
             child.tried = True
             node.mass += child.prior
             self.nodes += 1
-            if self.facts.has_rewards:
+            if self.has_rewards:
                 child.reward = list(state.rewards())
         return child
 
     def finish(self, path: list[Node], values: list[float], *, first: bool = False) -> None:
         """End a simulation at a known result."""
         proven = self.config.proofs and first and proofs.prove_terminal(path[-1], values, self)
-        self.depth = max(self.depth, len(path) - 1)
         self.started += 1
-        self.add_virtual_visits(path, 1)
+        add_virtual_visits(path, 1)
         self.backup(path, values, proven)
 
-    def expand(
-        self, path: list[Node], state: Game, logits: Sequence[float], values: Sequence[float]
-    ) -> None:
+    def expand(self, path: list[Node], state: Game, evaluation: Evaluation) -> None:
         """Give a leaf its children, one per legal action, and back its values up."""
-        node = path[-1]
+        node, (logits, values) = path[-1], evaluation
         node.kind, node.seat, node.pending = "decision", state.to_play(), False
-        priors = softmax(np.array(logits, np.float32))
         bits = 32 if node is self.root else self.config.prior_bits
-        priors = quantise_priors(priors, bits)
+        priors = quantise_priors(softmax(np.array(logits, np.float32)), bits)
         for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
             node.children[action] = self.new_node(action, index, prior)
         node.raw = f32(values[node.seat])
@@ -175,7 +158,6 @@ class Search:
 
     def backup(self, path: list[Node], values: list[float], proven: bool) -> None:
         """Add the values, one per seat, to every node of the path: no sign is flipped."""
-        discount = self.config.discount
         for i in reversed(range(len(path))):
             node = path[i]
             if proven and i + 1 < len(path):
@@ -186,14 +168,7 @@ class Search:
             if i > 0 and path[i - 1].kind == "decision":
                 q = self.q(path[i - 1], node)
                 self.seen = (min(self.seen[0], q), max(self.seen[1], q))
-            if not self.facts.duel:
-                steps = zip(node.reward, values, strict=True)
-                values = [reward + discount * value for reward, value in steps]
-
-    def add_virtual_visits(self, path: list[Node], n: int) -> None:
-        """Count visits that are under way; exact, because they are whole and Q ignores them."""
-        for node in path:
-            node.in_flight += n
+            values = self.step(node, values)
 
     def prepare_root(self) -> None:
         """Draw the root's noise, once per search, and mix it into the original priors."""
@@ -209,45 +184,47 @@ class Search:
             drawn = self.noise or self.rng.dirichlet(config.dirichlet_alpha, len(edges))
             share = config.dirichlet_fraction
             for child, eta in zip(edges, drawn, strict=True):
-                mixed = f32((1 - share) * float(child.original) + share * eta)
-                child.prior = quantise_priors(np.array([mixed]), 32)[0]
+                child.prior = max(f32((1 - share) * float(child.original) + share * eta), TINY)
         tried = sorted((c for c in edges if c.tried), key=lambda c: (-c.prior, c.index))
-        self.root.mass = f32(0)
-        for child in tried:
-            self.root.mass += child.prior
+        self.root.mass = sum((c.prior for c in tried), ZERO)
 
     def advance(self, action: int) -> None:
         """Make the position after an action the root; the rest is forgotten."""
         known = self.root.children.get(action)
         self.state.apply(action)
-        if hasattr(self.state, "set_root"):
-            self.state.set_root()
+        self.state.set_root()
         self.root = known if known is not None and known.tried else self.new_node(action)
         self.seen = (f32(np.inf), f32(-np.inf))
-        self.nodes = count(self.root)
+        self.nodes = self.root.size
 
-    def new_node(self, action: int = 0, index: int = 0, prior: f32 = f32(1)) -> Node:
-        zeros = [0.0] * self.facts.num_players
+    def new_node(self, action: int = 0, index: int = 0, prior: f32 = ONE) -> Node:
+        zeros = [0.0] * self.seats
         return Node(prior, action, index, W=list(zeros), reward=list(zeros), original=prior)
 
-    def q(self, node: Node, child: Node) -> f32:
-        """Q of an edge for the seat that chooses."""
-        return child.q(node.seat, self.facts, self.config.discount)
+    def step(self, node: Node, values: list[float]) -> list[float]:
+        """What the step into a node is worth to each seat: reward + discount * value."""
+        pairs = zip(node.reward, values, strict=True)
+        return values if self.duel else [r + self.config.discount * v for r, v in pairs]
 
     def step_bounds(self, node: Node, child: Node) -> tuple[float, float]:
-        """The proven bounds of an edge for the seat that chooses."""
-        return child.step_bounds(node.seat, self.facts, self.config.discount)
+        """What an edge is proven to be worth to the seat that chooses."""
+        low, high = child.bounds if self.duel else (-np.inf, np.inf)
+        if child.exact is not None:
+            low = high = self.step(child, child.exact)[node.seat]
+        return (low, high) if not self.duel or node.seat == 0 else (-high, -low)
+
+    def q(self, node: Node, child: Node) -> f32:
+        """Q of an edge for the seat that chooses, held inside its bounds."""
+        low, high = self.step_bounds(node, child)
+        mean = self.step(child, [w / child.N for w in child.W])[node.seat]
+        return f32(min(max(mean, low), high))
 
     def open_edges(self, node: Node) -> list[Node]:
         """The children that may be taken."""
         return [child for child in node.children.values() if not child.closed]
 
 
-def is_chance(state: Game) -> bool:
-    """Whether the rules move next."""
-    return hasattr(state, "is_chance") and state.is_chance()
-
-
-def count(node: Node) -> int:
-    """Nodes of a subtree that were reached."""
-    return 1 + sum(count(child) for child in node.children.values() if child.tried)
+def add_virtual_visits(path: list[Node], n: int) -> None:
+    """Count visits that are under way; exact, because they are whole and Q ignores them."""
+    for node in path:
+        node.in_flight += n
