@@ -1,10 +1,11 @@
 //! Perfect play: the exact score of a position and of each of its moves.
 //!
-//! The *score* counts stones. The seat to move that wins with the last of its stones that fit on the board
-//! scores 1, one stone earlier 2, and so on: `(cells + 2 - s) / 2`, rounded down, when stone number
-//! `s` of the game wins it. A draw is 0, a loss the winner's score with a minus sign. So a higher
-//! score is a faster win or a slower loss, and a position's score is the highest of its moves',
-//! a move's being the negated score of the position it leads to.
+//! The *score* counts stones: a winner scores what it has left of its half of the stones, the
+//! winning one included. That is `(cells + 2 - s) / 2`, rounded down, when stone number `s` of the
+//! game wins it: 1 for a win with one's very last stone, 2 for one stone earlier. A draw is 0, a
+//! loss the winner's score with a minus sign. So a higher score is a faster win or a slower loss,
+//! and a position's score is the highest of its moves', a move's being the negated score of the
+//! position it leads to.
 //!
 //! The search is alpha-beta with null windows (`negamax.rs`) over bitboards (`lines.rs`) and a
 //! table of bounds (`table.rs`): the window is halved until the score is known, starting near zero,
@@ -71,7 +72,7 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// A solver whose table takes at most `bytes` (2 KiB if that is more), once it is full.
+    /// A solver whose table takes at most `bytes`, or 256 KiB if that is more.
     pub fn new(bytes: usize) -> Self {
         Self {
             lines: Lines::new(Size::STANDARD),

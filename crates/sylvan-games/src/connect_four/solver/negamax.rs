@@ -18,6 +18,10 @@ pub(super) struct Position {
 /// Positions between two calls of the watcher: a few milliseconds.
 const WATCH_EVERY: u64 = 1 << 14;
 
+/// Positions with as many free cells are looked up as the lesser of the two mirror images. Later
+/// ones are seldom reached both ways, and not worth the mirroring.
+const MIRROR_LEFT: i32 = 29;
+
 /// The widest board has 32 columns.
 const MAX_COLUMNS: usize = 32;
 
@@ -91,7 +95,7 @@ impl Search<'_> {
         if alpha >= beta {
             return Ok(alpha);
         }
-        let key = mover + all;
+        let key = self.key(position, left);
         match self.table.get(key) {
             Some(Bound::AtLeast(score)) => alpha = alpha.max(score),
             Some(Bound::AtMost(score)) => beta = beta.min(score),
@@ -100,7 +104,7 @@ impl Search<'_> {
         if alpha >= beta {
             return Ok(alpha);
         }
-        let mut ranks = [0u16; MAX_COLUMNS];
+        let mut ranks = [0; MAX_COLUMNS];
         for &rank in self.ranked::<HEIGHT>(position, moves, &mut ranks) {
             let column = self.lines.centre_first()[usize::from(!rank as u8)];
             let cell = moves & self.lines.size.column(column);
@@ -111,13 +115,24 @@ impl Search<'_> {
             };
             let score = -self.negamax::<HEIGHT>(child, -beta, -alpha)?;
             if score >= beta {
-                self.table.put(key, Bound::AtLeast(score));
+                self.table.put(key, left, Bound::AtLeast(score));
                 return Ok(score);
             }
             alpha = alpha.max(score);
         }
-        self.table.put(key, Bound::AtMost(alpha));
+        self.table.put(key, left, Bound::AtMost(alpha));
         Ok(alpha)
+    }
+
+    /// A number that only this position and its mirror image have.
+    #[inline(always)]
+    fn key(&self, Position { mover, all, .. }: Position, left: i32) -> u64 {
+        let key = mover + all;
+        if left < MIRROR_LEFT {
+            return key;
+        }
+        let size = self.lines.size;
+        key.min(size.mirror(mover) + size.mirror(all))
     }
 
     /// The columns of `moves` that threaten most first, those nearer the centre before others.

@@ -1,9 +1,12 @@
-//! The solver's memory: a bound on the score of each position, in 8 bytes.
+//! The solver's memory: bounds on the scores of positions, 8 bytes each.
 //!
 //! A position's exact key is multiplied by an odd number, which is one to one on 64 bits. The top
-//! bits of the product choose the entry, the low 56 bits are kept in it: since there are at least
-//! 2^8 entries, that tells any two positions apart, and no bound is ever taken for another's.
-//! A new bound replaces the old one.
+//! bits of the product choose a bucket, the low 50 bits are kept in the entry: since there are at
+//! least 2^14 buckets, that tells any two positions apart, and no bound is ever taken for
+//! another's.
+//!
+//! A bucket has two entries. The first holds the position with the most free cells, whose bound
+//! cost most to find; the other whatever came or was pushed out last.
 //!
 //! The table starts small enough for a cache and doubles as bounds come in, up to its budget: an
 //! easy position pays for no memory that it does not use.
@@ -15,79 +18,91 @@ pub(super) enum Bound {
     AtMost(i32),
 }
 
+/// `low 50 bits of the product << 14 | free cells << 8 | code of the bound`; 0 if empty.
+type Entry = u64;
+
 pub(super) struct Table {
-    /// `low 56 bits of the product << 8 | code`; 0 marks an empty entry.
-    entries: Vec<u64>,
-    /// log2 of the number of entries, now and at most.
+    buckets: Vec<[Entry; 2]>,
+    /// log2 of the number of buckets, now and at most.
     bits: u32,
     max_bits: u32,
     /// Bounds to come before the table doubles.
     spare: usize,
 }
 
-/// Scores lie within ±32, so that codes of either kind of bound lie within 1..128 and 129..256.
-const OFFSET: i32 = 64;
+const KEY_SHIFT: u32 = 14;
+const MIN_BITS: u32 = 14;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-const MIN_BITS: u32 = 8;
-const START_BITS: u32 = 15;
+/// Scores lie within ±32, so that the codes of the two kinds of bounds are 32..97 and 160..225.
+const OFFSET: i32 = 64;
 
 impl Table {
+    /// A table that takes at most `bytes`, or 256 KiB if that is more.
     pub fn new(bytes: usize) -> Self {
-        let max_bits = (bytes / 8).max(1 << MIN_BITS).ilog2();
-        let bits = START_BITS.min(max_bits);
+        let max_bits = (bytes / size_of::<[Entry; 2]>()).max(1 << MIN_BITS).ilog2();
         Self {
-            entries: vec![0; 1 << bits],
-            bits,
+            buckets: vec![[0; 2]; 1 << MIN_BITS],
+            bits: MIN_BITS,
             max_bits,
-            spare: 1 << bits,
+            spare: 2 << MIN_BITS,
         }
     }
 
     pub fn clear(&mut self) {
-        *self = Self::new(8 << self.max_bits);
+        *self = Self::new(size_of::<[Entry; 2]>() << self.max_bits);
     }
 
     #[inline(always)]
     pub fn get(&self, key: u64) -> Option<Bound> {
-        let spread = key.wrapping_mul(SPREAD);
-        let entry = self.entries[(spread >> (64 - self.bits)) as usize];
-        let code = (entry & 0xff) as i32;
-        if (entry ^ spread << 8) >> 8 != 0 || code == 0 {
-            None
-        } else if code >= 128 {
-            Some(Bound::AtLeast(code - 128 - OFFSET))
-        } else {
-            Some(Bound::AtMost(code - OFFSET))
+        let product = key.wrapping_mul(SPREAD);
+        let bucket = &self.buckets[(product >> (64 - self.bits)) as usize];
+        let is_ours = |entry: &&Entry| (**entry ^ product << KEY_SHIFT) >> KEY_SHIFT == 0;
+        let code = (bucket.iter().find(is_ours)? & 0xff) as i32;
+        match code {
+            0 => None,
+            1..128 => Some(Bound::AtMost(code - OFFSET)),
+            _ => Some(Bound::AtLeast(code - 128 - OFFSET)),
         }
     }
 
+    /// Keeps a bound on the score of a position with `free` cells.
     #[inline(always)]
-    pub fn put(&mut self, key: u64, bound: Bound) {
+    pub fn put(&mut self, key: u64, free: i32, bound: Bound) {
         if self.spare == 0 {
             self.grow();
         }
         self.spare -= 1;
-        let spread = key.wrapping_mul(SPREAD);
         let code = match bound {
-            Bound::AtLeast(score) => score + OFFSET + 128,
             Bound::AtMost(score) => score + OFFSET,
+            Bound::AtLeast(score) => score + OFFSET + 128,
         };
-        self.entries[(spread >> (64 - self.bits)) as usize] = spread << 8 | code as u64;
+        let product = key.wrapping_mul(SPREAD);
+        let entry = product << KEY_SHIFT | (free << 8 | code) as u64;
+        let [costly, recent] = &mut self.buckets[(product >> (64 - self.bits)) as usize];
+        if *costly >> KEY_SHIFT == entry >> KEY_SHIFT {
+            *costly = entry;
+        } else if free as u64 >= *costly >> 8 & 0x3f {
+            *recent = std::mem::replace(costly, entry);
+        } else {
+            *recent = entry;
+        }
     }
 
-    /// Doubles the table: the next bit of an entry's product says which of two places is its own.
+    /// Doubles the table: the next bit of a product says which of two buckets is its own.
     #[cold]
     fn grow(&mut self) {
-        self.spare = 1 << self.bits;
+        self.spare = 2 << self.bits;
         if self.bits == self.max_bits {
             return;
         }
-        let mut entries = vec![0; 2 << self.bits];
-        for (place, &entry) in self.entries.iter().enumerate() {
-            let low = entry >> 8 & (u64::MAX >> self.bits);
-            entries[2 * place + (low >> (63 - self.bits)) as usize] = entry;
+        let mut buckets = vec![[0; 2]; 2 << self.bits];
+        for (place, bucket) in self.buckets.iter().enumerate() {
+            for (slot, &entry) in bucket.iter().enumerate() {
+                let next = entry >> KEY_SHIFT >> (63 - self.bits) & 1;
+                buckets[2 * place + next as usize][slot] = entry;
+            }
         }
-        self.entries = entries;
+        self.buckets = buckets;
         self.bits += 1;
     }
 }
@@ -96,20 +111,38 @@ impl Table {
 mod tests {
     use super::*;
 
+    fn bound(key: u64) -> Bound {
+        let score = (key % 65) as i32 - 32;
+        if key.is_multiple_of(2) {
+            Bound::AtLeast(score)
+        } else {
+            Bound::AtMost(score)
+        }
+    }
+
     #[test]
     fn a_bound_is_found_under_its_own_key_only() {
-        let mut table = Table::new(0);
-        for key in 0..100_000u64 {
-            let score = (key % 65) as i32 - 32;
-            let bound = if key % 2 == 0 {
-                Bound::AtLeast(score)
-            } else {
-                Bound::AtMost(score)
-            };
-            table.put(key << 20, bound);
-            assert_eq!(table.get(key << 20), Some(bound));
-            assert_eq!(table.get((key << 20) + 1), None);
-            assert_eq!(table.get((key << 20) ^ 1 << 63), None);
+        let mut table = Table::new(1 << 20);
+        for i in 0..200_000u64 {
+            let key = i << 30 | i;
+            table.put(key, (i % 63) as i32, bound(i));
+            assert_eq!(table.get(key), Some(bound(i)));
+            assert_eq!(table.get(key ^ 1 << 29), None);
+            assert_eq!(table.get(key ^ 1 << 63), None);
         }
+        let kept = (0..200_000u64).filter_map(|i| table.get(i << 30 | i).map(|found| (i, found)));
+        assert!(kept.clone().count() > 100_000);
+        assert!(kept.clone().all(|(i, found)| found == bound(i)));
+        assert!(table.buckets.len() * 16 == 1 << 20);
+    }
+
+    #[test]
+    fn positions_with_more_free_cells_stay() {
+        let mut table = Table::new(0);
+        table.put(7, 40, bound(7));
+        for key in 8..1_000_000 {
+            table.put(key, 39, bound(key));
+        }
+        assert_eq!(table.get(7), Some(bound(7)));
     }
 }
