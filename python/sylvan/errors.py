@@ -23,7 +23,22 @@ __all__ = [
 
 
 class SylvanError(Exception):
-    """The root of all of them: catch it to catch whatever Sylvan itself reports."""
+    """The root of all of them: catch it to catch whatever Sylvan itself reports.
+
+    Its text is a whole sentence, also where it comes from Rust, whose errors are fragments.
+
+    >>> print(GameOver("the game is over: no move can follow"))
+    The game is over: no move can follow.
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if text.partition(" ")[0] in _OPENINGS:  # not the name or the value of an input
+            text = text[0].upper() + text[1:]
+        return text if text.endswith((".", "?")) else f"{text}."
+
+
+_OPENINGS = {"a", "action", "cannot", "cell", "column", "move", "no", "not", "the", "there"}
 
 
 class IllegalPosition(SylvanError, ValueError):

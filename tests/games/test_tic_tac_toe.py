@@ -75,10 +75,10 @@ def test_it_prints_and_draws():
 @pytest.mark.parametrize(
     ("moves", "action", "error", "sentence"),
     [
-        ([4], 4, IllegalAction, "cell 4 is taken: choose one of"),
-        ([4], 9, IllegalAction, "there is no cell 9"),
-        ([4], -1, IllegalAction, "there is no cell -1"),
-        ([0, 3, 1, 4, 2], 8, GameOver, "the game is over"),
+        ([4], 4, IllegalAction, "Cell 4 is taken: choose one of"),
+        ([4], 9, IllegalAction, "There is no cell 9"),
+        ([4], -1, IllegalAction, "There is no cell -1"),
+        ([0, 3, 1, 4, 2], 8, GameOver, "The game is over"),
         ([4], "0", TypeError, "str"),
     ],
 )

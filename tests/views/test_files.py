@@ -91,7 +91,7 @@ def test_a_broken_snapshot_says_what_is_wrong_and_where(tmp_path, document, reas
 def test_what_is_no_json_is_refused(tmp_path, data):
     path = tmp_path / "tree.json"
     path.write_bytes(data)
-    with pytest.raises(SnapshotError, match=r"cannot read .* save the tree again"):
+    with pytest.raises(SnapshotError, match=r"Cannot read .* save the tree again"):
         load_json(path)
 
 
@@ -140,7 +140,7 @@ def test_save_keeps_the_bounds(tmp_path):
 @pytest.mark.parametrize("name", ["tree.png", "tree", "tree.json.gz"])
 def test_an_unknown_suffix_is_refused(tmp_path, name):
     with pytest.raises(
-        ConfigError, match=r"cannot tell how to save .*\.json, \.dot, \.gv or \.svg"
+        ConfigError, match=r"Cannot tell how to save .*\.json, \.dot, \.gv or \.svg"
     ):
         save(grow(RandomGame(), 3), tmp_path / name)
     assert not list(tmp_path.iterdir())
