@@ -11,7 +11,10 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
     Ok(Config {
         selection: selection(dict)?,
         fpu: fpu(&get::<String>(dict, "fpu")?, get(dict, "fpu_number")?),
-        fpu_root: fpu(&get::<String>(dict, "fpu_root")?, get(dict, "fpu_root_number")?),
+        fpu_root: fpu(
+            &get::<String>(dict, "fpu_root")?,
+            get(dict, "fpu_root_number")?,
+        ),
         value_range: value_range(dict)?,
         discount: get(dict, "discount")?,
         noise: get::<bool>(dict, "noise")?.then_some(Dirichlet {

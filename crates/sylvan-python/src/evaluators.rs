@@ -1,10 +1,11 @@
 //! Native evaluators by name.
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sylvan_core::playouts::{HashRandom, Rollout, Uniform};
 use sylvan_core::{Evaluator, Game};
+
+pyo3::import_exception!(sylvan.errors, ConfigError);
 
 /// The evaluators that fit every game.
 pub fn common<G: Game>(
@@ -21,8 +22,8 @@ pub fn common<G: Game>(
             max_length: number("max_length")?,
             discount,
         })),
-        _ => Err(PyValueError::new_err(format!(
-            "There is no native evaluator {name:?} for this game."
+        _ => Err(ConfigError::new_err(format!(
+            "There is no native evaluator {name:?} for this game: use uniform, rollout or hash_random."
         ))),
     }
 }

@@ -82,7 +82,9 @@ impl Rng {
     /// `n` numbers from a symmetric Dirichlet distribution.
     fn dirichlet(&mut self, alpha: f64, n: usize) -> PyResult<Vec<f64>> {
         if !(alpha > 0.0 && alpha.is_finite()) {
-            return Err(PyValueError::new_err(format!("alpha is {alpha}: it must be positive.")));
+            return Err(PyValueError::new_err(format!(
+                "alpha is {alpha}: it must be positive."
+            )));
         }
         Ok(self.0.dirichlet(alpha, n))
     }

@@ -254,8 +254,8 @@ impl Game for PythonGame {
                 }
                 outcomes.push((self.action(method, &action)?, p));
             }
-            let sum: f64 = outcomes.iter().map(|outcome| outcome.1).sum();
-            if (sum - 1.0).abs() > 1e-6 {
+            let sum = outcomes.iter().fold(0.0, |sum, outcome| sum + outcome.1);
+            if (sum - 1.0_f64).abs() > 1e-6 {
                 let fault =
                     format!("gave probabilities that add up to {sum}: they must add up to 1.");
                 return Err(self.broken(method, fault));

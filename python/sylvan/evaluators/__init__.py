@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan import _native
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ __all__ = [
     "Material",
     "Rollout",
     "Uniform",
-    "default_evaluator",
+    "evaluator_for",
     "evaluator_named",
 ]
 
@@ -44,7 +45,7 @@ class NativeEvaluator:
     @property
     def native(self) -> tuple[str, dict[str, Any]]:
         """Its name and parameters for the native forest."""
-        return self.name, asdict(self)  # type: ignore[call-overload, no-any-return]
+        return self.name, asdict(self)  # type: ignore[call-overload]
 
     def __call__(self, leaves: Any) -> Answer:
         """Logits of the legal actions `[len(leaves.actions)]` and values `[B, num_players]`."""
@@ -94,16 +95,29 @@ _NAMED = {kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom)}
 
 
 def evaluator_named(evaluator: Any) -> Any:
-    """An evaluator from its name; anything else as it is."""
-    if not isinstance(evaluator, str):
-        return evaluator
-    if evaluator not in _NAMED:
-        raise ConfigError(f"There is no evaluator {evaluator!r}: use one of {', '.join(_NAMED)}.")
-    return _NAMED[evaluator]()
+    """An evaluator from its name; a function or None as it is."""
+    if isinstance(evaluator, str):
+        if evaluator not in _NAMED:
+            names = ", ".join(_NAMED)
+            raise ConfigError(f"There is no evaluator {evaluator!r}: use one of {names}.")
+        return _NAMED[evaluator]()
+    if evaluator is not None and (isinstance(evaluator, type) or not callable(evaluator)):
+        raise ConfigError(
+            f"evaluate is {evaluator!r}: give a function from leaves to logits and values, or the "
+            "name of an evaluator."
+        )
+    return evaluator
 
 
-def default_evaluator(game: Game) -> NativeEvaluator:
-    """What a search uses when no evaluator is given."""
-    from sylvan import _native
-
-    return Material() if isinstance(game, _native.Chess) else Rollout()
+def evaluator_for(game: Game, evaluator: Any) -> Any:
+    """The evaluator of a search of `game`, from a name, None or itself."""
+    evaluator = evaluator_named(evaluator)
+    plays_chess = isinstance(game, _native.Chess)
+    if isinstance(evaluator, Material) and not plays_chess:
+        raise ConfigError(
+            f"The evaluator 'material' knows only chess, not {type(game).__name__}: use 'rollout', "
+            "'uniform' or a function of your own."
+        )
+    if evaluator is None:
+        return Material() if plays_chess else Rollout()
+    return evaluator

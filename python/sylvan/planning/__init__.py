@@ -3,7 +3,9 @@
 | file | idea |
 |------|------|
 | `config`  | every setting of a search |
+| `roots`   | what is asked of the states that a search starts from |
 | `forest`  | many trees, one batch: ask and tell |
+| `leaves`  | the batch, and the check of what an evaluator says of it |
 | `search`  | one tree, one call |
 | `result`  | what a search found |
 | `tree`    | a lazy view of the tree behind it |
@@ -11,7 +13,8 @@
 """
 
 from sylvan.planning.config import SearchConfig
-from sylvan.planning.forest import Forest, Leaves
+from sylvan.planning.forest import Forest
+from sylvan.planning.leaves import Leaves
 from sylvan.planning.result import SearchResult
 from sylvan.planning.search import Search, Status, search
 from sylvan.planning.tree import EdgeView, NodeView, TreeView

@@ -19,7 +19,7 @@ from sylvan.errors import ConfigError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["ALIASES", "SearchConfig"]
+__all__ = ["ALIASES", "SearchConfig", "configured"]
 
 ALIASES = {
     "num_simulations": "simulations",
@@ -229,6 +229,15 @@ class SearchConfig(BaseModel):
         if isinstance(rule, str) and rule != "zero":
             return rule, 0.0
         return "value", 0.0 if rule == "zero" else float(rule)
+
+
+def configured(config: SearchConfig | None, settings: dict[str, Any]) -> SearchConfig:
+    """A configuration, or the default one, with some settings changed."""
+    if config is None:
+        return SearchConfig(**settings)
+    if not isinstance(config, SearchConfig):
+        raise ConfigError(f"config is {config!r}: give a SearchConfig, or settings by their names.")
+    return config.replace(**settings)
 
 
 def _own_names(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,110 +1,66 @@
 """Many trees, one batch: ask for leaves, tell their values.
 
-    forest = Forest([Chess() for _ in range(1024)], simulations=64)
-    for leaves in forest:
-        forest.update(*evaluate(leaves))
-    results = forest.results()
+forest = Forest([Chess() for _ in range(1024)], simulations=64)
+for leaves in forest:
+    forest.update(*evaluate(leaves))
+results = forest.results()
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sylvan import _native
-from sylvan.errors import ConfigError, EvaluationError, GameOver, IllegalAction, SearchStateError
-from sylvan.planning.config import SearchConfig
+from sylvan.errors import (
+    ConfigError,
+    EvaluationError,
+    GameContractError,
+    GameOver,
+    IllegalAction,
+    SearchStateError,
+)
+from sylvan.evaluators import evaluator_for
+from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.leaves import Leaves
 from sylvan.planning.result import SearchResult
+from sylvan.planning.roots import (
+    as_root,
+    checked_states,
+    need_game,
+    need_no_chance,
+    need_turn,
+    root_actions,
+)
 
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["Forest", "Leaves"]
+__all__ = ["Forest"]
 
 Noise = Sequence[Sequence[float] | None]
-
-
-class Leaves:
-    """A batch of positions that wait for their evaluation.
-
-    Arrays are NumPy arrays over memory of their own: what a leaf showed stays true as long as
-    somebody holds it. B is the number of leaves.
-    """
-
-    trees: NDArray[np.int64]
-    """`[B]` the tree of each leaf."""
-    seats: NDArray[np.int64]
-    """`[B]` the seat to move."""
-    offsets: NDArray[np.int64]
-    """`[B + 1]` leaf i has the legal actions `actions[offsets[i]:offsets[i + 1]]`."""
-    actions: NDArray[np.int64]
-    """Legal actions of all leaves, one after another."""
-    tickets: NDArray[np.uint64]
-    """`[B]` a seed per leaf, for evaluators that play at random."""
-
-    def __init__(self, forest: Forest, arrays: tuple[Any, ...]) -> None:
-        """The batch that `forest` has in flight."""
-        self.forest = forest
-        self._batch = forest.batches
-        self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
-
-    def __len__(self) -> int:
-        return len(self.trees)
-
-    def _in_flight(self) -> None:
-        if self._batch != self.forest.batches or not self.forest.in_flight:
-            raise SearchStateError("These leaves are evaluated already: read them before update().")
-
-    @cached_property
-    def observations(self) -> NDArray[Any]:
-        """`[B, ...]` what the seat to move sees, per leaf."""
-        self._in_flight()
-        observations: NDArray[Any] = self.forest._native.observations()
-        return observations
-
-    @cached_property
-    def mask(self) -> NDArray[np.bool_]:
-        """`[B, num_actions]` true where an action is legal."""
-        mask = np.zeros((len(self), self.forest.num_actions), bool)
-        mask[np.repeat(np.arange(len(self)), np.diff(self.offsets)), self.actions] = True
-        return mask
-
-    def legal(self, leaf: int) -> NDArray[np.int64]:
-        """The legal actions of one leaf."""
-        return self.actions[self.offsets[leaf] : self.offsets[leaf + 1]]
-
-    def state(self, leaf: int) -> Game:
-        """The position of one leaf, as a copy."""
-        self._in_flight()
-        state: Game = self.forest._native.leaf_state(leaf)
-        return state
-
-    @property
-    def states(self) -> list[Game]:
-        """The positions of all leaves, as copies."""
-        return [self.state(leaf) for leaf in range(len(self))]
 
 
 class Forest:
     """Trees that are searched together, one per state, each for the same settings."""
 
     def __init__(
-        self, states: Sequence[Game], config: SearchConfig | None = None, **settings: Any
+        self, states: Iterable[Game], config: SearchConfig | None = None, **settings: Any
     ) -> None:
         """Plant a tree for each of `states`, which are copied and of the same game."""
-        self.config = (config or SearchConfig()).replace(**settings)
-        self.states = [self._checked(state, i).clone() for i, state in enumerate(states)]
-        if not self.states:
-            raise ConfigError("A forest needs at least one state.")
+        self.config = configured(config, settings)
+        self.states = checked_states(states)
         first = self.states[0]
         self.num_players, self.num_actions = first.num_players, first.num_actions
-        self._one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
-        self._native = _native.Forest(self.states, self.config.native(tuple(first.value_range)))
+        self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
+        """Whether one value per leaf, for the seat to move, says all."""
+        low, high = map(float, first.value_range)
+        self._native = _native.Forest(self.states, self.config.native((low, high)))
         self.generation = 0
         """Grows when trees change."""
         self.batches = 0
@@ -113,33 +69,39 @@ class Forest:
         self._took = 0.0
         self._evaluator = "custom"
 
-    @staticmethod
-    def _checked(state: Game, i: int) -> Game:
-        if not list(state.legal_actions()) and state.is_terminal():
-            raise GameOver(f"State {i} is a finished game: there is nothing to search.")
-        if getattr(state, "is_chance", bool)():
-            raise GameOver(
-                f"In state {i} chance moves next: apply an outcome, then search where a seat moves."
-            )
-        return state
-
     @property
     def in_flight(self) -> bool:
         """Whether leaves wait for `update`."""
         return self._leaves is not None
 
     def begin(self, noise: Noise | None = None) -> None:
-        """Start a new search of all trees as they stand.
+        """Start a new search of all trees as they stand; those of finished games do nothing.
 
         `noise[i]`, one number per legal action of root i, takes the place of what would be drawn.
         """
-        self._native.begin(None if noise is None else [self._noise(row) for row in noise])
+        for tree, state in enumerate(self.states):
+            need_no_chance(state, f"The root of tree {tree}")
+        self._native.begin(None if noise is None else self._rows(noise))
         self.generation += 1
         self._began, self._took = time.perf_counter(), 0.0
 
-    @staticmethod
-    def _noise(row: Sequence[float] | None) -> list[float] | None:
-        return None if row is None else [float(x) for x in row]
+    def _rows(self, noise: Noise) -> list[list[float] | None]:
+        """Noise as the core takes it: a number per legal action, or None, for every tree."""
+        if not self.config.noise and self.config.selection != "gumbel":
+            raise ConfigError("noise is given to a search without: set noise=True.")
+        if len(noise) != len(self):
+            raise ConfigError(
+                f"noise has {len(noise)} rows: give one for each of {len(self)} trees."
+            )
+        rows = [None if row is None else [float(x) for x in row] for row in noise]
+        for tree, row in enumerate(rows):
+            legal = len(root_actions(self.states[tree]))
+            if row is not None and (len(row) != legal or not np.isfinite(row).all()):
+                raise ConfigError(
+                    f"noise for tree {tree} is {row}: give {legal} finite numbers, one for each "
+                    "legal action."
+                )
+        return rows
 
     def __iter__(self) -> Iterator[Leaves]:
         """Begin a search and yield batch after batch until every tree is done."""
@@ -168,79 +130,65 @@ class Forest:
             values: `[B]` for the seat to move (one seat, or two of a zero-sum game), or
                 `[B, num_players]`
         """
-        leaves = self._leaves
-        if leaves is None:
+        if self._leaves is None:
             raise SearchStateError("update() without select(): no leaves wait for an evaluation.")
-        logits = _floats(policy, "policy")
-        per_seat = self._per_seat(leaves, _floats(values, "values"))
-        whole, legal = (len(leaves), self.num_actions), (len(leaves.actions),)
-        if logits.shape == whole:
+        logits, per_seat = self._leaves.checked(policy, values)
+        if logits.ndim == 2:
             self._native.update_all(logits, per_seat)
-        elif logits.shape == legal:
-            self._native.update_legal(logits, per_seat)
         else:
-            raise EvaluationError(
-                f"The policy has shape {logits.shape}: it must be {whole} (all actions) or {legal} "
-                "(legal actions only)."
-            )
+            self._native.update_legal(logits, per_seat)
         self._leaves = None
-
-    def _per_seat(self, leaves: Leaves, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values `[B * num_players]`, seat by seat, from either form."""
-        count, seats = len(leaves), self.num_players
-        allowed = [(count, seats)]
-        if self._one_value:
-            allowed += [(count,), (count, 1)]
-        if values.shape not in allowed:
-            raise EvaluationError(
-                f"The values have shape {values.shape}: they must be "
-                f"{' or '.join(str(shape) for shape in allowed)}."
-            )
-        bad = ~np.isfinite(values)
-        if bad.any():
-            leaf = int(np.argwhere(bad)[0][0])
-            raise EvaluationError(
-                f"The value of leaf {leaf} (tree {leaves.trees[leaf]}) is "
-                f"{values[leaf]}: values must be finite."
-            )
-        if values.size == count and seats == 2:
-            signs = np.where(leaves.seats == 0, np.float32(1), np.float32(-1))
-            first = values.reshape(count) * signs
-            return np.stack([first, -first], axis=1).reshape(-1)
-        if self._one_value and seats == 2:
-            first = (values[:, 0] - values[:, 1]) / np.float32(2)
-            return np.stack([first, -first], axis=1).reshape(-1)
-        return np.ascontiguousarray(values.reshape(-1))
+        self.generation += 1
 
     def abandon(self) -> None:
         """Give up on the leaves in flight, as if they had not been selected."""
         self._native.abandon()
         self._leaves = None
 
-    def run(self, evaluator: Any, watch: Callable[[], None] | None = None) -> None:
-        """Search all trees to the end with an evaluator.
+    def run(self, evaluator: Any = None, watch: Callable[[], None] | None = None) -> None:
+        """Search all trees to the end with an evaluator, its name, or the game's default.
 
         `watch` is called several times a second; what it raises ends the search.
         """
+        if self.in_flight:
+            raise SearchStateError("Leaves wait for their evaluation: call update() or abandon().")
+        evaluator = evaluator_for(self.states[0], evaluator)
         if self._began is None:
             self.begin()
         self._evaluator = getattr(evaluator, "name", type(evaluator).__name__)
-        native = getattr(evaluator, "native", None)
-        if native is not None:
+        native: tuple[str, dict[str, Any]] | None = getattr(evaluator, "native", None)
+        try:
+            if native is not None:
+                name, params = native
+                self._native.run(name, params, lambda: self._watched(watch))
+            else:
+                self._ask_and_tell(evaluator, watch)
+        except BaseException:  # also Ctrl-C: what was found until now stays
+            with suppress(SearchStateError):  # at work in another thread: not ours to abandon
+                self.abandon()
+            raise
+        finally:
             self.generation += 1
-            self._native.run(*native, watch)
             self._end()
-            return
+
+    def _ask_and_tell(self, evaluator: Any, watch: Callable[[], None] | None) -> None:
         seen = time.perf_counter()
         while (leaves := self.select()) is not None:
-            try:
-                self.update(*evaluator(leaves))
-            except BaseException:
-                self.abandon()
-                raise
-            if watch is not None and time.perf_counter() - seen > 0.04:
-                watch()
+            answer = evaluator(leaves)
+            if not isinstance(answer, tuple | list) or len(answer) != 2:
+                raise EvaluationError(
+                    f"The evaluator gave a {type(answer).__name__}: it must give a pair, "
+                    "policy logits and values."
+                )
+            self.update(*answer)
+            if time.perf_counter() - seen > 0.04:
+                self._watched(watch)
                 seen = time.perf_counter()
+
+    def _watched(self, watch: Callable[[], None] | None) -> None:
+        if watch is not None:
+            watch()
+            self.generation += 1  # what it read is about to change
 
     def _end(self) -> None:
         if self._began is not None:
@@ -258,7 +206,7 @@ class Forest:
 
     def result(self, tree: int = 0) -> SearchResult:
         """What the search found in one tree; also while it is under way."""
-        return SearchResult(self, tree, self.seconds, self._evaluator)
+        return SearchResult(self, self._number(tree), self.seconds, self._evaluator)
 
     def results(self) -> list[SearchResult]:
         """What the search found, tree by tree."""
@@ -269,38 +217,53 @@ class Forest:
 
     def advance(self, tree: int, *actions: int) -> None:
         """Make the position after some actions the root of a tree; its subtree is kept."""
-        state = self.states[tree].clone()
+        states = [self.states[self._number(tree)]]
         for action in actions:
-            legal = list(state.legal_actions())
-            if getattr(state, "is_chance", bool)():
-                legal = [outcome for outcome, _ in state.chance_outcomes()]
-            if action not in legal:
-                raise IllegalAction(
-                    f"Action {action} is not legal here: choose one of {legal[:12]}."
-                    if legal
-                    else "The game is over: there is nothing to advance to."
-                )
-            state.apply(action)
-        for action in actions:
+            states.append(_after(states[-1], action))
+        for action, state in zip(actions, states[1:], strict=True):
             self._native.advance(tree, action)
-        self.states[tree] = state
+            self.states[tree] = state
         self.generation += 1
         self._began = None
 
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""
-        self._native.plant(tree, self._checked(state, tree))
-        self.states[tree] = state.clone()
+        old = self.states[self._number(tree)]
+        need_game(state, "The new state")
+        if type(state) is not type(old):
+            raise GameContractError(
+                f"The new state is a {type(state).__name__} in a forest of {type(old).__name__}: "
+                "plant a state of the same game."
+            )
+        need_turn(state, "The new state")
+        state = state.clone()
+        self._native.plant(tree, state)
+        self.states[tree] = state
         self.generation += 1
         self._began = None
 
+    def _number(self, tree: int) -> int:
+        """A number that names a tree."""
+        if not 0 <= tree < len(self):
+            raise SearchStateError(
+                f"There is no tree {tree}: the trees of this forest are 0 to {len(self) - 1}."
+            )
+        return tree
 
-def _floats(array: ArrayLike, name: str) -> NDArray[np.float32]:
-    """An array of single-precision numbers, contiguous."""
-    try:
-        numbers = np.asarray(array)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise EvaluationError(f"The {name} cannot be read as an array: {error}.") from None
-    if numbers.dtype.kind not in "fiu":
-        raise EvaluationError(f"The {name} have dtype {numbers.dtype}: they must be real numbers.")
-    return np.ascontiguousarray(numbers, np.float32)
+
+def _after(state: Game, action: int) -> Game:
+    """The position after a legal action or an outcome of chance."""
+    if getattr(state, "is_chance", bool)():
+        legal = [outcome for outcome, _ in state.chance_outcomes()]
+    else:
+        legal = root_actions(state)
+    if not legal:
+        raise GameOver(f"Action {action} follows the end of the game: there is nothing to play.")
+    if action not in legal:
+        near = sorted(legal, key=lambda other: abs(other - action))[:12]
+        raise IllegalAction(
+            f"Action {action} is not legal here: choose one of {', '.join(map(str, near))}."
+        )
+    state = as_root(state)
+    state.apply(action)
+    return state

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import SearchStateError
 from sylvan.planning.display import views
+from sylvan.planning.roots import as_root, need_turn
 from sylvan.planning.tree import TreeView, label
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class SearchResult:
     pv: list[int]
     """The expected line of actions."""
     stopped_by: str
-    """What ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`, `proven`, `stop`."""
+    """What ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`, `proven`, `stop`;
+    `interrupted` if an error or Ctrl-C did."""
     simulations: int
     """Simulations of this search; on a reused tree new ones only."""
     nodes: int
@@ -57,7 +59,10 @@ class SearchResult:
         native = forest._native
         outcome = native.outcome(tree)
         if outcome is None:
-            raise SearchStateError("The root is not evaluated yet: there is no result to read.")
+            need_turn(forest.states[tree], f"The root of tree {tree}")
+            raise SearchStateError(
+                f"The root of tree {tree} is not evaluated yet: search before reading a result."
+            )
         actions, policy, self.best, self.pv = outcome
         self.game = forest.states[tree].clone()
         self.config: SearchConfig = forest.config
@@ -71,7 +76,7 @@ class SearchResult:
         generation = forest.generation
         self.tree = TreeView(
             lambda path: native.node(tree, list(path)),
-            self.game,
+            as_root(self.game),
             lambda: forest.generation == generation,
         )
         root = self.tree.root
@@ -82,7 +87,7 @@ class SearchResult:
     @cached_property
     def pv_labels(self) -> list[str]:
         """The expected line as people write it."""
-        state, labels = self.game.clone(), []
+        state, labels = as_root(self.game), []
         for action in self.pv:
             labels.append(label(state, action))
             state.apply(action)
@@ -91,7 +96,7 @@ class SearchResult:
     @property
     def best_label(self) -> str:
         """The best action as people write it."""
-        return label(self.game, self.best)
+        return label(self.tree.game, self.best)
 
     def to_json(self, *, moves: int | None = None) -> dict[str, Any]:
         """The result as plain data; `moves` bounds the number of actions listed."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import SearchStateError
-from sylvan.evaluators import default_evaluator, evaluator_named
-from sylvan.planning.config import SearchConfig
+from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
 from sylvan.planning.result import SearchResult
+from sylvan.planning.roots import need_game, need_turn
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -49,10 +50,11 @@ class Search:
         Args:
             evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
                 takes them), an evaluator, the name of one, or None for the game's default
-            config: the settings; `settings` change some of them by name
+            config: the settings
+            settings: changes to them, by name
         """
-        self.evaluate = evaluate
-        self.config = (config or SearchConfig()).replace(**settings)
+        self.evaluate = evaluator_named(evaluate)
+        self.config = configured(config, settings)
         self._forest: Forest | None = None
 
     def run(
@@ -67,11 +69,13 @@ class Search:
         `progress` is called several times a second and ends the search by returning False. After
         Ctrl-C, or any error of the evaluator, `result` gives what was found until then.
         """
-        if state is not None:
-            self._forest = Forest([state], self.config)
-        forest = self._planted()
+        start = self._planted().states[0] if state is None else state
+        need_game(start, "The position")
+        need_turn(start, "The position")
+        forest = self._planted() if state is None else Forest([start], self.config)
+        evaluator = evaluator_for(forest.states[0], self.evaluate)
         forest.begin(None if noise is None else [noise])
-        evaluator = evaluator_named(self.evaluate) or default_evaluator(forest.states[0])
+        self._forest = forest
         forest.run(evaluator, None if progress is None else lambda: self._report(forest, progress))
         return forest.result()
 

@@ -1,0 +1,131 @@
+"""A batch of positions that wait for their evaluation, and the check of what comes back."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sylvan.errors import EvaluationError, SearchStateError
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+    from sylvan.planning.forest import Forest
+
+__all__ = ["Leaves"]
+
+
+class Leaves:
+    """A batch of positions that wait for their evaluation.
+
+    Arrays are NumPy arrays over memory of their own: what a leaf showed stays true as long as
+    somebody holds it. B is the number of leaves.
+    """
+
+    trees: NDArray[np.int64]
+    """`[B]` the tree of each leaf."""
+    seats: NDArray[np.int64]
+    """`[B]` the seat to move."""
+    offsets: NDArray[np.int64]
+    """`[B + 1]` leaf i has the legal actions `actions[offsets[i]:offsets[i + 1]]`."""
+    actions: NDArray[np.int64]
+    """Legal actions of all leaves, one after another."""
+    tickets: NDArray[np.uint64]
+    """`[B]` a seed per leaf, for evaluators that play at random."""
+
+    def __init__(self, forest: Forest, arrays: tuple[Any, ...]) -> None:
+        """The batch that `forest` has in flight."""
+        self.forest = forest
+        self._batch = forest.batches
+        self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def _in_flight(self) -> None:
+        if self._batch != self.forest.batches or not self.forest.in_flight:
+            raise SearchStateError("These leaves are evaluated already: read them before update().")
+
+    @cached_property
+    def observations(self) -> NDArray[Any]:
+        """`[B, ...]` what the seat to move sees, per leaf."""
+        self._in_flight()
+        observations: NDArray[Any] = self.forest._native.observations()
+        return observations
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_]:
+        """`[B, num_actions]` true where an action is legal."""
+        mask = np.zeros((len(self), self.forest.num_actions), bool)
+        mask[np.repeat(np.arange(len(self)), np.diff(self.offsets)), self.actions] = True
+        return mask
+
+    def legal(self, leaf: int) -> NDArray[np.int64]:
+        """The legal actions of one leaf."""
+        return self.actions[self.offsets[leaf] : self.offsets[leaf + 1]]
+
+    def state(self, leaf: int) -> Game:
+        """The position of one leaf, as a copy."""
+        self._in_flight()
+        state: Game = self.forest._native.leaf_state(leaf)
+        return state
+
+    @property
+    def states(self) -> list[Game]:
+        """The positions of all leaves, as copies."""
+        return [self.state(leaf) for leaf in range(len(self))]
+
+    def checked(
+        self, policy: ArrayLike, values: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Logits in one of the two forms of `Forest.update`, and values `[B * num_players]`."""
+        logits = _floats(policy, "policy")
+        whole, legal = (len(self), self.forest.num_actions), (len(self.actions),)
+        if logits.shape not in (whole, legal):
+            raise EvaluationError(
+                f"The policy has shape {logits.shape}: it must be {whole} (all actions) or {legal} "
+                "(legal actions only)."
+            )
+        return logits, self._per_seat(_floats(values, "value array"))
+
+    def _per_seat(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values `[B * num_players]`, seat by seat, from either form."""
+        count, seats = len(self), self.forest.num_players
+        allowed: list[tuple[int, ...]] = [(count, seats)]
+        if self.forest.one_value:
+            allowed += [(count,), (count, 1)]
+        if values.shape not in allowed:
+            raise EvaluationError(
+                f"The values have shape {values.shape}: they must be "
+                f"{' or '.join(str(shape) for shape in allowed)}."
+            )
+        bad = ~np.isfinite(values)
+        if bad.any():
+            place = tuple(map(int, np.argwhere(bad)[0]))
+            seat = f" for seat {place[1]}" if values.shape == (count, seats) else ""
+            raise EvaluationError(
+                f"The value of leaf {place[0]} (tree {self.trees[place[0]]}) is "
+                f"{values[place]}{seat}: give finite values."
+            )
+        if values.size == count and seats == 2:
+            signs = np.where(self.seats == 0, np.float32(1), np.float32(-1))
+            first = values.reshape(count) * signs
+            return np.stack([first, -first], axis=1).reshape(-1)
+        if self.forest.one_value and seats == 2:
+            first = (values[:, 0] - values[:, 1]) / np.float32(2)
+            return np.stack([first, -first], axis=1).reshape(-1)
+        return np.ascontiguousarray(values.reshape(-1))
+
+
+def _floats(array: ArrayLike, name: str) -> NDArray[np.float32]:
+    """An array of single-precision numbers, contiguous."""
+    try:
+        numbers = np.asarray(array)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise EvaluationError(f"The {name} cannot be read as an array: {error}.") from None
+    if numbers.dtype.kind not in "fiu":
+        raise EvaluationError(f"The {name} is of dtype {numbers.dtype}: give real numbers.")
+    with np.errstate(over="ignore"):  # becomes infinite, which is refused by name
+        return np.ascontiguousarray(numbers, np.float32)

@@ -1,0 +1,91 @@
+"""What a search asks of the states that it starts from, before anything is planted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
+from sylvan.games.game import MAX_SEATS, Game
+
+__all__ = ["as_root", "checked_states", "need_game", "need_no_chance", "need_turn", "root_actions"]
+
+METHODS = sorted(Game.__abstractmethods__)
+
+
+def checked_states(states: Iterable[Game]) -> list[Game]:
+    """Copies of states of one game, in each of which a seat is to move."""
+    if not isinstance(states, Iterable):
+        raise ConfigError(f"states is a {type(states).__name__}: give a list of states.")
+    states = list(states)
+    if not states:
+        raise ConfigError("states is empty: a forest needs at least one state.")
+    for i, state in enumerate(states):
+        need_game(state, f"State {i}")
+        if type(state) is not type(states[0]):
+            raise GameContractError(
+                f"State {i} is a {type(state).__name__} and state 0 a {type(states[0]).__name__}: "
+                "search them in two forests."
+            )
+        need_turn(state, f"State {i}")
+    return [state.clone() for state in states]
+
+
+def need_game(state: Any, name: str) -> None:
+    """Fail unless `state` is a state of a game."""
+    if isinstance(state, type):
+        raise GameContractError(
+            f"{name} is the class {state.__name__}: give a state of it, {state.__name__}()."
+        )
+    kind = type(state).__name__
+    missing = [method for method in METHODS if not callable(getattr(state, method, None))]
+    if missing:
+        raise GameContractError(
+            f"{name} is a {kind}, which has no {', '.join(missing)}: give a state of a sylvan.Game."
+        )
+    for number, most in (("num_players", MAX_SEATS), ("num_actions", 2**32 - 1)):
+        value: Any = getattr(state, number, None)
+        if not (isinstance(value, Integral) and 1 <= int(value) <= most):
+            raise GameContractError(
+                f"{kind}.{number} is {value!r}: set it to a whole number from 1 to {most}."
+            )
+    try:
+        low, high = map(float, state.value_range)
+    except (AttributeError, TypeError, ValueError):
+        low, high = math.nan, math.nan
+    if not low <= high:
+        raise GameContractError(
+            f"{kind}.value_range is {getattr(state, 'value_range', None)!r}: set it to the least "
+            "and the most that a seat can get."
+        )
+
+
+def need_turn(state: Game, name: str) -> None:
+    """Fail unless a seat is to move in `state`."""
+    need_no_chance(state, name)
+    if state.is_terminal() and not root_actions(state):
+        raise GameOver(f"{name} is a finished game: search one that goes on.")
+
+
+def as_root(state: Game) -> Game:
+    """A copy to search from: where a draw could be claimed, the game goes on."""
+    copy = state.clone()
+    if hasattr(copy, "set_root"):
+        copy.set_root()
+    return copy
+
+
+def root_actions(state: Game) -> list[int]:
+    """What a search of `state` chooses from."""
+    return list(as_root(state).legal_actions())
+
+
+def need_no_chance(state: Game, name: str) -> None:
+    """Fail if chance is to move in `state`."""
+    if getattr(state, "is_chance", bool)():
+        raise SearchStateError(
+            f"{name} waits for chance: apply one of its chance_outcomes() first, "
+            "then search where a seat is to move."
+        )
