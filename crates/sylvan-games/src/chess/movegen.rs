@@ -29,13 +29,27 @@ const NORTH_WEST: u32 = 49;
 
 /// Replaces `actions` by the legal ones; says whether the mover is in check.
 pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> bool {
+    let mut list = List::new();
+    let check = generate(position, &mut list);
+    list.copy_to(actions);
+    check
+}
+
+/// Whether the mover is mated.
+pub(super) fn is_mate(position: &Position) -> bool {
+    let mut list = List::new();
+    generate(position, &mut list) && list.len == 0
+}
+
+/// Adds all legal moves to `list`; says whether the mover is in check.
+fn generate(position: &Position, list: &mut List) -> bool {
     let view = View::of(position);
     let ties = Ties::of(&view);
     let mut generator = Generator {
         position,
         view,
         ties,
-        list: List::new(),
+        list,
     };
     if ties.checkers == 0 {
         generator.pieces(!0);
@@ -48,7 +62,6 @@ pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> b
         }
         generator.king();
     }
-    generator.list.copy_to(actions);
     ties.checkers != 0
 }
 
@@ -89,7 +102,7 @@ struct Generator<'a> {
     position: &'a Position,
     view: View,
     ties: Ties,
-    list: List,
+    list: &'a mut List,
 }
 
 impl Generator<'_> {

@@ -214,7 +214,7 @@ pub(super) const fn castled(king: u32, king_side: bool) -> (u32, u32) {
 }
 
 /// What a pawn becomes, by its packed step.
-const fn promoted(underpromotion: u32) -> Piece {
+pub(super) const fn promoted(underpromotion: u32) -> Piece {
     match underpromotion {
         1 => KNIGHT,
         2 => super::board::BISHOP,

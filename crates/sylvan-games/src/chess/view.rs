@@ -50,8 +50,7 @@ impl View {
     /// Pieces of both sides that attack a square, with `occupied` in the way of sliders.
     pub(super) fn all_attackers(&self, square: Square, occupied: u64) -> u64 {
         let (board, pawns) = (&self.board, self.board.pawns());
-        attacks::bishop_attacks(square, Bitboard(occupied)).0 & board.diagonal()
-            | attacks::rook_attacks(square, Bitboard(occupied)).0 & board.straight()
+        self.all_sliding_attackers(square, occupied)
             | attacks::knight_attacks(square).0 & board.knights()
             | attacks::king_attacks(square).0 & board.kings()
             | attacks::pawn_attacks(Color::White, square).0 & pawns & self.their
@@ -60,9 +59,13 @@ impl View {
 
     /// Their sliders that attack a square, with `occupied` in their way.
     pub(super) fn sliding_attackers(&self, square: Square, occupied: u64) -> u64 {
-        (attacks::bishop_attacks(square, Bitboard(occupied)).0 & self.board.diagonal()
-            | attacks::rook_attacks(square, Bitboard(occupied)).0 & self.board.straight())
-            & self.their
+        self.all_sliding_attackers(square, occupied) & self.their
+    }
+
+    /// Sliders of both sides that attack a square, with `occupied` in their way.
+    pub(super) fn all_sliding_attackers(&self, square: Square, occupied: u64) -> u64 {
+        attacks::bishop_attacks(square, Bitboard(occupied)).0 & self.board.diagonal()
+            | attacks::rook_attacks(square, Bitboard(occupied)).0 & self.board.straight()
     }
 
     /// Squares that their pawns attack.
@@ -73,25 +76,47 @@ impl View {
 
     /// Squares that their pawns, knights and king attack.
     pub(super) fn step_attacked(&self) -> u64 {
-        let mut attacked = self.pawn_attacked();
-        for square in Bitboard(self.board.knights() & self.their) {
+        self.pawn_attacked() | self.stepped(self.their)
+    }
+
+    /// Squares that their pieces attack.
+    pub(super) fn attacked(&self) -> u64 {
+        self.step_attacked() | self.slid(self.their, self.occupied())
+    }
+
+    /// Squares where the own king could not go: their pieces attack them, through the king too.
+    pub(super) fn forbidden(&self) -> u64 {
+        self.step_attacked() | self.slid(self.their, self.occupied() & !(1 << self.king.to_u32()))
+    }
+
+    /// Squares where their king could not go: own pieces attack them, through the king too.
+    pub(super) fn covered(&self) -> u64 {
+        let pawns = self.board.pawns() & self.own;
+        let pawns = (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9;
+        let occupied = self.occupied() & !(self.board.kings() & self.their);
+        pawns | self.stepped(self.own) | self.slid(self.own, occupied)
+    }
+
+    /// Squares that a side's knights and king attack.
+    fn stepped(&self, side: u64) -> u64 {
+        let mut attacked = 0;
+        for square in Bitboard(self.board.knights() & side) {
             attacked |= attacks::knight_attacks(square).0;
         }
-        for square in Bitboard(self.board.kings() & self.their) {
+        for square in Bitboard(self.board.kings() & side) {
             attacked |= attacks::king_attacks(square).0;
         }
         attacked
     }
 
-    /// Squares that their pieces attack.
-    pub(super) fn attacked(&self) -> u64 {
-        let (board, occupied) = (&self.board, Bitboard(self.occupied()));
-        let mut attacked = self.step_attacked();
-        for square in Bitboard(board.diagonal() & self.their) {
-            attacked |= attacks::bishop_attacks(square, occupied).0;
+    /// Squares that a side's bishops, rooks and queens attack, with `occupied` in their way.
+    fn slid(&self, side: u64, occupied: u64) -> u64 {
+        let mut attacked = 0;
+        for square in Bitboard(self.board.diagonal() & side) {
+            attacked |= attacks::bishop_attacks(square, Bitboard(occupied)).0;
         }
-        for square in Bitboard(board.straight() & self.their) {
-            attacked |= attacks::rook_attacks(square, occupied).0;
+        for square in Bitboard(self.board.straight() & side) {
+            attacked |= attacks::rook_attacks(square, Bitboard(occupied)).0;
         }
         attacked
     }

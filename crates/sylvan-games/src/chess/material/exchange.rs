@@ -80,3 +80,49 @@ pub(super) fn cheapest(view: &View, pieces: u64) -> Option<(u64, Piece)> {
     let set = found & pieces;
     Some((set & set.wrapping_neg(), kind))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::{Chess, Options};
+
+    /// The worth of a capture, or of a quiet move to an attacked square, written in UCI.
+    fn worth(fen: &str, uci: &str) -> i32 {
+        let game = Chess::from_fen(fen, Options::default()).unwrap();
+        let view = View::of(&game.position);
+        let from: Square = uci[..2].parse().unwrap();
+        let to: Square = uci[2..].parse().unwrap();
+        let piece = view.board.piece(from.to_u32());
+        let gain = WORTH[usize::from(view.board.piece(to.to_u32()) & 7)];
+        exchange(&view, from.to_u32(), to, piece, gain, true)
+    }
+
+    #[test]
+    fn exchanges_worked_out_by_hand() {
+        for (fen, uci, expected) in [
+            // Nothing defends: the piece is won.
+            ("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1", "e4d5", 950),
+            // A pawn defends: the rook takes a pawn and is taken.
+            ("4k3/8/2p5/3p4/8/8/8/3RK3 w - - 0 1", "d1d5", 100 - 500),
+            // Two rooks in a row against pawn and rook: one exchange too many, so white stops.
+            ("3rk3/8/8/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 100),
+            ("3rk3/3r4/8/3p4/8/8/3R4/3RK3 w - - 0 1", "d2d5", 100 - 500),
+            // The queen behind the bishop joins in along its line.
+            (
+                "4k3/8/2p5/3p4/4B3/5Q2/8/4K3 w - - 0 1",
+                "e4d5",
+                100 - 330 + 100,
+            ),
+            // A king takes only what nothing defends.
+            ("8/8/8/3k4/4p3/5P2/8/4K3 w - - 0 1", "f3e4", 0),
+            ("8/8/8/3k4/4p3/5P2/4K3/6B1 w - - 0 1", "f3e4", 0),
+            ("8/8/8/3k4/4p3/3P1P2/4K3/8 w - - 0 1", "f3e4", 100),
+            // A quiet move to a square that a pawn attacks loses the piece for the pawn, if that.
+            ("4k3/8/8/2p5/8/8/8/1N2K3 w - - 0 1", "b1a3", 0),
+            ("4k3/8/8/2p5/8/1N6/8/4K3 w - - 0 1", "b3d4", -310),
+            ("4k3/8/8/2p5/8/1N2P3/8/4K3 w - - 0 1", "b3d4", -310 + 100),
+        ] {
+            assert_eq!(worth(fen, uci), expected, "{uci} in {fen}");
+        }
+    }
+}

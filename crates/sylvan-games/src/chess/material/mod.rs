@@ -6,10 +6,11 @@
 //! then squashed to (−1, 1) by `s / √(s² + 400²)`: a pawn is worth 0.24, a rook 0.78. Only whole
 //! numbers, one square root and one division are used, so that every machine gets the same value.
 //!
-//! Priors: see `priors`. Limits: no search beyond one square's exchange; a mate is seen only by the
-//! tree. About a microsecond per position.
+//! Priors: see `priors`. Limits: no search beyond one square's exchange and a mate in one. About a
+//! microsecond per position.
 
 mod exchange;
+mod hunt;
 mod priors;
 mod tables;
 
@@ -17,7 +18,8 @@ use super::Chess;
 use super::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, QUEEN, ROOK};
 use super::view::{FILE_A, FILE_H, View};
 use exchange::exchange;
-use priors::Outlook;
+use hunt::{hunt, progress};
+use priors::{MATE, Outlook};
 use shakmaty::{Bitboard, attacks};
 use sylvan_core::{Evaluator, Leaf, Sure};
 use tables::{MIDDLE_GAME, PHASE, SCORES, Score, WORTH};
@@ -44,14 +46,20 @@ impl Evaluator<Chess> for Material {
         let view = View::of(position);
         let phase = phase(&view);
         let outlook = Outlook::new(position, &view, phase);
+        let hunt = hunt(&view);
         logits.clear();
         let mut best = 0;
         for &action in leaf.actions {
             let look = outlook.look(action);
             best = best.max(look.gain);
-            logits.push(look.logit as f32 / 100.0);
+            let logit = match hunt {
+                Some(now) if look.gain < MATE => progress(position, action, now),
+                _ => look.logit,
+            };
+            logits.push(logit as f32 / 100.0);
         }
-        let quiet = standing(&view, phase) - second_loss(&view);
+        let standing = hunt.unwrap_or_else(|| standing(&view, phase));
+        let quiet = standing - second_loss(&view);
         let value = squash(fade(quiet + best, position.clock));
         for (seat, entry) in values.iter_mut().enumerate() {
             *entry = if seat == usize::from(leaf.seat) {
@@ -105,7 +113,6 @@ fn standing(view: &View, phase: i32) -> i32 {
         }
     }
     score.middle += shield(view);
-    score.end += hunt(view);
     let pairs = i32::from(has_pair(board.bishops() & view.own))
         - i32::from(has_pair(board.bishops() & view.their));
     let pawns = board.pawns();
@@ -158,24 +165,6 @@ fn shield(view: &View) -> i32 {
         })
     };
     SHIELD * (beside(view.own) - beside(view.their))
-}
-
-/// Against a bare king, kings that come close.
-fn hunt(view: &View) -> i32 {
-    let kings = view.board.kings();
-    let (own, their) = (
-        Bitboard(kings & view.own).first(),
-        Bitboard(kings & view.their).first(),
-    );
-    let (Some(own), Some(their)) = (own, their) else {
-        return 0;
-    };
-    let near = 12 * (7 - own.distance(their) as i32);
-    match (view.own & !kings == 0, view.their & !kings == 0) {
-        (false, true) => near,
-        (true, false) => -near,
-        _ => 0,
-    }
 }
 
 /// What the second of the own pieces in danger would cost: the mover can save only one.

@@ -6,12 +6,17 @@
 
 use super::exchange::exchange;
 use super::tables::{SCORES, WORTH};
-use crate::chess::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
+use crate::chess::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK, role};
 use crate::chess::codec;
-use crate::chess::position::Position;
+use crate::chess::movegen::is_mate;
+use crate::chess::position::{Position, promoted};
 use crate::chess::view::View;
-use shakmaty::{Bitboard, Color, Square, attacks};
+use shakmaty::{Bitboard, Color, Role, Square, attacks};
+use std::cell::OnceCell;
 use sylvan_core::Action;
+
+/// The gain of a mating move; no exchange wins as much.
+pub(super) const MATE: i32 = 15_000;
 
 /// What all moves of a position share.
 pub(super) struct Outlook<'a> {
@@ -25,6 +30,8 @@ pub(super) struct Outlook<'a> {
     /// Own pieces that uncover a check by leaving.
     covering: u64,
     their_king: Square,
+    /// See [`View::covered`]; asked only where a check is possible.
+    covered: OnceCell<u64>,
     /// How the middle game (0) or the endgame (24) weighs squares.
     phase: i32,
 }
@@ -60,6 +67,7 @@ impl<'a> Outlook<'a> {
             checking,
             covering: covering(view, their_king, (diagonal | straight) & view.own),
             their_king,
+            covered: OnceCell::new(),
             phase,
         }
     }
@@ -75,19 +83,12 @@ impl<'a> Outlook<'a> {
             return Look { gain: 0, logit: 60 };
         }
         let promotes = kind == PAWN && to.to_u32() >= 56;
-        if promotes && step.underpromotion() != 0 {
-            return Look {
-                gain: 0,
-                logit: -250,
-            };
-        }
-        let placed = if promotes { QUEEN } else { kind };
-        let won = WORTH[usize::from(taken)]
-            + if promotes {
-                WORTH[usize::from(QUEEN)] - WORTH[usize::from(PAWN)]
-            } else {
-                0
-            };
+        let placed = if promotes {
+            promoted(step.underpromotion())
+        } else {
+            kind
+        };
+        let won = WORTH[usize::from(taken)] + WORTH[usize::from(placed)] - WORTH[usize::from(kind)];
         let contested = self.attacked & bit(to) != 0 && kind != KING;
         let gain = if contested {
             exchange(self.view, from, to, placed, won, true)
@@ -99,9 +100,19 @@ impl<'a> Outlook<'a> {
             logit += 60;
         }
         if self.checks(from, to, placed) {
-            logit += if gain >= 0 { 110 } else { 50 };
+            if self.mates(action, from, to, placed) {
+                return Look {
+                    gain: MATE,
+                    logit: 600,
+                };
+            }
+            // A check is worth a look whatever it costs: the reply is often forced.
+            logit = logit.max(0) + 130;
         }
         logit += self.escape(from, kind);
+        if placed != QUEEN && promotes {
+            logit -= 250;
+        }
         Look { gain, logit }
     }
 
@@ -122,6 +133,29 @@ impl<'a> Outlook<'a> {
         self.checking[usize::from(placed)] & bit(to) != 0
             || self.covering >> from & 1 == 1
                 && attacks::ray(self.their_king, Square::new(from & 63)).0 & bit(to) == 0
+    }
+
+    /// Whether a check is mate. Most are not, because the king has somewhere to go: that is looked
+    /// for first.
+    fn mates(&self, action: Action, from: u32, to: Square, placed: Piece) -> bool {
+        let near = attacks::king_attacks(self.their_king).0 & !self.view.their;
+        let occupied = self.view.occupied() & !(1 << from | bit(self.their_king)) | bit(to);
+        let role = role(placed).unwrap_or(Role::Queen);
+        let hit = attacks::attacks(to, role.of(Color::White), Bitboard(occupied)).0;
+        let covered = *self.covered.get_or_init(|| self.view.covered());
+        // Lines that the piece opens by leaving may cover what nothing covered before.
+        let escapes = |square: Square| {
+            self.view.all_sliding_attackers(square, occupied) & self.view.own & !(1 << from) == 0
+        };
+        if Bitboard(near & !(covered | hit | bit(to)))
+            .into_iter()
+            .any(escapes)
+        {
+            return false;
+        }
+        let mut after = *self.position;
+        after.play(action);
+        is_mate(&after)
     }
 
     /// Leaving a square where the piece is in danger.
