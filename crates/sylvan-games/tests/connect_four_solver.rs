@@ -113,7 +113,7 @@ fn a_solver_may_change_boards() {
 
 /// Random play with a few stones to go, so that each case is quick even unoptimised.
 fn late_position() -> impl Strategy<Value = ConnectFour> {
-    let picks = prop::collection::vec(any::<prop::sample::Index>(), 20..36);
+    let picks = prop::collection::vec(any::<prop::sample::Index>(), 18..36);
     picks.prop_map(|picks| {
         let mut state = ConnectFour::default();
         for pick in picks {
@@ -131,7 +131,7 @@ fn late_position() -> impl Strategy<Value = ConnectFour> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn a_score_is_the_best_of_its_moves(state in late_position()) {
