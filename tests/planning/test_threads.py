@@ -1,0 +1,176 @@
+"""Determinism: same seed, same settings, same evaluations, same trees to the bit.
+
+Whatever the number of threads, the size of the forest, who asks for the evaluations, and how often
+somebody looks on.
+"""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sylvan import Forest, Search, SearchConfig
+from sylvan.errors import SearchStateError
+from sylvan.evaluators import HashRandom, Material, Rollout, Uniform
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from tests.planning.random_games import Shape, evaluate_leaves, make
+from tests.planning.settings import configs
+from tests.planning.twins import everything, finish, found
+
+THREADS = [2, 3, 8]
+
+
+@st.composite
+def positions(draw):
+    """One to five states of one native game, after some random moves."""
+    start = draw(st.sampled_from([TicTacToe, ConnectFour, Chess]))
+    states = []
+    for _ in range(draw(st.integers(1, 5))):
+        state = start()
+        for choice in draw(st.lists(st.integers(0, 99), max_size=4)):
+            state.apply(state.legal_actions()[choice % len(state.legal_actions())])
+        states.append(state)
+    return states
+
+
+evaluators = st.sampled_from(
+    [Uniform(), HashRandom(), Rollout(), Rollout(playouts=3, max_length=9)]
+)
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def run(states, config, evaluator):
+    forest = Forest(states, config)
+    forest.run(evaluator)
+    return everything(forest, depth=3)
+
+
+@few
+@given(positions(), configs(st.integers(0, 200)), evaluators)
+def test_threads_change_nothing(states, config, evaluator):
+    alone = run(states, config, evaluator)
+    for threads in THREADS:
+        assert run(states, config.replace(threads=threads), evaluator) == alone
+
+
+@few
+@given(positions(), configs(st.integers(0, 200)), evaluators, st.sampled_from([1, *THREADS]))
+def test_a_native_run_equals_ask_and_tell(states, config, evaluator, threads):
+    config = config.replace(threads=threads)
+    asked = finish(Forest(states, config), evaluator)
+    assert run(states, config, evaluator) == everything(asked, depth=3)
+
+
+@few
+@given(positions(), configs(st.integers(0, 200)), evaluators)
+def test_a_tree_does_not_know_its_neighbours(states, config, evaluator):
+    """Trees draw from streams of their own, counted from the first."""
+    whole = run(states, config, evaluator)
+    for size in range(1, len(states)):
+        assert run(states[:size], config, evaluator) == whole[:size]
+
+
+@pytest.mark.parametrize("evaluator", [HashRandom(), Rollout()], ids=["hash", "rollout"])
+def test_the_clock_of_a_long_run_changes_nothing(evaluator):
+    """A native run stops now and then to hear signals; its batches are not cut by that."""
+    config = SearchConfig(simulations=60_000, leaves_in_flight=16, proofs=False, seed=7)
+    signatures = []
+    for watch in (None, lambda: None):
+        forest = Forest([ConnectFour(), ConnectFour("4")], config)
+        forest.run(evaluator, watch)
+        signatures.append([forest._native.signature(tree) for tree in range(2)])
+    asked = finish(Forest([ConnectFour(), ConnectFour("4")], config), evaluator)
+    signatures.append([asked._native.signature(tree) for tree in range(2)])
+    assert signatures[0] == signatures[1] == signatures[2]
+
+
+def test_looking_on_changes_nothing():
+    search, watched, looks = Search("hash_random"), Search("hash_random"), []
+    limits = {"simulations": 60_000, "noise": True, "proofs": False, "leaves_in_flight": 4}
+    search.config = watched.config = SearchConfig(**limits)
+
+    def look(_):
+        result = watched.result
+        looks.append((result.simulations, result.best, result.tree.root.edges[0].child.N))
+
+    for state in (ConnectFour(), None):
+        alone, seen = search.run(state), watched.run(state, progress=look)
+        assert found(alone, depth=3) == found(seen, depth=3)
+        search.advance(alone.best)
+        watched.advance(alone.best)
+    counts = [count for count, _, _ in looks]
+    assert len(looks) >= 2 and counts[0] < 60_000, "nobody looked"
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_a_game_in_python_takes_one_thread_and_gives_the_same(threads):
+    games = [make(Shape(seed=seed, chance=0.2, rewards=True)) for seed in range(4)]
+    config = SearchConfig(simulations=150, noise=True, temperature=1.0, leaves_in_flight=3)
+    forests = [Forest(games, config.replace(threads=n)) for n in (1, threads)]
+    first, second = (everything(finish(forest, evaluate_leaves)) for forest in forests)
+    assert first == second
+
+
+@pytest.mark.parametrize("evaluator", [Rollout(), Material(), HashRandom()], ids=lambda e: e.name)
+def test_whole_games_repeat(evaluator):
+    """Noise, temperature, reuse and rollouts together: two games from one seed are one game."""
+
+    def game(threads):
+        forest = Forest([Chess()] * 4, simulations=40, threads=threads, noise=True, temperature=1.0)
+        moves = []
+        for _ in range(12):
+            forest.run(evaluator)
+            moves.append([result.action for result in forest.results()])
+            for tree, action in enumerate(moves[-1]):
+                forest.advance(tree, action)
+        return moves
+
+    first = game(1)
+    assert first == game(3) == game(4)
+    assert len({tuple(row[tree] for row in first) for tree in range(4)}) == 4, (
+        "trees share a stream"
+    )
+
+
+def test_seeds_matter():
+    def policies(seed):
+        forest = Forest([TicTacToe()] * 2, simulations=30, noise=True, seed=seed)
+        forest.run("rollout")
+        return [result.policy.tolist() for result in forest.results()]
+
+    assert policies(1) == policies(1) != policies(2)
+
+
+def test_other_threads_work_while_a_native_search_runs():
+    """The interpreter's lock is released: a counter in Python goes on counting."""
+    count, done = 0, threading.Event()
+
+    def work():
+        search = Search("hash_random", simulations=None, seconds=0.4, proofs=False)
+        search.run(ConnectFour())
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        count += 1
+    thread.join()
+    assert count > 100_000  # a thread that must wait for each slice of 40 ms counts to ten
+
+
+def test_a_forest_at_work_is_refused_to_others():
+    forest = Forest([ConnectFour()], simulations=None, seconds=0.5, proofs=False)
+    thread = threading.Thread(target=lambda: forest.run("hash_random"))
+    thread.start()
+    refusals = []
+    while thread.is_alive():
+        try:
+            forest.result()
+        except SearchStateError as error:
+            refusals.append(str(error))
+    thread.join()
+    assert any("is at work in another thread: wait for it, or call stop()" in r for r in refusals)
+    assert forest.result().stopped_by == "seconds"
+    assert np.isfinite(forest.result().value)
