@@ -27,7 +27,9 @@ fn after(state: &ConnectFour, column: usize) -> ConnectFour {
 /// takes the shortest way, the loser the longest.
 type Fate = (i32, usize);
 
-fn minimax(state: &ConnectFour, memory: &mut HashMap<u64, (ConnectFour, Fate)>) -> Fate {
+type Memory = HashMap<u64, (ConnectFour, Fate)>;
+
+fn minimax(state: &ConnectFour, memory: &mut Memory) -> Fate {
     if let Some(&(_, fate)) = memory.get(&state.exact_key()) {
         return fate;
     }
@@ -58,7 +60,7 @@ fn stones_left(state: &ConnectFour, (outcome, plies): Fate) -> i32 {
 
 fn agrees_with_minimax(columns: usize, rows: usize, every: u64) {
     let size = Size::new(columns, rows).unwrap();
-    let mut memory = HashMap::new();
+    let mut memory = Memory::new();
     minimax(&ConnectFour::empty(size), &mut memory);
     let mut solver = Solver::default();
     for (state, fate) in memory.values() {
@@ -208,6 +210,29 @@ fn the_watcher_can_stop_it_and_go_on_later() {
         solve(&mut solver, &state),
         solve(&mut Solver::default(), &state)
     );
+}
+
+/// Who wins smaller boards, and with which stone: J. Tromp's table of sizes up to width + height 15
+/// (outcomes) and C. Steininger's (stones), both found by solvers of their own.
+#[test]
+fn small_boards_end_as_published() {
+    let mut solver = Solver::default();
+    for (columns, rows, fate) in [
+        (4, 4, (0, 16)),
+        (5, 4, (0, 20)),
+        (6, 4, (-1, 24)),
+        (4, 5, (0, 20)),
+        (5, 5, (0, 25)),
+        (4, 6, (0, 24)),
+    ] {
+        let state = ConnectFour::empty(Size::new(columns, rows).unwrap());
+        let solution = solve(&mut solver, &state);
+        assert_eq!(
+            (solution.outcome(), solution.plies),
+            fate,
+            "{columns} x {rows}"
+        );
+    }
 }
 
 /// Allis 1988: the centre wins with stone 41, the columns beside it draw, the others lose.
