@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import sylvan
 from sylvan.errors import ConfigError
 from sylvan.games import Chess
 from sylvan.games.chess import expand_planes
@@ -148,3 +149,27 @@ def test_expansion_checks_its_input():
     whole = expand_planes(packed)
     np.testing.assert_array_equal(expand_planes(packed[::-1]), whole[::-1])
     assert expand_planes(packed[:0]).shape == (0, 112, 8, 8)
+
+
+def test_leaves_of_a_search_see_the_moves_that_led_to_them():
+    """History goes on inside the tree: every leaf's planes are those of a real game that long."""
+    played = Chess("4k3/4p3/8/8/8/8/4P3/4K3 w - - 0 1", "Kd1 Kd8 Ke1 Ke8 e4")
+    lines, seen = [played], {played.observation().tobytes()}
+    for _ in range(4):
+        lines = [after(game, action) for game in lines for action in game.legal_actions()]
+        seen.update(game.observation().tobytes() for game in lines)
+    forest = sylvan.Forest([played], simulations=60)
+    rows = 0
+    for leaves in forest:
+        rows += len(leaves.observations)
+        assert all(row.tobytes() in seen for row in leaves.observations)
+        shape = (len(leaves.observations), Chess.num_actions)
+        forest.update(np.zeros(shape, np.float32), np.zeros(shape[0], np.float32))
+    assert rows > 30
+
+
+def after(game: Chess, action: int) -> Chess:
+    """A copy of the game in which the action was played."""
+    game = game.clone()
+    game.apply(action)
+    return game

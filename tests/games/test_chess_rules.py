@@ -6,6 +6,7 @@ import chess
 import pytest
 from hypothesis import given, settings
 
+import sylvan
 from sylvan.games import Chess
 from tests.games.chess_games import CHESS960, KNOWN, boards, side_by_side
 
@@ -137,3 +138,12 @@ def test_twofold_inside_the_tree_is_an_option():
         for move in ("Nf3", "Nf6", "Ng1", "Ng8"):
             game.push(move)
         assert game.outcome == outcome
+
+
+def test_a_drawn_root_is_searched_and_its_tree_knows_the_game_before():
+    drawn = Chess(moves="Nf3 Nf6 Ng1 Ng8 " * 2)
+    result = sylvan.search(drawn, simulations=200)
+    assert result.best in Chess().legal_actions()
+    # Going round once more is a draw at once, for it was there twice before the search.
+    again = next(e for e in result.tree.root.edges if drawn.action_to_string(e.action) == "g1f3")
+    assert again.N == 0 or again.Q == 0
