@@ -33,23 +33,21 @@ def doctor(
 
 
 def _print(report: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2))
-    table.add_row("sylvan", report["sylvan"])
-    table.add_row("python", report["python"])
-    table.add_row("platform", report["platform"])
-    table.add_row("native module", report["native"])
-    for name, version in report["dependencies"].items():
-        table.add_row(name, version or "missing")
-    for name, extra in report["extras"].items():
-        table.add_row(f"extra {name}", _describe(extra))
-    table.add_row("cores", str(report["cores"]))
     memory = report["memory"]
-    table.add_row("memory", f"{memory / 2**30:.1f} GiB" if memory else "not known")
-    table.add_row("gpu", ", ".join(report["gpu"]) or "none")
-    Console(markup=False, highlight=False, soft_wrap=True).print(table)
+    lines = {
+        "sylvan": report["sylvan"],
+        "python": report["python"],
+        "platform": report["platform"],
+        "native module": report["native"],
+        **{name: version or "missing" for name, version in report["dependencies"].items()},
+        **{f"extra {name}": _describe(extra) for name, extra in report["extras"].items()},
+        "cores": report["cores"],
+        "memory": f"{memory / 2**30:.1f} GiB" if memory else "not known",
+        "gpu": ", ".join(report["gpu"]) or "none",
+    }
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        print(f"{name:<{width}}  {value}")
 
 
 def _describe(extra: Extra) -> str:

@@ -1,0 +1,60 @@
+"""Every dependency is explained in docs/dependencies.md, and pinned in constraints.txt."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "dependencies.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+
+
+def canonical(requirement: str) -> str:
+    """The name in a requirement, spelled as package indexes do: `open_spiel>=1.6` is open-spiel."""
+    (name,) = re.findall(r"^[\w.-]+", requirement)
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+REQUIREMENTS = [
+    canonical(requirement)
+    for group in [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for requirement in group
+    if not requirement.startswith("sylvan[")
+]
+CRATES = [name for name in CARGO["dependencies"] if not name.startswith("sylvan-")]
+PINS = [
+    line.partition("==")
+    for line in (ROOT / "constraints.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS + CRATES)
+def test_is_explained(name):
+    words = {canonical(word) for word in re.findall(r"[\w-]*\w", PAGE)}
+    assert canonical(name) in words
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_is_pinned(name):
+    assert name in {canonical(pinned) for pinned, _, _ in PINS}
+
+
+def test_pins_are_exact():
+    assert all(equals and re.fullmatch(r"[\d.]+", version) for _, equals, version in PINS)
+
+
+def test_every_crate_dependency_comes_from_the_workspace():
+    """One place for versions: the crates only name what the workspace chose."""
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        for table in dependency_tables(tomllib.loads(manifest.read_text())):
+            assert all(entry == {"workspace": True} for entry in table.values()), manifest
+
+
+def dependency_tables(manifest: dict) -> list[dict]:
+    platforms = manifest.get("target", {}).values()
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    return [place[kind] for place in [manifest, *platforms] for kind in kinds if kind in place]
