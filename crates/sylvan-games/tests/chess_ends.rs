@@ -193,6 +193,16 @@ fn a_finished_game_takes_no_move_and_keeps_its_state() {
     push(&mut drawn, "e4");
 }
 
+#[test]
+fn counters_stop_at_their_limit() {
+    let fen = "4k3/8/8/8/8/8/4R3/3K4 b - - 4294967295 4294967295";
+    let mut game = game(fen, 3, "Kd8 Rf2");
+    assert_eq!(game.clock(), u32::MAX);
+    assert!(game.fen().ends_with("- - 4294967295 4294967295"));
+    push(&mut game, "Kc7");
+    assert_eq!(end(&game), Some(0.0));
+}
+
 /// One position per rule, and a word of the sentence that its reader gets.
 #[test]
 fn every_broken_rule_is_named() {

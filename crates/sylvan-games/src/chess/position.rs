@@ -68,7 +68,9 @@ impl Position {
         let (piece, taken) = (self.squares[from as usize], self.squares[to as usize]);
         let passed = std::mem::take(&mut self.en_passant);
         self.key ^= zobrist::en_passant(passed) ^ zobrist::SIDE;
-        self.move_number += u32::from(self.black_to_move);
+        self.move_number = self
+            .move_number
+            .saturating_add(u32::from(self.black_to_move));
         self.black_to_move = !self.black_to_move;
         self.clock = self.clock.saturating_add(1);
 
