@@ -5,56 +5,76 @@
 //! Bounds and proofs travel along: when those of a child changed, its parent draws conclusions.
 //!
 //! Virtual visits make room for visits to come and are taken back exactly: they are whole numbers,
-//! and Q does not contain them.
+//! and Q does not contain them. With one leaf in flight per tree nobody would see them, and there
+//! are none.
 //!
 //! Twin: `sylvan.reference.search.backup`.
 
 use crate::config::ValueRange;
 use crate::game::Game;
 use crate::node::Kind;
+use crate::pool::share;
 use crate::tree::{Search, Step};
 use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Turns one virtual visit of every node of the path into a finished one. `proven` says that
-    /// the bounds of the last node changed.
+    /// Whether several walks can be under way in this tree, so that virtual visits are needed.
+    fn overlaps(&self) -> bool {
+        self.settings.config.leaves_in_flight > 1
+    }
+
+    /// Adds a finished visit to every node of the path. `proven` says that the bounds of the last
+    /// node changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
         let discount = self.settings.config.discount;
         let learns_range = self.settings.config.value_range == ValueRange::Tree;
-        for i in (0..path.len()).rev() {
-            let Step { node: id, slot } = path[i];
-            if proven && i + 1 < path.len() {
+        for (i, step) in path.windows(2).enumerate().rev() {
+            let (parent, Step { node: id, slot }) = (step[0].node, step[1]);
+            if proven && i + 2 < path.len() {
                 proven = self.conclude(id);
             }
+            let (block, seat, kind) = {
+                let parent = &self.pool[parent];
+                (parent.children, parent.seat(), parent.kind())
+            };
             let node = &mut self.pool[id];
             node.visits += 1;
-            node.in_flight -= 1;
             node.w.add(&value);
-            if i == 0 {
-                break;
-            }
-            let node = *node;
-            let parent = path[i - 1].node;
-            if node.visits == 1 {
+            let (first, u) = (node.visits == 1, share(node.prior, node.started()));
+            let q = if kind == Kind::Decision {
+                node.q(seat, discount)
+            } else {
+                0.0
+            };
+            value = value.through(&node.extra, discount);
+            self.pool.record(block, slot, q, u);
+            if first {
                 self.pool.first_visit_finished(parent);
             }
-            if self.pool[parent].kind() == Kind::Decision {
-                let q = node.q(self.pool[parent].seat(), discount);
-                self.pool.set_q(parent, slot, q);
-                if learns_range {
-                    self.tree.seen.include(q);
-                }
+            if learns_range && kind == Kind::Decision {
+                self.tree.seen.include(q);
             }
-            value = value.through(&node.extra, discount);
+        }
+        let root = path[0].node;
+        if proven && path.len() > 1 {
+            self.conclude(root);
+        }
+        let root = &mut self.pool[root];
+        root.visits += 1;
+        root.w.add(&value);
+    }
+
+    /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
+    pub fn add_virtual_visits(&mut self, path: &[Step]) {
+        if self.overlaps() {
+            self.change_virtual_visits(path, |n| n + 1);
         }
     }
 
-    pub fn add_virtual_visits(&mut self, path: &[Step]) {
-        self.change_virtual_visits(path, |n| n + 1);
-    }
-
     pub fn remove_virtual_visits(&mut self, path: &[Step]) {
-        self.change_virtual_visits(path, |n| n - 1);
+        if self.overlaps() {
+            self.change_virtual_visits(path, |n| n - 1);
+        }
     }
 
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {

@@ -49,9 +49,6 @@ impl<'a> Clock<'a> {
             self.skip -= 1;
             return Signal::Go;
         }
-        if self.deadline.is_none() && self.pause.is_none() {
-            return Signal::Go;
-        }
         let now = Instant::now();
         self.stride = if now - self.last < INTERVAL {
             (2 * self.stride).min(256)

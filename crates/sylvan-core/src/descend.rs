@@ -20,6 +20,7 @@ use crate::clock::{Clock, Signal};
 use crate::config::Stop;
 use crate::game::{Action, Game, Turn};
 use crate::node::{Kind, Node, NodeId};
+use crate::pool::MAX_EDGES;
 use crate::selection::Choice;
 use crate::tree::{Search, Step, Visit};
 use crate::values::Values;
@@ -42,7 +43,7 @@ pub enum Outcome {
 pub enum SearchError<E> {
     #[error("the game failed")]
     Game(E),
-    #[error("a position has {0} legal actions; a tree holds at most 65535")]
+    #[error("a position has {0} legal actions; a tree holds at most 65532")]
     TooManyActions(usize),
     #[error("a position where it is a seat's turn has no legal action")]
     NoActions,
@@ -60,12 +61,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Fills the tree's part of a batch: leaves are appended to `batch`, which `spare` supplies.
     pub fn fill(
         &mut self,
-        batch: &mut Vec<Visit<G>>,
-        spare: &mut Vec<Visit<G>>,
+        batch: &mut Vec<Box<Visit<G>>>,
+        spare: &mut Vec<Box<Visit<G>>>,
         clock: &mut Clock,
     ) -> Result<(), SearchError<G::Error>> {
         let first = batch.len();
-        let mut collided: Vec<Visit<G>> = Vec::new();
+        let mut collided: Vec<Box<Visit<G>>> = Vec::new();
         let mut finished = 0;
         let result = loop {
             if !self.may_start(clock)
@@ -73,7 +74,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             {
                 break Ok(());
             }
-            let mut visit = spare.pop().unwrap_or_else(|| Visit::new(&self.tree.state));
+            let fresh = || Box::new(Visit::new(&self.tree.state));
+            let mut visit = spare.pop().unwrap_or_else(fresh);
             match self.descend(&mut visit) {
                 Ok(Outcome::Leaf) => {
                     self.add_virtual_visits(&visit.path);
@@ -165,29 +167,40 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.state.clone_from(&self.tree.state);
             visit.synced = 1;
         }
+        let mut id = self.tree.root;
         loop {
-            let id = visit.end();
             let node = &self.pool[id];
-            let step = match node.kind() {
-                Kind::Leaf if node.is_pending() => return Ok(Outcome::Collision),
-                Kind::Leaf => {
-                    self.sync(visit)?;
-                    let turn = visit.state.turn(&mut visit.actions)?;
-                    match self.settle(visit, id, turn)? {
-                        Some(outcome) => return Ok(outcome),
-                        None => self.draw(visit, id)?,
-                    }
+            let settled = node.is_bounded() && self.settings.config.proofs && node.is_proven();
+            let step = if node.kind() == Kind::Decision && !settled {
+                self.follow(visit, id)?
+            } else {
+                match self.pause_at(visit, id, settled)? {
+                    Some(outcome) => return Ok(outcome),
+                    None => self.draw(visit, id)?,
                 }
-                Kind::Terminal => return self.finish(visit, id),
-                Kind::Decision | Kind::Chance
-                    if self.settings.config.proofs && node.is_proven() =>
-                {
-                    return self.finish(visit, id);
-                }
-                Kind::Decision => self.follow(visit, id)?,
-                Kind::Chance => self.draw(visit, id)?,
             };
             visit.path.push(step);
+            id = step.node;
+        }
+    }
+
+    /// Deals with a node at which no seat chooses; `None` if chance moves there.
+    fn pause_at(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        settled: bool,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        let node = &self.pool[id];
+        match node.kind() {
+            Kind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
+            Kind::Leaf => {
+                self.sync(visit)?;
+                let turn = visit.state.turn(&mut visit.actions)?;
+                self.settle(visit, id, turn)
+            }
+            Kind::Chance if !settled => Ok(None),
+            _ => self.finish(visit, id).map(Some),
         }
     }
 
@@ -227,7 +240,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 if n == 0 {
                     return Err(SearchError::NoActions);
                 }
-                if n > usize::from(u16::MAX) {
+                if n > MAX_EDGES {
                     return Err(SearchError::TooManyActions(n));
                 }
                 visit.seat = seat;
@@ -238,7 +251,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
                 match self.scratch.outcomes.len() {
                     0 => return Err(SearchError::NoOutcomes),
-                    n if n > usize::from(u16::MAX) => return Err(SearchError::TooManyActions(n)),
+                    n if n > MAX_EDGES => return Err(SearchError::TooManyActions(n)),
                     n => self.pool[id].num_edges = n as u16,
                 }
                 self.pool[id].set_kind(Kind::Chance);
@@ -277,7 +290,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
-        self.add_virtual_visits(path);
         self.backup(path, value, proven);
         self.tree.progress.started += 1;
         self.tree.progress.finished += 1;

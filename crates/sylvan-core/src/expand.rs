@@ -35,6 +35,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         seats.extend(values.iter().map(|&v| f64::from(v)));
         let value = V::from_seats(seats);
         node.raw = value.seat(visit.seat) as f32;
+        self.remove_virtual_visits(&visit.path);
         self.backup(&visit.path, value, false);
         self.tree.progress.waiting -= 1;
         self.tree.progress.finished += u64::from(!is_root);
@@ -50,5 +51,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.remove_virtual_visits(&visit.path);
         self.tree.progress.waiting -= 1;
         self.tree.progress.started -= u64::from(id != self.tree.root);
+        self.tree.progress.stop = None; // it may have counted this leaf
+        self.tree.evaluations -= 1;
     }
 }

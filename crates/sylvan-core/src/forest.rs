@@ -25,8 +25,9 @@ use crate::values::Values;
 pub(crate) struct Shard<G: Game, V: Values> {
     pub(crate) pool: Pool<V>,
     pub(crate) trees: Vec<Tree<G>>,
-    pub(crate) batch: Vec<Visit<G>>,
-    spare: Vec<Visit<G>>,
+    /// Boxed, because a state may be large and a visit changes hands four times.
+    pub(crate) batch: Vec<Box<Visit<G>>>,
+    spare: Vec<Box<Visit<G>>>,
     scratch: Scratch,
     /// Room for the logits of one leaf.
     logits: Vec<f32>,
@@ -282,7 +283,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         let per_shard = self.per_shard;
         self.shards.iter().enumerate().flat_map(move |(s, shard)| {
             let batch = shard.batch.iter();
-            batch.map(move |visit| (s * per_shard + visit.tree, visit))
+            batch.map(move |visit| (s * per_shard + visit.tree, visit.as_ref()))
         })
     }
 

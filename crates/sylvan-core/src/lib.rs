@@ -26,6 +26,7 @@ pub mod words;
 mod backup;
 mod descend;
 mod expand;
+mod pages;
 mod proofs;
 mod uct;
 

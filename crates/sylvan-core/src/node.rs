@@ -194,7 +194,8 @@ impl<V: Values> Node<V> {
             } else {
                 (-1.0, 1.0)
             };
-            mean.max(low).min(high) as f32
+            let mean = if mean < low { low } else { mean };
+            (if mean > high { high } else { mean }) as f32
         } else if self.is_exact() {
             self.step_bounds(seat, discount).0 as f32
         } else {

@@ -15,7 +15,8 @@
 //!     id[capacity]  the children's numbers
 //! ```
 //!
-//! Selection reads nothing but the header, `q` and `u`. Children stand in the order in which they
+//! Selection reads nothing but the header, `q` and `u`, four at a time: capacities are multiples of
+//! four, and places without a child look like closed edges. Children stand in the order in which they
 //! were first tried, which under PUCT and UCT is that of falling priors, then rising index: the
 //! order in which ties are resolved.
 //!
@@ -25,10 +26,14 @@
 use crate::game::Action;
 use crate::node::{NONE, Node, NodeId};
 use crate::numbers::PriorBits;
+use crate::pages::prefer_large;
 use crate::values::Values;
 use crate::words::Words;
 
 const HEADER: u32 = 4;
+
+/// The most edges of a node: the greatest capacity that 16 bits hold.
+pub const MAX_EDGES: usize = 65_532;
 
 /// The Q of a closed edge: no score beats another with it.
 pub const CLOSED: f32 = f32::NEG_INFINITY;
@@ -36,6 +41,8 @@ pub const CLOSED: f32 = f32::NEG_INFINITY;
 #[derive(Debug)]
 pub struct Pool<V: Values> {
     nodes: Vec<Node<V>>,
+    /// Bytes for which large pages were asked.
+    asked: usize,
     /// The head of the chain of free nodes, linked through `children`.
     free: NodeId,
     pub words: Words,
@@ -54,6 +61,16 @@ pub struct Children<'a> {
     pub mass: f32,
 }
 
+/// What selection reads of a block, places without a child included.
+pub struct Scan<'a> {
+    pub q: &'a [f32],
+    pub u: &'a [f32],
+    pub id: &'a [NodeId],
+    pub unfinished: u32,
+    pub best: f32,
+    pub mass: f32,
+}
+
 /// Where a block lies.
 #[derive(Clone, Copy)]
 struct Block {
@@ -66,6 +83,7 @@ impl<V: Values> Pool<V> {
     pub fn new(bits: PriorBits, keep_actions: bool) -> Self {
         Self {
             nodes: Vec::new(),
+            asked: 0,
             free: NONE,
             words: Words::default(),
             bits,
@@ -79,6 +97,7 @@ impl<V: Values> Pool<V> {
         *bytes += Self::NODE_BYTES;
         if self.free == NONE {
             self.nodes.push(node);
+            prefer_large(&mut self.nodes, &mut self.asked);
             return self.nodes.len() as NodeId - 1;
         }
         let id = self.free;
@@ -152,6 +171,26 @@ impl<V: Values> Pool<V> {
         }
     }
 
+    /// What selection reads of a node's children, `None` if it has none.
+    #[inline]
+    pub fn scan(&self, node: &Node<V>) -> Option<Scan<'_>> {
+        if node.children == NONE {
+            return None;
+        }
+        let (header, arrays) = self.words[node.children as usize..].split_first_chunk::<4>()?;
+        let capacity = header[0] as usize >> 16;
+        let (q, rest) = arrays[..3 * capacity].split_at(capacity);
+        let (u, id) = rest.split_at(capacity);
+        Some(Scan {
+            q: bytemuck::cast_slice(q),
+            u: bytemuck::cast_slice(u),
+            id,
+            unfinished: header[1],
+            best: f32::from_bits(header[2]),
+            mass: f32::from_bits(header[3]),
+        })
+    }
+
     pub fn has_children(&self, id: NodeId) -> bool {
         self[id].children != NONE
     }
@@ -191,35 +230,48 @@ impl<V: Values> Pool<V> {
 
     /// The node's block with room for one more child.
     fn room(&mut self, id: NodeId, bytes: &mut u64) -> Block {
-        let Some(old) = self.block(id) else {
-            let start = self.take(HEADER + 3, bytes) as usize;
-            self.words[start..start + HEADER as usize].copy_from_slice(&[1 << 16, 0, 0, 0]);
-            self[id].children = start as u32;
-            return Block {
-                start,
-                len: 0,
-                capacity: 1,
-            };
-        };
-        if old.len < old.capacity {
-            return old;
+        let old = self.block(id);
+        let (len, capacity) = old.map_or((0, 0), |block| (block.len, block.capacity));
+        if let Some(block) = old
+            && len < capacity
+        {
+            return block;
         }
-        let capacity = grown(old.capacity, usize::from(self[id].num_edges));
-        let start = self.take(HEADER + 3 * capacity as u32, bytes) as usize;
-        let header = HEADER as usize;
-        self.words.copy_within(old.start..old.start + header, start);
-        for array in 0..3 {
-            let from = old.start + header + array * old.capacity;
-            self.words
-                .copy_within(from..from + old.len, start + header + array * capacity);
+        let new = grown(capacity);
+        let start = self.take(HEADER + 3 * new as u32, bytes) as usize;
+        let arrays = start + HEADER as usize;
+        self.words[start..arrays].copy_from_slice(&[(new as u32) << 16, 0, 0, 0]);
+        self.words[arrays..arrays + new].fill(CLOSED.to_bits());
+        self.words[arrays + new..arrays + 2 * new].fill(0);
+        if let Some(old) = old {
+            let from = old.start + HEADER as usize;
+            self.words.copy_within(old.start + 1..from, start + 1);
+            for array in 0..3 {
+                let from = from + array * capacity;
+                self.words
+                    .copy_within(from..from + len, arrays + array * new);
+            }
+            self.give(old.start as u32, HEADER + 3 * capacity as u32, bytes);
         }
-        self.give(old.start as u32, HEADER + 3 * old.capacity as u32, bytes);
         self[id].children = start as u32;
         Block {
             start,
-            len: old.len,
-            capacity,
+            len,
+            capacity: new,
         }
+    }
+
+    /// Takes in a finished visit of the child in a slot: its Q, unless the edge is closed, and u.
+    #[inline]
+    pub fn record(&mut self, block: u32, slot: u16, q: f32, u: f32) {
+        let (header, arrays) = self.words[block as usize..].split_at_mut(HEADER as usize);
+        let capacity = header[0] as usize >> 16;
+        let (qs, us) = arrays.split_at_mut(capacity);
+        let old = &mut qs[usize::from(slot)];
+        if *old != CLOSED.to_bits() {
+            *old = q.to_bits();
+        }
+        us[usize::from(slot)] = u.to_bits();
     }
 
     /// Sets the Q of a child, unless its edge is closed.
@@ -282,30 +334,29 @@ impl<V: Values> Pool<V> {
     pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
         let len = self.edge_words(priors.len());
         let start = self.take(len, bytes);
-        let bits = self.bits;
-        let codes = self.words[start as usize..][..len as usize].as_mut();
-        match bits {
+        let block = &mut self.words[start as usize..][..len as usize];
+        match self.bits {
             PriorBits::Eight => {
-                let codes: &mut [u8] = bytemuck::cast_slice_mut(codes);
+                let codes: &mut [u8] = bytemuck::cast_slice_mut(block);
                 for (code, &prior) in codes.iter_mut().zip(priors) {
-                    *code = bits.encode(prior) as u8;
+                    *code = PriorBits::Eight.encode(prior) as u8;
                 }
             }
             PriorBits::Sixteen => {
-                let codes: &mut [u16] = bytemuck::cast_slice_mut(codes);
+                let codes: &mut [u16] = bytemuck::cast_slice_mut(block);
                 for (code, &prior) in codes.iter_mut().zip(priors) {
-                    *code = bits.encode(prior) as u16;
+                    *code = PriorBits::Sixteen.encode(prior) as u16;
                 }
             }
             PriorBits::ThirtyTwo => {
-                for (code, &prior) in codes.iter_mut().zip(priors) {
-                    *code = bits.encode(prior);
+                for (code, &prior) in block.iter_mut().zip(priors) {
+                    *code = PriorBits::ThirtyTwo.encode(prior);
                 }
             }
         }
         if self.keep_actions {
-            let kept = (start + len) as usize - actions.len();
-            self.words[kept..][..actions.len()].copy_from_slice(actions);
+            let (_, kept) = block.split_at_mut(block.len() - actions.len());
+            kept.copy_from_slice(actions);
         }
         self[id].edges = start;
         self[id].num_edges = priors.len() as u16;
@@ -428,18 +479,19 @@ impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
 }
 
 /// The exploration share of an edge, P / (1 + n).
-fn share(prior: f32, started: u32) -> f32 {
+#[inline]
+pub fn share(prior: f32, started: u32) -> f32 {
     prior / (1 + started) as f32
 }
 
-/// The next of the capacities 1, 2, 3, 4, 6, 8, 12, 16, ..., never more than needed.
-fn grown(capacity: usize, needed: usize) -> usize {
+/// The next of the capacities 4, 8, 12, 16, 24, 32, 48, ...
+fn grown(capacity: usize) -> usize {
     let next = match capacity {
-        0..4 => capacity + 1,
+        0..16 => capacity + 4,
         _ if capacity.is_power_of_two() => capacity + capacity / 2,
         _ => (capacity + 1).next_power_of_two(),
     };
-    next.min(needed.max(capacity + 1))
+    next.min(MAX_EDGES)
 }
 
 /// The codes of a node's edges.
@@ -456,9 +508,21 @@ fn max<T: Copy + Ord + Default>(codes: &[T]) -> T {
         .fold(T::default(), |a, &b| if b > a { b } else { a })
 }
 
-/// The place and value of the largest code, the first of equals.
+/// The place and value of the largest code, the first of equals; sixteen at a time, because a
+/// search one by one ends at an unforeseeable place.
 fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
+    const LANES: usize = 16;
     let max = max(codes);
-    let index = codes.iter().position(|&code| code == max);
-    (index.unwrap_or(0), max.into())
+    let (chunks, rest) = codes.as_chunks::<LANES>();
+    for (chunk, codes) in chunks.iter().enumerate() {
+        let mut equal = 0u32;
+        for i in 0..LANES {
+            equal |= u32::from(codes[i] == max) << i;
+        }
+        if equal != 0 {
+            return (LANES * chunk + equal.trailing_zeros() as usize, max.into());
+        }
+    }
+    let last = rest.iter().position(|&code| code == max);
+    (LANES * chunks.len() + last.unwrap_or(0), max.into())
 }

@@ -51,46 +51,56 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
+    #[inline]
     fn choose_puct(&self, id: NodeId) -> Choice {
-        let children = self.pool.children(id);
-        if children.id.is_empty() {
+        let node = &self.pool[id];
+        let Some(scan) = self.pool.scan(node) else {
             return Choice::New(self.best_unvisited(id).0);
-        }
-        let explore = self.settings.explore(self.pool[id].started());
+        };
+        let explore = self.settings.explore(node.started());
         let scale = self.scale(id);
-        let fpu = if children.unfinished > 0 || children.best >= 0.0 {
-            self.fpu(id, scale, children.mass)
+        let fpu = if scan.unfinished > 0 || scan.best >= 0.0 {
+            self.fpu(id, scale, scan.mass)
         } else {
             0.0 // every edge has a Q of its own
         };
-        let (slot, score) = if children.unfinished == 0 {
-            best_of(children.q, children.u, scale, explore)
+        let (slot, score) = if scan.unfinished == 0 {
+            best_of(scan.q, scan.u, scale, explore)
         } else {
-            let score = |slot: usize| {
-                let q = match self.pool[children.id[slot]].visits {
-                    0 => fpu,
-                    _ => scale.apply(children.q[slot]),
-                };
-                q + explore * children.u[slot]
-            };
-            first_best((0..children.id.len()).map(score))
+            self.best_of_unfinished(id, fpu, scale, explore)
         };
-        if children.best < 0.0 {
-            return Choice::Visited(slot as u16, children.id[slot]);
-        }
-        let fresh = fpu + explore * children.best;
-        if fresh < score {
-            return Choice::Visited(slot as u16, children.id[slot]);
+        let fresh = fpu + explore * scan.best;
+        if scan.best < 0.0 || fresh < score {
+            return Choice::Visited(slot as u16, scan.id[slot]);
         }
         let (index, prior) = self.best_unvisited(id);
-        let child = &self.pool[children.id[slot]];
+        let place = scan.id[slot];
+        let child = &self.pool[place];
         let tie_goes_to_child =
             child.prior > prior || (child.prior == prior && usize::from(child.index) < index);
         if fresh == score && tie_goes_to_child {
-            Choice::Visited(slot as u16, children.id[slot])
+            Choice::Visited(slot as u16, place)
         } else {
             Choice::New(index)
         }
+    }
+
+    /// The best child where some have no finished visit and so the first-play urgency for Q.
+    #[cold]
+    fn best_of_unfinished(&self, id: NodeId, fpu: f32, scale: Scale, explore: f32) -> (usize, f32) {
+        let children = self.pool.children(id);
+        let mut best = (0, f32::NEG_INFINITY);
+        for (slot, &child) in children.id.iter().enumerate() {
+            let q = match self.pool[child].visits {
+                0 => fpu,
+                _ => scale.apply(children.q[slot]),
+            };
+            let score = q + explore * children.u[slot];
+            if score > best.1 {
+                best = (slot, score);
+            }
+        }
+        best
     }
 
     /// The first-play urgency at a node whose tried edges have this prior mass.
@@ -110,41 +120,30 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-/// The first of the highest scores and its place.
-fn first_best(scores: impl Iterator<Item = f32>) -> (usize, f32) {
-    let mut best = (0, f32::NEG_INFINITY);
-    for (slot, score) in scores.enumerate() {
-        if score > best.1 {
-            best = (slot, score);
-        }
-    }
-    best
-}
-
-/// The same for children that all have a Q, eight at a time.
+/// The first of the highest scores and its place, four children at a time and without a branch
+/// that depends on a score.
+#[inline]
 fn best_of(q: &[f32], u: &[f32], scale: Scale, explore: f32) -> (usize, f32) {
-    const LANES: usize = 8;
+    const LANES: usize = 4;
     let score = |q: f32, u: f32| scale.apply(q) + explore * u;
-    let (q_chunks, q_rest) = q.as_chunks::<LANES>();
-    let (u_chunks, u_rest) = u.as_chunks::<LANES>();
-    if q_chunks.is_empty() {
-        return first_best(q_rest.iter().zip(u_rest).map(|(&q, &u)| score(q, u)));
-    }
+    let (q, u) = (q.as_chunks::<LANES>().0, u.as_chunks::<LANES>().0);
     let mut lanes = [f32::NEG_INFINITY; LANES];
-    for (q, u) in q_chunks.iter().zip(u_chunks) {
+    for (q, u) in q.iter().zip(u) {
         for i in 0..LANES {
             let score = score(q[i], u[i]);
             lanes[i] = if score > lanes[i] { score } else { lanes[i] };
         }
     }
-    let rest = q_rest.iter().zip(u_rest).map(|(&q, &u)| score(q, u));
-    let best = lanes
-        .into_iter()
-        .chain(rest)
-        .fold(
-            f32::NEG_INFINITY,
-            |best, score| if score > best { score } else { best },
-        );
-    let place = q.iter().zip(u).position(|(&q, &u)| score(q, u) == best);
-    (place.unwrap_or(0), best)
+    let greater = |a: f32, b: f32| if b > a { b } else { a };
+    let best = greater(greater(lanes[0], lanes[1]), greater(lanes[2], lanes[3]));
+    for (chunk, (q, u)) in q.iter().zip(u).enumerate() {
+        let mut equal = 0;
+        for i in 0..LANES {
+            equal |= u32::from(score(q[i], u[i]) == best) << i;
+        }
+        if equal != 0 {
+            return (LANES * chunk + equal.trailing_zeros() as usize, best);
+        }
+    }
+    (0, best)
 }

@@ -8,10 +8,13 @@
 //! again.
 
 use crate::node::NONE;
+use crate::pages::prefer_large;
 
 #[derive(Debug)]
 pub struct Words {
     words: Vec<u32>,
+    /// Bytes for which large pages were asked.
+    asked: usize,
     /// The head of each class's chain of free blocks.
     free: Vec<u32>,
     /// Bit `c` is set if class `c` has free blocks.
@@ -39,6 +42,7 @@ impl Default for Words {
         assert!(sizes.len() <= 128, "a class needs its bit");
         Self {
             words: Vec::new(),
+            asked: 0,
             filled: 0,
             free: vec![NONE; sizes.len()],
             sizes,
@@ -85,6 +89,7 @@ impl Words {
         let start = u32::try_from(self.words.len()).expect("budgets keep a pool below 2^32 words");
         let size = self.sizes[class] as usize;
         self.words.resize(self.words.len() + size, 0);
+        prefer_large(&mut self.words, &mut self.asked);
         start
     }
 
