@@ -66,6 +66,7 @@ class Forest:
         self.batches = 0
         self._leaves: Leaves | None = None
         self._began: float | None = None
+        self._ended = False
         self._took = 0.0
         self._evaluator = "custom"
 
@@ -83,7 +84,7 @@ class Forest:
             need_no_chance(state, f"The root of tree {tree}")
         self._native.begin(None if noise is None else self._rows(noise))
         self.generation += 1
-        self._began, self._took = time.perf_counter(), 0.0
+        self._began, self._took, self._ended = time.perf_counter(), 0.0, False
 
     def _rows(self, noise: Noise) -> list[list[float] | None]:
         """Noise as the core takes it: a number per legal action, or None, for every tree."""
@@ -110,13 +111,16 @@ class Forest:
             yield leaves
 
     def select(self) -> Leaves | None:
-        """The next batch of leaves, None when the search has ended."""
+        """The next batch of leaves; None when the search has ended, until another begins."""
+        if self._ended:
+            return None
         if self._began is None:
             self.begin()
         arrays = self._native.select()
         self.generation += 1
         if arrays is None:
             self._end()
+            self._ended = True
             return None
         self.batches += 1
         self._leaves = Leaves(self, arrays)
@@ -163,6 +167,7 @@ class Forest:
                 self._native.run(name, params, lambda: self._watched(watch))
             else:
                 self._ask_and_tell(evaluator, watch)
+            self._ended = True
         except BaseException:  # also Ctrl-C: what was found until now stays
             with suppress(SearchStateError):  # at work in another thread: not ours to abandon
                 self.abandon()
@@ -224,7 +229,7 @@ class Forest:
             self._native.advance(tree, action)
             self.states[tree] = state
         self.generation += 1
-        self._began = None
+        self._began, self._ended = None, False
 
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""
@@ -240,7 +245,7 @@ class Forest:
         self._native.plant(tree, state)
         self.states[tree] = state
         self.generation += 1
-        self._began = None
+        self._began, self._ended = None, False
 
     def _number(self, tree: int) -> int:
         """A number that names a tree."""

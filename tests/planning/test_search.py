@@ -1,0 +1,192 @@
+"""One tree, one call: what `search` and `Search` take, keep and report."""
+
+import time
+
+import numpy as np
+import pytest
+
+import sylvan
+from sylvan import Search, SearchConfig
+from sylvan.evaluators import Material, Rollout, Uniform
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from tests.planning.random_games import Shape, evaluate_leaves, make
+from tests.planning.twins import found, numbers, skewed
+
+
+def test_the_first_lines_of_the_documentation():
+    result = sylvan.search(Chess(), simulations=100)
+    assert result.best in Chess().legal_actions()
+    assert result.policy.shape == (4672,) and result.policy.sum() == pytest.approx(1, abs=1e-5)
+    assert -1 <= result.value <= 1 and result.pv[0] == result.best
+    edge = result.tree.root.edges[0]
+    assert edge.Q == pytest.approx(edge.W / edge.N) and 0 < edge.P < 1
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [(Chess(), "material"), (ConnectFour(), "rollout"), (make(Shape()), "rollout")],
+)
+def test_every_game_has_an_evaluator(game, name):
+    assert sylvan.search(game, simulations=10).evaluator == name
+
+
+@pytest.mark.parametrize(
+    "evaluate", ["uniform", Uniform(), Uniform().__call__], ids=["s", "o", "f"]
+)
+def test_an_evaluator_is_a_name_an_object_or_a_function(evaluate):
+    result = Search(evaluate, simulations=50, seed=1).run(TicTacToe())
+    assert found(result) == found(Search("uniform", simulations=50, seed=1).run(TicTacToe()))
+
+
+def test_config_and_settings_are_one():
+    config = SearchConfig(simulations=30, seed=2)
+    by_name = sylvan.search(TicTacToe(), evaluator="rollout", simulations=30, seed=2)
+    by_config = sylvan.search(TicTacToe(), evaluator="rollout", config=config)
+    changed = sylvan.search(TicTacToe(), evaluator="rollout", config=config, simulations=31)
+    assert found(by_name) == found(by_config)
+    assert changed.simulations == 31
+
+
+def test_zero_simulations_are_the_priors():
+    search = Search(skewed, simulations=0)
+    result = search.run(TicTacToe([4]))
+    priors = {edge.action: edge.P for edge in result.tree.root.edges}
+    assert result.simulations == 0 and result.tree.root.N == 1
+    assert {a: result.policy[a] for a in priors} == pytest.approx(priors, abs=1e-6)
+    assert result.best == max(priors, key=priors.__getitem__)
+
+
+def test_a_second_run_adds_to_the_first():
+    search = Search("hash_random", simulations=40, proofs=False)
+    search.run(ConnectFour())
+    result = search.run()
+    assert result.simulations == 40
+    assert result.tree.root.N == 81 and sum(e.N for e in result.tree.root.edges) == 80
+
+
+def test_a_new_state_is_a_new_tree():
+    search = Search("hash_random", simulations=40)
+    search.run(ConnectFour())
+    assert search.run(ConnectFour()).tree.root.N == 41
+
+
+def test_the_state_is_a_copy():
+    search = Search("uniform", simulations=5)
+    search.run(TicTacToe())
+    search.state.apply(0)
+    assert search.state == TicTacToe()
+    search.advance(4)
+    assert search.state == TicTacToe([4])
+
+
+def test_the_state_that_was_given_is_left_alone():
+    for game in (TicTacToe([4]), ConnectFour("4"), Chess(moves="e4"), make(Shape())):
+        twin = game.clone()
+        search = Search(simulations=20)
+        search.advance(search.run(game).best)
+        assert game.key() == twin.key()
+        assert list(game.legal_actions()) == list(twin.legal_actions())
+
+
+def test_noise_can_be_handed_in():
+    noise = [0.0] * 9
+    noise[7] = 1.0
+    search = Search("uniform", simulations=0, noise=True, dirichlet_fraction=0.5)
+    result = search.run(TicTacToe(), noise=noise)
+    priors = {edge.action: edge.P for edge in result.tree.root.edges}
+    assert priors[7] == pytest.approx(0.5 + 0.5 / 9) and priors[0] == pytest.approx(0.5 / 9)
+    assert search.run(noise=noise[::-1]).best == 1, "noise was added to noise"
+
+
+def test_gumbel_noise_can_be_handed_in():
+    noise = np.zeros(9)
+    noise[7] = 50.0
+    result = Search("uniform", selection="gumbel", simulations=8).run(TicTacToe(), noise=noise)
+    assert result.tree.root.edge(7).N > 0 and result.best == 7
+
+
+# --- watching ----------------------------------------------------------------------------------
+
+
+def slow(leaves):
+    time.sleep(0.005)
+    return skewed(leaves)
+
+
+@pytest.mark.parametrize("evaluate", ["hash_random", slow], ids=["native", "python"])
+def test_progress_is_reported(evaluate):
+    seen = []
+    limit = 10**9 if evaluate == "hash_random" else 100
+    search = Search(evaluate, simulations=limit, seconds=0.4, proofs=False)
+    result = search.run(ConnectFour(), progress=seen.append)
+    assert len(seen) >= 4
+    counts = [status.simulations for status in seen]
+    times = [status.elapsed for status in seen]
+    assert counts == sorted(counts) and counts[-1] <= result.simulations
+    assert times == sorted(times) and 0 < times[0] < 0.3
+    assert {(status.limit, status.seconds) for status in seen} == {(limit, 0.4)}
+
+
+@pytest.mark.parametrize("evaluate", ["hash_random", slow], ids=["native", "python"])
+def test_progress_that_returns_false_ends_the_search(evaluate):
+    calls = []
+
+    def enough(status):
+        calls.append(status)
+        return len(calls) < 3
+
+    search = Search(evaluate, simulations=None, seconds=20, proofs=False)
+    result = search.run(ConnectFour(), progress=enough)
+    assert len(calls) == 3 and result.stopped_by == "stop" and result.seconds < 5
+    assert result.simulations == sum(edge.N for edge in result.tree.root.edges)
+
+
+@pytest.mark.parametrize("evaluate", ["hash_random", slow], ids=["native", "python"])
+def test_progress_that_raises_ends_the_search(evaluate):
+    def fail(status):
+        raise ZeroDivisionError
+
+    search = Search(evaluate, simulations=None, seconds=20, proofs=False)
+    with pytest.raises(ZeroDivisionError):
+        search.run(ConnectFour(), progress=fail)
+    partial = search.result
+    assert partial.stopped_by == "interrupted" and partial.simulations > 0
+    assert partial.simulations == sum(edge.N for edge in partial.tree.root.edges)
+    search.config = search.config.replace(simulations=50)
+    assert search.run(ConnectFour()).simulations == 50
+
+
+def test_a_result_of_a_watcher_is_stale_when_the_search_goes_on():
+    """A tree that still grows is not read in two moments as if they were one."""
+    kept = []
+    search = Search("hash_random", simulations=None, seconds=0.3, proofs=False)
+
+    def keep(_):
+        kept.append(search.result)
+
+    last = search.run(ConnectFour(), progress=keep)
+    first = kept[0]
+    assert first.simulations < last.simulations
+    assert sum(edge.N for edge in first.tree.root.edges) == first.simulations
+    with pytest.raises(sylvan.errors.SearchStateError, match="has moved on"):
+        numbers(first.tree.root)
+
+
+def test_the_time_of_a_search():
+    search = Search(slow, simulations=10, proofs=False)
+    result = search.run(ConnectFour())
+    assert 0.055 <= result.seconds < 0.5
+    time.sleep(0.05)
+    assert search.result.seconds == result.seconds
+
+
+def test_evaluators_of_your_own_are_named_by_what_they_are():
+    class Network:
+        name = "resnet"
+
+        def __call__(self, leaves):
+            return skewed(leaves)
+
+    assert Search(Network(), simulations=3).run(TicTacToe()).evaluator == "resnet"
+    assert Search(evaluate_leaves, simulations=3).run(make(Shape())).evaluator == "function"
+    assert Material.name == "material" and Rollout(playouts=2).native[1]["playouts"] == 2

@@ -1,0 +1,176 @@
+"""Views of a tree: read when asked for, named as the papers name them, true in every number."""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sylvan
+from sylvan import Search
+from sylvan.errors import SearchStateError
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.planning import TreeView
+from tests.planning.random_games import Shape, evaluate_leaves, make, nearly
+from tests.planning.settings import configs
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def walk(node):
+    yield node
+    for edge in node.edges:
+        if edge.child is not None:
+            yield from walk(edge.child)
+
+
+@few
+@given(
+    seed=st.integers(0, 2**32),
+    players=st.integers(1, 3),
+    rewards=st.booleans(),
+    chance=st.sampled_from([0.0, 0.3]),
+    config=configs(st.integers(0, 120)),
+)
+def test_every_number_of_every_node(seed, players, rewards, chance, config):
+    shape = Shape(
+        seed=seed, num_players=players, zero_sum=players == 2, rewards=rewards, chance=chance
+    )
+    result = Search(evaluate_leaves, config).run(make(shape))
+    nodes = list(walk(result.tree.root))
+    assert len(nodes) == result.nodes
+    for node in nodes:
+        state = node.state
+        assert node.kind == kind_of(state)
+        assert node.seat == (state.to_play() if node.kind == "decision" else None)
+        assert len(node.W) == len(node.values) == players
+        if node.proven is None:
+            assert all(nearly(v * node.N, w) for v, w in zip(node.values, node.W, strict=True))
+        edges = {edge.action: edge for edge in node.edges}
+        if node.kind == "chance":
+            outcomes = dict(state.chance_outcomes())
+            assert {a: edge.P for a, edge in edges.items()} == pytest.approx(outcomes, abs=1e-6)
+        else:
+            assert list(edges) == sorted(edges, key=lambda a: (-edges[a].N, -edges[a].P, a))
+            assert set(edges) == set(state.legal_actions())
+        for edge in node.edges:
+            check_edge(node, edge, config)
+
+
+def kind_of(state):
+    if state.is_terminal():
+        return "terminal"
+    return "chance" if state.is_chance() else "decision"
+
+
+def check_edge(node, edge, config):
+    assert (edge.child is None) == (edge.N == 0) == math.isnan(edge.Q)
+    assert edge.label == node.state.action_to_string(edge.action)
+    if edge.child is None:
+        return
+    child = edge.child
+    assert child.N == edge.N and child.path == (*node.path, edge.action)
+    if node.kind == "decision":
+        reward = child.state.rewards()[node.seat]
+        worth = edge.N * reward + config.discount * child.W[node.seat]
+        assert nearly(edge.W, worth) and nearly(edge.Q * edge.N, edge.W)
+        if edge.proven is not None:
+            exact = reward + config.discount * child.proven[node.seat]
+            assert nearly(edge.proven, exact)
+
+
+def test_priors_add_up():
+    """To 1 at the root; below, priors are kept in 8 bits, within 2.4 % each."""
+    result = sylvan.search(Chess(), simulations=400, proofs=False)
+    for node in walk(result.tree.root):
+        if node.kind == "decision":
+            total = sum(edge.P for edge in node.edges)
+            assert total == pytest.approx(1, abs=1e-5 if node.path == () else 0.024)
+
+
+def test_nodes_are_read_when_asked_for_and_once():
+    result = sylvan.search(ConnectFour(), simulations=500)
+    reads = []
+    source = result.tree
+
+    def read(path):
+        reads.append(path)
+        return source.read(path)
+
+    tree = TreeView(read, source.game, source.is_current)
+    root = tree.root
+    assert reads == []
+    assert root.N == 501 and len(root.edges) == 7 and root.W
+    assert reads == [()]
+    child = root.edges[0].child
+    assert reads == [()] and child.path == (root.edges[0].action,)
+    assert child.N == root.edges[0].N
+    assert child is root.edges[0].child and root is tree.root
+    assert reads == [(), child.path]
+
+
+def test_states_of_nodes():
+    result = sylvan.search(ConnectFour("44"), simulations=200)
+    node = result.tree.root
+    for action in result.pv[:3]:
+        node = node.edge(action).child
+    expected = ConnectFour("44")
+    for action in result.pv[:3]:
+        expected.apply(action)
+    assert node.state == expected
+    assert result.tree.root.state == ConnectFour("44")
+
+
+def test_labels_are_those_of_the_game():
+    assert {e.label for e in sylvan.search(Chess(), simulations=1).tree.root.edges} >= {"e4", "Nf3"}
+    columns = sylvan.search(ConnectFour(), simulations=1).tree.root.edges
+    assert sorted(edge.label for edge in columns) == list("1234567")
+
+
+def test_proven_edges_show_their_bounds():
+    result = sylvan.search(TicTacToe([0, 3, 1, 4]), simulations=1000, evaluator="uniform")
+    edge = result.tree.root.edge(2)
+    assert edge.bounds == (1.0, 1.0) and edge.proven == 1.0 and edge.child.kind == "terminal"
+    assert result.tree.root.proven == (1.0, -1.0)
+    off = sylvan.search(TicTacToe([0, 3, 1, 4]), simulations=500, proofs=False, evaluator="uniform")
+    assert off.tree.root.proven is None
+    assert all(e.bounds is None and e.proven is None for e in off.tree.root.edges)
+
+
+def test_noise_shows_in_the_priors_of_the_root_alone():
+    plain, noisy = (
+        sylvan.search(ConnectFour(), simulations=100, noise=noise, evaluator="uniform")
+        for noise in (False, True)
+    )
+    assert {round(e.P, 5) for e in plain.tree.root.edges} == {round(1 / 7, 5)}
+    assert len({round(e.P, 5) for e in noisy.tree.root.edges}) == 7
+    below = noisy.tree.root.edges[0].child
+    assert len({e.P for e in below.edges}) == 1
+
+
+@pytest.mark.parametrize("change", ["run", "advance", "plant", "update"])
+def test_a_tree_that_changed_is_not_read(change):
+    search = Search("hash_random", simulations=50)
+    result = search.run(ConnectFour())
+    unread = result.tree.root.edges[0].child
+    read = result.tree.root.edges[1].child
+    before = read.N
+    if change == "run":
+        search.run()
+    elif change == "advance":
+        search.advance(result.best)
+    elif change == "plant":
+        search._forest.plant(0, ConnectFour("1"))
+    else:
+        search._forest.begin()
+        search._forest.update([[0.0] * 7], [0.0]) if search._forest.select() else None
+    assert read.N == before, "what was read stays"
+    with pytest.raises(SearchStateError, match="has moved on"):
+        _ = unread.N
+    assert repr(result.tree.root).startswith("<node decision N=51")
+
+
+def test_they_print():
+    root = sylvan.search(TicTacToe(), simulations=30).tree.root
+    assert repr(root).startswith("<node decision N=31 ") and "edges=9" in repr(root)
+    assert repr(root.edges[0]).startswith(f"<edge {root.edges[0].label} N=")
