@@ -136,6 +136,8 @@ def judge(work: Path, mutant: Mutant) -> str | None:
 def run(work: Path, mutants: list[Mutant]) -> int:
     """Judge the mutants one by one; how many survive."""
     copy_sources(work)
+    for mutant in mutants:
+        mutant.source(work).write_text(mutant.apply(work))  # all of them fit, before any is built
     print("building and testing the sound core; the first build takes minutes", flush=True)
     found = killer(work)
     if found:
