@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sylvan
 from sylvan.errors import ConfigError, GameOver, IllegalAction, IllegalPosition
 from sylvan.games import ConnectFour, Game, from_open_spiel
 from sylvan.testing import check_game
@@ -92,6 +93,15 @@ def test_a_subclass_stays_a_subclass():
 
     assert type(Mine("44").clone()) is Mine
     assert type(Mine.from_rows("..../....")) is Mine
+
+
+def test_a_subclass_with_other_rules_is_searched_by_them():
+    class LeftmostOnly(ConnectFour):
+        def legal_actions(self):
+            return super().legal_actions()[:1]
+
+    result = sylvan.search(LeftmostOnly(), simulations=10, evaluator="uniform")
+    assert [edge.action for edge in result.tree.root.edges] == [0]
 
 
 def test_numbers_of_wide_boards_are_separated():

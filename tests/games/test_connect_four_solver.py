@@ -63,6 +63,12 @@ def test_a_solver_remembers():
     assert again.nodes < first.nodes
 
 
+def test_a_table_of_no_size():
+    for megabytes in (0, -1, 1 << 40):
+        with pytest.raises(ConfigError, match=f"megabytes is {megabytes}"):
+            Solver(megabytes)
+
+
 def test_it_prints_as_a_table():
     head, scores, words = str(ConnectFour("112233", columns=5, rows=3).solve()).splitlines()
     assert head.split() == ["column", *"12345"]
@@ -117,3 +123,13 @@ def test_other_threads_run_meanwhile():
         solver.solve(ConnectFour(), timeout=0.5)
     thread.join()
     assert refused and "one per thread" in str(refused[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("columns", "rows", "outcome", "plies"), [(7, 4, 0, 28), (6, 5, 0, 30), (5, 6, 0, 30)]
+)
+def test_middling_boards_end_as_published(columns, rows, outcome, plies):
+    """As J. Tromp's table of board sizes has it."""
+    solution = ConnectFour(columns=columns, rows=rows).solve()
+    assert (solution.outcome, solution.plies) == (outcome, plies)

@@ -128,6 +128,7 @@ class Solver:
     """An exact solver, which keeps what it learned for the next position.
 
     :param megabytes: the most that its table may take, rounded down to a power of two.
+    :raises ConfigError: that is less than 1, or more than a million.
 
     >>> solver = Solver()
     >>> [solver.solve(ConnectFour(columns=columns, rows=4)).outcome for columns in (4, 5)]

@@ -252,14 +252,14 @@ pub struct PySolver {
 #[pymethods]
 impl PySolver {
     #[new]
-    fn new(megabytes: usize) -> PyResult<Self> {
-        let bytes = megabytes.checked_mul(1 << 20).ok_or_else(|| {
-            ConfigError::new_err(format!(
-                "megabytes is {megabytes}: no machine has that many"
-            ))
-        })?;
+    fn new(megabytes: i64) -> PyResult<Self> {
+        if !(1..=1 << 20).contains(&megabytes) {
+            return Err(ConfigError::new_err(format!(
+                "megabytes is {megabytes}: give 1 to 1048576"
+            )));
+        }
         Ok(Self {
-            solver: Mutex::new(Solver::new(bytes)),
+            solver: Mutex::new(Solver::new((megabytes as usize) << 20)),
         })
     }
 
@@ -269,13 +269,13 @@ impl PySolver {
     fn solve(
         &self,
         py: Python<'_>,
-        game: &PyConnectFour,
+        game: &Bound<'_, PyConnectFour>,
         timeout: Option<f64>,
     ) -> PyResult<(i32, i32, usize, Vec<usize>, Vec<Option<i32>>, u64)> {
         let mut solver = self.solver.try_lock().map_err(|_| {
             SearchStateError::new_err("the solver is at work in another thread: use one per thread")
         })?;
-        let (state, deadline) = (game.state, deadline(timeout)?);
+        let (state, deadline) = (game.borrow().state, deadline(timeout)?);
         let before = solver.nodes();
         let solver = &mut *solver;
         let solution = py.detach(|| watched(solver, &state, deadline))?;

@@ -37,7 +37,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 const OFFSET: i32 = 64;
 
 impl Table {
-    /// A table that takes at most `bytes`, or 256 KiB if that is more.
+    /// A table that takes at most `bytes`, or 256 KiB if that is more; half as much again while it
+    /// grows.
     pub fn new(bytes: usize) -> Self {
         let max_bits = (bytes / size_of::<[Entry; 2]>()).max(1 << MIN_BITS).ilog2();
         Self {
@@ -95,7 +96,12 @@ impl Table {
         if self.bits == self.max_bits {
             return;
         }
-        let mut buckets = vec![[0; 2]; 2 << self.bits];
+        let mut buckets = Vec::new();
+        if buckets.try_reserve_exact(2 << self.bits).is_err() {
+            self.max_bits = self.bits; // the machine has no more
+            return;
+        }
+        buckets.resize(2 << self.bits, [0; 2]);
         for (place, bucket) in self.buckets.iter().enumerate() {
             for (slot, &entry) in bucket.iter().enumerate() {
                 let next = entry >> KEY_SHIFT >> (63 - self.bits) & 1;
