@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import random
+import statistics
 import threading
 import time
 
@@ -86,6 +88,26 @@ def test_time_that_runs_out():
         with pytest.raises(ConfigError, match="timeout is"):
             ConnectFour().solve(timeout=timeout)
     assert ConnectFour("112233", columns=5, rows=3).solve(timeout=float("inf")).score == 5
+
+
+def random_position(rng: random.Random, stones: int) -> ConnectFour:
+    """An unfinished position after so many random moves."""
+    game = ConnectFour()
+    while game.stones < stones or game.is_terminal():
+        if game.is_terminal():
+            game = ConnectFour()
+        game.apply(rng.choice(game.legal_actions()))
+    return game
+
+
+@pytest.mark.alone
+def test_fourteen_stones_take_under_50_ms_in_the_median():
+    rng, times = random.Random(1), []
+    for _ in range(60):
+        game, started = random_position(rng, 14), time.perf_counter()
+        game.solve()
+        times.append(time.perf_counter() - started)
+    assert statistics.median(times) < 0.050
 
 
 @pytest.mark.alone
