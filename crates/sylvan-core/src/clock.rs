@@ -58,6 +58,7 @@ impl<'a> Clock<'a> {
         (self.skip, self.last) = (self.stride - 1, now);
         let passed = |moment: Option<Instant>| moment.is_some_and(|moment| now >= moment);
         if passed(self.deadline) {
+            self.skip = 0; // whoever may not stop yet asks again
             Signal::Stop(Stop::Seconds)
         } else if passed(self.pause) {
             Signal::Pause

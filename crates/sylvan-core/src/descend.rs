@@ -69,8 +69,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut collided: Vec<Box<Visit<G>>> = Vec::new();
         let mut finished = 0;
         let result = loop {
-            if !self.may_start(clock)
-                || batch.len() - first >= self.settings.config.leaves_in_flight
+            // In this order: making room may drop a path that no virtual visit holds.
+            if batch.len() - first >= self.settings.config.leaves_in_flight
+                || !self.may_start(clock)
             {
                 break Ok(());
             }
