@@ -104,3 +104,26 @@ FPU: dict[str, Fpu] = {
     "loss": lambda b: -1.0,
 }
 """First-play urgency by the names of the settings, with a reduction of 0.3."""
+
+
+def sigma(b: Bandit, c_visit: float = 50.0, c_scale: float = 0.1) -> list[float]:
+    """(c_visit + max n) c_scale × Q, which v_mix completes and the node scales to 0..1.
+
+    Danihelka et al. 2022, equations 8 and 33.
+    """
+    visited, total, mixed = [a for a, n in enumerate(b.n) if n], sum(b.n), b.value
+    if visited:
+        mass = sum(b.priors[a] for a in visited)
+        mean = sum(b.priors[a] * b.worth[a] for a in visited) / mass
+        mixed = (b.value + total * mean) / (1 + total)
+    completed = [b.worth[a] if n else mixed for a, n in enumerate(b.n)]
+    spread = max(max(completed) - min(completed), 1e-8)
+    factor = (c_visit + max(b.n)) * c_scale
+    return [factor * (q - min(completed)) / spread for q in completed]
+
+
+def improved(b: Bandit) -> list[float]:
+    """The improved policy, softmax(ln P + sigma)."""
+    scores = [math.log(p) + s for p, s in zip(b.priors, sigma(b), strict=True)]
+    weights = [math.exp(score - max(scores)) for score in scores]
+    return [w / sum(weights) for w in weights]

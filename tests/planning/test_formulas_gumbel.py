@@ -13,31 +13,9 @@ from hypothesis import strategies as st
 
 from sylvan import SearchConfig, reference
 from sylvan.reference import gumbel
-from tests.planning.bandit import Bandit
+from tests.planning.bandit import Bandit, improved, sigma
 from tests.planning.table_game import TableGame, decide, end, evaluate, nearly, run
 from tests.planning.test_formulas import bandits
-
-
-def sigma(b, c_visit=50.0, c_scale=0.1):
-    """(c_visit + max n) c_scale × Q, which v_mix completes and the node scales to 0..1."""
-    visited = [a for a, n in enumerate(b.n) if n]
-    total = sum(b.n)
-    mixed = b.value
-    if visited:
-        mass = sum(b.priors[a] for a in visited)
-        mean = sum(b.priors[a] * b.worth[a] for a in visited) / mass
-        mixed = (b.value + total * mean) / (1 + total)
-    completed = [b.worth[a] if n else mixed for a, n in enumerate(b.n)]
-    spread = max(max(completed) - min(completed), 1e-8)
-    factor = (c_visit + max(b.n)) * c_scale
-    return [factor * (q - min(completed)) / spread for q in completed]
-
-
-def improved(b, **constants):
-    """softmax(ln P + sigma)."""
-    scores = [math.log(p) + s for p, s in zip(b.priors, sigma(b, **constants), strict=True)]
-    weights = [math.exp(score - max(scores)) for score in scores]
-    return [w / sum(weights) for w in weights]
 
 
 def visited(bandit, n):

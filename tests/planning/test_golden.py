@@ -6,8 +6,8 @@ the reference, which is the specification, and are only made anew when it change
     python -m tests.planning.test_golden --write
 
 Then read the difference before it is committed. A file has the search's answers and the top of its
-tree: `N`, `W` per seat and the proven result of each node to depth 2, `N` and `P` of its edges, below
-the root of visited ones only.
+tree: `N`, `W` per seat and the proven result of each node to depth 2, and `N` and `P` of its edges
+(below the root of the visited ones only).
 """
 
 import json
