@@ -70,8 +70,9 @@ def plain_scores(node: reference.Node, config: SearchConfig) -> tuple[list[float
     if config.value_range == "siblings":
         own = node.W[node.seat] / node.N
         seen = [own] + [q for q, n in zip(b.worth, b.n, strict=True) if n]
-        magnified = 1 / max(max(seen) - min(seen), 1e-8)
-        b.worth = [(q - min(seen)) * magnified for q in b.worth]
+        factor = 1 / max(max(seen) - min(seen), 1e-8)
+        b.worth = [(q - min(seen)) * factor for q in b.worth]
+        magnified = factor if any(b.n) else 1.0
     if config.selection == "uct":
         score = uct(config.c_uct)
     else:
