@@ -115,7 +115,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Drops everything below a node, which becomes a leaf with the statistics it has.
     fn drop_below(&mut self, id: NodeId) {
-        for child in self.pool.children(id).id.to_vec() {
+        for child in self.pool.ids(id).collect::<Vec<_>>() {
             self.remove_subtree(child);
         }
         self.tree.forget(id);
@@ -129,7 +129,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub fn remove_subtree(&mut self, id: NodeId) {
         let mut stack = vec![id];
         while let Some(id) = stack.pop() {
-            stack.extend_from_slice(self.pool.children(id).id);
+            stack.extend(self.pool.ids(id));
             self.tree.forget(id);
             self.pool.drop_block(id, &mut self.tree.bytes);
             self.pool.drop_edges(id, &mut self.tree.bytes);

@@ -345,8 +345,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if let Some(actions) = self.pool.actions(id) {
             return Ok(actions[index]);
         }
-        visit.state.turn(&mut self.scratch.actions)?;
-        Ok(self.scratch.actions[index])
+        visit.state.action_at(index, &mut self.scratch.actions)
     }
 
     /// Draws an outcome of a chance node.

@@ -89,6 +89,13 @@ pub trait Game: Clone + Send + Sync {
     /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
 
+    /// The legal action at a place of the list that `turn` gives; `buffer` may be overwritten. For
+    /// games that find one sooner than all.
+    fn action_at(&self, place: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
+        self.turn(buffer)?;
+        Ok(buffer[place])
+    }
+
     /// Replaces `outcomes` by the chance outcomes with their probabilities, which add up to one.
     fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Result<(), Self::Error> {
         outcomes.clear();

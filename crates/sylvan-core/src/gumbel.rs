@@ -26,7 +26,7 @@ use crate::config::Selection;
 use crate::game::Game;
 use crate::node::NodeId;
 use crate::numbers::{ln, softmax};
-use crate::pool::CLOSED;
+use crate::pool::{CLOSED, Child};
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -108,8 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             slots: vec![None; n],
         };
         let seat = self.pool[id].seat();
-        let children = self.pool.children(id);
-        for (slot, (&id, &q)) in children.id.iter().zip(children.q).enumerate() {
+        for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];
             let index = usize::from(child.index);
             dense.slots[index] = Some((slot as u16, id));

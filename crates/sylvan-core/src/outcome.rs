@@ -16,7 +16,7 @@ use crate::game::{Action, Game, Seat};
 use crate::gumbel::Dense;
 use crate::node::{Kind, NodeId};
 use crate::numbers::{exp_double, ln};
-use crate::pool::CLOSED;
+use crate::pool::{CLOSED, Child};
 use crate::rng::mix;
 use crate::tree::Search;
 use crate::values::Values;
@@ -53,7 +53,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The node at the end of a path of actions from the root, if the tree has it.
     pub fn find(&self, path: &[Action]) -> Option<NodeId> {
         path.iter().try_fold(self.tree.root, |id, &action| {
-            let mut children = self.pool.children(id).id.iter().copied();
+            let mut children = self.pool.ids(id);
             children.find(|&child| self.pool[child].action == action)
         })
     }
@@ -69,7 +69,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 mix(hash, depth << 32 | u64::from(node.action)),
                 node.visits.into(),
             );
-            let mut children = self.pool.children(id).id.to_vec();
+            let mut children: Vec<NodeId> = self.pool.ids(id).collect();
             children.retain(|&child| self.pool[child].visits > 0);
             children.sort_by_key(|&child| self.pool[child].index);
             stack.extend(children.into_iter().map(|child| (child, depth + 1)));
@@ -125,7 +125,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
         };
         let discount = self.settings.config.discount;
-        for &child in self.pool.children(id).id {
+        for child in self.pool.ids(id) {
             let child = &self.pool[child];
             let edge = &mut edges[usize::from(child.index)];
             edge.visits = child.visits;
@@ -150,7 +150,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.settings.config.proofs && root.is_proven() {
             let value = root.proven().seat(seat);
             eligible.fill(false);
-            for &child in self.pool.children(self.tree.root).id {
+            for child in self.pool.ids(self.tree.root) {
                 let child = &self.pool[child];
                 eligible[usize::from(child.index)] = child.step_bounds(seat, discount).0 >= value;
             }
@@ -260,9 +260,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn favourite(&self, id: NodeId) -> Option<NodeId> {
         let seat = self.pool[id].seat();
         let discount = self.settings.config.discount;
-        let children = self.pool.children(id);
         let mut best: Option<((bool, f64, u32), NodeId)> = None;
-        for (&child, &q) in children.id.iter().zip(children.q) {
+        for Child { id: child, q, .. } in self.pool.children(id) {
             let node = &self.pool[child];
             if node.visits == 0 {
                 continue;

@@ -10,15 +10,17 @@
 //!     [1] children without a finished visit
 //!     [2] best: the highest unvisited prior, negative if none is left   (f32)
 //!     [3] mass: the sum of the priors of the children                   (f32)
-//!     q[capacity]   Q for the seat that moves here; -inf if closed      (f32)
-//!     u[capacity]   P / (1 + n)                                         (f32)
-//!     id[capacity]  the children's numbers
+//!     then per four children:
+//!     q[4]   Q for the seat that moves here; -inf if closed             (f32)
+//!     u[4]   P / (1 + n)                                                (f32)
+//!     id[4]  the children's numbers
 //! ```
 //!
-//! Selection reads nothing but the header, `q` and `u`, four at a time: capacities are multiples of
-//! four, and places without a child look like closed edges. Children stand in the order in which they
-//! were first tried, which under PUCT and UCT is that of falling priors, then rising index: the
-//! order in which ties are resolved.
+//! Selection reads nothing but the header, `q` and `u`, four children at a time: capacities are
+//! multiples of four, and places without a child look like closed edges. A block for four fills a
+//! line of the processor's cache. Children stand in the order in which they were first tried, which
+//! under PUCT and UCT is that of falling priors, then rising index: the order in which ties are
+//! resolved.
 //!
 //! A decision node also owns the codes of its unvisited priors (`PriorBits`), one per legal action
 //! in the game's order, 0 once visited; and for games that want it their action list behind it.
@@ -28,7 +30,7 @@ use crate::node::{NONE, Node, NodeId};
 use crate::numbers::PriorBits;
 use crate::pages::prefer_large;
 use crate::values::Values;
-use crate::words::Words;
+use crate::words::{LINE, Words};
 
 const HEADER: u32 = 4;
 
@@ -45,30 +47,52 @@ pub struct Pool<V: Values> {
     asked: usize,
     /// The head of the chain of free nodes, linked through `children`.
     free: NodeId,
-    pub words: Words,
+    /// Codes of unvisited priors, and actions.
+    codes: Words,
+    /// Blocks of children.
+    blocks: Words,
     pub bits: PriorBits,
     keep_actions: bool,
 }
 
-/// A node's visited children, side by side; see the head of this file.
-pub struct Children<'a> {
-    pub q: &'a [f32],
-    pub u: &'a [f32],
-    pub id: &'a [NodeId],
-    /// Children without a finished visit.
+/// Four children side by side: q, u, id.
+type Group = [u32; 3 * LANES];
+
+/// Children in a group.
+pub const LANES: usize = 4;
+
+/// What selection reads of a block.
+#[derive(Clone, Copy)]
+pub struct Scan<'a> {
+    groups: &'a [Group],
     pub unfinished: u32,
     pub best: f32,
     pub mass: f32,
 }
 
-/// What selection reads of a block, places without a child included.
-pub struct Scan<'a> {
-    pub q: &'a [f32],
-    pub u: &'a [f32],
-    pub id: &'a [NodeId],
-    pub unfinished: u32,
-    pub best: f32,
-    pub mass: f32,
+impl Scan<'_> {
+    /// Q and u of the children, four at a time, places without a child included.
+    #[inline]
+    pub fn groups(&self) -> impl Iterator<Item = ([f32; LANES], [f32; LANES])> {
+        self.groups.iter().map(|group| {
+            let lane = |i: usize| f32::from_bits(group[i]);
+            let q = [lane(0), lane(1), lane(2), lane(3)];
+            (q, [lane(4), lane(5), lane(6), lane(7)])
+        })
+    }
+
+    #[inline]
+    pub fn id(&self, slot: usize) -> NodeId {
+        self.groups[slot / LANES][2 * LANES + slot % LANES]
+    }
+}
+
+/// A visited child as its parent sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    pub id: NodeId,
+    pub q: f32,
+    pub u: f32,
 }
 
 /// Where a block lies.
@@ -79,13 +103,22 @@ struct Block {
     capacity: usize,
 }
 
+impl Block {
+    /// The place of a slot's q; u and id follow `LANES` and twice `LANES` behind.
+    #[inline]
+    fn place(start: usize, slot: usize) -> usize {
+        start + HEADER as usize + 3 * LANES * (slot / LANES) + slot % LANES
+    }
+}
+
 impl<V: Values> Pool<V> {
     pub fn new(bits: PriorBits, keep_actions: bool) -> Self {
         Self {
             nodes: Vec::new(),
             asked: 0,
             free: NONE,
-            words: Words::default(),
+            codes: Words::new(1),
+            blocks: Words::new(LINE),
             bits,
             keep_actions,
         }
@@ -116,21 +149,10 @@ impl<V: Values> Pool<V> {
     }
 
     #[inline]
-    fn take(&mut self, len: u32, bytes: &mut u64) -> u32 {
-        *bytes += 4 * u64::from(self.words.granted(len));
-        self.words.take(len)
-    }
-
-    fn give(&mut self, start: u32, len: u32, bytes: &mut u64) {
-        *bytes -= 4 * u64::from(self.words.granted(len));
-        self.words.give(start, len);
-    }
-
-    #[inline]
     fn block(&self, id: NodeId) -> Option<Block> {
         let start = self[id].children;
         (start != NONE).then(|| {
-            let packed = self.words[start as usize];
+            let packed = self.blocks[start as usize];
             Block {
                 start: start as usize,
                 len: packed as usize & 0xffff,
@@ -139,36 +161,23 @@ impl<V: Values> Pool<V> {
         })
     }
 
-    /// The visited children of a node.
-    #[inline]
-    pub fn children(&self, id: NodeId) -> Children<'_> {
-        let Some(Block {
-            start,
-            len,
-            capacity,
-        }) = self.block(id)
-        else {
-            return Children {
-                q: &[],
-                u: &[],
-                id: &[],
-                unfinished: 0,
-                best: -1.0,
-                mass: 0.0,
-            };
-        };
-        let words = &self.words[start..start + HEADER as usize + 3 * capacity];
-        let (header, arrays) = words.split_at(HEADER as usize);
-        let (q, rest) = arrays.split_at(capacity);
-        let (u, id) = rest.split_at(capacity);
-        Children {
-            q: bytemuck::cast_slice(&q[..len]),
-            u: bytemuck::cast_slice(&u[..len]),
-            id: &id[..len],
-            unfinished: header[1],
-            best: f32::from_bits(header[2]),
-            mass: f32::from_bits(header[3]),
-        }
+    /// The visited children of a node, in the order of their slots.
+    pub fn children(&self, id: NodeId) -> impl Iterator<Item = Child> {
+        let block = self.block(id);
+        let len = block.map_or(0, |block| block.len);
+        (0..len).map(move |slot| {
+            let place = Block::place(block.map_or(0, |block| block.start), slot);
+            Child {
+                id: self.blocks[place + 2 * LANES],
+                q: f32::from_bits(self.blocks[place]),
+                u: f32::from_bits(self.blocks[place + LANES]),
+            }
+        })
+    }
+
+    /// The numbers of the visited children.
+    pub fn ids(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.children(id).map(|child| child.id)
     }
 
     /// What selection reads of a node's children, `None` if it has none.
@@ -177,14 +186,11 @@ impl<V: Values> Pool<V> {
         if node.children == NONE {
             return None;
         }
-        let (header, arrays) = self.words[node.children as usize..].split_first_chunk::<4>()?;
-        let capacity = header[0] as usize >> 16;
-        let (q, rest) = arrays[..3 * capacity].split_at(capacity);
-        let (u, id) = rest.split_at(capacity);
+        let words = &self.blocks[node.children as usize..];
+        let (header, groups) = words.split_first_chunk::<{ HEADER as usize }>()?;
+        let groups = groups.as_chunks().0;
         Some(Scan {
-            q: bytemuck::cast_slice(q),
-            u: bytemuck::cast_slice(u),
-            id,
+            groups: &groups[..header[0] as usize >> 18],
             unfinished: header[1],
             best: f32::from_bits(header[2]),
             mass: f32::from_bits(header[3]),
@@ -196,8 +202,7 @@ impl<V: Values> Pool<V> {
     }
 
     pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
-        let block = self.block(id).expect("the node has children");
-        self.words[block.start + HEADER as usize + 2 * block.capacity + usize::from(slot)]
+        self.blocks[Block::place(self[id].children as usize, usize::from(slot)) + 2 * LANES]
     }
 
     pub fn num_children(&self, id: NodeId) -> usize {
@@ -206,25 +211,23 @@ impl<V: Values> Pool<V> {
 
     /// The slot of the child behind legal action number `index`.
     pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
-        let ids = self.children(id).id;
-        ids.iter()
-            .position(|&child| self[child].index == index)
-            .map(|slot| slot as u16)
+        let place = self.ids(id).position(|child| self[child].index == index);
+        place.map(|slot| slot as u16)
     }
 
     /// Appends a child without a finished visit; `best` is the highest prior then left unvisited.
     pub fn push_child(&mut self, parent: NodeId, child: NodeId, best: f32, bytes: &mut u64) -> u16 {
         let block = self.room(parent, bytes);
         let (prior, started) = (self[child].prior, self[child].started());
-        let arrays = block.start + HEADER as usize;
-        let mass = f32::from_bits(self.words[block.start + 3]) + prior;
-        self.words[block.start] = (block.capacity as u32) << 16 | (block.len as u32 + 1);
-        self.words[block.start + 1] += 1;
-        self.words[block.start + 2] = best.to_bits();
-        self.words[block.start + 3] = mass.to_bits();
-        self.words[arrays + block.len] = 0;
-        self.words[arrays + block.capacity + block.len] = share(prior, started).to_bits();
-        self.words[arrays + 2 * block.capacity + block.len] = child;
+        let mass = f32::from_bits(self.blocks[block.start + 3]) + prior;
+        self.blocks[block.start] = (block.capacity as u32) << 16 | (block.len as u32 + 1);
+        self.blocks[block.start + 1] += 1;
+        self.blocks[block.start + 2] = best.to_bits();
+        self.blocks[block.start + 3] = mass.to_bits();
+        let place = Block::place(block.start, block.len);
+        self.blocks[place] = 0;
+        self.blocks[place + LANES] = share(prior, started).to_bits();
+        self.blocks[place + 2 * LANES] = child;
         block.len as u16
     }
 
@@ -238,21 +241,22 @@ impl<V: Values> Pool<V> {
             return block;
         }
         let new = grown(capacity);
-        let start = self.take(HEADER + 3 * new as u32, bytes) as usize;
-        let arrays = start + HEADER as usize;
-        self.words[start..arrays].copy_from_slice(&[(new as u32) << 16, 0, 0, 0]);
-        self.words[arrays..arrays + new].fill(CLOSED.to_bits());
-        self.words[arrays + new..arrays + 2 * new].fill(0);
-        if let Some(old) = old {
-            let from = old.start + HEADER as usize;
-            self.words.copy_within(old.start + 1..from, start + 1);
-            for array in 0..3 {
-                let from = from + array * capacity;
-                self.words
-                    .copy_within(from..from + len, arrays + array * new);
+        let start = self.blocks.take(HEADER + 3 * new as u32, bytes) as usize;
+        let end = start + HEADER as usize + 3 * new;
+        match old {
+            Some(old) => {
+                let used = HEADER as usize + 3 * capacity;
+                self.blocks.copy_within(old.start..old.start + used, start);
+                self.blocks.give(old.start as u32, used as u32, bytes);
             }
-            self.give(old.start as u32, HEADER + 3 * capacity as u32, bytes);
+            None => self.blocks[start..start + HEADER as usize].fill(0),
         }
+        let added = &mut self.blocks[start + HEADER as usize + 3 * capacity..end];
+        for group in added.as_chunks_mut::<{ 3 * LANES }>().0 {
+            group[..LANES].fill(CLOSED.to_bits());
+            group[LANES..].fill(0);
+        }
+        self.blocks[start] = (new as u32) << 16 | len as u32;
         self[id].children = start as u32;
         Block {
             start,
@@ -264,77 +268,61 @@ impl<V: Values> Pool<V> {
     /// Takes in a finished visit of the child in a slot: its Q, unless the edge is closed, and u.
     #[inline]
     pub fn record(&mut self, block: u32, slot: u16, q: f32, u: f32) {
-        let (header, arrays) = self.words[block as usize..].split_at_mut(HEADER as usize);
-        let capacity = header[0] as usize >> 16;
-        let (qs, us) = arrays.split_at_mut(capacity);
-        let old = &mut qs[usize::from(slot)];
-        if *old != CLOSED.to_bits() {
-            *old = q.to_bits();
+        let place = Block::place(block as usize, usize::from(slot));
+        let lanes = &mut self.blocks[place..=place + LANES];
+        if lanes[0] != CLOSED.to_bits() {
+            lanes[0] = q.to_bits();
         }
-        us[usize::from(slot)] = u.to_bits();
-    }
-
-    /// Sets the Q of a child, unless its edge is closed.
-    #[inline]
-    pub fn set_q(&mut self, parent: NodeId, slot: u16, q: f32) {
-        let place = (self[parent].children + HEADER) as usize + usize::from(slot);
-        let old = &mut self.words[place];
-        if *old != CLOSED.to_bits() {
-            *old = q.to_bits();
-        }
+        lanes[LANES] = u.to_bits();
     }
 
     /// Closes the edge to a child for good.
     pub fn close(&mut self, parent: NodeId, slot: u16) {
-        self.set_q(parent, slot, CLOSED);
+        let place = Block::place(self[parent].children as usize, usize::from(slot));
+        self.blocks[place] = CLOSED.to_bits();
     }
 
     /// Brings `u` up to date after the child's visits or prior changed.
     #[inline]
     pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
-        let start = self[parent].children as usize;
-        let capacity = self.words[start] as usize >> 16;
-        let u = share(self[child].prior, self[child].started());
-        self.words[start + HEADER as usize + capacity + usize::from(slot)] = u.to_bits();
+        let place = Block::place(self[parent].children as usize, usize::from(slot));
+        self.blocks[place + LANES] = share(self[child].prior, self[child].started()).to_bits();
     }
 
     /// One child fewer is without a finished visit.
     #[inline]
     pub fn first_visit_finished(&mut self, parent: NodeId) {
         let start = self[parent].children as usize;
-        self.words[start + 1] -= 1;
+        self.blocks[start + 1] -= 1;
     }
 
     /// Puts the children into another order and their priors in force; `order` lists their
     /// numbers, `best` is as in `push_child`.
     pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: f32) {
         let Some(block) = self.block(id) else { return };
-        let old: Vec<f32> = order
-            .iter()
-            .map(|child| {
-                let children = self.children(id);
-                let slot = children.id.iter().position(|x| x == child);
-                children.q[slot.expect("order lists the node's children")]
-            })
-            .collect();
-        let arrays = block.start + HEADER as usize;
+        let old: Vec<Child> = self.children(id).collect();
         let mut mass = 0.0;
-        for (slot, (&child, q)) in order.iter().zip(old).enumerate() {
+        for (slot, &child) in order.iter().enumerate() {
             mass += self[child].prior;
             let u = share(self[child].prior, self[child].started());
-            self.words[arrays + slot] = q.to_bits();
-            self.words[arrays + block.capacity + slot] = u.to_bits();
-            self.words[arrays + 2 * block.capacity + slot] = child;
+            let q = old
+                .iter()
+                .find(|old| old.id == child)
+                .map_or(0.0, |old| old.q);
+            let place = Block::place(block.start, slot);
+            self.blocks[place] = q.to_bits();
+            self.blocks[place + LANES] = u.to_bits();
+            self.blocks[place + 2 * LANES] = child;
         }
-        self.words[block.start + 2] = best.to_bits();
-        self.words[block.start + 3] = mass.to_bits();
+        self.blocks[block.start + 2] = best.to_bits();
+        self.blocks[block.start + 3] = mass.to_bits();
     }
 
     /// Stores the priors of a decision node, all unvisited, and its actions if they are kept.
     pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
         let len = self.edge_words(priors.len());
-        let start = self.take(len, bytes);
-        let block = &mut self.words[start as usize..][..len as usize];
+        let start = self.codes.take(len, bytes);
+        let block = &mut self.codes[start as usize..][..len as usize];
         match self.bits {
             PriorBits::Eight => {
                 let codes: &mut [u8] = bytemuck::cast_slice_mut(block);
@@ -375,7 +363,7 @@ impl<V: Values> Pool<V> {
     /// The code of an unvisited edge, 0 if it is visited.
     #[inline]
     pub fn code(&self, id: NodeId, index: usize) -> u32 {
-        let words = &self.words[self[id].edges as usize..];
+        let words = &self.codes[self[id].edges as usize..];
         match self.bits {
             PriorBits::Eight => bytemuck::cast_slice::<u32, u8>(words)[index].into(),
             PriorBits::Sixteen => bytemuck::cast_slice::<u32, u16>(words)[index].into(),
@@ -386,7 +374,7 @@ impl<V: Values> Pool<V> {
     /// Marks an edge as visited.
     pub fn clear_code(&mut self, id: NodeId, index: usize) {
         let start = self[id].edges as usize;
-        let words = &mut self.words[start..];
+        let words = &mut self.codes[start..];
         match self.bits {
             PriorBits::Eight => bytemuck::cast_slice_mut::<u32, u8>(words)[index] = 0,
             PriorBits::Sixteen => bytemuck::cast_slice_mut::<u32, u16>(words)[index] = 0,
@@ -396,7 +384,7 @@ impl<V: Values> Pool<V> {
 
     /// The place and code of the largest code, the first of equals; code 0 if all are visited.
     pub fn best_edge(&self, id: NodeId) -> (usize, u32) {
-        match self.codes(id) {
+        match self.codes_of(id) {
             Codes::Eight(codes) => first_max(codes),
             Codes::Sixteen(codes) => first_max(codes),
             Codes::ThirtyTwo(codes) => first_max(codes),
@@ -405,20 +393,20 @@ impl<V: Values> Pool<V> {
 
     /// The largest code alone.
     pub fn best_code(&self, id: NodeId) -> u32 {
-        match self.codes(id) {
+        match self.codes_of(id) {
             Codes::Eight(codes) => max(codes).into(),
             Codes::Sixteen(codes) => max(codes).into(),
             Codes::ThirtyTwo(codes) => max(codes),
         }
     }
 
-    fn codes(&self, id: NodeId) -> Codes<'_> {
+    fn codes_of(&self, id: NodeId) -> Codes<'_> {
         let node = &self[id];
         let n = usize::from(node.num_edges);
         if node.edges == NONE {
             return Codes::ThirtyTwo(&[]);
         }
-        let words = &self.words[node.edges as usize..][..self.edge_words(n) as usize];
+        let words = &self.codes[node.edges as usize..][..self.edge_words(n) as usize];
         match self.bits {
             PriorBits::Eight => Codes::Eight(&bytemuck::cast_slice(words)[..n]),
             PriorBits::Sixteen => Codes::Sixteen(&bytemuck::cast_slice(words)[..n]),
@@ -434,7 +422,7 @@ impl<V: Values> Pool<V> {
         }
         let n = usize::from(node.num_edges);
         let end = (node.edges + self.edge_words(n)) as usize;
-        Some(&self.words[end - n..end])
+        Some(&self.codes[end - n..end])
     }
 
     /// Gives back the codes of a node.
@@ -442,7 +430,7 @@ impl<V: Values> Pool<V> {
         let start = std::mem::replace(&mut self[id].edges, NONE);
         if start != NONE {
             let len = self.edge_words(usize::from(self[id].num_edges));
-            self.give(start, len, bytes);
+            self.codes.give(start, len, bytes);
         }
     }
 
@@ -450,7 +438,7 @@ impl<V: Values> Pool<V> {
     pub fn drop_block(&mut self, id: NodeId, bytes: &mut u64) {
         if let Some(block) = self.block(id) {
             self[id].children = NONE;
-            self.give(
+            self.blocks.give(
                 block.start as u32,
                 HEADER + 3 * block.capacity as u32,
                 bytes,
@@ -460,7 +448,8 @@ impl<V: Values> Pool<V> {
 
     /// Bytes that the pool ever used, free ones included.
     pub fn bytes(&self) -> u64 {
-        self.nodes.len() as u64 * Self::NODE_BYTES + self.words.len() as u64 * 4
+        let words = self.codes.len() + self.blocks.len();
+        self.nodes.len() as u64 * Self::NODE_BYTES + words as u64 * 4
     }
 }
 

@@ -58,7 +58,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let seat = self.pool[id].seat();
         let discount = self.settings.config.discount;
         let bounds = |child: NodeId| self.pool[child].step_bounds(seat, discount);
-        let children = self.pool.children(id).id.to_vec();
+        let children: Vec<NodeId> = self.pool.ids(id).collect();
         let surely = children
             .iter()
             .map(|&child| bounds(child).0)
@@ -84,9 +84,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     fn conclude_bounds(&mut self, id: NodeId, decision: bool) -> bool {
         let (old_low, old_high) = self.pool[id].bounds();
-        let children = self.pool.children(id).id;
-        let untried = children.len() < usize::from(self.pool[id].num_edges);
-        let bounds = children.iter().map(|&child| self.pool[child].bounds());
+        let untried = self.pool.num_children(id) < usize::from(self.pool[id].num_edges);
+        let bounds = self.pool.ids(id).map(|child| self.pool[child].bounds());
         let untried = untried.then_some((-1, 1));
         let all = bounds.chain(untried);
         let (low, high) = match (decision, self.pool[id].seat()) {
@@ -104,7 +103,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return false;
         }
         let discount = self.settings.config.discount;
-        let mut children = self.pool.children(id).id.to_vec();
+        let mut children: Vec<NodeId> = self.pool.ids(id).collect();
         children.sort_by_key(|&child| self.pool[child].index);
         let all_exact = children.len() == usize::from(self.pool[id].num_edges)
             && children.iter().all(|&child| self.pool[child].is_exact());

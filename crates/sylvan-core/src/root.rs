@@ -103,7 +103,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Puts these priors of the root in force, for visited and unvisited edges.
     fn set_priors(&mut self, priors: &[f32]) {
         let root = self.tree.root;
-        let mut order = self.pool.children(root).id.to_vec();
+        let mut order = self.pool.ids(root).collect::<Vec<_>>();
         for (index, &prior) in priors.iter().enumerate() {
             self.tree.edges.codes[index] = EXACT.encode(prior);
         }
@@ -129,16 +129,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.sweep.reset();
         self.tree.seen = Seen::default();
         let old = self.tree.root;
-        let kept = self.pool.children(old).id.iter().copied();
-        let kept = kept
-            .into_iter()
-            .find(|&child| self.pool[child].action == action);
+        let others: Vec<NodeId> = self.pool.ids(old).collect();
+        let mut kept = others.iter().copied();
+        let kept = kept.find(|&child| self.pool[child].action == action);
         let root = kept.unwrap_or_else(|| {
             self.tree.nodes += 1;
             self.pool
                 .add(Node::new(action, 0, 1.0), &mut self.tree.bytes)
         });
-        let others: Vec<NodeId> = self.pool.children(old).id.to_vec();
         for child in others.into_iter().filter(|&child| child != root) {
             self.remove_subtree(child);
         }
@@ -164,11 +162,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut priors: Vec<f32> = (0..actions.len())
             .map(|i| self.pool.bits.decode(self.pool.code(root, i)))
             .collect();
-        for &child in self.pool.children(root).id {
+        for child in self.pool.ids(root) {
             priors[usize::from(self.pool[child].index)] = self.pool[child].prior;
         }
         self.tree.edges = RootEdges::new(actions, priors);
-        for &child in self.pool.children(root).id {
+        for child in self.pool.ids(root) {
             self.tree
                 .edges
                 .mark_visited(usize::from(self.pool[child].index));

@@ -28,6 +28,7 @@
 use crate::config::{Fpu, Selection};
 use crate::game::Game;
 use crate::node::NodeId;
+use crate::pool::{LANES, Scan};
 use crate::tree::{Scale, Search};
 use crate::values::Values;
 
@@ -65,16 +66,16 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             0.0 // every edge has a Q of its own
         };
         let (slot, score) = if scan.unfinished == 0 {
-            best_of(scan.q, scan.u, scale, explore)
+            best_of(scan, scale, explore)
         } else {
             self.best_of_unfinished(id, fpu, scale, explore)
         };
         let fresh = fpu + explore * scan.best;
         if scan.best < 0.0 || fresh < score {
-            return Choice::Visited(slot as u16, scan.id[slot]);
+            return Choice::Visited(slot as u16, scan.id(slot));
         }
         let (index, prior) = self.best_unvisited(id);
-        let place = scan.id[slot];
+        let place = scan.id(slot);
         let child = &self.pool[place];
         let tie_goes_to_child =
             child.prior > prior || (child.prior == prior && usize::from(child.index) < index);
@@ -88,14 +89,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The best child where some have no finished visit and so the first-play urgency for Q.
     #[cold]
     fn best_of_unfinished(&self, id: NodeId, fpu: f32, scale: Scale, explore: f32) -> (usize, f32) {
-        let children = self.pool.children(id);
         let mut best = (0, f32::NEG_INFINITY);
-        for (slot, &child) in children.id.iter().enumerate() {
-            let q = match self.pool[child].visits {
+        for (slot, child) in self.pool.children(id).enumerate() {
+            let q = match self.pool[child.id].visits {
                 0 => fpu,
-                _ => scale.apply(children.q[slot]),
+                _ => scale.apply(child.q),
             };
-            let score = q + explore * children.u[slot];
+            let score = q + explore * child.u;
             if score > best.1 {
                 best = (slot, score);
             }
@@ -123,26 +123,28 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 /// The first of the highest scores and its place, four children at a time and without a branch
 /// that depends on a score.
 #[inline]
-fn best_of(q: &[f32], u: &[f32], scale: Scale, explore: f32) -> (usize, f32) {
-    const LANES: usize = 4;
-    let score = |q: f32, u: f32| scale.apply(q) + explore * u;
-    let (q, u) = (q.as_chunks::<LANES>().0, u.as_chunks::<LANES>().0);
+fn best_of(scan: Scan, scale: Scale, explore: f32) -> (usize, f32) {
+    let score = |q: [f32; LANES], u: [f32; LANES]| {
+        let lane = |i: usize| scale.apply(q[i]) + explore * u[i];
+        [lane(0), lane(1), lane(2), lane(3)]
+    };
+    let greater = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; LANES];
-    for (q, u) in q.iter().zip(u) {
+    for (q, u) in scan.groups() {
+        let scores = score(q, u);
         for i in 0..LANES {
-            let score = score(q[i], u[i]);
-            lanes[i] = if score > lanes[i] { score } else { lanes[i] };
+            lanes[i] = greater(lanes[i], scores[i]);
         }
     }
-    let greater = |a: f32, b: f32| if b > a { b } else { a };
     let best = greater(greater(lanes[0], lanes[1]), greater(lanes[2], lanes[3]));
-    for (chunk, (q, u)) in q.iter().zip(u).enumerate() {
+    for (group, (q, u)) in scan.groups().enumerate() {
+        let scores = score(q, u);
         let mut equal = 0;
-        for i in 0..LANES {
-            equal |= u32::from(score(q[i], u[i]) == best) << i;
+        for (i, score) in scores.into_iter().enumerate() {
+            equal |= u32::from(score == best) << i;
         }
         if equal != 0 {
-            return (LANES * chunk + equal.trailing_zeros() as usize, best);
+            return (LANES * group + equal.trailing_zeros() as usize, best);
         }
     }
     (0, best)

@@ -16,7 +16,7 @@ use crate::game::{Action, Game, Rules, Seat};
 use crate::gumbel::GumbelRoot;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
-use crate::pool::{CLOSED, Pool};
+use crate::pool::{CLOSED, Child, Pool};
 use crate::rng::{Rng, mix};
 use crate::root::RootEdges;
 use crate::values::Values;
@@ -309,8 +309,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn sibling_range(&self, id: NodeId) -> (f32, f32) {
         let value = self.pool[id].value(self.pool[id].seat());
         let (mut min, mut max) = (value, value);
-        let children = self.pool.children(id);
-        for (&child, &q) in children.id.iter().zip(children.q) {
+        for Child { id: child, q, .. } in self.pool.children(id) {
             if self.pool[child].visits > 0 && q > CLOSED {
                 min = min.min(q);
                 max = max.max(q);
@@ -351,7 +350,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 .map(|i| self.pool.bits.decode(self.pool.code(id, i)))
                 .collect()
         };
-        for &child in self.pool.children(id).id {
+        for child in self.pool.ids(id) {
             let node = &self.pool[child];
             priors[usize::from(node.index)] = node.prior;
         }

@@ -6,6 +6,7 @@
 use crate::game::Game;
 use crate::node::NodeId;
 use crate::numbers::ln;
+use crate::pool::Child;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -16,13 +17,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if prior >= 0.0 {
             return Choice::New(index);
         }
-        let children = self.pool.children(id);
         let scale = self.scale(id);
-        let fpu = self.fpu(id, scale, children.mass);
+        let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
+        let fpu = self.fpu(id, scale, mass);
         let log = ln(f64::from(self.pool[id].started()));
-        let mut best = (0, f64::NEG_INFINITY);
-        for (slot, (&child, &q)) in children.id.iter().zip(children.q).enumerate() {
-            let child = &self.pool[child];
+        let mut best = (Choice::New(index), f64::NEG_INFINITY);
+        for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
+            let child = &self.pool[id];
             let q = if child.visits == 0 {
                 fpu
             } else {
@@ -31,9 +32,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let n = f64::from(child.started().max(1));
             let score = f64::from(q) + c_uct * (log / n).sqrt();
             if score > best.1 {
-                best = (slot, score);
+                best = (Choice::Visited(slot as u16, id), score);
             }
         }
-        Choice::Visited(best.0 as u16, children.id[best.0])
+        best.0
     }
 }

@@ -1,6 +1,7 @@
-//! One arena of 32-bit words from which all blocks of a pool are cut.
+//! An arena of 32-bit words from which blocks are cut.
 //!
-//! Blocks have size classes (exact to 32 words, then in steps of an eighth) with a free list each,
+//! Blocks are whole numbers of units, which are words or lines of the processor's cache, and have
+//! size classes (exact to 32 units, then in steps of an eighth) with a free list each,
 //! chained through the free blocks themselves. A request takes a free block of its class, else
 //! splits a larger one, else takes new words at the end; so memory that was freed in one size
 //! comes back in another. When a quarter of the arena is free and yet it would have to grow,
@@ -21,6 +22,8 @@ pub struct Words {
     filled: u128,
     /// Words in each class.
     sizes: Vec<u32>,
+    /// Words in a unit.
+    unit: u32,
     free_words: usize,
     /// Merge only once the arena has reached this length.
     patience: usize,
@@ -31,8 +34,14 @@ const EXACT_CLASSES: u32 = 32;
 const CRUMB: usize = 4;
 const LARGEST: u32 = 1 << 20;
 
-impl Default for Words {
-    fn default() -> Self {
+/// Words in a line of the cache.
+pub const LINE: u32 = 16;
+
+impl Words {
+    /// An arena of blocks whose sizes are multiples of `unit` words. With `LINE`, blocks of a large
+    /// arena also begin where a line does: its memory begins 16 bytes after a page, where the
+    /// allocator has put it.
+    pub fn new(unit: u32) -> Self {
         let mut sizes: Vec<u32> = (1..=EXACT_CLASSES).collect();
         let mut size = EXACT_CLASSES;
         while size < LARGEST {
@@ -41,41 +50,33 @@ impl Default for Words {
         }
         assert!(sizes.len() <= 128, "a class needs its bit");
         Self {
-            words: Vec::new(),
+            words: vec![0; if unit == LINE { 12 } else { 0 }],
             asked: 0,
             filled: 0,
             free: vec![NONE; sizes.len()],
-            sizes,
+            sizes: sizes.into_iter().map(|size| size * unit).collect(),
+            unit,
             free_words: 0,
             patience: 0,
         }
     }
-}
 
-impl Words {
     #[inline]
     fn class(&self, len: u32) -> usize {
-        if len <= EXACT_CLASSES {
-            len as usize - 1
+        let units = len.div_ceil(self.unit);
+        if units <= EXACT_CLASSES {
+            units as usize - 1
         } else {
             self.sizes.partition_point(|&size| size < len)
         }
     }
 
-    /// The words that a block of `len` really takes.
+    /// The start of a block of at least `len` words, whose contents are arbitrary; its bytes are
+    /// added to `bytes`.
     #[inline]
-    pub fn granted(&self, len: u32) -> u32 {
-        if len <= EXACT_CLASSES {
-            len
-        } else {
-            self.sizes[self.class(len)]
-        }
-    }
-
-    /// The start of a block of at least `len` words, whose contents are arbitrary.
-    #[inline]
-    pub fn take(&mut self, len: u32) -> u32 {
+    pub fn take(&mut self, len: u32, bytes: &mut u64) -> u32 {
         let class = self.class(len);
+        *bytes += 4 * u64::from(self.sizes[class]);
         if let Some(start) = self.reuse(class) {
             return start;
         }
@@ -134,8 +135,9 @@ impl Words {
     }
 
     /// Returns a block that was taken with this `len`.
-    pub fn give(&mut self, start: u32, len: u32) {
+    pub fn give(&mut self, start: u32, len: u32, bytes: &mut u64) {
         let class = self.class(len);
+        *bytes -= 4 * u64::from(self.sizes[class]);
         self.push(start, class);
     }
 
@@ -193,19 +195,19 @@ mod tests {
 
     #[test]
     fn blocks_never_overlap_and_are_reused() {
-        let mut words = Words::default();
+        let mut words = Words::new(1);
         let mut rng = Rng::new(0, 0);
         let mut live: Vec<(u32, u32, u32)> = Vec::new();
-        let mut peak = 0;
+        let (mut peak, mut bytes) = (0, 0);
         for tag in 0..20_000u32 {
             if live.len() > 200 || (!live.is_empty() && rng.below(3) == 0) {
                 let (start, len, tag) = live.swap_remove(rng.below(live.len()));
                 let block = &words[start as usize..][..len as usize];
                 assert!(block.iter().all(|&w| w == tag), "another block wrote here");
-                words.give(start, len);
+                words.give(start, len, &mut bytes);
             } else {
                 let len = 1 + rng.below(if tag % 7 == 0 { 300 } else { 40 }) as u32;
-                let start = words.take(len);
+                let start = words.take(len, &mut bytes);
                 words[start as usize..][..len as usize].fill(tag);
                 live.push((start, len, tag));
             }

@@ -248,3 +248,24 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// A search asks for one edge of a list that it has seen once.
+    #[test]
+    fn an_action_found_alone_is_the_one_at_its_place(seed in 0u64.., plies in 0usize..120) {
+        let mut state = Chess::default();
+        let (mut actions, mut buffer) = (Vec::new(), Vec::new());
+        let mut random = seed;
+        for _ in 0..plies {
+            let Ok(turn) = state.turn(&mut actions);
+            if turn == Turn::Over {
+                break;
+            }
+            for (place, &action) in actions.iter().enumerate() {
+                prop_assert_eq!(state.action_at(place, &mut buffer), Ok(action));
+            }
+            random = sylvan_core::rng::mix(random, 1);
+            let Ok(()) = state.apply(actions[random as usize % actions.len()]);
+        }
+    }
+}

@@ -276,6 +276,10 @@ impl Game for Chess {
         })
     }
 
+    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(movegen::action_at(&self.position, place))
+    }
+
     fn apply(&mut self, action: Action) -> Sure {
         self.history.keep(&self.position.board);
         let irreversible = self.position.play(action);

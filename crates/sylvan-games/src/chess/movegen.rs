@@ -35,6 +35,14 @@ pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> b
     check
 }
 
+/// The legal action at a place of that list, without generating much more than the list up to it.
+pub(super) fn action_at(position: &Position, place: usize) -> Action {
+    let mut list = List::new();
+    list.enough = place.min(254) as u8;
+    generate(position, &mut list);
+    Action::from(list.codes[place.min(255)])
+}
+
 /// Whether the mover is mated.
 pub(super) fn is_mate(position: &Position) -> bool {
     let mut list = List::new();
@@ -116,15 +124,24 @@ impl Generator<'_> {
             self.pawns(1 << pawn.to_u32(), mask & attacks::ray(view.king, pawn).0);
         }
         self.en_passant();
+        if self.list.len > self.list.enough {
+            return;
+        }
         let targets = mask & !view.own;
         for from in Bitboard(board.knights() & view.own & !pinned) {
             self.list
                 .push(from, attacks::knight_attacks(from).0 & targets);
         }
+        if self.list.len > self.list.enough {
+            return;
+        }
         for from in Bitboard(board.diagonal() & view.own) {
             let free = self.free(from, targets);
             self.list
                 .push(from, attacks::bishop_attacks(from, occupied).0 & free);
+        }
+        if self.list.len > self.list.enough {
+            return;
         }
         for from in Bitboard(board.straight() & view.own) {
             let free = self.free(from, targets);
@@ -232,6 +249,8 @@ impl Generator<'_> {
 struct List {
     codes: [u16; 256],
     len: u8,
+    /// Generation may stop once the list is longer.
+    enough: u8,
 }
 
 impl List {
@@ -239,6 +258,7 @@ impl List {
         List {
             codes: [0; 256],
             len: 0,
+            enough: u8::MAX,
         }
     }
 
