@@ -2,7 +2,7 @@
 
 Peers compute in other orders and precisions, so an equal tree can only be asked for if no choice
 hung on the last digits. `watched` runs the reference and measures that along the way, in doubles.
-It knows the settings that peers share: values as they are or scaled by siblings, urgency "zero".
+It knows the settings that peers share: a known range or siblings, urgency "zero" or "loss".
 """
 
 from __future__ import annotations
@@ -73,10 +73,14 @@ def plain_scores(node: reference.Node, config: SearchConfig) -> tuple[list[float
         factor = 1 / max(max(seen) - min(seen), 1e-8)
         b.worth = [(q - min(seen)) * factor for q in b.worth]
         magnified = factor if any(b.n) else 1.0
+    elif isinstance(config.value_range, tuple):
+        low, high = config.value_range
+        b.worth = [(2 * q - low - high) / (high - low) for q in b.worth]
     if config.selection == "uct":
         score = uct(config.c_uct)
     else:
-        score = puct(config.c_puct, lambda _: 0.0, config.c_base, config.c_factor)
+        untried = {"zero": 0.0, "loss": -1.0}[str(config.fpu)]
+        score = puct(config.c_puct, lambda _: untried, config.c_base, config.c_factor)
     scores = [score(b, a) for a in range(len(b.priors))]
     return ([] if math.inf in scores else scores), 1 + magnified
 

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,6 +82,33 @@ def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
     assert outcome_of(solution, result.best) == solution.outcome
     if empty <= 8:
         assert result.stopped_by == "proven"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_only_move_is_found_though_it_has_the_lowest_prior(rule):
+    """In positions where all moves but one lose; the rest of the tree is evaluated as nothing."""
+    found = 0
+    for seed in range(1000):
+        game = play_at_random(seed, 29)
+        solution, legal = SOLVER.solve(game), game.legal_actions()
+        kept = [a for a in legal if outcome_of(solution, a) == solution.outcome]
+        if len(kept) != 1 or solution.outcome == 1 or len(legal) < 4:
+            continue
+
+        def doubtful(leaves, key=legal.index(kept[0])):
+            logits = np.zeros(len(leaves.actions), np.float32)
+            if leaves.forest.batches == 1:  # the root
+                logits[key] = -5.0
+            return logits, np.zeros(len(leaves), np.float32)
+
+        result = Search(doubtful, RULES[rule], simulations=6_000).run(game)
+        edges = result.tree.root.edges
+        assert min(edges, key=lambda edge: edge.P).action == kept[0]
+        assert result.best == kept[0], repr(game)
+        found += 1
+        if found == 3:
+            return
+    pytest.fail("too few positions have an only move")
 
 
 @pytest.mark.slow
