@@ -1,4 +1,4 @@
-"""Tic-tac-toe on a 4 x 4 board in plain Python, four in a row, for comparing searches of Python games.
+"""Tic-tac-toe on a 4 x 4 board in plain Python, for comparing searches of Python games.
 
 One class with the methods of `sylvan.Game` and, under their names, those that OpenSpiel's Python
 search calls, so that both run the same code.

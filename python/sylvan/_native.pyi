@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 __version__: str
+BUILD_PROFILE: str
 
 # --- arithmetic that the reference shares with the core ---------------------------------------
 

@@ -52,11 +52,11 @@ pub fn softmax(logits: &mut [f32]) {
         .fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
     let mut sums = [0.0f32; LANES];
     let mut add = |chunk: &mut [f32; LANES]| {
-        for i in 0..LANES {
-            chunk[i] = exp(chunk[i] - max);
+        for x in chunk.iter_mut() {
+            *x = exp(*x - max);
         }
-        for i in 0..LANES {
-            sums[i] += chunk[i];
+        for (sum, x) in sums.iter_mut().zip(chunk) {
+            *sum += *x;
         }
     };
     let (chunks, rest) = logits.as_chunks_mut::<LANES>();

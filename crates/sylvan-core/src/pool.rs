@@ -448,8 +448,8 @@ impl<V: Values> Pool<V> {
 
     /// Bytes that the pool ever used, free ones included.
     pub fn bytes(&self) -> u64 {
-        let words = self.codes.len() + self.blocks.len();
-        self.nodes.len() as u64 * Self::NODE_BYTES + words as u64 * 4
+        let nodes = self.nodes.len() as u64 * Self::NODE_BYTES;
+        nodes + self.codes.bytes() + self.blocks.bytes()
     }
 }
 
@@ -505,8 +505,8 @@ fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
     let (chunks, rest) = codes.as_chunks::<LANES>();
     for (chunk, codes) in chunks.iter().enumerate() {
         let mut equal = 0u32;
-        for i in 0..LANES {
-            equal |= u32::from(codes[i] == max) << i;
+        for (i, &code) in codes.iter().enumerate() {
+            equal |= u32::from(code == max) << i;
         }
         if equal != 0 {
             return (LANES * chunk + equal.trailing_zeros() as usize, max.into());

@@ -168,9 +168,9 @@ impl Words {
         self.free_words += self.sizes[class] as usize;
     }
 
-    /// Words ever in use.
-    pub fn len(&self) -> usize {
-        self.words.len()
+    /// Bytes ever in use.
+    pub fn bytes(&self) -> u64 {
+        self.words.len() as u64 * 4
     }
 }
 

@@ -109,19 +109,17 @@ impl Forest {
         Ok(())
     }
 
-    /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None when all is done.
+    /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None if there is
+    /// nothing to evaluate, for good (`is_done`) or in this turn.
     fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
-        while !inner.forest.is_done() {
-            let timing = inner.timing(&self.asked, None);
-            inner.forest.select(py, &timing)?;
-            if inner.forest.num_leaves() > 0 {
-                return inner.forest.leaves(py).map(Some);
-            }
-            py.check_signals()?;
+        let timing = inner.timing(&self.asked, None);
+        inner.forest.select(py, &timing)?;
+        match inner.forest.num_leaves() {
+            0 => Ok(None),
+            _ => inner.forest.leaves(py).map(Some),
         }
-        Ok(None)
     }
 
     fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

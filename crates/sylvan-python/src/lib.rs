@@ -13,6 +13,12 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    module.add("BUILD_PROFILE", profile)?;
     module.add_class::<forest::Forest>()?;
     numbers::register(module)?;
     games::register(module)

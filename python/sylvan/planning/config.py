@@ -158,7 +158,8 @@ class SearchConfig(BaseModel):
         None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
     )
     prior_bits: Literal[8, 16, 32] = Field(
-        8, description="precision of priors below the root; 8: within 2.4 %, a third of the memory"
+        8,
+        description="bits of a prior below the root; 8 keep it within 3.2 % and nodes small",
     )
     threads: Annotated[int, Field(ge=1, le=256)] = Field(
         1, description="over trees; never changes a result"

@@ -22,6 +22,9 @@ pyo3::import_exception!(sylvan.errors, IllegalPosition);
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// A game, and how it came about: the search needs only `state`.
+/// A start position and the actions played from it: what remakes a game.
+type Arguments = (String, Vec<Action>);
+
 #[pyclass(subclass, name = "Chess", module = "sylvan._native")]
 #[derive(Clone)]
 pub struct PyChess {
@@ -299,7 +302,7 @@ impl PyChess {
     fn __getnewargs_ex__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<((String, Vec<Action>), Bound<'py, PyDict>)> {
+    ) -> PyResult<(Arguments, Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("chess960", self.options.chess960)?;
         options.set_item("repetitions", self.options.repetitions)?;
