@@ -5,8 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylvan import Search, SearchConfig
-from sylvan import reference
+from sylvan import Search, SearchConfig, reference
 from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make
 
 
