@@ -112,15 +112,21 @@ class Forest:
 
     def select(self) -> Leaves | None:
         """The next batch of leaves; None when the search has ended, until another begins."""
-        if self._ended:
-            return None
-        if self._began is None:
+        if self._began is None and not self._ended:
             self.begin()
+        while not self._ended:
+            if (leaves := self._batch()) is not None:
+                return leaves
+        return None
+
+    def _batch(self) -> Leaves | None:
+        """A turn of every tree: the leaves it found, None if that were none."""
         arrays = self._native.select()
         self.generation += 1
         if arrays is None:
-            self._end()
-            self._ended = True
+            self._ended = self._native.is_done()
+            if self._ended:
+                self._end()
             return None
         self.batches += 1
         self._leaves = Leaves(self, arrays)
@@ -145,7 +151,7 @@ class Forest:
         self.generation += 1
 
     def abandon(self) -> None:
-        """Give up on the leaves in flight, as if they had not been selected."""
+        """Give up on the leaves in flight: every visit and value is as it was without them."""
         self._native.abandon()
         self._leaves = None
 
@@ -178,14 +184,9 @@ class Forest:
 
     def _ask_and_tell(self, evaluator: Any, watch: Callable[[], None] | None) -> None:
         seen = time.perf_counter()
-        while (leaves := self.select()) is not None:
-            answer = evaluator(leaves)
-            if not isinstance(answer, tuple | list) or len(answer) != 2:
-                raise EvaluationError(
-                    f"The evaluator gave a {type(answer).__name__}: it must give a pair, "
-                    "policy logits and values."
-                )
-            self.update(*answer)
+        while not self._ended:
+            if (leaves := self._batch()) is not None:
+                self.update(*_pair(evaluator(leaves)))
             if time.perf_counter() - seen > 0.04:
                 self._watched(watch)
                 seen = time.perf_counter()
@@ -254,6 +255,16 @@ class Forest:
                 f"There is no tree {tree}: the trees of this forest are 0 to {len(self) - 1}."
             )
         return tree
+
+
+def _pair(answer: Any) -> tuple[ArrayLike, ArrayLike]:
+    """What an evaluator gave, as policy and values."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise EvaluationError(
+            f"The evaluator gave a {type(answer).__name__}: it must give a pair, policy logits "
+            "and values."
+        )
+    return answer[0], answer[1]
 
 
 def _after(state: Game, action: int) -> Game:
