@@ -1,0 +1,183 @@
+"""The specification: short, open to other rules, and what the core does on native games too."""
+
+import math
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sylvan import Search, SearchConfig, reference
+from sylvan.evaluators import evaluator_named
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.reference import selection
+from tests.planning.random_games import Shape, evaluate, make
+from tests.planning.test_equality import compare
+
+
+def test_it_can_be_read_in_one_sitting():
+    files = Path(reference.__file__).parent.glob("*.py")
+    assert sum(len(path.read_text().splitlines()) for path in files) < 600
+
+
+# --- rules of your own ---------------------------------------------------------------------------
+
+
+def by_prior(node, search):
+    """Always the likeliest edge."""
+    return max(search.open_edges(node), key=lambda child: (child.prior, -child.index))
+
+
+def epsilon_greedy(node, search):
+    """Mostly the best mean; one time in four any edge."""
+    edges = search.open_edges(node)
+    if search.rng.uniform() < 0.25:
+        return edges[search.rng.below(len(edges))]
+    return max(edges, key=lambda child: float(search.q(node, child)) if child.N else math.inf)
+
+
+def least_visited(node, search):
+    """Breadth first."""
+    return min(search.open_edges(node), key=lambda child: child.started)
+
+
+def run(rule, simulations=200, **shape):
+    game = make(Shape(**{"seed": 3, "stop": 0.0, "depth": 30, **shape}))
+    search = reference.Search(game, evaluate, SearchConfig(simulations=simulations), rule=rule)
+    search.run()
+    return search
+
+
+@pytest.mark.parametrize("rule", [by_prior, epsilon_greedy, least_visited])
+def test_a_rule_is_a_function(rule):
+    root = run(rule).root
+    assert root.N == 201 and sum(child.N for child in root.children.values()) == 200
+
+
+def test_a_rule_decides_where_visits_go():
+    root = run(by_prior, simulations=20).root
+    likeliest = max(root.children.values(), key=lambda child: (child.prior, -child.index))
+    assert likeliest.N == 20
+    even = [child.N for child in run(least_visited, seed=4).root.children.values()]
+    assert len(even) > 1 and max(even) - min(even) <= 1
+    greedy = run(epsilon_greedy).root.children.values()
+    assert max(child.N for child in greedy) > 2 * min(child.N for child in greedy) > 0
+
+
+def test_a_rule_sees_seats_not_signs():
+    """Every node hands its own seat to the rule, which reads the Q of that seat."""
+    seen = set()
+
+    def spy(node, search):
+        seen.add(node.seat)
+        for child in node.children.values():
+            if child.N and child.exact is None:
+                expected = np.float32(child.W[node.seat] / child.N)
+                assert search.q(node, child) == expected
+        return selection.puct(node, search)
+
+    run(spy, num_players=3, zero_sum=False)
+    assert seen == {0, 1, 2}
+
+
+def test_the_rules_of_the_literature_are_rules_like_any():
+    """Handed in as functions they give the trees that they give by name."""
+    for name, rule in (("puct", selection.puct), ("uct", selection.uct)):
+        game = make(Shape(seed=8))
+        by_name = reference.Search(game, evaluate, SearchConfig(selection=name))
+        by_hand = reference.Search(game, evaluate, SearchConfig(), rule=rule)
+        visits = [[c.N for c in search.run().children.values()] for search in (by_name, by_hand)]
+        assert visits[0] == visits[1]
+
+
+# --- native games --------------------------------------------------------------------------------
+
+
+def judged(state):
+    """Logits of the legal actions and a value per seat, fixed by the position; ties are common."""
+    digest = zlib.crc32(np.asarray(state.observation()).tobytes())
+    rng = np.random.default_rng(digest)
+    logits = rng.integers(-6, 7, len(state.legal_actions())) / 3
+    value = float(rng.integers(-20, 21)) / 20
+    return logits.tolist(), [value, -value]
+
+
+def judge(states):
+    return [judged(state) for state in states]
+
+
+def judge_leaves(leaves):
+    answers = judge(leaves.states)
+    logits = np.array([x for row, _ in answers for x in row], np.float32)
+    return logits, np.array([values for _, values in answers], np.float32)
+
+
+CONFIGS = {
+    "defaults": {},
+    "growing exploration": {"c_base": 50.0, "c_factor": 2.0, "fpu": "parent"},
+    "noise": {"noise": True, "dirichlet_alpha": 0.3, "temperature": 1.0},
+    "uct": {"selection": "uct", "c_uct": 0.7, "fpu": "zero"},
+    "gumbel": {"selection": "gumbel", "max_considered": 8},
+    "in flight": {"leaves_in_flight": 8, "collisions": 3},
+    "learned range": {"value_range": "tree", "discount": 0.97, "proofs": False},
+    "coarse priors": {"prior_bits": 16, "fpu_root": "loss"},
+}
+GAMES = {
+    "tic-tac-toe": TicTacToe([4]),
+    "connect four": ConnectFour("44352"),
+    "small board": ConnectFour(columns=4, rows=4),
+    "chess": Chess(moves="e4 e5 Bc4 Nc6 Qh5"),
+    "chess endgame": Chess("8/8/8/8/7q/5k2/8/6K1 w - - 98 80"),
+    "repetition": Chess(moves="Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1"),
+}
+
+
+@pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+def test_core_equals_reference_on_native_games(game, settings):
+    config = SearchConfig(simulations=150, seed=9, **settings)
+    slow, fast = reference.Search(game, judge, config), Search(judge_leaves, config)
+    for state in (game, None):
+        slow.run()
+        result = fast.run(state)
+        compare(slow.root, result.tree.root)
+        actions = list(slow.root.children)
+        np.testing.assert_array_equal(result.policy[actions], reference.policy(slow))
+        assert (result.best, result.action) == (reference.best(slow), reference.pick(slow))
+        assert (result.stopped_by, result.simulations) == (slow.stopped_by, slow.started)
+        after = fast.state
+        after.apply(result.best)
+        if after.is_terminal():
+            break
+        slow.advance(result.best)
+        fast.advance(result.best)
+
+
+@pytest.mark.parametrize("evaluator", ["hash_random", "uniform"])
+@pytest.mark.parametrize(
+    "game", [TicTacToe(), ConnectFour(), Chess()], ids=lambda g: type(g).__name__
+)
+def test_a_native_evaluator_is_one_of_the_specification_too(game, evaluator):
+    """What a native evaluator says is recorded, and the reference builds the tree of the run."""
+    config = SearchConfig(simulations=300, seed=4)
+    said = {}
+
+    def ask(states):
+        return [said[path(state)] for state in states]
+
+    def path(state):
+        return np.asarray(state.observation()).tobytes() + bytes([state.to_play()])
+
+    def record(leaves):
+        logits, values = native(leaves)
+        for i, state in enumerate(leaves.states):
+            row = logits[leaves.offsets[i] : leaves.offsets[i + 1]]
+            said[path(state)] = (row.tolist(), values[i].tolist())
+        return logits, values
+
+    native = evaluator_named(evaluator)
+    result = Search(native, config).run(game)
+    Search(record, config).run(game)
+    slow = reference.Search(game, ask, config)
+    slow.run()
+    compare(slow.root, result.tree.root)
