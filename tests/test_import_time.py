@@ -1,0 +1,49 @@
+"""`import sylvan` is quick: NumPy and pydantic are most of it, and nothing else that is dear."""
+
+import resource
+import subprocess
+import sys
+
+LIMIT = 0.4  # seconds of processor time, which other work on the machine does not change
+
+
+def seconds(code):
+    """Processor time of a Python that runs some code and ends."""
+
+    def spent():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = spent()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return spent() - before
+
+
+def test_import_is_quick():
+    assert min(seconds("import sylvan") for _ in range(3)) < LIMIT
+
+
+def test_what_import_loads():
+    """A module that takes long is loaded by what needs it, not by the first line of a program."""
+    code = "import sys, sylvan; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    names = set(loaded.stdout.split())
+    dear = {"chess", "hypothesis", "jax", "matplotlib", "mctx", "pyspiel", "pytest", "rich"}
+    dear |= {"asyncio", "graphviz", "http", "markdown_it", "torch", "typer", "xml"}
+    assert not names & dear
+    ours = {"numpy", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "sylvan"}
+    outside = {name for name in names - ours - set(sys.stdlib_module_names) if name[0] != "_"}
+    assert outside <= {"typing_extensions", "distutils", "sitecustomize", "usercustomize"}
+
+
+def test_the_rooms_load_when_they_are_used():
+    code = (
+        "import sys, sylvan; print(*(name for name in sys.modules if name.startswith('sylvan.')))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    rooms = {name.split(".")[1] for name in loaded.stdout.split()}
+    assert rooms <= {"_native", "errors", "evaluators", "games", "planning"}
