@@ -5,8 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylvan import Search, SearchConfig, reference
+from sylvan import Search, reference
 from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make
+from tests.planning.settings import configs
 
 
 @st.composite
@@ -23,42 +24,6 @@ def shapes(draw):
         rewards=draw(st.booleans()),
         chance=draw(st.sampled_from([0.0, 0.0, 0.3])),
         alternate=draw(st.booleans()),
-    )
-
-
-@st.composite
-def configs(draw, simulations=st.integers(0, 400)):
-    number = st.floats(-1, 1).map(lambda x: round(x, 3))
-    fpu = st.one_of(st.sampled_from(["parent", "reduction", "zero", "loss"]), number)
-    in_flight = draw(st.sampled_from([1, 1, 2, 3, 8]))
-    return SearchConfig(
-        simulations=draw(simulations),
-        nodes=draw(st.one_of(st.none(), st.integers(1, 300))),
-        depth=draw(st.one_of(st.none(), st.none(), st.integers(1, 9))),
-        selection=draw(st.sampled_from(["puct", "uct", "gumbel"])),
-        c_puct=draw(st.sampled_from([0.0, 0.5, 1.5, 4.0])),
-        c_base=draw(st.sampled_from([None, 10.0, 19652.0])),
-        c_factor=draw(st.sampled_from([0.5, 1.0, 2.0])),
-        c_uct=draw(st.sampled_from([0.3, 1.4])),
-        max_considered=draw(st.integers(1, 16)),
-        gumbel_scale=draw(st.sampled_from([0.0, 1.0])),
-        c_visit=draw(st.sampled_from([0.0, 50.0])),
-        c_scale=draw(st.sampled_from([0.1, 1.0])),
-        fpu=draw(fpu),
-        fpu_reduction=draw(st.sampled_from([0.0, 0.3, 1.0])),
-        fpu_root=draw(st.one_of(st.none(), fpu)),
-        fpu_root_reduction=draw(st.sampled_from([None, 0.1])),
-        value_range=draw(st.sampled_from(["game", "tree", "siblings", (-3.0, 5.0)])),
-        discount=draw(st.sampled_from([1.0, 1.0, 0.9])),
-        noise=draw(st.booleans()),
-        dirichlet_alpha=draw(st.sampled_from([0.03, 0.3, 10.0])),
-        dirichlet_fraction=draw(st.sampled_from([0.0, 0.25, 1.0])),
-        temperature=draw(st.sampled_from([0.0, 1e-3, 1.0, 1e3])),
-        seed=draw(st.integers(0, 2**32)),
-        proofs=draw(st.booleans()),
-        leaves_in_flight=in_flight,
-        collisions=draw(st.sampled_from([None, 0, 1, 5])),
-        prior_bits=draw(st.sampled_from([8, 16, 32])),
     )
 
 
