@@ -86,9 +86,7 @@ class RandomGame(Game):
 
     def returns(self) -> list[float]:
         steps = 7 if self.shape.graded else 3
-        values = [
-            2 * self.draw(30 + s, steps) / (steps - 1) - 1 for s in range(self.num_players)
-        ]
+        values = [2 * self.draw(30 + s, steps) / (steps - 1) - 1 for s in range(self.num_players)]
         return [values[0], -values[0]] if self.zero_sum else values
 
     def observation(self) -> np.ndarray:
