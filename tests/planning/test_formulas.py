@@ -219,6 +219,20 @@ def test_a_range_of_siblings_has_the_node_in_it():
     assert order(game, 6, c_puct=4, fpu="zero", value_range="siblings") == [0, 0, 0, 0, 0, 1]
 
 
+def test_the_node_s_own_mean_widens_the_range_of_its_siblings():
+    """P = 0.79, 0.21; worth 0 and 0.03; value 1; c = 1. Three times the first, 0.79 √N / N against
+    0.21 √N, then the second. Now N = 5, and the mean is (1 + 0.03) / 5 = 0.206:
+
+        first    0            + 0.79 × 2.236 / 4 = 0.442
+        second   0.03 / 0.206 + 0.21 × 2.236 / 2 = 0.380
+
+    Among the moves alone the second would be at the top of the range, with 1.235.
+    """
+    game = one_seat(1.0, (0.79, 0.21), (0.0, 0.03), (-math.inf, math.inf))
+    taken = order(game, 5, c_puct=1, fpu="zero", value_range="siblings")
+    assert taken == [0, 0, 0, 1, 0]
+
+
 def test_uct_has_a_logarithm_and_tries_every_move_first():
     """P = 0.2, 0.5, 0.3; Q = 0.5, 0.2, 0; c = 1. Each once, by prior; then Q + √(ln N / n):
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sylvan import Forest, Search, SearchConfig, reference
-from sylvan.errors import GameOver
+from sylvan.errors import GameOver, SearchStateError
 from tests.planning import exact
 from tests.planning.random_games import Shape, make
 from tests.planning.random_games import evaluate as evaluate_random
@@ -221,7 +221,7 @@ def test_a_finished_game_is_not_searched():
     """Nor a position in which nobody can choose."""
     with pytest.raises(GameOver, match="finished"):
         Search(evaluate_leaves, simulations=1).run(TableGame(end(1)))
-    with pytest.raises(GameOver, match="chance"):
+    with pytest.raises(SearchStateError, match="chance"):
         Forest([TableGame(chance((1.0, end(1))))])
 
 

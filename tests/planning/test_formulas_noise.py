@@ -11,7 +11,16 @@ from tests.planning.bandit import Bandit
 from tests.planning.random_games import Shape, make
 from tests.planning.random_games import evaluate as evaluate_random
 from tests.planning.random_games import evaluate_leaves as evaluate_random_leaves
-from tests.planning.table_game import TableGame, decide, end, evaluate_leaves, nearly, run
+from tests.planning.table_game import (
+    TableGame,
+    check_same,
+    decide,
+    end,
+    evaluate,
+    evaluate_leaves,
+    nearly,
+    run,
+)
 
 PRIORS = (0.5, 0.3, 0.2)
 BANDIT = Bandit(0.0, PRIORS, (0.1, 0.0, 0.05))
@@ -44,8 +53,11 @@ def noisy(noise=None, table=None, **settings):
     """A search with noise, core and reference alike."""
     config = SearchConfig(**{"noise": True, "proofs": False, "prior_bits": 32, **settings})
     game = TableGame(table or BANDIT.table())
+    slow = reference.Search(game, evaluate, config)
+    slow.run(noise)
     result = Search(evaluate_leaves, config).run(game, noise=noise)
-    return [result.tree.root.edge(a).P for a in game.legal_actions()], result
+    check_same(slow, result)
+    return [float(child.prior) for child in slow.root.children.values()], result
 
 
 def test_noise_is_mixed_in_and_not_multiplied():
