@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from sylvan import Forest, Search, SearchConfig, reference
 from tests.planning.bandit import Bandit
 from tests.planning.random_games import Shape, evaluate, evaluate_leaves, make
+from tests.planning.settings import configs
 from tests.planning.table_game import TableGame, decide, end, nearly, run
-from tests.planning.test_equality import configs, shapes
+from tests.planning.test_equality import shapes
 
 RULES = ["puct", "uct", "gumbel"]
 QUIET = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,8 +9,9 @@ from sylvan import Search, SearchConfig, reference
 from tests.planning.random_games import Shape, make
 from tests.planning.random_games import evaluate as evaluate_random
 from tests.planning.random_games import evaluate_leaves as evaluate_random_leaves
+from tests.planning.settings import configs
 from tests.planning.table_game import TableGame, check_same, decide, end, evaluate, evaluate_leaves
-from tests.planning.test_equality import configs, shapes
+from tests.planning.test_equality import shapes
 from tests.planning.test_formulas_counting import check_counts
 
 
