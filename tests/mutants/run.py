@@ -2,7 +2,8 @@
 
 Every mutant of mutants.toml is put into a copy of the sources, built, and tested with the quick
 tests of the search, most telling first, and the unit tests of the core. A mutant that no test
-kills has shown what the tests do not check, or is no mistake at all; either way the exit code is 1.
+kills has shown what the tests do not check, or is no mistake at all; either way the exit code is 1,
+as it is if one cannot be built.
 
     python tests/mutants/run.py                 all of them; about half a minute each
     python tests/mutants/run.py --only NAME     one, or several with several --only
@@ -134,7 +135,7 @@ def judge(work: Path, mutant: Mutant) -> str | None:
 
 
 def run(work: Path, mutants: list[Mutant]) -> int:
-    """Judge the mutants one by one; how many survive."""
+    """Judge the mutants one by one; how many live, or could not be built."""
     copy_sources(work)
     for mutant in mutants:
         mutant.source(work).write_text(mutant.apply(work))  # all of them fit, before any is built
@@ -146,9 +147,12 @@ def run(work: Path, mutants: list[Mutant]) -> int:
     width = max(len(mutant.name) for mutant in mutants)
     for number, mutant in enumerate(mutants, 1):
         start = time.monotonic()
-        found = judge(work, mutant)
+        try:
+            found = judge(work, mutant)
+            verdict = f"killed by {found}" if found else f"SURVIVED: {mutant.why}"
+        except RuntimeError as error:
+            found, verdict = None, f"NOT TESTED: {error}"
         survivors += found is None
-        verdict = f"killed by {found}" if found else f"SURVIVED: {mutant.why}"
         seconds = f"{time.monotonic() - start:4.0f} s"
         print(f"{number:3}/{len(mutants)} {seconds}  {mutant.name:{width}}  {verdict}", flush=True)
     return survivors

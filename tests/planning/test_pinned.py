@@ -61,11 +61,12 @@ def flat_leaves(leaves):
     return np.zeros(len(leaves.actions), np.float32), np.zeros((len(leaves), 2), np.float32)
 
 
+@pytest.mark.parametrize("in_flight", [1, 3])
 @pytest.mark.parametrize("simulations", [8, 20, 100, 333])
-def test_equal_children_are_visited_in_their_order(simulations):
+def test_equal_children_are_visited_in_their_order(simulations, in_flight):
     """Nothing tells them apart: visits go round, and the first ones have one more."""
     game = WideGame(Shape(seed=3, depth=9, stop=0.0))
-    config = SearchConfig(simulations=simulations, fpu="zero")
+    config = SearchConfig(simulations=simulations, fpu="zero", leaves_in_flight=in_flight)
     result = Search(flat_leaves, config).run(game)
     slow = reference.Search(game, flat, config)
     slow.run()
@@ -73,6 +74,55 @@ def test_equal_children_are_visited_in_their_order(simulations):
     visits = [result.tree.root.edge(action).N for action in game.legal_actions()]
     assert visits == sorted(visits, reverse=True)
     assert max(visits) - min(visits) <= 1
+
+
+def test_a_tie_between_a_tried_and_an_untried_child_goes_to_the_lower_index():
+    """Without exploration and with equal values the first action keeps all visits."""
+    game = WideGame(Shape(seed=3, depth=60, stop=0.0))
+    config = SearchConfig(simulations=50, fpu="zero", c_puct=0.0)
+    result = Search(flat_leaves, config).run(game)
+    slow = reference.Search(game, flat, config)
+    slow.run()
+    compare(slow.root, result.tree.root)
+    assert result.tree.root.edge(game.legal_actions()[0]).N == 50
+
+
+class HighGame(RandomGame):
+    """Everything is worth 2 to 4, so that 0 is no value of this game."""
+
+    value_range = (2.0, 4.0)
+
+    def returns(self) -> list[float]:
+        return [3.0 + x for x in super().returns()]
+
+
+def high(states):
+    return [(logits, [3.0 + x for x in values]) for logits, values in evaluate(states)]
+
+
+def high_leaves(leaves):
+    logits, values = evaluate_leaves(leaves)
+    return logits, values + np.float32(3.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    value_range=st.sampled_from(["game", "tree", "siblings"]),
+    fpu=st.sampled_from(["parent", "reduction", "loss", 0.5]),
+    in_flight=st.sampled_from([1, 3]),
+)
+def test_values_far_from_zero_equal_the_reference(seed, value_range, fpu, in_flight):
+    """Also with chance, at whose nodes no seat has a Q that could widen the range."""
+    shape = Shape(seed, num_players=3, zero_sum=False, depth=6, chance=0.4)
+    game = HighGame(shape)
+    config = SearchConfig(
+        simulations=150, value_range=value_range, fpu=fpu, proofs=False, leaves_in_flight=in_flight
+    )
+    result = Search(high_leaves, config).run(game)
+    slow = reference.Search(game, high, config)
+    slow.run()
+    compare(slow.root, result.tree.root)
 
 
 @settings(max_examples=30, deadline=None)
