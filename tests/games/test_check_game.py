@@ -50,7 +50,8 @@ def test_a_long_path_is_told_short() -> None:
 
 def test_there_is_a_broken_game_for_every_method() -> None:
     named = {param.values[1].split("(")[0] for param in BROKEN}
-    contract = {name for name in vars(Game) if not name.startswith("_")}
+    # `set_root` promises nothing that could be broken.
+    contract = {name for name in vars(Game) if not name.startswith("_")} - {"set_root"}
     assert contract | {"num_players", "num_actions"} == named
 
 
