@@ -299,10 +299,7 @@ impl PyChess {
         Self::clone(slf)
     }
 
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Arguments, Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Arguments, Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("chess960", self.options.chess960)?;
         options.set_item("repetitions", self.options.repetitions)?;
