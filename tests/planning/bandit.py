@@ -36,6 +36,10 @@ class Bandit:
         moves = [(p, end(sign * q)) for p, q in zip(self.priors, self.worth, strict=True)]
         return decide(seat, sign * self.value, *moves)
 
+    def facts(self, a: int) -> tuple[float, float, int]:
+        """All that a score may depend on."""
+        return self.priors[a], self.worth[a], self.n[a]
+
     @property
     def visits(self) -> int:
         """Visits of the position, its own evaluation included."""
@@ -61,17 +65,20 @@ Fpu = Callable[[Bandit], float]
 def play(bandit: Bandit, steps: int, score: Score, gap: float = 0.0) -> list[int]:
     """The moves that a score chooses; ties go to the higher prior, then the lower index.
 
-    Stops early where the two best scores are closer than `gap`, since rounding may decide there.
+    Stops early where a move that is not the best one's twin comes closer to it than `gap`, since
+    rounding may decide there.
     """
     bandit = Bandit(bandit.value, bandit.priors, bandit.worth)
     chosen: list[int] = []
     for _ in range(steps):
-        keys = [(score(bandit, a), p, -a) for a, p in enumerate(bandit.priors)]
-        *_, second, best = [(-math.inf, 0.0, 0), *sorted(keys)]
-        if best[0] != second[0] and best[0] - second[0] < gap:
+        scores = [score(bandit, a) for a in range(len(bandit.priors))]
+        best = max(range(len(scores)), key=lambda a: (scores[a], bandit.priors[a], -a))
+        twins = [bandit.facts(a) == bandit.facts(best) for a in range(len(scores))]
+        rivals = [s for s, twin in zip(scores, twins, strict=True) if not twin and s < math.inf]
+        if any(scores[best] - rival < gap for rival in rivals):
             break
-        chosen.append(-best[2])
-        bandit.n[-best[2]] += 1
+        chosen.append(best)
+        bandit.n[best] += 1
     return chosen
 
 
