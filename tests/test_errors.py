@@ -162,7 +162,7 @@ def test_a_refused_move_leaves_the_game_alone(game, row):
     (lambda: SearchConfig(discount=1.1), ConfigError, "discount is 1.1: it must be at most 1"),
     (lambda: SearchConfig(selection="ucb"), ConfigError, "'ucb': it must be 'puct', 'uct' or 'gum"),
     (lambda: SearchConfig(fpu="win"), ConfigError, "'win': it must be 'parent', .*, or a number"),
-    (lambda: SearchConfig(value_range=(2, 1)), ConfigError, "the first must be below the second"),
+    (lambda: SearchConfig(value_range=(2, 1)), ConfigError, "the second must be above the first"),
     (lambda: SearchConfig(value_range=(1, 2, 3)), ConfigError, "or a pair of finite numbers"),
     (lambda: SearchConfig(prior_bits=9), ConfigError, "prior_bits is 9: it must be 8, 16 or 32"),
     (

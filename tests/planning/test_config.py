@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sylvan import SearchConfig, _native
+from sylvan import Search, SearchConfig, _native
 from sylvan.errors import ConfigError
-from sylvan.games import TicTacToe
+from sylvan.games import ConnectFour, TicTacToe
 from sylvan.planning.config import ALIASES, GUMBEL_MOST
 from tests.planning.settings import configs
 
@@ -162,3 +162,31 @@ def test_a_gumbel_search_is_planned_within_reason():
     assert SearchConfig(selection="gumbel", simulations=GUMBEL_MOST)
     with pytest.raises(ConfigError, match=r"plans each one ahead: give at most \d+\.$"):
         SearchConfig(selection="gumbel", simulations=GUMBEL_MOST + 1)
+
+
+EXTREMES = st.fixed_dictionaries(
+    {},
+    optional={
+        name: st.sampled_from([0.0, 1e-300, 1.0, 9e8])
+        for name in ("c_puct", "c_factor", "c_uct", "gumbel_scale", "c_visit", "c_scale")
+    }
+    | {name: st.sampled_from([1e-300, 9e8]) for name in ("c_base", "dirichlet_alpha")}
+    | {
+        "selection": st.sampled_from(["puct", "uct", "gumbel"]),
+        "fpu": st.sampled_from(["loss", "reduction", -9e8, 9e8]),
+        "fpu_reduction": st.just(9e8),
+        "value_range": st.sampled_from(["tree", "siblings", (-9e8, 9e8), (0.0, 1e-6)]),
+        "discount": st.sampled_from([0.0, 1e-300]),
+        "noise": st.just(True),
+        "temperature": st.sampled_from([1e-300, 9e8]),
+    },
+)
+
+
+@given(EXTREMES, st.sampled_from([TicTacToe(), ConnectFour()]))
+def test_every_setting_that_is_taken_gives_numbers(extremes, game):
+    search = Search("hash_random", simulations=40, **extremes)
+    result = search.run(game)
+    assert result.simulations == 40 or result.stopped_by == "proven"
+    assert result.policy.sum() == pytest.approx(1, abs=1e-4)
+    assert math.isfinite(result.value) and result.action in game.legal_actions()

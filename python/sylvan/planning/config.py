@@ -12,7 +12,14 @@ import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from sylvan.errors import ConfigError
 
@@ -62,9 +69,18 @@ GUMBEL_MOST = 2**24
 """Simulations that a Gumbel search can plan; each takes four bytes before it starts."""
 
 FpuRule = Literal["parent", "reduction", "zero", "loss"]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _modest(number: float) -> float:
+    """Below a billion, so that no score, in single precision, ever overflows."""
+    if abs(number) >= 1e9:
+        raise ValueError("a number between -1e9 and 1e9")
+    return number
+
+
+Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_modest)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_modest)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_modest)]
 
 
 class SearchConfig(BaseModel):
@@ -180,10 +196,10 @@ class SearchConfig(BaseModel):
             )
         if self.selection == "gumbel" and self.simulations is None:
             raise ConfigError("selection='gumbel' plans each simulation ahead: set simulations.")
-        if isinstance(self.value_range, tuple) and self.value_range[0] >= self.value_range[1]:
+        if isinstance(self.value_range, tuple) and self.value_range[1] - self.value_range[0] < 1e-6:
             low, high = self.value_range
             raise ConfigError(
-                f"value_range is ({low}, {high}): the first must be below the second."
+                f"value_range is ({low}, {high}): the second must be above the first by 1e-6."
             )
         if self.simulations is None and (self.seconds, self.nodes, self.depth) == (None,) * 3:
             raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
@@ -276,7 +292,7 @@ def _rule(fault: ErrorDetails) -> str:
     """What a pydantic fault asks for: "at least 0"."""
     if any(str(place).startswith("tuple") for place in fault["loc"]):
         return "a pair of finite numbers"
-    rule = re.sub(r"^Input should be |, (unable|got) .*", "", fault["msg"])
+    rule = re.sub(r"^Input should be |^Value error, |, (unable|got) .*", "", fault["msg"])
     for pydantic, plain in _PLAIN.items():
         rule = rule.replace(pydantic, plain)
     return rule
