@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "BUILD_PROFILE",
     "Chess",
     "ConnectFour",
     "ConnectFourSolver",
