@@ -48,6 +48,11 @@ impl Default for Sweep {
 }
 
 impl Sweep {
+    /// Starts its round anew, because nodes may go that it stands on.
+    pub fn lose_place(&mut self) {
+        self.stack.clear();
+    }
+
     /// Forgets its place, because the tree is about to change.
     pub fn reset(&mut self) {
         *self = Self::default();

@@ -107,6 +107,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     }
                 }
                 Err(error) => {
+                    self.prune(&visit.path);
                     spare.push(visit);
                     break Err(error);
                 }

@@ -43,15 +43,4 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.prepare_root();
         }
     }
-
-    /// Gives up on a waiting leaf: its virtual visits go, nothing else changed.
-    pub fn abandon(&mut self, visit: &Visit<G>) {
-        let id = visit.end();
-        self.pool[id].set_pending(false);
-        self.remove_virtual_visits(&visit.path);
-        self.tree.progress.waiting -= 1;
-        self.tree.progress.started -= u64::from(id != self.tree.root);
-        self.tree.progress.stop = None; // it may have counted this leaf
-        self.tree.evaluations -= 1;
-    }
 }

@@ -166,27 +166,31 @@ impl<G: Game, V: Values> Shard<G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let mut batch = std::mem::take(&mut self.batch);
         let mut logits = std::mem::take(&mut self.logits);
-        let mut result = Ok(());
-        for visit in batch.drain(..) {
-            if result.is_ok() {
-                result = evaluator.evaluate(&visit.leaf(), &mut logits, values);
+        let (mut result, mut done) = (Ok(()), 0);
+        for visit in &batch {
+            result = evaluator.evaluate(&visit.leaf(), &mut logits, values);
+            if result.is_err() {
+                break;
             }
-            let mut search = self.search(visit.tree, settings, budget);
-            match result {
-                Ok(()) => search.expand(&visit, &mut logits, values),
-                Err(_) => search.abandon(&visit),
-            }
-            self.spare.push(visit);
+            self.search(visit.tree, settings, budget)
+                .expand(visit, &mut logits, values);
+            done += 1;
         }
+        self.spare.extend(batch.drain(..done)); // the rest is abandoned
         (self.batch, self.logits) = (batch, logits);
         result.map_err(SearchError::Game)
     }
 
     fn abandon(&mut self, settings: &Settings) {
-        for visit in std::mem::take(&mut self.batch) {
-            self.search(visit.tree, settings, 0).abandon(&visit);
-            self.spare.push(visit);
+        let mut batch = std::mem::take(&mut self.batch);
+        for visit in &batch {
+            self.search(visit.tree, settings, 0).abandon(visit);
         }
+        for visit in batch.iter().rev() {
+            self.search(visit.tree, settings, 0).prune(&visit.path);
+        }
+        self.spare.append(&mut batch);
+        self.batch = batch;
     }
 }
 

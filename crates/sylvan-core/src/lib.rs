@@ -23,6 +23,7 @@ pub mod tree;
 pub mod values;
 pub mod words;
 
+mod abandon;
 mod backup;
 mod descend;
 mod expand;

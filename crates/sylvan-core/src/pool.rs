@@ -231,6 +231,33 @@ impl<V: Values> Pool<V> {
         block.len as u16
     }
 
+    /// Takes out a child without a finished visit; `best` is as in `push_child`.
+    pub fn pull_child(&mut self, parent: NodeId, child: NodeId, best: f32, bytes: &mut u64) {
+        let Some(block) = self.block(parent) else {
+            return;
+        };
+        let rest: Vec<Child> = self.children(parent).filter(|c| c.id != child).collect();
+        if rest.is_empty() {
+            return self.drop_block(parent, bytes);
+        }
+        let mut mass = 0.0;
+        for (slot, Child { id, q, u }) in rest.iter().copied().enumerate() {
+            mass += self[id].prior;
+            let place = Block::place(block.start, slot);
+            self.blocks[place] = q.to_bits();
+            self.blocks[place + LANES] = u.to_bits();
+            self.blocks[place + 2 * LANES] = id;
+        }
+        let last = Block::place(block.start, rest.len());
+        self.blocks[last] = CLOSED.to_bits();
+        self.blocks[last + LANES] = 0;
+        self.blocks[last + 2 * LANES] = 0;
+        self.blocks[block.start] = (block.capacity as u32) << 16 | rest.len() as u32;
+        self.blocks[block.start + 1] -= 1;
+        self.blocks[block.start + 2] = best.to_bits();
+        self.blocks[block.start + 3] = mass.to_bits();
+    }
+
     /// The node's block with room for one more child.
     fn room(&mut self, id: NodeId, bytes: &mut u64) -> Block {
         let old = self.block(id);
@@ -373,12 +400,22 @@ impl<V: Values> Pool<V> {
 
     /// Marks an edge as visited.
     pub fn clear_code(&mut self, id: NodeId, index: usize) {
+        self.set_code(id, index, 0);
+    }
+
+    /// Marks an edge as unvisited again.
+    pub fn restore_code(&mut self, id: NodeId, index: usize, prior: f32) {
+        self.set_code(id, index, self.bits.encode(prior));
+    }
+
+    #[inline]
+    fn set_code(&mut self, id: NodeId, index: usize, code: u32) {
         let start = self[id].edges as usize;
         let words = &mut self.codes[start..];
         match self.bits {
-            PriorBits::Eight => bytemuck::cast_slice_mut::<u32, u8>(words)[index] = 0,
-            PriorBits::Sixteen => bytemuck::cast_slice_mut::<u32, u16>(words)[index] = 0,
-            PriorBits::ThirtyTwo => words[index] = 0,
+            PriorBits::Eight => bytemuck::cast_slice_mut::<u32, u8>(words)[index] = code as u8,
+            PriorBits::Sixteen => bytemuck::cast_slice_mut::<u32, u16>(words)[index] = code as u16,
+            PriorBits::ThirtyTwo => words[index] = code,
         }
     }
 

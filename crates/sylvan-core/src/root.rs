@@ -61,6 +61,10 @@ impl RootEdges {
     pub fn mark_visited(&mut self, index: usize) {
         self.codes[index] = 0;
     }
+
+    pub fn mark_unvisited(&mut self, index: usize, prior: f32) {
+        self.codes[index] = EXACT.encode(prior);
+    }
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {

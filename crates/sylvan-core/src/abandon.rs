@@ -1,0 +1,52 @@
+//! Giving up: a walk that does not come to its end leaves the tree as it found it.
+//!
+//! Its virtual visits go, and so do the nodes that it added; their edges wait again, unvisited, with
+//! the priors they had. What other walks finished meanwhile stays, and so does what was drawn at
+//! chance nodes.
+
+use crate::game::Game;
+use crate::node::{Kind, NodeId};
+use crate::tree::{Search, Step, Visit};
+use crate::values::Values;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Takes back the virtual visits of a waiting leaf. The path is to be pruned once all leaves of
+    /// the tree are given up, because that moves children to other slots.
+    pub fn abandon(&mut self, visit: &Visit<G>) {
+        let id = visit.end();
+        self.pool[id].set_pending(false);
+        self.remove_virtual_visits(&visit.path);
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.started -= u64::from(id != self.tree.root);
+        self.tree.progress.stop = None; // it may have counted this leaf
+        self.tree.evaluations -= 1;
+    }
+
+    /// Removes the nodes at the end of a path that no walk has finished or waits for.
+    pub fn prune(&mut self, path: &[Step]) {
+        for step in path.windows(2).rev() {
+            let (parent, id) = (step[0].node, step[1].node);
+            if self.pool[id].started() > 0 || self.pool.num_children(id) > 0 {
+                break;
+            }
+            self.put_back(parent, id);
+        }
+    }
+
+    /// Makes the edge to a node unvisited again.
+    fn put_back(&mut self, parent: NodeId, id: NodeId) {
+        let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
+        let mut best = -1.0;
+        if self.pool[parent].kind() == Kind::Decision {
+            if parent == self.tree.root {
+                self.tree.edges.mark_unvisited(index, prior);
+            } else {
+                self.pool.restore_code(parent, index, prior);
+            }
+            best = self.best_unvisited(parent).1;
+        }
+        self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
+        self.tree.sweep.lose_place();
+        self.remove_subtree(id);
+    }
+}
