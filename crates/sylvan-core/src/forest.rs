@@ -219,10 +219,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.num_trees
     }
 
-    /// Bytes that each tree may take.
+    /// Bytes that each tree may take: its share, less a reserve of three eighths, because the pool
+    /// keeps nodes, codes and blocks apart and holds on to the most that each ever needed.
     fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
-        let share = bytes / self.num_trees.max(1) as u64;
+        let share = bytes / self.num_trees.max(1) as u64 / 8 * 5;
         share.min(POOL_MOST / self.per_shard as u64)
     }
 
