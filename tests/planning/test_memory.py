@@ -131,7 +131,7 @@ def test_a_mate_that_fits_is_found_when_the_tree_is_full():
             if game.action_to_string(stopped.best) == move and stopped.stopped_by == "proven":
                 found += 1
                 assert (game.action_to_string(full.best), full.value) == (move, 1.0)
-    assert found >= 8
+    assert found >= 6, "too few mates fit to tell anything"
 
 
 def test_a_full_tree_plays_no_worse_than_one_that_stops():
