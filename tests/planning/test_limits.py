@@ -7,7 +7,6 @@ the machine does.
 import threading
 import time
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -2,6 +2,7 @@
 
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sylvan_core::node::Kind;
@@ -78,13 +79,16 @@ impl Bridge for PythonGame {
             arrays.append(py.import("numpy")?.call_method1("array", (observation,))?)?;
         }
         let stacked = py.import("numpy")?.call_method1("stack", (arrays,));
-        let Ok(stacked) = stacked else {
+        let stacked = stacked.map_err(|error| {
+            if !error.is_instance_of::<PyValueError>(py) {
+                return error;
+            }
             let class = forest.leaves().next().map(|(_, visit)| visit.state.class());
-            return Err(GameContractError::new_err(format!(
+            GameContractError::new_err(format!(
                 "{}.observation() gave arrays of different shapes: always give the same one.",
                 class.unwrap_or_default()
-            )));
-        };
+            ))
+        })?;
         stacked.into_py_any(py)
     }
 }

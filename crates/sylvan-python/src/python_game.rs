@@ -125,14 +125,14 @@ impl PythonGame {
 
     /// What `method` gave each seat.
     fn seats(&self, method: &str, given: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
-        let numbers = |x: PyResult<Bound<'_, PyAny>>| x?.extract::<f64>();
-        let values = given
-            .try_iter()
-            .and_then(|values| values.map(numbers).collect::<PyResult<Vec<f64>>>());
-        let Ok(values) = values else {
+        let wrong = || {
             let fault = format!("gave {given:?}: it must give a number for each seat.");
-            return Err(self.broken(method, fault));
+            self.broken(method, fault)
         };
+        let mut values = Vec::with_capacity(out.len());
+        for x in given.try_iter().map_err(|_| wrong())? {
+            values.push(x?.extract::<f64>().map_err(|_| wrong())?);
+        }
         if values.len() != out.len() {
             let (n, seats) = (values.len(), out.len());
             let fault = format!("gave {n} numbers for {seats} seats: it must give one for each.");
