@@ -87,6 +87,29 @@ def test_a_tie_between_a_tried_and_an_untried_child_goes_to_the_lower_index():
     assert result.tree.root.edge(game.legal_actions()[0]).N == 50
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=seeds,
+    depth=st.integers(2, 6),
+    branching=st.integers(2, 4),
+    graded=st.booleans(),
+    chance=st.sampled_from([0.0, 0.3]),
+    selection=st.sampled_from(["puct", "uct", "gumbel"]),
+    in_flight=st.sampled_from([1, 3, 8]),
+)
+def test_bounds_of_two_seats_equal_the_reference(
+    seed, depth, branching, graded, chance, selection, in_flight
+):
+    """Win, draw and loss bounds, which only two seats without rewards and discount have."""
+    shape = Shape(
+        seed, depth=depth, branching=branching, graded=graded, chance=chance, alternate=True
+    )
+    config = SearchConfig(
+        simulations=200, selection=selection, c_puct=6.0, leaves_in_flight=in_flight
+    )
+    run_both(RandomGame(shape), config, moves=1)
+
+
 class HighGame(RandomGame):
     """Everything is worth 2 to 4, so that 0 is no value of this game."""
 
