@@ -143,7 +143,7 @@ def overshoot(search, state, seconds):
 
 
 def check_overshoot(past, allowed=0.0):
-    """A process that had to wait for a core is late by its turn: only the best two are held to it."""
+    """A process that had to wait for a core is late by its turn: the best two count."""
     assert 0 <= past[0] and past[1] <= allowed + MILLISECONDS / 1000, past
 
 
