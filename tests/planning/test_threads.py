@@ -38,7 +38,7 @@ def positions(draw):
 evaluators = st.sampled_from(
     [Uniform(), HashRandom(), Rollout(), Rollout(playouts=3, max_length=9)]
 )
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def run(states, config, evaluator):
