@@ -22,7 +22,7 @@ SOURCES := pyproject.toml constraints.txt Cargo.toml Cargo.lock \
 
 # Two workers: more would only wait for each other on two cores. Tests that measure time or memory
 # (marked `alone`) run after the others, one by one.
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := SYLVAN_SYZYGY=$(CURDIR)/$(VENV)/syzygy $(BIN)/python -m pytest -q
 WORKERS ?= 2
 
 # Réti - Tartakower, Vienna 1910, White to play: a queen sacrifice mates in three, and no other move
@@ -87,6 +87,16 @@ done; \
 $(call fail,no Python 3.11 or newer was found: install one or run 'make PYTHON=path/to/python3'.)
 endef
 
+# Tables of all endings with three men and some with four, which python-chess's source carries.
+define tablebases
+[ -d $(VENV)/syzygy ] || { \
+  $(PIP) download -c constraints.txt --no-deps --no-binary chess -d $(VENV)/source chess; \
+  tar -xzf $(VENV)/source/chess-*.tar.gz -C $(VENV)/source --strip-components=3 --wildcards \
+    '*/data/syzygy/regular/*.rtb?'; \
+  mv $(VENV)/source/regular $(VENV)/syzygy; \
+}
+endef
+
 $(BIN)/python:
 	@$(need_rust)
 	@$(make_venv)
@@ -101,4 +111,5 @@ $(VENV)/dev: $(SOURCES) | $(BIN)/python
 	@$(need_rust)
 	@echo "building and installing sylvan and what the tests need; the first time takes minutes"
 	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(tablebases)
 	@touch $@ $(VENV)/base
