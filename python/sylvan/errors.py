@@ -16,6 +16,7 @@ __all__ = [
     "IllegalAction",
     "IllegalPosition",
     "MissingExtra",
+    "NetworkError",
     "SearchStateError",
     "SolveTimeout",
     "SylvanError",
@@ -73,6 +74,10 @@ class EvaluationError(SylvanError, ValueError):
 
     The message names the leaf (its row in the batch) and the output.
     """
+
+
+class NetworkError(SylvanError, ValueError):
+    """A network, or its file, that cannot be used: damaged, of another game, codec or shape."""
 
 
 class SearchStateError(SylvanError, RuntimeError):

@@ -1,0 +1,226 @@
+"""What a network file says about itself, in JSON under the key `sylvan`.
+
+The header travels with the numbers: in the metadata of a safetensors file and in the
+`metadata_props` of an ONNX model. Whoever loads a network reads from it which game it plays, what
+it wants to see and where its policy output has each action's logit, and refuses what does not fit
+before the first evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sylvan._native import __version__
+from sylvan.errors import NetworkError
+from sylvan.games.encoding import Encoding
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["FORMAT", "HEADER_KEY", "NetworkHeader", "ValueKind", "game_name", "seen_shape"]
+
+HEADER_KEY = "sylvan"
+"""Where a file's metadata has the header."""
+
+FORMAT = 1
+"""Grows when a file can no longer be read by earlier versions."""
+
+ValueKind = Literal["wdl", "scalar", "seats"]
+
+H = TypeVar("H", bound="NetworkHeader")
+
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+
+
+class NetworkHeader(BaseModel):
+    """A network's game, shapes, encoding and origin.
+
+    >>> from sylvan.games import TicTacToe
+    >>> header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mlp"})
+    >>> header.observation_shape, header.num_logits, header.value
+    ((2, 3, 3), 9, 'wdl')
+    >>> NetworkHeader.from_json(header.to_json()) == header
+    True
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    format: int = Field(FORMAT, description="of the header and the file around it")
+    sylvan: str = Field(__version__, description="version that wrote it")
+    game: str = Field(description="`game_name` of the game it plays")
+    observation_shape: tuple[Count, ...] = Field(
+        min_length=1, description="one position as the network sees it, such as (112, 8, 8)"
+    )
+    num_logits: Count = Field(description="policy outputs")
+    num_players: Annotated[int, Field(ge=1, le=8)] = Field(description="seats")
+    encoding: Encoding | None = Field(
+        None, description="how a game with several encodings must show itself"
+    )
+    value: ValueKind = Field(description="what the value output is: see NetworkOutput.value")
+    moves_left: bool = Field(False, description="whether there is an output of that name")
+    architecture: dict[str, Any] = Field(
+        default_factory=dict, description="the module's name and its parameters"
+    )
+    training_step: Annotated[int, Field(ge=0)] = Field(0, description="updates that made it")
+
+    @model_validator(mode="after")
+    def _value_fits_the_seats(self) -> Self:
+        most = {"wdl": 2, "scalar": 2, "seats": 8}[self.value]
+        if self.num_players > most or (self.value == "wdl" and self.num_players != 2):
+            raise ValueError(
+                f"value {self.value!r} does not say what {self.num_players} seats get: use 'seats'"
+            )
+        return self
+
+    @classmethod
+    def for_game(
+        cls,
+        game: Game,
+        *,
+        value: ValueKind | None = None,
+        encoding: Encoding | None = None,
+        **rest: Any,
+    ) -> Self:
+        """The header of a network for a game as it shows itself.
+
+        Args:
+            game: any of its states.
+            value: by default `wdl` for two seats that play for each other's loss in the range
+                from -1 to 1, `scalar` for one seat in that range, else `seats`.
+            encoding: another than the game's own.
+            **rest: other fields.
+        """
+        if encoding is not None:
+            game = _encoded(game, encoding)
+        return _validated(
+            cls,
+            game=game_name(game),
+            observation_shape=seen_shape(game),
+            num_logits=_num_logits(game),
+            num_players=game.num_players,
+            encoding=getattr(game, "encoding", None),
+            value=value or _default_value(game),
+            **rest,
+        )
+
+    @property
+    def value_outputs(self) -> int:
+        """The width of the value output."""
+        return {"wdl": 3, "scalar": 1, "seats": self.num_players}[self.value]
+
+    @property
+    def observation_size(self) -> int:
+        """Numbers in one observation."""
+        return math.prod(self.observation_shape)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return _validated(type(self), **(dict(self) | changes))
+
+    def to_json(self) -> str:
+        """For a file's metadata."""
+        return self.model_dump_json()
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "the header") -> Self:
+        """Read what `to_json` wrote; `source` names the file in errors.
+
+        :raises NetworkError: it is no header, or one of a later format.
+        """
+        try:
+            fields = json.loads(text)
+        except ValueError as error:
+            raise NetworkError(f"{source} has a header that is not JSON: {error}.") from None
+        if not isinstance(fields, dict):
+            raise NetworkError(f"{source} has a header that is no JSON object: {text[:40]}.")
+        found = fields.get("format")
+        if isinstance(found, int) and found > FORMAT:
+            raise NetworkError(
+                f"{source} has format {found}, written by Sylvan {fields.get('sylvan')}: this is "
+                f"{__version__}, which reads up to {FORMAT}; update Sylvan."
+            )
+        return _validated(cls, source, **fields)
+
+    def check(self, game: Game) -> None:
+        """Nothing, if the network can evaluate `game` as it shows itself.
+
+        :raises NetworkError: it plays another game, or wants to see it otherwise; the message says
+            what differs and what to do.
+        """
+        name = game_name(game)
+        if name != self.game:
+            raise NetworkError(f"The network plays {self.game}, not {name}: load one for {name}.")
+        encoding = getattr(game, "encoding", None)
+        if encoding != self.encoding:
+            raise NetworkError(
+                f"The network wants {self.encoding}, but the game shows itself as {encoding}: "
+                "search game.encoded(network.header.encoding)."
+            )
+        for what, needed, given in (
+            ("observations of shape", self.observation_shape, seen_shape(game)),
+            ("a policy of length", self.num_logits, _num_logits(game)),
+            ("a number of seats of", self.num_players, game.num_players),
+        ):
+            if needed != given:
+                raise NetworkError(
+                    f"The network is made for {what} {needed}, but this {name} has {given}: load a "
+                    "network that was made for it."
+                )
+
+
+def game_name(game: Game) -> str:
+    """A game's name in files: its own `name`, or its class's in lower case.
+
+    >>> from sylvan.games import ConnectFour
+    >>> game_name(ConnectFour())
+    'connect_four'
+    """
+    name = getattr(game, "name", None)
+    if isinstance(name, str):
+        return name
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(game).__name__).lower()
+
+
+def seen_shape(game: Game) -> tuple[int, ...]:
+    """The shape of an observation as a network sees it: packed planes count as 8 × 8 numbers."""
+    shape = tuple(game.observation().shape)
+    return (*shape, 8, 8) if getattr(game, "encoding", None) is not None else shape
+
+
+def _num_logits(game: Game) -> int:
+    return int(getattr(game, "num_logits", game.num_actions))
+
+
+def _default_value(game: Game) -> ValueKind:
+    if tuple(game.value_range) != (-1.0, 1.0) or game.num_players > 2:
+        return "seats"
+    if game.num_players == 1:
+        return "scalar"
+    return "wdl" if game.zero_sum else "seats"
+
+
+def _encoded(game: Game, encoding: Encoding) -> Game:
+    if getattr(game, "encoding", None) is None:
+        raise NetworkError(f"{game_name(game)} has one encoding only: leave out {encoding}.")
+    encoded: Game = game.encoded(encoding)  # type: ignore[attr-defined]
+    return encoded
+
+
+def _validated(cls: type[H], source: str = "the header", /, **fields: Any) -> H:
+    """A header from its fields, or one sentence about the first that is wrong."""
+    try:
+        return cls(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        reason = str(first["msg"]).removeprefix("Value error, ")
+        where = f"{source}, field {field!r}" if field else source
+        given = (
+            "" if first["type"] in ("missing", "value_error") else f" (it is {first['input']!r})"
+        )
+        raise NetworkError(f"{where}: {reason}{given}.") from None
