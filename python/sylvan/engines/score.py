@@ -1,0 +1,194 @@
+"""A value as chess programs write it: centipawns, mate in n, wins-draws-losses in a thousand.
+
+*Centipawns.* A search knows `Q`, the mean result for the side to move, from -1 (lost) to 1 (won).
+Hundredths of a pawn are a way to show it:
+
+    cp = 400 * Q / sqrt(1 - Q**2)         Q = cp / sqrt(cp**2 + 400**2)
+
+a pawn is Q = 0.24, three are 0.6, a queen 0.91. It is the curve of the built-in evaluator
+`material`, whose scores it therefore shows as they were added up, and near the one that lichess.org
+fits to games between people (2 / (1 + exp(-0.00368208 cp)) - 1: a pawn is 0.18, three are 0.50).
+Engines that speak of play without mistakes draw a steeper one: half a point is about one pawn.
+
+*Mates.* Where the search has proved a win, the distance is the number of moves in which the winner,
+hurrying, mates the loser, who delays, inside the proof. Other moves may mate sooner: it is never
+longer than stated. A proof that does not end in mates (a tablebase, a part of the tree that was
+dropped to save memory) has no distance, and shows as the highest score.
+
+*Wins, draws, losses.* Q is wins minus losses; how many games are drawn, a search does not keep. So
+draws are modelled: results are those of two players whose difference is x and who need a margin of
+`a` to win, w = s(x - a), l = s(-x - a) with s(y) = 1 / (1 + exp(-y)). The margin is set by the
+share of draws between equals (`DRAWS`), x by w - l = Q. Proven values need no model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sylvan.planning import EdgeView, NodeView, SearchResult
+
+__all__ = [
+    "DRAWS",
+    "MOST",
+    "Score",
+    "centipawns",
+    "edge_score",
+    "plies_to_mate",
+    "q_of_centipawns",
+    "result_score",
+    "wdl",
+]
+
+SCALE = 400.0
+"""Centipawns where Q is the root of one half."""
+
+MOST = 10_000
+"""The highest score in centipawns: a proven win whose length is not known."""
+
+DRAWS = 1 / 3
+"""The share of draws between equals that win-draw-loss shares suppose."""
+
+PATIENCE = 20_000
+"""Nodes of a proof that are read for the length of a mate before it counts as not known."""
+
+
+def centipawns(q: float) -> int:
+    """Hundredths of a pawn for a mean result from -1 to 1, at most `MOST`.
+
+    >>> centipawns(0.0), centipawns(0.2425), centipawns(-0.6), centipawns(1.0)
+    (0, 100, -300, 10000)
+    """
+    q = min(1.0, max(-1.0, q))
+    rest = math.sqrt((1 - q) * (1 + q))
+    if SCALE * abs(q) >= MOST * rest:
+        return int(math.copysign(MOST, q))
+    return round(SCALE * q / rest)
+
+
+def q_of_centipawns(cp: float) -> float:
+    """The mean result that shows as `cp` hundredths of a pawn: the inverse of `centipawns`.
+
+    >>> round(q_of_centipawns(-300), 3)
+    -0.6
+    """
+    return cp / math.hypot(cp, SCALE)
+
+
+def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:
+    """Wins, draws and losses in a thousand games whose mean result is `q`; they add up to 1000.
+
+    >>> wdl(0.0), wdl(0.6), wdl(-1.0)
+    ((333, 334, 333), (698, 204, 98), (0, 0, 1000))
+    """
+    q = min(1.0, max(-1.0, q))
+    margin = (1 + draws) / (1 - draws)  # exp(a): draws = (exp(a) - 1) / (exp(a) + 1)
+    side = abs(q) * (1 + margin**2)
+    # With u = exp(x), w - l = q reads  margin (1 - q) u^2 - q (1 + margin^2) u = margin (1 + q).
+    root = side + math.sqrt(side**2 + 4 * margin**2 * (1 - q**2))
+    least = 2 * margin * (1 - abs(q))
+    # The weaker side wins 1 / (1 + margin u), which is 0 where u is infinite.
+    weaker = least / (least + margin * root)
+    losses = round(1000 * weaker)
+    wins = round(1000 * (weaker + abs(q)))
+    strong, weak = min(wins, 1000), min(losses, 1000 - min(wins, 1000))
+    return (strong, 1000 - strong - weak, weak) if q >= 0 else (weak, 1000 - strong - weak, strong)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a move or a position is worth to the side to move.
+
+    >>> score = Score(0.6)
+    >>> score.cp, str(score), str(-score), score.uci()
+    (300, '+3.00', '-3.00', 'cp 300')
+    >>> mate = Score(1.0, mate=3, proven=True)
+    >>> str(mate), mate.uci(), str(-mate), mate.wdl
+    ('#3', 'mate 3', '#-3', (1000, 0, 0))
+    """
+
+    q: float
+    """The mean result, from -1 (lost) to 1 (won); the exact one if it is proven."""
+    mate: int | None = None
+    """Moves to mate where that is known: above 0 the side to move mates, below it is mated."""
+    proven: bool = False
+    """Whether `q` is exact."""
+
+    @property
+    def cp(self) -> int:
+        """The mean result in hundredths of a pawn."""
+        return centipawns(self.q)
+
+    @property
+    def wdl(self) -> tuple[int, int, int]:
+        """Wins, draws and losses in a thousand; exact where the result is proven."""
+        if self.proven and self.q in (-1.0, 0.0, 1.0):
+            return (1000 * (self.q > 0), 1000 * (self.q == 0), 1000 * (self.q < 0))
+        return wdl(self.q)
+
+    def __neg__(self) -> Score:
+        """The same for the other side."""
+        return Score(-self.q + 0.0, None if self.mate is None else -self.mate, self.proven)
+
+    def uci(self) -> str:
+        """As an `info` line has it after `score`."""
+        return f"cp {self.cp}" if self.mate is None else f"mate {self.mate}"
+
+    def __str__(self) -> str:
+        """As people write it: `+0.31`, `#3`, `#-3`."""
+        return f"{self.cp / 100:+.2f}" if self.mate is None else f"#{self.mate}"
+
+
+def edge_score(edge: EdgeView) -> Score | None:
+    """The score of a move for the side that plays it; None if nothing is known of it."""
+    if edge.proven is not None:
+        return _proven(edge.proven, None if edge.child is None else plies_to_mate(edge.child))
+    if edge.N == 0:
+        return None
+    low, high = edge.bounds or (-1.0, 1.0)
+    return Score(min(high, max(low, edge.Q)))
+
+
+def result_score(result: SearchResult) -> Score:
+    """The score of the position that was searched, for the side to move: its best move's."""
+    score = edge_score(result.tree.root.edge(result.best))
+    return Score(result.value) if score is None else score
+
+
+def _proven(q: float, plies: int | None) -> Score:
+    """A proven result, after whose move the game takes `plies` more."""
+    if plies is None or abs(q) < 1.0:
+        return Score(q, proven=True)
+    moves = (plies + 2) // 2 if q > 0 else -((plies + 1) // 2)
+    return Score(q, moves, proven=True)
+
+
+def plies_to_mate(node: NodeView, patience: int = PATIENCE) -> int | None:
+    """Plies to the end of the game below a proven win or loss; None if that is not known.
+
+    The winner hurries and the loser delays, both inside what is proven.
+    """
+    left = [patience]
+    return _plies(node, left)
+
+
+def _plies(node: NodeView, left: list[int]) -> int | None:
+    left[0] -= 1
+    if left[0] < 0 or node.proven is None:
+        return None
+    if node.kind == "terminal":
+        return 0
+    seat = node.seat
+    if seat is None or abs(node.proven[seat]) < 1.0:
+        return None
+    wins = node.proven[seat] > 0
+    behind = [e for e in node.edges if e.proven == node.proven[seat] and e.child is not None]
+    if not behind or (not wins and len(behind) < len(node.edges)):
+        return None
+    lengths = [_plies(edge.child, left) for edge in behind if edge.child is not None]
+    known = [plies for plies in lengths if plies is not None]
+    if not known or (not wins and len(known) < len(lengths)):
+        return None
+    return 1 + (min(known) if wins else max(known))
