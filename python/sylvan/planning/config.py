@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from sylvan._native import ln
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -222,6 +223,17 @@ class SearchConfig(BaseModel):
             return self.value_range
         known = self.value_range == "game" and all(map(math.isfinite, game_range))
         return game_range if known and game_range[0] < game_range[1] else None
+
+    def exploration(self, n: float) -> float:
+        """c(N) * sqrt(N): what PUCT weighs the priors of a node of n visits with."""
+        grown = (
+            0.0 if self.c_base is None else self.c_factor * ln((1 + n + self.c_base) / self.c_base)
+        )
+        return (self.c_puct + grown) * math.sqrt(n)
+
+    def mixed(self, prior: float, eta: float) -> float:
+        """A prior of the root and its part of the noise, (1 - f) * P + f * eta."""
+        return (1 - self.dirichlet_fraction) * prior + self.dirichlet_fraction * eta
 
     def native(self, game_range: tuple[float, float]) -> dict[str, Any]:
         """The settings as `sylvan._native.Forest` takes them, for a game with this range."""

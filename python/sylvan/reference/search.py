@@ -182,9 +182,8 @@ class Search:
             self.schedule = gumbel.schedule(considered, config.simulations or 0)
         elif config.noise:
             drawn = self.noise or self.rng.dirichlet(config.dirichlet_alpha, len(edges))
-            share = config.dirichlet_fraction
             for child, eta in zip(edges, drawn, strict=True):
-                child.prior = max(f32((1 - share) * float(child.original) + share * eta), TINY)
+                child.prior = max(f32(config.mixed(float(child.original), eta)), TINY)
         tried = sorted((c for c in edges if c.tried), key=lambda c: (-c.prior, c.index))
         self.root.mass = sum((c.prior for c in tried), ZERO)
 

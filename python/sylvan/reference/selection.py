@@ -54,18 +54,18 @@ def values(node: Node, search: Search) -> dict[int, f32]:
     return {a: (search.q(node, c) - shift) * factor if c.N else fpu for a, c in edges}
 
 
+def puct_score(q: f32, prior: f32, n: int, explore: f32) -> f32:
+    """Q + c(N) * sqrt(N) * P / (1 + n), where `explore` is c(N) * sqrt(N)."""
+    return q + explore * (prior / f32(1 + n))
+
+
 def puct(node: Node, search: Search) -> Node:
     """The child with the highest PUCT score."""
-    config, n = search.config, float(node.started)
-    c = config.c_puct
-    if config.c_base is not None:
-        c += config.c_factor * ln((1 + n + config.c_base) / config.c_base)
-    explore = f32(c * np.sqrt(n))
-    q = values(node, search)
+    q, explore = values(node, search), f32(search.config.exploration(float(node.started)))
 
     def key(child: Node) -> tuple[f32, f32, int]:
-        u = explore * (child.prior / f32(1 + child.started))
-        return q[child.action] + u, child.prior, -child.index
+        score = puct_score(q[child.action], child.prior, child.started, explore)
+        return score, child.prior, -child.index
 
     return max(search.open_edges(node), key=key)
 
