@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylvan import Forest, Search, SearchConfig
+from sylvan.errors import ConfigError
 from sylvan.evaluators import HashRandom, Material, Rollout, Uniform
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.planning.random_games import Shape, evaluate_leaves, make
@@ -40,6 +41,25 @@ def test_simulations_are_exact(simulations, in_flight, trees, selection, native)
         assert result.stopped_by == "simulations"
         assert result.simulations == simulations == sum(e.N for e in result.tree.root.edges)
         assert result.tree.root.N == simulations + 1
+
+
+@pytest.mark.parametrize("evaluate", [HashRandom(), skewed], ids=["native", "python"])
+def test_limits_may_change_from_search_to_search(evaluate):
+    search = Search(evaluate, simulations=50)
+    search.limit(simulations=20)  # before there is a tree
+    assert search.run(ConnectFour()).simulations == 20
+    search.limit(simulations=70)
+    again = search.run()
+    assert (again.simulations, again.tree.root.N) == (70, 91)  # the tree stayed
+    search.limit(simulations=None, nodes=150)
+    assert (search.run().stopped_by, search.result.nodes) == ("nodes", 150)
+    search.limit(nodes=None, seconds=0)
+    assert search.run().stopped_by == "seconds"
+    with pytest.raises(ConfigError, match="'c_puct' is no limit that can change between searches"):
+        search.limit(c_puct=1)
+    with pytest.raises(ConfigError, match="seconds is -1: it must be at least 0"):
+        search.limit(seconds=-1)
+    assert search.config.seconds == 0
 
 
 @few

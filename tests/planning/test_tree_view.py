@@ -57,6 +57,46 @@ def test_every_number_of_every_node(seed, players, rewards, chance, config):
             check_edge(node, edge, config)
 
 
+def plies_to_end(node):
+    """How long a proven win or loss takes if the winner hurries and the loser delays."""
+    if node.proven is None or node.kind == "leaf":
+        return None
+    if node.kind == "terminal":
+        return 0
+    value = 0.0 if node.seat is None else node.proven[node.seat]
+    behind = [plies_to_end(e.child) for e in node.edges if e.N and e.proven == value != 0.0]
+    known = [plies for plies in behind if plies is not None]
+    if not known or (value < 0 and len(known) < len(node.edges)):
+        return None
+    return 1 + (min(known) if value > 0 else max(known))
+
+
+@few
+@given(
+    seed=st.integers(0, 2**32),
+    alternate=st.booleans(),
+    chance=st.sampled_from([0.0, 0.2]),
+    simulations=st.integers(0, 400),
+)
+def test_lines_of_proven_nodes_are_as_long_as_the_proof(seed, alternate, chance, simulations):
+    game = make(Shape(seed=seed, alternate=alternate, chance=chance, stop=0.3))
+    result = Search(evaluate_leaves, simulations=simulations).run(game)
+    for node in walk(result.tree.root):
+        plies, end = plies_to_end(node), node.state.clone()
+        for action in node.line:
+            end.apply(action)
+        if plies is not None and node.proven[0] != 0:
+            assert len(node.line) == plies and end.is_terminal()
+            assert tuple(end.returns()) == node.proven
+        for edge in node.edges:
+            assert edge.line == ([edge.action, *edge.child.line] if edge.N else [edge.action])
+
+
+def test_the_line_of_the_best_edge_is_the_principal_variation():
+    result = sylvan.search(Chess(), simulations=2000)
+    assert result.tree.root.edge(result.best).line == result.pv and len(result.pv) > 3
+
+
 def kind_of(state):
     if state.is_terminal():
         return "terminal"
@@ -97,7 +137,7 @@ def test_nodes_are_read_when_asked_for_and_once():
         reads.append(path)
         return source.read(path)
 
-    tree = TreeView(read, source.game, source.is_current)
+    tree = TreeView(read, source.game, source.is_current, source.line)
     root = tree.root
     assert reads == []
     assert root.N == 501 and len(root.edges) == 7 and root.W

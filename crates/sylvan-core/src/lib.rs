@@ -2,7 +2,7 @@
 //!
 //! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
 //! `node`, `words`, `pool` the memory; `tree` the search, with a file per step of the algorithm;
-//! `forest` many trees at once; `outcome` what a search found.
+//! `forest` many trees at once; `outcome` and `line` what a search found.
 
 pub mod budget;
 pub mod clock;
@@ -27,6 +27,7 @@ mod abandon;
 mod backup;
 mod descend;
 mod expand;
+mod line;
 mod pages;
 mod proofs;
 mod uct;

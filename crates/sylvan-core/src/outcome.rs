@@ -16,7 +16,6 @@ use crate::game::{Action, Game, Seat};
 use crate::gumbel::Dense;
 use crate::node::{Kind, NodeId};
 use crate::numbers::{exp_double, ln};
-use crate::pool::{CLOSED, Child};
 use crate::rng::mix;
 use crate::tree::Search;
 use crate::values::Values;
@@ -234,50 +233,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let place = self.tree.rng.pick(weights);
         self.tree.progress.picked = Some((finished, place));
         place
-    }
-
-    /// The line of actions that the search expects: from the root the preferred one, then the most
-    /// visited, proven-better ones first.
-    pub fn principal_variation(&self) -> Vec<Action> {
-        let root = self.tree.root;
-        if self.pool[root].kind() != Kind::Decision {
-            return Vec::new();
-        }
-        let first = self.tree.edges.actions[self.best()];
-        let mut line = vec![first];
-        let mut next = self.find(&line);
-        while let Some(id) = next {
-            next = match self.pool[id].kind() {
-                Kind::Decision => self.favourite(id),
-                _ => None,
-            };
-            line.extend(next.map(|child| self.pool[child].action));
-        }
-        line
-    }
-
-    /// The child most worth following: not closed, surely best, most visited, first tried.
-    fn favourite(&self, id: NodeId) -> Option<NodeId> {
-        let seat = self.pool[id].seat();
-        let discount = self.settings.config.discount;
-        let mut best: Option<((bool, f64, u32), NodeId)> = None;
-        for Child { id: child, q, .. } in self.pool.children(id) {
-            let node = &self.pool[child];
-            if node.visits == 0 {
-                continue;
-            }
-            let proven = self.settings.config.proofs && self.pool[id].is_proven();
-            let surely = if proven {
-                node.step_bounds(seat, discount).0
-            } else {
-                0.0
-            };
-            let key = (q > CLOSED, surely, node.visits);
-            if best.is_none_or(|(top, _)| key > top) {
-                best = Some((key, child));
-            }
-        }
-        best.map(|(_, child)| child)
     }
 }
 

@@ -5,6 +5,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use sylvan_core::config::Limits;
 use sylvan_core::node::Kind;
 use sylvan_core::outcome::NodeStats;
 use sylvan_core::values::{Duel, Seats, Values};
@@ -123,6 +124,8 @@ pub trait AnyForest: Send {
     fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>);
     fn pick(&mut self, tree: usize) -> Action;
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
+    fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action>;
+    fn limits(&mut self) -> &mut Limits;
     fn signature(&mut self, tree: usize) -> u64;
     fn bytes(&self) -> u64;
 }
@@ -322,6 +325,18 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {
         self.search(tree).node_stats(path).map_err(Into::into)
+    }
+
+    /// What is expected after a path; nothing where the tree does not have it.
+    fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action> {
+        let search = self.search(tree);
+        search
+            .find(path)
+            .map_or_else(Vec::new, |id| search.line(id))
+    }
+
+    fn limits(&mut self) -> &mut Limits {
+        &mut self.settings.config.limits
     }
 
     fn signature(&mut self, tree: usize) -> u64 {

@@ -12,6 +12,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sylvan_core::config::Limits;
 use sylvan_core::node::Kind;
 use sylvan_core::{Action, Timing};
 
@@ -270,6 +271,35 @@ impl Forest {
             edges,
         )
             .into_py_any(py)
+    }
+
+    /// The actions that are expected after a path.
+    fn line(&self, tree: usize, path: Vec<Action>) -> PyResult<Vec<Action>> {
+        self.check(tree)?;
+        Ok(self.lock()?.forest.line(tree, &path))
+    }
+
+    /// Ends searches otherwise, from the next `begin` on.
+    #[pyo3(signature = (simulations, nodes, depth, seconds))]
+    fn limit(
+        &self,
+        simulations: Option<u64>,
+        nodes: Option<u64>,
+        depth: Option<u32>,
+        seconds: Option<f64>,
+    ) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.seconds = seconds;
+        let limits = inner.forest.limits();
+        *limits = Limits {
+            simulations,
+            nodes,
+            depth,
+            seconds,
+            bytes: limits.bytes,
+        };
+        Ok(())
     }
 
     /// One number over the actions and visit counts of all nodes of a tree.

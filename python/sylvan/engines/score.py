@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sylvan.planning import EdgeView, NodeView, SearchResult
+    from sylvan.planning import EdgeView, SearchResult
 
 __all__ = [
     "DRAWS",
@@ -36,7 +36,6 @@ __all__ = [
     "Score",
     "centipawns",
     "edge_score",
-    "plies_to_mate",
     "q_of_centipawns",
     "result_score",
     "wdl",
@@ -50,9 +49,6 @@ MOST = 10_000
 
 DRAWS = 1 / 3
 """The share of draws between equals that win-draw-loss shares suppose."""
-
-PATIENCE = 20_000
-"""Nodes of a proof that are read for the length of a mate before it counts as not known."""
 
 
 def centipawns(q: float) -> int:
@@ -144,7 +140,7 @@ class Score:
 def edge_score(edge: EdgeView) -> Score | None:
     """The score of a move for the side that plays it; None if nothing is known of it."""
     if edge.proven is not None:
-        return _proven(edge.proven, None if edge.child is None else plies_to_mate(edge.child))
+        return Score(edge.proven, _moves_to_mate(edge), proven=True)
     if edge.N == 0:
         return None
     low, high = edge.bounds or (-1.0, 1.0)
@@ -157,38 +153,14 @@ def result_score(result: SearchResult) -> Score:
     return Score(result.value) if score is None else score
 
 
-def _proven(q: float, plies: int | None) -> Score:
-    """A proven result, after whose move the game takes `plies` more."""
-    if plies is None or abs(q) < 1.0:
-        return Score(q, proven=True)
-    moves = (plies + 2) // 2 if q > 0 else -((plies + 1) // 2)
-    return Score(q, moves, proven=True)
-
-
-def plies_to_mate(node: NodeView, patience: int = PATIENCE) -> int | None:
-    """Plies to the end of the game below a proven win or loss; None if that is not known.
-
-    The winner hurries and the loser delays, both inside what is proven.
-    """
-    left = [patience]
-    return _plies(node, left)
-
-
-def _plies(node: NodeView, left: list[int]) -> int | None:
-    left[0] -= 1
-    if left[0] < 0 or node.proven is None:
+def _moves_to_mate(edge: EdgeView) -> int | None:
+    """How long a proven win or loss takes, in moves of the side to move; below 0 for a loss."""
+    if edge.proven is None or abs(edge.proven) < 1.0:
         return None
-    if node.kind == "terminal":
-        return 0
-    seat = node.seat
-    if seat is None or abs(node.proven[seat]) < 1.0:
-        return None
-    wins = node.proven[seat] > 0
-    behind = [e for e in node.edges if e.proven == node.proven[seat] and e.child is not None]
-    if not behind or (not wins and len(behind) < len(node.edges)):
-        return None
-    lengths = [_plies(edge.child, left) for edge in behind if edge.child is not None]
-    known = [plies for plies in lengths if plies is not None]
-    if not known or (not wins and len(known) < len(lengths)):
-        return None
-    return 1 + (min(known) if wins else max(known))
+    state = edge.node.state.clone()
+    for action in edge.line:
+        state.apply(action)
+    if not state.is_terminal() or abs(state.returns()[0]) < 1.0:
+        return None  # a proof with a gap
+    plies = len(edge.line)
+    return (plies + 1) // 2 if edge.proven > 0 else -(plies // 2)

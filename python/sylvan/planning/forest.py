@@ -86,6 +86,21 @@ class Forest:
         self.generation += 1
         self._began, self._took, self._ended = time.perf_counter(), 0.0, False
 
+    def limit(self, **limits: Any) -> None:
+        """End searches otherwise from the next one on; the trees stay.
+
+        `limits` are `simulations`, `seconds`, `nodes` and `depth`; those not named stay.
+        """
+        others = sorted(set(limits) - {"simulations", "seconds", "nodes", "depth"})
+        if others:
+            raise ConfigError(
+                f"{others[0]!r} is no limit that can change between searches: give simulations, "
+                "seconds, nodes or depth."
+            )
+        config = self.config.replace(**limits)
+        self._native.limit(config.simulations, config.nodes, config.depth, config.seconds)
+        self.config = config
+
     def _rows(self, noise: Noise) -> list[list[float] | None]:
         """Noise as the core takes it: a number per legal action, or None, for every tree."""
         if not self.config.noise and self.config.selection != "gumbel":

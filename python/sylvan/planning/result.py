@@ -78,6 +78,7 @@ class SearchResult:
             lambda path: native.node(tree, list(path)),
             as_root(self.game),
             lambda: forest.generation == generation,
+            lambda path: native.line(tree, list(path)),
         )
         root = self.tree.root
         self.values = root.values

@@ -90,6 +90,17 @@ class Search:
             raise SearchStateError("There is no tree yet: call run(state) first.")
         return self._forest
 
+    def limit(self, **limits: Any) -> None:
+        """End searches otherwise from the next one on; the tree stays.
+
+        `limits` are `simulations`, `seconds`, `nodes` and `depth`; those not named stay.
+        """
+        if self._forest is None:
+            self.config = self.config.replace(**limits)
+        else:
+            self._forest.limit(**limits)
+            self.config = self._forest.config
+
     def advance(self, *actions: int) -> None:
         """Play actions: the subtree behind them is kept, the rest is freed."""
         self._planted().advance(0, *actions)

@@ -36,6 +36,8 @@ class TreeView:
     game: Game
     is_current: Callable[[], bool]
     """Whether the tree still is what it was."""
+    line: Callable[[tuple[int, ...]], list[int]]
+    """The actions that are expected after a path."""
 
     @cached_property
     def root(self) -> NodeView:
@@ -53,12 +55,15 @@ class NodeView:
 
     @cached_property
     def _data(self) -> Any:
+        self._need_current()
+        return self._tree.read(self.path)
+
+    def _need_current(self) -> None:
         if not self._tree.is_current():
             raise SearchStateError(
                 "The search has moved on, and this part of its tree was never read: "
                 "read or save a tree before advancing or searching again."
             )
-        return self._tree.read(self.path)
 
     @cached_property
     def state(self) -> Game:
@@ -106,6 +111,16 @@ class NodeView:
         edges = [EdgeView(self, data) for data in self._data[5]]
         return sorted(edges, key=lambda edge: (-edge.N, -edge.P, edge.action))
 
+    @cached_property
+    def line(self) -> list[int]:
+        """The actions that are expected from here on, most visited first.
+
+        From a win or loss that is proven down to the end of the game, the winner hurries and the
+        loser delays: as long as the line, so far is the end inside the proof.
+        """
+        self._need_current()
+        return self._tree.line(self.path)
+
     def edge(self, action: int) -> EdgeView:
         """The edge of an action."""
         for edge in self.edges:
@@ -122,7 +137,8 @@ class EdgeView:
 
     def __init__(self, node: NodeView, data: Any) -> None:
         """An edge of `node` from the native statistics."""
-        self._node = node
+        self.node = node
+        """Where the edge begins."""
         self.action: int
         """The game's code of the action."""
         self.N: int
@@ -149,12 +165,17 @@ class EdgeView:
     @cached_property
     def label(self) -> str:
         """The action as people write it."""
-        return label(self._node.state, self.action)
+        return label(self.node.state, self.action)
 
     @cached_property
     def child(self) -> NodeView | None:
         """The node behind the edge, None before the first visit."""
-        return NodeView(self._node._tree, (*self._node.path, self.action)) if self.N else None
+        return NodeView(self.node._tree, (*self.node.path, self.action)) if self.N else None
+
+    @property
+    def line(self) -> list[int]:
+        """This action and those that are expected after it."""
+        return [self.action] if self.child is None else [self.action, *self.child.line]
 
     def __repr__(self) -> str:
         return f"<edge {self.label} N={self.N} Q={self.Q:.3f} P={self.P:.3f}>"
