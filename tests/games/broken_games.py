@@ -82,6 +82,23 @@ class ActionNotWhole(Row):
         return [float(code) for code in super().legal_actions()]
 
 
+@broken("num_logits", "is None")
+class NoLogits(Row):
+    num_logits = None
+
+
+@broken("logit_index()", "gives 4 for action 3, but num_logits is 4")
+class LogitOutOfRange(Row):
+    def logit_index(self, action):
+        return action + 1
+
+
+@broken("logit_index()", "gives 0 for the actions 0 and 1")
+class LogitsShared(Row):
+    def logit_index(self, action):
+        return action // 2
+
+
 @broken("legal_actions()", "twice")
 class ActionTwice(Row):
     def legal_actions(self):

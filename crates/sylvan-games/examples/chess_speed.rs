@@ -9,11 +9,12 @@
 use std::hint::black_box;
 use std::time::Instant;
 use sylvan_core::{Action, Evaluator, Game, Leaf, Turn};
-use sylvan_games::chess::{Chess, Material, NUM_PLANES, Options, expand};
+use sylvan_games::chess::{Chess, Encoder, Material, Options, expand};
 
 const PLIES: usize = 9;
 const PATHS: usize = 1024;
 const ROUNDS: usize = 201;
+const NUM_PLANES: usize = Encoder::Lc0.num_planes();
 
 const ROOTS: [(&str, &str); 3] = [
     (
@@ -80,7 +81,7 @@ fn main() {
         let mut cells = vec![0.0; 64 * NUM_PLANES];
         let expansion = fastest(PATHS, || {
             for _ in &leaves {
-                expand(black_box(&packed), &mut cells);
+                expand(Encoder::Lc0, black_box(&packed), &mut cells);
                 black_box(&mut cells);
             }
         });

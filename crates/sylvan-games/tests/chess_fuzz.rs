@@ -4,7 +4,9 @@
 
 use std::time::{Duration, Instant};
 use sylvan_core::{Action, Evaluator, Game, Leaf, Turn};
-use sylvan_games::chess::{Chess, Material, NUM_PLANES, Options, codec};
+use sylvan_games::chess::{
+    Chess, Codec, Encoder, Encoding, HistoryFill, MAX_PLANES, Material, Options, az73, expand,
+};
 
 const FENS: [&str; 6] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -140,7 +142,7 @@ fn any_sequence_of_actions_leaves_a_state_that_answers() {
             let moves = game.moves();
             let wild = random.below(10) == 0 || moves.is_empty();
             let action = if wild {
-                random.below(codec::NUM_ACTIONS + 100) as Action
+                random.below(az73::NUM_ACTIONS + 100) as Action
             } else {
                 random.pick(&moves)
             };
@@ -156,13 +158,43 @@ fn any_sequence_of_actions_leaves_a_state_that_answers() {
     }
 }
 
+/// Every layout can be written and expanded, and no two legal moves share a policy output.
+fn show(game: &Chess, actions: &[Action], lawful: bool) {
+    let layouts = [
+        (Encoder::Lc0, Codec::Az73, HistoryFill::FenOnly),
+        (Encoder::Az119, Codec::Lc0, HistoryFill::No),
+        (Encoder::Planes19, Codec::Az73, HistoryFill::Always),
+        (Encoder::Planes18, Codec::Lc0, HistoryFill::FenOnly),
+    ];
+    for (encoder, codec, history_fill) in layouts {
+        let game = game.clone().encoded(Encoding {
+            encoder,
+            codec,
+            history_fill,
+        });
+        let (planes, mut packed) = (encoder.num_planes(), [0; MAX_PLANES]);
+        let Ok(()) = game.observe(&mut packed[..planes]);
+        let mut cells = vec![-1.0; 64 * planes];
+        expand(encoder, &packed[..planes], &mut cells);
+        assert!(cells.iter().all(|&cell| cell >= 0.0));
+        let mut indices: Vec<u32> = actions.iter().map(|&a| game.logit_index(a)).collect();
+        assert!(
+            indices
+                .iter()
+                .all(|&index| (index as usize) < codec.num_logits())
+        );
+        indices.sort_unstable();
+        indices.dedup();
+        assert!(!lawful || indices.len() == actions.len());
+    }
+}
+
 fn use_all(game: &Chess, lawful: bool) {
-    let (mut actions, mut returns, mut planes) = (Vec::new(), [0.0; 2], [0; NUM_PLANES]);
+    let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
     let Ok(turn) = game.turn(&mut actions);
     let Ok(()) = game.returns(&mut returns);
-    let Ok(()) = game.observe(&mut planes);
-    assert_eq!(planes[111], !0);
-    let means_something = |&action: &Action| codec::decode(action).is_some();
+    show(game, &actions, lawful);
+    let means_something = |&action: &Action| az73::decode(action).is_some();
     assert!(!lawful || actions.iter().all(means_something));
     let (fen, _, _) = (game.fen(), game.outcome(), game.is_check());
     assert!(!fen.is_empty());

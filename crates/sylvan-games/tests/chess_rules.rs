@@ -6,7 +6,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, EnPassantMode, Position, Setup, san::SanPlus};
 use std::collections::{BTreeSet, HashMap};
 use sylvan_core::{Action, Game, Turn};
-use sylvan_games::chess::{Chess, Options, codec};
+use sylvan_games::chess::{Chess, Options, az73};
 
 /// Positions whose counts are published (chessprogramming.org, "Perft Results"; the last three with
 /// Chess960 castling, counted by python-chess), with a depth that takes little time.
@@ -168,8 +168,8 @@ proptest! {
                 let san = SanPlus::from_move(pair.theirs.clone(), legal).to_string();
                 prop_assert_eq!(pair.ours.san(action).unwrap(), san.clone());
                 prop_assert_eq!(pair.ours.parse(&san).unwrap(), action);
-                let step = codec::decode(action).unwrap();
-                prop_assert_eq!(codec::encode(step), Some(action));
+                let step = az73::decode(action).unwrap();
+                prop_assert_eq!(az73::encode(step), Some(action));
             }
             if !pair.step(choice) { break }
             prop_assert_eq!(pair.ours.fen(), fen(&pair.theirs));

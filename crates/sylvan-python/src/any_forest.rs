@@ -1,5 +1,7 @@
 //! Forests of all games, and of all ways to store values, behind one trait.
 
+use std::borrow::Cow;
+
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -35,6 +37,10 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
     }
     fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>)
     -> PyResult<Py<PyAny>>;
+    /// Where a policy output has the logit of an action that is legal here.
+    fn logit_index(&self, action: Action) -> PyResult<Action> {
+        Ok(action)
+    }
 }
 
 /// Observations of a native game: one array of the game's cells.
@@ -67,6 +73,10 @@ impl Bridge for PythonGame {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.get(like.py())?.call_method0("clone")
+    }
+
+    fn logit_index(&self, action: Action) -> PyResult<Action> {
+        self.logit_index(action)
     }
 
     fn observations<V: Values>(
@@ -130,7 +140,7 @@ pub trait AnyForest: Send {
     fn bytes(&self) -> u64;
 }
 
-/// Logits as they came: over all actions, or over the legal ones of all leaves.
+/// Logits as they came: over all policy outputs, or over the legal ones of all leaves.
 pub enum Policy<'a> {
     All(numpy::ndarray::ArrayView2<'a, f32>),
     Legal(&'a [f32]),
@@ -176,14 +186,17 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Forest::num_leaves(self)
     }
 
-    /// Trees, seats, offsets into actions, actions, tickets.
+    /// Trees, seats, offsets into actions, actions, where their logits are, tickets.
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let (mut trees, mut seats, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
-        let (mut actions, mut tickets) = (Vec::new(), Vec::new());
+        let (mut actions, mut logits, mut tickets) = (Vec::new(), Vec::new(), Vec::new());
         for (tree, visit) in Forest::leaves(self) {
             trees.push(tree as i64);
             seats.push(i64::from(visit.seat));
             actions.extend(visit.actions.iter().map(|&a| i64::from(a)));
+            for &action in &visit.actions {
+                logits.push(i64::from(visit.state.logit_index(action)?));
+            }
             offsets.push(actions.len() as i64);
             tickets.push(visit.ticket);
         }
@@ -192,6 +205,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             PyArray1::from_vec(py, seats),
             PyArray1::from_vec(py, offsets),
             PyArray1::from_vec(py, actions),
+            PyArray1::from_vec(py, logits),
             PyArray1::from_vec(py, tickets),
         )
             .into_py_any(py)
@@ -209,23 +223,18 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     }
 
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()> {
+        let legal = match policy {
+            Policy::All(rows) => Cow::Owned(gathered(self, &rows)?),
+            Policy::Legal(flat) => Cow::Borrowed(flat),
+        };
         let mut offsets = vec![0];
         for (i, (tree, visit)) in Forest::leaves(self).enumerate() {
-            let first = offsets[i];
-            let logit = |k: usize| match &policy {
-                Policy::All(rows) => rows[[i, visit.actions[k] as usize]],
-                Policy::Legal(flat) => flat[first + k],
-            };
-            check_logits(i, tree, &visit.actions, logit)?;
-            offsets.push(first + visit.actions.len());
+            let (first, end) = (offsets[i], offsets[i] + visit.actions.len());
+            check_logits(i, tree, &visit.actions, &legal[first..end])?;
+            offsets.push(end);
         }
-        let fill = |i: usize, visit: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| match &policy
-        {
-            Policy::All(rows) => {
-                let row = rows.row(i);
-                out.extend(visit.actions.iter().map(|&a| row[a as usize]));
-            }
-            Policy::Legal(flat) => out.extend_from_slice(&flat[offsets[i]..offsets[i + 1]]),
+        let fill = |i: usize, _: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| {
+            out.extend_from_slice(&legal[offsets[i]..offsets[i + 1]]);
         };
         unlocked::<G, _>(py, || Forest::update(self, &fill, values));
         Ok(())
@@ -348,16 +357,32 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     }
 }
 
-fn check_logits(
-    leaf: usize,
-    tree: usize,
-    actions: &[Action],
-    logit: impl Fn(usize) -> f32,
-) -> PyResult<()> {
+/// The logits of legal actions, leaf after leaf, out of rows of all outputs.
+fn gathered<G: Bridge, V: Values>(
+    forest: &Forest<G, V>,
+    rows: &numpy::ndarray::ArrayView2<'_, f32>,
+) -> PyResult<Vec<f32>> {
+    let mut legal = Vec::new();
+    for (row, (_, visit)) in rows.rows().into_iter().zip(forest.leaves()) {
+        for &action in &visit.actions {
+            let index = visit.state.logit_index(action)? as usize;
+            let logit = row.get(index).ok_or_else(|| {
+                GameContractError::new_err(format!(
+                    "The logit of action {action} is at {index}, but num_logits is {}: make \
+                     logit_index() and num_logits agree.",
+                    row.len()
+                ))
+            })?;
+            legal.push(*logit);
+        }
+    }
+    Ok(legal)
+}
+
+fn check_logits(leaf: usize, tree: usize, actions: &[Action], logits: &[f32]) -> PyResult<()> {
     let mut finite = false;
-    for (k, action) in actions.iter().enumerate() {
-        let x = logit(k);
-        if x.is_nan() || x == f32::INFINITY {
+    for (action, x) in actions.iter().zip(logits) {
+        if x.is_nan() || *x == f32::INFINITY {
             return Err(EvaluationError::new_err(format!(
                 "The policy of leaf {leaf} (tree {tree}) has {x} for action {action}: logits are finite or -inf."
             )));

@@ -110,8 +110,8 @@ impl Forest {
         Ok(())
     }
 
-    /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None if there is
-    /// nothing to evaluate, for good (`is_done`) or in this turn.
+    /// Fills a batch; returns (trees, seats, offsets, actions, logit indices, tickets), or None if
+    /// there is nothing to evaluate, for good (`is_done`) or in this turn.
     fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
@@ -132,7 +132,7 @@ impl Forest {
         self.lock()?.forest.leaf_state(i, self.like.bind(py))
     }
 
-    /// Takes in logits over all actions, `[leaves, actions]`, and values, `[leaves * seats]`.
+    /// Takes in logits over all outputs, `[leaves, num_logits]`, and values, `[leaves * seats]`.
     fn update_all(
         &self,
         py: Python<'_>,

@@ -19,6 +19,7 @@ struct Facts {
     rules: Rules,
     class: String,
     has_chance: bool,
+    has_logits: bool,
     state_bytes: u64,
 }
 
@@ -75,6 +76,7 @@ impl PythonGame {
             rules,
             class: class.name()?.to_string(),
             has_chance: overrides("is_chance")?,
+            has_logits: overrides("logit_index")?,
             state_bytes: py
                 .import("sylvan.games.game")?
                 .getattr("state_bytes")?
@@ -98,6 +100,18 @@ impl PythonGame {
     /// The name of the game's Python class.
     pub fn class(&self) -> &str {
         &self.facts.class
+    }
+
+    /// Where a policy output has the logit of a legal action: at its code unless the game says.
+    pub fn logit_index(&self, action: Action) -> PyResult<Action> {
+        if !self.facts.has_logits {
+            return Ok(action);
+        }
+        Python::attach(|py| {
+            let given = self.get(py)?.call_method1("logit_index", (action,))?;
+            let wrong = |_| self.broken("logit_index", format!("gave {given:?}: give an index."));
+            given.extract().map_err(wrong)
+        })
     }
 
     fn broken(&self, method: &str, fault: String) -> PyErr {

@@ -11,6 +11,7 @@ from sylvan.games.game import Game
 if TYPE_CHECKING:
     from sylvan.games.chess import Chess
     from sylvan.games.connect_four import ConnectFour
+    from sylvan.games.encoding import Encoding
     from sylvan.games.open_spiel import OpenSpielGame, from_open_spiel
     from sylvan.games.tic_tac_toe import TicTacToe
 
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
 _HOMES = {
     "Chess": "chess",
     "ConnectFour": "connect_four",
+    "Encoding": "encoding",
     "OpenSpielGame": "open_spiel",
     "TicTacToe": "tic_tac_toe",
     "from_open_spiel": "open_spiel",
 }
 
-__all__ = ["Chess", "ConnectFour", "Game", "OpenSpielGame", "TicTacToe", "from_open_spiel"]
+__all__ = [
+    "Chess",
+    "ConnectFour",
+    "Encoding",
+    "Game",
+    "OpenSpielGame",
+    "TicTacToe",
+    "from_open_spiel",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,9 +4,10 @@
 - An *action* is AlphaZero's 8×8×73 code, `73 * square + plane`, from the mover's side: for Black
   the ranks are turned over. `action_to_string` writes UCI, `san` SAN; `string_to_action` reads
   both. Castling is the king's step of two files, in Chess960 the king taking its own rook.
-- An *observation* is 112 planes of 64 bits, uint64 of shape `(112,)`: the last eight boards,
-  castling rights, side to move and the half-move clock, as lc0's input format 1 has them;
-  `expand_planes` makes numbers of them.
+- An *observation* is a number of planes of 64 bits, uint64 of shape `(planes,)`; unless told
+  otherwise the 112 planes of lc0's input format 1: the last eight boards, castling rights, side to
+  move and the half-move clock. `expand_planes` makes numbers of them. `Encoding` names the layouts
+  of planes and of policy outputs.
 - *The end*: checkmate, stalemate and insufficient material end a game; so do the third occurrence
   of a position and fifty moves without capture or pawn move, except at the root of a search, which
   is searched as long as it has moves.
@@ -22,12 +23,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sylvan import _native
 from sylvan.errors import IllegalAction, IllegalPosition
+from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["Chess", "expand_planes"]
+__all__ = ["Chess", "Encoding", "expand_planes"]
 
 expand_planes = _native.expand_planes
 
@@ -43,6 +45,9 @@ class Chess(_native.Chess, Game):
         give up going round in circles sooner. Positions before the search always need 3.
     :param history_fill: what an observation shows in place of boards before `fen`: `"no"`
         (nothing), `"fen_only"` (the first position, unless it is the start of chess) or `"always"`.
+    :param encoder: the planes of an observation: `"lc0_112"`, `"az119"`, `"planes19"` or
+        `"planes18"`.
+    :param codec: the outputs of a network's policy: `"az73"` (the action codes) or `"lc0"`.
     :raises IllegalPosition: the FEN cannot be read, or breaks a rule; the message says which.
     :raises IllegalAction: a move is not legal; the message has the nearest that are.
     :raises GameOver: a move follows mate or stalemate.
@@ -84,13 +89,32 @@ class Chess(_native.Chess, Game):
             chess960: bool = False,
             repetitions: int = 3,
             history_fill: str = "fen_only",
+            encoder: str = "lc0_112",
+            codec: str = "az73",
         ) -> None: ...
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the game shows itself to a network."""
+        return Encoding(self.encoder, self.codec, self.history_fill)
+
+    def encoded(self, encoding: Encoding | None) -> Self:
+        """A copy that shows itself in another encoding; None leaves it as it is.
+
+        >>> game = Chess().encoded(Encoding("planes19", "lc0"))
+        >>> e4 = game.string_to_action("e4")
+        >>> game.observation().shape, game.num_logits, e4, game.logit_index(e4)
+        ((19,), 1858, 877, 322)
+        """
+        if encoding is None:
+            return self.clone()
+        return self.shown_as(encoding.encoder, encoding.codec, encoding.history_fill)
 
     @classmethod
     def from_board(cls, board: chess.Board, **options: Any) -> Self:
         """The game of a python-chess board, its move stack included.
 
-        :param options: `repetitions` and `history_fill`, as for `Chess`.
+        :param options: `repetitions`, `history_fill`, `encoder` and `codec`, as for `Chess`.
         :raises IllegalPosition: the board belongs to a variant, or breaks a rule.
         :raises IllegalAction: the stack has a move that is not legal, such as a null move.
 
@@ -113,7 +137,7 @@ class Chess(_native.Chess, Game):
     def from_pgn(cls, text: str, ply: int | None = None, **options: Any) -> Self:
         """The main line of the first game in a PGN, up to `ply` half-moves or its end.
 
-        :param options: `repetitions` and `history_fill`, as for `Chess`.
+        :param options: `repetitions`, `history_fill`, `encoder` and `codec`, as for `Chess`.
         :raises IllegalPosition: there is no game in the text, or its FEN breaks a rule.
         :raises IllegalAction: a move is not legal, or there are fewer than `ply`.
 
@@ -179,7 +203,13 @@ class Chess(_native.Chess, Game):
         return str(chess.svg.board(board, lastmove=last, check=check, size=360))
 
 
-_OPTIONS: dict[str, Any] = {"chess960": False, "repetitions": 3, "history_fill": "fen_only"}
+_OPTIONS: dict[str, Any] = {
+    "chess960": False,
+    "repetitions": 3,
+    "history_fill": "fen_only",
+    "encoder": "lc0_112",
+    "codec": "az73",
+}
 
 
 def _builder() -> Any:

@@ -1,27 +1,61 @@
-"""How a game shows itself to a network: input encoder, move codec, missing history.
+"""How a game of chess shows itself to a network.
 
-Actions in a search are always those of the game; a codec only says where a network's policy
-output has the logit of an action.
+Three independent choices, named; `docs/chess-encodings.md` lists every plane and every output.
+
+- the *encoder* makes the input planes of a position and its past;
+- the *codec* says where the policy output has the logit of a move;
+- the *history fill* says what stands in for boards before the first known position.
+
+Actions of a search are always codes of `az73`, whatever the encoding.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["Encoding"]
+from sylvan.errors import ConfigError
+
+__all__ = ["CODECS", "ENCODERS", "HISTORY_FILLS", "Encoding"]
+
+ENCODERS: Final = {"lc0_112": 112, "az119": 119, "planes19": 19, "planes18": 18}
+"""Planes of each encoder."""
+
+CODECS: Final = {"az73": 4672, "lc0": 1858}
+"""Policy outputs of each codec."""
+
+HISTORY_FILLS: Final = ("no", "fen_only", "always")
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """The encoder of observations, the codec of policy outputs, and how history is filled.
+    """What a network for chess reads and writes.
 
-    >>> Encoding(codec="lc0")
-    Encoding(encoder='lc0_112', codec='lc0', history_fill='fen_only')
+    >>> maia = Encoding(encoder="lc0_112", codec="lc0")
+    >>> maia.observation_shape, maia.num_logits
+    ((112, 8, 8), 1858)
     """
 
     encoder: str = "lc0_112"
-    """`lc0_112`, `az119`, `planes19` or `planes18`: which planes an observation has."""
     codec: str = "az73"
-    """`az73` (4672 logits) or `lc0` (1858)."""
     history_fill: str = "fen_only"
-    """`no`, `fen_only` or `always`: what stands in place of boards before the first."""
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("encoder", ENCODERS),
+            ("codec", CODECS),
+            ("history_fill", HISTORY_FILLS),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ConfigError(f"{name} is {value!r}, but must be one of {', '.join(known)}.")
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """Planes, ranks and files as a network sees them, after `expand_planes`."""
+        return ENCODERS[self.encoder], 8, 8
+
+    @property
+    def num_logits(self) -> int:
+        """Outputs of the policy."""
+        return CODECS[self.codec]

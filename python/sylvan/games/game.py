@@ -27,11 +27,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
-from sylvan.errors import GameContractError, IllegalAction
+from sylvan.errors import ConfigError, GameContractError, IllegalAction
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from sylvan.games.encoding import Encoding
 
 __all__ = ["MAX_SEATS", "Game", "Observation", "Symmetry"]
 
@@ -192,6 +194,32 @@ class Game(ABC):
         """
         return ()
 
+    @property
+    def encoding(self) -> Encoding | None:
+        """How the game shows itself to a network. Default: None, there is one way only."""
+        return None
+
+    def encoded(self, encoding: Encoding | None) -> Self:
+        """A copy that shows itself in another encoding.
+
+        :raises ConfigError: the game has no encodings.
+        """
+        if encoding is not None:
+            raise ConfigError(
+                f"{type(self).__name__} has no encodings, but {encoding} was asked for: "
+                "use an evaluator that was made for this game."
+            )
+        return self.clone()
+
+    @property
+    def num_logits(self) -> int:
+        """Outputs of a network's policy. Default: one per action."""
+        return self.num_actions
+
+    def logit_index(self, action: int) -> int:
+        """Where a policy output has the logit of an action. Default: at its code."""
+        return action
+
     def action_to_string(self, action: int) -> str:
         """The name of an action that is legal here. Default: its code."""
         return str(action)
@@ -215,7 +243,13 @@ class Game(ABC):
         return names[text]
 
 
-_METHODS = tuple(name for name, value in vars(Game).items() if callable(value) and name[0] != "_")
+# Networks ask for these, the search does not.
+_OF_NETWORKS = {"encoded", "logit_index"}
+_METHODS = tuple(
+    name
+    for name, value in vars(Game).items()
+    if callable(value) and name[0] != "_" and name not in _OF_NETWORKS
+)
 
 
 def state_bytes(state: object) -> int:

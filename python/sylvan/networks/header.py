@@ -207,8 +207,7 @@ def _default_value(game: Game) -> ValueKind:
 def _encoded(game: Game, encoding: Encoding) -> Game:
     if getattr(game, "encoding", None) is None:
         raise NetworkError(f"{game_name(game)} has one encoding only: leave out {encoding}.")
-    encoded: Game = game.encoded(encoding)  # type: ignore[attr-defined]
-    return encoded
+    return game.encoded(encoding)
 
 
 def _validated(cls: type[H], source: str = "the header", /, **fields: Any) -> H:

@@ -32,6 +32,7 @@ from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import (
     as_root,
     checked_states,
+    need_encoding,
     need_game,
     need_no_chance,
     need_turn,
@@ -57,6 +58,8 @@ class Forest:
         self.states = checked_states(states)
         first = self.states[0]
         self.num_players, self.num_actions = first.num_players, first.num_actions
+        self.num_logits: int = getattr(first, "num_logits", first.num_actions)
+        """Outputs of a policy: one per action, unless the states' encoding says otherwise."""
         self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
         """Whether one value per leaf, for the seat to move, says all."""
         low, high = map(float, first.value_range)
@@ -151,7 +154,8 @@ class Forest:
         """Take in the evaluations of the leaves that `select` gave.
 
         Args:
-            policy: logits `[B, num_actions]`, or of legal actions only `[len(leaves.actions)]`
+            policy: logits `[B, num_logits]`, that of an action at its `leaves.logit_indices`
+                (without encodings its code), or of legal actions only `[len(leaves.actions)]`
             values: `[B]` for the seat to move (one seat, or two of a zero-sum game), or
                 `[B, num_players]`
         """
@@ -178,6 +182,7 @@ class Forest:
         if self.in_flight:
             raise SearchStateError("Leaves wait for their evaluation: call update() or abandon().")
         evaluator = evaluator_for(self.states[0], evaluator)
+        self._need_encoding(evaluator)
         if self._began is None:
             self.begin()
         self._evaluator = getattr(evaluator, "name", type(evaluator).__name__)
@@ -196,6 +201,15 @@ class Forest:
         finally:
             self.generation += 1
             self._end()
+
+    def _need_encoding(self, evaluator: Any) -> None:
+        """Fail if the evaluator reads positions in another way than they show themselves."""
+        wanted, shown = (getattr(thing, "encoding", None) for thing in (evaluator, self.states[0]))
+        if wanted is not None and wanted != shown:
+            raise ConfigError(
+                f"The evaluator reads {wanted}, but the states show themselves as {shown}: plant "
+                "[state.encoded(evaluator.encoding) for state in states]."
+            )
 
     def _ask_and_tell(self, evaluator: Any, watch: Callable[[], None] | None) -> None:
         seen = time.perf_counter()
@@ -256,6 +270,7 @@ class Forest:
                 f"The new state is a {type(state).__name__} in a forest of {type(old).__name__}: "
                 "plant a state of the same game."
             )
+        need_encoding(state, old, "The new state")
         need_turn(state, "The new state")
         state = state.clone()
         self._native.plant(tree, state)

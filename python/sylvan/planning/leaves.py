@@ -32,6 +32,8 @@ class Leaves:
     """`[B + 1]` leaf i has the legal actions `actions[offsets[i]:offsets[i + 1]]`."""
     actions: NDArray[np.int64]
     """Legal actions of all leaves, one after another."""
+    logit_indices: NDArray[np.int64]
+    """Where a row of the policy has the logit of each of `actions`."""
     tickets: NDArray[np.uint64]
     """`[B]` a seed per leaf, for evaluators that play at random."""
 
@@ -39,10 +41,16 @@ class Leaves:
         """The batch that `forest` has in flight."""
         self.forest = forest
         self._batch = forest.batches
-        self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
+        self.trees, self.seats, self.offsets, self.actions = arrays[:4]
+        self.logit_indices, self.tickets = arrays[4:]
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    @property
+    def num_logits(self) -> int:
+        """Outputs of a policy over all actions."""
+        return self.forest.num_logits
 
     def _in_flight(self) -> None:
         if self._batch != self.forest.batches or not self.forest.in_flight:
@@ -82,10 +90,10 @@ class Leaves:
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Logits in one of the two forms of `Forest.update`, and values `[B * num_players]`."""
         logits = _floats(policy, "policy")
-        whole, legal = (len(self), self.forest.num_actions), (len(self.actions),)
+        whole, legal = (len(self), self.num_logits), (len(self.actions),)
         if logits.shape not in (whole, legal):
             raise EvaluationError(
-                f"The policy has shape {logits.shape}: it must be {whole} (all actions) or {legal} "
+                f"The policy has shape {logits.shape}: it must be {whole} (all outputs) or {legal} "
                 "(legal actions only)."
             )
         return logits, self._per_seat(_floats(values, "value array"))

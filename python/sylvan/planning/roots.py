@@ -10,7 +10,16 @@ from typing import Any
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
 from sylvan.games.game import MAX_SEATS, Game
 
-__all__ = ["as_root", "checked_states", "need_game", "need_no_chance", "need_turn", "root_actions"]
+__all__ = [
+    "as_root",
+    "checked_states",
+    "need_encoding",
+    "need_game",
+    "need_no_chance",
+    "need_turn",
+    "root_actions",
+    "shown_to",
+]
 
 METHODS = sorted(Game.__abstractmethods__)
 
@@ -29,6 +38,7 @@ def checked_states(states: Iterable[Game]) -> list[Game]:
                 f"State {i} is a {type(state).__name__} and state 0 a {type(states[0]).__name__}: "
                 "search them in two forests."
             )
+        need_encoding(state, states[0], f"State {i}")
         need_turn(state, f"State {i}")
     return [state.clone() for state in states]
 
@@ -67,6 +77,24 @@ def need_turn(state: Game, name: str) -> None:
     need_no_chance(state, name)
     if state.is_terminal() and not root_actions(state):
         raise GameOver(f"{name} is a finished game: search one that goes on.")
+
+
+def need_encoding(state: Game, other: Game, name: str) -> None:
+    """Fail unless `state` shows itself to networks as `other` does."""
+    encoding, expected = getattr(state, "encoding", None), getattr(other, "encoding", None)
+    if encoding != expected:
+        raise ConfigError(
+            f"{name} shows itself as {encoding} in a forest of {expected}: use "
+            "state.encoded(encoding) to make them alike."
+        )
+
+
+def shown_to(state: Game, evaluator: Any) -> Game:
+    """`state` in the encoding that an evaluator reads; as it is if the evaluator does not say."""
+    encoding = getattr(evaluator, "encoding", None)
+    if encoding is None or encoding == getattr(state, "encoding", None):
+        return state
+    return state.encoded(encoding)
 
 
 def as_root(state: Game) -> Game:

@@ -11,7 +11,7 @@ from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import need_game, need_turn
+from sylvan.planning.roots import need_game, need_turn, shown_to
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -49,7 +49,8 @@ class Search:
 
         Args:
             evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
-                takes them), an evaluator, the name of one, or None for the game's default
+                takes them), an evaluator, the name of one, or None for the game's default. If it
+                has an attribute `encoding`, positions show themselves so
             config: the settings
             settings: changes to them, by name
         """
@@ -72,6 +73,7 @@ class Search:
         start = self._planted().states[0] if state is None else state
         need_game(start, "The position")
         need_turn(start, "The position")
+        start = shown_to(start, self.evaluate)
         forest = self._planted() if state is None else Forest([start], self.config)
         evaluator = evaluator_for(forest.states[0], self.evaluate)
         forest.begin(None if noise is None else [noise])

@@ -60,6 +60,7 @@ def read(probe: Probe) -> View:
             f"gives {view.told(name)} and then {again.told(name)} in the same state",
             "answer from the state alone and change nothing",
         )
+    _logits(probe, view.legal_actions)
     return view
 
 
@@ -126,6 +127,30 @@ def _codes(probe: Probe, method: str, codes: Sequence[Any]) -> tuple[int, ...]:
         twice = next(code for code in codes if list(codes).count(code) > 1)
         probe.fail(f"{method}()", f"gives action {twice} twice", "list every action once")
     return tuple(int(code) for code in codes)
+
+
+def _logits(probe: Probe, actions: tuple[int, ...]) -> None:
+    """Checks that every legal action has a policy output of its own."""
+    limit = getattr(probe.state, "num_logits", probe.state.num_actions)
+    if not _is_code(limit) or limit < 1:
+        probe.fail("num_logits", f"is {limit!r}", "set it to the outputs of a policy")
+    if not hasattr(probe.state, "logit_index"):
+        return
+    owners: dict[int, int] = {}
+    for action in actions:
+        index = probe.ask("logit_index", action)
+        if not _is_code(index) or not 0 <= index < limit:
+            probe.fail(
+                "logit_index()",
+                f"gives {index!r} for action {action}, but num_logits is {limit}",
+                f"give a whole number from 0 to {limit - 1}",
+            )
+        if owners.setdefault(int(index), action) != action:
+            probe.fail(
+                "logit_index()",
+                f"gives {index} for the actions {owners[int(index)]} and {action}",
+                "give every legal action an output of its own",
+            )
 
 
 def _outcomes(probe: Probe) -> tuple[tuple[int, float], ...]:

@@ -37,6 +37,8 @@ pub(super) struct Board {
 }
 
 impl Board {
+    pub(super) const EMPTY: Board = Board { bits: [0; 4] };
+
     pub(super) fn occupied(&self) -> u64 {
         self.bits[0] | self.bits[1] | self.bits[2]
     }

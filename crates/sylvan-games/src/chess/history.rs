@@ -5,8 +5,8 @@
 //! that a repetition inside the tree can be told from one of the game.
 //!
 //! **Missing boards.** A game that starts from a FEN has no past, yet networks are trained with
-//! one. [`HistoryFill`] says what stands in its place; the boards are filled in once, at the start,
-//! and real ones push them out as moves are played.
+//! one. The first position stands in its place from the start, and real boards push it out as moves
+//! are played; [`HistoryFill`] says whether an observation shows what is not real.
 
 use super::board::{BLACK, Board, PAWN};
 use super::position::Position;
@@ -34,8 +34,16 @@ pub(super) struct History {
     /// Boards before the current one: a ring, whose newest is the board one ply ago.
     boards: [Board; BOARDS],
     newest: u8,
+    /// How many of them were on the board; the others stand in for those that are not known.
+    real: u8,
+    /// The first position is the start of chess.
+    from_start: bool,
+    /// The first position had an en-passant square, so that the board before it is known.
+    pushed: bool,
     /// Bit `h`: the position `h` plies ago had occurred before.
     repeated: u8,
+    /// Bit `h`: it had occurred twice before.
+    repeated_twice: u8,
     /// How often the current position occurred before, counted to 2.
     pub(super) earlier: u8,
     /// The current position occurred before at or below the root of a search.
@@ -52,7 +60,7 @@ const NO_ROOT: u32 = u32::MAX;
 
 impl History {
     /// The past of a first position. `en_passant` is the square as written, capture or not.
-    pub(super) fn new(first: &Position, en_passant: Option<u32>, fill: HistoryFill) -> History {
+    pub(super) fn new(first: &Position, en_passant: Option<u32>) -> History {
         let mut before = first.board;
         if let Some(square) = en_passant {
             let pawn = if first.black_to_move {
@@ -62,18 +70,14 @@ impl History {
             };
             before.toggle(pawn, 1 << (square ^ 8) | 1 << (square ^ 24));
         }
-        let mut boards = match fill {
-            HistoryFill::Always => [before; BOARDS],
-            HistoryFill::FenOnly if !is_start(first) => [before; BOARDS],
-            _ => [Board::default(); BOARDS],
-        };
-        if en_passant.is_some() {
-            boards[0] = before;
-        }
         History {
-            boards,
+            boards: [before; BOARDS],
             newest: 0,
+            real: 0,
+            from_start: is_start(first),
+            pushed: en_passant.is_some(),
             repeated: 0,
+            repeated_twice: 0,
             earlier: 0,
             in_tree: false,
             keys: vec![first.key],
@@ -86,6 +90,7 @@ impl History {
     pub(super) fn keep(&mut self, board: &Board) {
         self.newest = (self.newest + 1) % BOARDS as u8;
         self.boards[usize::from(self.newest)] = *board;
+        self.real = (self.real + 1).min(BOARDS as u8);
     }
 
     /// Adds the key after the move; an irreversible one cuts it off from all before.
@@ -95,6 +100,7 @@ impl History {
         self.keys.push(key);
         self.count();
         self.repeated = self.repeated << 1 | u8::from(self.earlier > 0);
+        self.repeated_twice = self.repeated_twice << 1 | u8::from(self.earlier > 1);
     }
 
     /// Looks for the current position among those that can come back. The same side is to move
@@ -119,15 +125,32 @@ impl History {
         self.in_tree = false;
     }
 
-    /// The board one ply before the current one, two plies, …
-    pub(super) fn boards(&self) -> impl Iterator<Item = &Board> {
+    /// The board one ply before the current one, two plies, …; empty ones where nothing is shown.
+    pub(super) fn boards(&self, fill: HistoryFill) -> impl Iterator<Item = &Board> {
+        static EMPTY: Board = Board::EMPTY;
+        let shown = match fill {
+            HistoryFill::Always => BOARDS,
+            HistoryFill::FenOnly if !self.from_start => BOARDS,
+            _ => usize::from(self.real) + usize::from(self.pushed),
+        };
         let newest = usize::from(self.newest) + BOARDS;
-        (0..BOARDS).map(move |age| &self.boards[(newest - age) % BOARDS])
+        (0..BOARDS).map(move |age| {
+            if age < shown {
+                &self.boards[(newest - age) % BOARDS]
+            } else {
+                &EMPTY
+            }
+        })
     }
 
     /// Bit `h`: the position `h` plies ago had occurred before.
     pub(super) fn repeated(&self) -> u8 {
         self.repeated
+    }
+
+    /// Bit `h`: it had occurred at least twice before.
+    pub(super) fn repeated_twice(&self) -> u8 {
+        self.repeated_twice
     }
 
     /// Keys of the positions that can still come back, the current one last.

@@ -2,14 +2,16 @@
 //!
 //! | file | idea |
 //! |------|------|
-//! | `codec`    | action codes, 8×8×73 from the mover's side |
+//! | `az73`     | action codes, 8×8×73 from the mover's side |
+//! | `lc0`      | lc0's 1858 policy outputs |
+//! | `encoding` | how a game shows itself to a network |
 //! | `board`    | pieces in four bitboards |
 //! | `zobrist`  | keys |
 //! | `position` | making a move |
 //! | `view`     | the board as the mover sees it |
 //! | `movegen`  | legal moves and their order |
 //! | `history`  | past boards and repetitions |
-//! | `planes`   | observations |
+//! | `planes`   | observations, a file per layout |
 //! | `notation` | FEN, UCI, SAN |
 //! | `perft`    | counting move sequences |
 //! | `material` | an evaluation without a network |
@@ -26,10 +28,12 @@
 //! With [`Options::repetitions`] 2, the second occurrence inside the tree, its root included, is
 //! already a draw; positions of the game before the root still need three.
 
+pub mod az73;
 mod board;
-pub mod codec;
+mod encoding;
 mod error;
 mod history;
+mod lc0;
 mod material;
 mod movegen;
 mod notation;
@@ -39,10 +43,11 @@ mod position;
 mod view;
 mod zobrist;
 
+pub use encoding::{Codec, Encoder, Encoding};
 pub use error::ChessError;
 pub use history::HistoryFill;
 pub use material::Material;
-pub use planes::{NUM_PLANES, expand};
+pub use planes::{MAX_PLANES, expand};
 
 use crate::hash::mix;
 use history::History;
@@ -63,8 +68,8 @@ pub struct Options {
     /// Occurrences of a position that are a draw inside a search tree: 3, or 2 to notice sooner
     /// that a line goes round in circles.
     pub repetitions: u32,
-    /// What an observation shows in place of boards before the first known position.
-    pub history_fill: HistoryFill,
+    /// How it shows itself to a network.
+    pub encoding: Encoding,
 }
 
 impl Default for Options {
@@ -72,7 +77,7 @@ impl Default for Options {
         Options {
             chess960: false,
             repetitions: 3,
-            history_fill: HistoryFill::default(),
+            encoding: Encoding::default(),
         }
     }
 }
@@ -106,6 +111,7 @@ pub struct Chess {
     position: Position,
     history: History,
     repetitions: u32,
+    encoding: Encoding,
     /// A search starts here and nothing was played since.
     at_root: bool,
 }
@@ -118,6 +124,15 @@ impl Chess {
             &fen.unwrap_or_else(|lossy| lossy.ignore()).to_string(),
             options,
         )
+    }
+
+    /// How this game is played and observed.
+    pub fn options(&self) -> Options {
+        Options {
+            chess960: self.position.chess960,
+            repetitions: self.repetitions,
+            encoding: self.encoding,
+        }
     }
 
     /// The moves that the laws of chess allow here, whatever else may have ended the game.
@@ -204,11 +219,15 @@ impl Chess {
     /// A key of position *and* past: equal ones mean equal observations and equal futures, which
     /// [`Game::key`] does not promise where repetitions, counters or history planes matter.
     pub fn full_key(&self) -> u64 {
-        let mut planes = [0; NUM_PLANES];
-        planes::write(&self.position, &self.history, &mut planes);
+        let mut planes = [0; MAX_PLANES];
+        planes::write(self.encoding, &self.position, &self.history, &mut planes);
+        let Encoding { encoder, codec, .. } = self.encoding;
         let rules = [
             u64::from(self.repetitions),
             u64::from(self.at_root),
+            u64::from(self.position.clock),
+            encoder as u64,
+            codec as u64,
             self.position.key,
         ];
         let past = self.history.keys().iter().chain(&planes).chain(&rules);
@@ -236,6 +255,7 @@ impl Clone for Chess {
         self.position = source.position;
         self.history.clone_from(&source.history);
         self.repetitions = source.repetitions;
+        self.encoding = source.encoding;
         self.at_root = source.at_root;
     }
 }
@@ -247,11 +267,11 @@ impl Game for Chess {
     fn rules(&self) -> Rules {
         Rules {
             num_players: 2,
-            num_actions: codec::NUM_ACTIONS,
+            num_actions: az73::NUM_ACTIONS,
             zero_sum: true,
             has_rewards: false,
             value_range: (-1.0, 1.0),
-            observation_shape: vec![NUM_PLANES],
+            observation_shape: vec![self.encoding.encoder.num_planes()],
         }
     }
 
@@ -298,9 +318,7 @@ impl Game for Chess {
     }
 
     fn observe(&self, out: &mut [u64]) -> Sure {
-        if let Some(planes) = out.first_chunk_mut() {
-            planes::write(&self.position, &self.history, planes);
-        }
+        planes::write(self.encoding, &self.position, &self.history, out);
         Ok(())
     }
 

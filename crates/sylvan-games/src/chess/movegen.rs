@@ -11,7 +11,7 @@
 //! straight moves of rooks and queens, the king, each by origin, then arrival; castling, queen's
 //! side first.
 
-use super::codec::{CODES, FIRST_UNDERPROMOTION, PLANES};
+use super::az73::{CODES, FIRST_UNDERPROMOTION, PLANES};
 use super::position::{Position, castled};
 use super::view::{FILE_A, FILE_H, View};
 use shakmaty::{Bitboard, Color, Square, attacks};

@@ -1,7 +1,7 @@
 //! Positions and moves as text: FEN in and out, UCI and SAN in and out. shakmaty reads and writes.
 
+use super::az73::{self, Step};
 use super::board::{BLACK, Board, PAWN};
-use super::codec::{self, Step};
 use super::error::ChessError;
 use super::history::History;
 use super::position::{Position, castled};
@@ -58,11 +58,12 @@ impl Chess {
             position.offer_en_passant(square);
         }
         position.key = position.computed_key();
-        let history = History::new(&position, written, options.history_fill);
+        let history = History::new(&position, written);
         Ok(Chess {
             position,
             history,
             repetitions: options.repetitions,
+            encoding: options.encoding,
             at_root: false,
         })
     }
@@ -186,7 +187,7 @@ impl Position {
         };
         let underpromotion = legal.promotion().filter(|&role| role != Role::Queen);
         let (from, to) = (from.to_u32() ^ self.flip(), to.to_u32() ^ self.flip());
-        codec::encode(Step {
+        az73::encode(Step {
             from,
             to,
             underpromotion,
@@ -196,7 +197,7 @@ impl Position {
 
     /// The move behind a code, which need not be legal.
     fn to_move(self, action: Action) -> Option<Move> {
-        let step = codec::decode(action)?;
+        let step = az73::decode(action)?;
         let (from, to) = (step.from ^ self.flip(), step.to ^ self.flip());
         let (piece, taken) = (self.board.piece(from), self.board.piece(to));
         let role = super::board::role(piece)?;

@@ -9,8 +9,8 @@
 //! An en-passant square is kept only while a capture on it is legal, which makes equal positions
 //! equal and the key exact.
 
+use super::az73;
 use super::board::{BLACK, Board, EMPTY, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
-use super::codec;
 use super::view::{FILE_A, FILE_H, View};
 use super::zobrist;
 use std::hint::select_unpredictable;
@@ -60,7 +60,7 @@ impl Position {
     /// so that the processor meets two branches that are rarely taken instead of many that it
     /// cannot foresee.
     pub(super) fn play(&mut self, action: Action) -> bool {
-        let Some(step) = codec::unpack(action) else {
+        let Some(step) = az73::unpack(action) else {
             return false;
         };
         let flip = self.flip();

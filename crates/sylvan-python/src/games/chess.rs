@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Evaluator, Forest, Game, Turn};
 use sylvan_games::chess::{
-    Chess, ChessError, HistoryFill, Material, NUM_PLANES, Options, Outcome, expand,
+    Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, expand,
 };
 
 use crate::any_forest::{Bridge, cells};
@@ -21,15 +21,14 @@ pyo3::import_exception!(sylvan.errors, IllegalPosition);
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/// A game, and how it came about: the search needs only `state`.
 /// A start position and the actions played from it: what remakes a game.
 type Arguments = (String, Vec<Action>);
 
+/// A game, and how it came about: the search needs only `state`.
 #[pyclass(subclass, name = "Chess", module = "sylvan._native")]
 #[derive(Clone)]
 pub struct PyChess {
     pub state: Chess,
-    options: Options,
     /// The FEN of the first position.
     start: Arc<str>,
     /// The moves since.
@@ -42,7 +41,6 @@ impl PyChess {
         let (start, moves) = (fen.trim().into(), Vec::new());
         Ok(Self {
             state,
-            options,
             start,
             moves,
         })
@@ -97,7 +95,8 @@ impl PyChess {
 impl PyChess {
     #[new]
     #[pyo3(signature = (
-        fen=None, moves=None, *, chess960=false, repetitions=3, history_fill="fen_only"
+        fen=None, moves=None, *, chess960=false, repetitions=3, history_fill="fen_only",
+        encoder="lc0_112", codec="az73"
     ))]
     fn new(
         fen: Option<&str>,
@@ -105,12 +104,13 @@ impl PyChess {
         chess960: bool,
         repetitions: u32,
         history_fill: &str,
+        encoder: &str,
+        codec: &str,
     ) -> PyResult<Self> {
-        let history_fill = fill(history_fill)?;
         let options = Options {
             chess960,
             repetitions,
-            history_fill,
+            encoding: encoding(encoder, codec, history_fill)?,
         };
         let mut game = Self::from_fen(fen.unwrap_or(START), options)?;
         let Some(moves) = moves else { return Ok(game) };
@@ -161,9 +161,9 @@ impl PyChess {
         out.into()
     }
 
-    /// uint64 of shape (112,): see `expand_planes` for numbers.
+    /// uint64 of shape (planes,): see `expand_planes` for numbers.
     fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        let mut planes = vec![0; NUM_PLANES];
+        let mut planes = vec![0; self.state.encoding().encoder.num_planes()];
         let Ok(()) = self.state.observe(&mut planes);
         PyArray1::from_vec(py, planes)
     }
@@ -213,7 +213,7 @@ impl PyChess {
     /// The moves since `start_fen`, in UCI.
     #[getter]
     fn moves(&self) -> PyResult<Vec<String>> {
-        let mut game = Self::from_fen(&self.start, self.options)?.state;
+        let mut game = Self::from_fen(&self.start, self.state.options())?.state;
         let mut texts = Vec::with_capacity(self.moves.len());
         for &action in &self.moves {
             texts.extend(game.uci(action));
@@ -224,17 +224,67 @@ impl PyChess {
 
     #[getter]
     fn chess960(&self) -> bool {
-        self.options.chess960
+        self.state.options().chess960
     }
 
     #[getter]
     fn repetitions(&self) -> u32 {
-        self.options.repetitions
+        self.state.options().repetitions
     }
 
     #[getter]
     fn history_fill(&self) -> &'static str {
-        fill_name(self.options.history_fill)
+        name_of(&FILLS, self.state.encoding().history_fill)
+    }
+
+    #[getter]
+    fn encoder(&self) -> &'static str {
+        name_of(&ENCODERS, self.state.encoding().encoder)
+    }
+
+    #[getter]
+    fn codec(&self) -> &'static str {
+        name_of(&CODECS, self.state.encoding().codec)
+    }
+
+    /// A copy that shows itself in another encoding.
+    fn shown_as<'py>(
+        slf: &Bound<'py, Self>,
+        encoder: &str,
+        codec: &str,
+        history_fill: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let encoding = encoding(encoder, codec, history_fill)?;
+        let mut game = Clone::clone(&*slf.borrow());
+        game.state = game.state.encoded(encoding);
+        game.of(&slf.get_type())
+    }
+
+    /// Outputs of a policy in this game's codec.
+    #[getter]
+    fn num_logits(&self) -> usize {
+        self.state.encoding().codec.num_logits()
+    }
+
+    /// Where a policy output has the logit of a legal action.
+    fn logit_index(&self, action: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let action = code(action)?;
+        if !self.state.moves().contains(&action) {
+            return Err(self.illegal(action));
+        }
+        Ok(self.state.logit_index(action))
+    }
+
+    /// The legal action whose logit is at an index.
+    fn action_at_logit(&self, index: i64) -> PyResult<Action> {
+        let found = u32::try_from(index).ok();
+        let found = found.and_then(|index| self.state.action_at_logit(index));
+        found.ok_or_else(|| {
+            let (codec, fen) = (self.codec(), self.state.fen());
+            IllegalAction::new_err(format!(
+                "no legal move has the output {index} of codec {codec} in {fen:?}"
+            ))
+        })
     }
 
     fn is_check(&self) -> bool {
@@ -282,7 +332,7 @@ impl PyChess {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let other = other.borrow();
-            self.options == other.options
+            self.state.options() == other.state.options()
                 && self.state.full_key() == other.state.full_key()
                 && self.state.fen() == other.state.fen()
         })
@@ -301,9 +351,11 @@ impl PyChess {
 
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Arguments, Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
-        options.set_item("chess960", self.options.chess960)?;
-        options.set_item("repetitions", self.options.repetitions)?;
+        options.set_item("chess960", self.chess960())?;
+        options.set_item("repetitions", self.repetitions())?;
         options.set_item("history_fill", self.history_fill())?;
+        options.set_item("encoder", self.encoder())?;
+        options.set_item("codec", self.codec())?;
         Ok(((self.start.to_string(), self.moves.clone()), options))
     }
 }
@@ -325,25 +377,29 @@ impl PyChess {
     }
 }
 
-/// Packed planes, uint64 `[n, 112]`, as numbers, float32 `[n, 112, 8, 8]`.
+/// Packed planes, uint64 `[n, planes]`, as numbers, float32 `[n, planes, 8, 8]`.
 #[pyfunction]
+#[pyo3(signature = (packed, encoder="lc0_112"))]
 pub fn expand_planes<'py>(
     py: Python<'py>,
     packed: PyReadonlyArray2<'py, u64>,
+    encoder: &str,
 ) -> PyResult<Bound<'py, PyArray4<f32>>> {
-    let (rows, planes) = (packed.shape()[0], packed.shape()[1]);
-    if planes != NUM_PLANES {
+    let layout = named("encoder", &ENCODERS, encoder)?;
+    let (rows, planes, expected) = (packed.shape()[0], packed.shape()[1], layout.num_planes());
+    if planes != expected {
         return Err(ConfigError::new_err(format!(
-            "packed has {planes} planes per row, but chess has {NUM_PLANES}: give uint64 [n, 112]"
+            "packed has {planes} planes per row, but {encoder} has {expected}: give uint64 \
+             [n, {expected}], or name the encoder that made it"
         )));
     }
     let packed = packed.as_array();
     let packed = packed.as_standard_layout();
     let mut cells = vec![0.0; 64 * packed.len()];
     if let Some(packed) = packed.as_slice() {
-        py.detach(|| expand(packed, &mut cells));
+        py.detach(|| expand(layout, packed, &mut cells));
     }
-    PyArray1::from_vec(py, cells).reshape([rows, NUM_PLANES, 8, 8])
+    PyArray1::from_vec(py, cells).reshape([rows, planes, 8, 8])
 }
 
 /// A code from Python, perhaps one that no move has.
@@ -373,20 +429,39 @@ const FILLS: [(&str, HistoryFill); 3] = [
     ("always", HistoryFill::Always),
 ];
 
-fn fill(name: &str) -> PyResult<HistoryFill> {
-    let found = FILLS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, fill)| *fill).ok_or_else(|| {
+const ENCODERS: [(&str, Encoder); 4] = [
+    ("lc0_112", Encoder::Lc0),
+    ("az119", Encoder::Az119),
+    ("planes19", Encoder::Planes19),
+    ("planes18", Encoder::Planes18),
+];
+
+const CODECS: [(&str, Codec); 2] = [("az73", Codec::Az73), ("lc0", Codec::Lc0)];
+
+fn encoding(encoder: &str, codec: &str, history_fill: &str) -> PyResult<Encoding> {
+    Ok(Encoding {
+        encoder: named("encoder", &ENCODERS, encoder)?,
+        codec: named("codec", &CODECS, codec)?,
+        history_fill: named("history_fill", &FILLS, history_fill)?,
+    })
+}
+
+/// What an option's value stands for.
+fn named<T: Copy>(option: &str, known: &[(&str, T)], value: &str) -> PyResult<T> {
+    let found = known.iter().find(|(name, _)| *name == value);
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(|(name, _)| format!("'{name}'")).collect();
+        let (last, others) = names.split_last().expect("an option has values");
         ConfigError::new_err(format!(
-            "history_fill is {name:?}, but must be 'no', 'fen_only' or 'always'"
+            "{option} is {value:?}, but must be {} or {last}",
+            others.join(", ")
         ))
     })
 }
 
-fn fill_name(fill: HistoryFill) -> &'static str {
-    FILLS
-        .iter()
-        .find(|(_, known)| *known == fill)
-        .map_or("fen_only", |(name, _)| name)
+fn name_of<T: Copy + PartialEq>(known: &[(&'static str, T)], meaning: T) -> &'static str {
+    let found = known.iter().find(|(_, other)| *other == meaning);
+    found.map_or(known[0].0, |(name, _)| name)
 }
 
 fn raise(error: ChessError) -> PyErr {
@@ -409,11 +484,9 @@ impl Bridge for Chess {
 
     /// A state inside a tree knows its past, but not the moves that made it.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let options = like.cast::<PyChess>()?.borrow().options;
         let (state, start, moves) = (self.clone(), self.fen().into(), Vec::new());
         PyChess {
             state,
-            options,
             start,
             moves,
         }
@@ -436,5 +509,8 @@ impl Bridge for Chess {
         py: Python<'_>,
     ) -> PyResult<Py<PyAny>> {
         cells(forest, py)
+    }
+    fn logit_index(&self, action: Action) -> PyResult<Action> {
+        Ok(Chess::logit_index(self, action))
     }
 }

@@ -6,8 +6,8 @@
 
 use super::exchange::exchange;
 use super::tables::{SCORES, WORTH};
+use crate::chess::az73;
 use crate::chess::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK, role};
-use crate::chess::codec;
 use crate::chess::movegen::is_mate;
 use crate::chess::position::{Position, promoted};
 use crate::chess::view::View;
@@ -73,7 +73,7 @@ impl<'a> Outlook<'a> {
     }
 
     pub(super) fn look(&self, action: Action) -> Look {
-        let Some(step) = codec::unpack(action) else {
+        let Some(step) = az73::unpack(action) else {
             return Look::default();
         };
         let (from, to) = (step.from(), Square::new(step.to()));

@@ -122,7 +122,7 @@ pub(super) fn unpack(action: Action) -> Option<Packed> {
 }
 
 /// Leads off the board, or nowhere.
-const OFF: u16 = u16::MAX;
+pub(super) const OFF: u16 = u16::MAX;
 
 /// The code of a step that is no underpromotion, by origin and arrival.
 pub(super) static CODES: [[u16; 64]; 64] = codes();
