@@ -111,6 +111,7 @@ pub trait AnyForest: Send {
     fn select(&mut self, py: Python<'_>, timing: &Timing) -> PyResult<()>;
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn num_leaves(&self) -> usize;
+    fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
     fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
@@ -186,17 +187,14 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Forest::num_leaves(self)
     }
 
-    /// Trees, seats, offsets into actions, actions, where their logits are, tickets.
+    /// Trees, seats, offsets into actions, actions, tickets.
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let (mut trees, mut seats, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
-        let (mut actions, mut logits, mut tickets) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut actions, mut tickets) = (Vec::new(), Vec::new());
         for (tree, visit) in Forest::leaves(self) {
             trees.push(tree as i64);
             seats.push(i64::from(visit.seat));
             actions.extend(visit.actions.iter().map(|&a| i64::from(a)));
-            for &action in &visit.actions {
-                logits.push(i64::from(visit.state.logit_index(action)?));
-            }
             offsets.push(actions.len() as i64);
             tickets.push(visit.ticket);
         }
@@ -205,10 +203,20 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             PyArray1::from_vec(py, seats),
             PyArray1::from_vec(py, offsets),
             PyArray1::from_vec(py, actions),
-            PyArray1::from_vec(py, logits),
             PyArray1::from_vec(py, tickets),
         )
             .into_py_any(py)
+    }
+
+    /// Where the policy has the logits of the legal actions, leaf after leaf.
+    fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let mut indices = Vec::new();
+        for (_, visit) in Forest::leaves(self) {
+            for &action in &visit.actions {
+                indices.push(i64::from(visit.state.logit_index(action)?));
+            }
+        }
+        Ok(PyArray1::from_vec(py, indices))
     }
 
     fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -110,8 +110,8 @@ impl Forest {
         Ok(())
     }
 
-    /// Fills a batch; returns (trees, seats, offsets, actions, logit indices, tickets), or None if
-    /// there is nothing to evaluate, for good (`is_done`) or in this turn.
+    /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None if there is
+    /// nothing to evaluate, for good (`is_done`) or in this turn.
     fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
@@ -121,6 +121,11 @@ impl Forest {
             0 => Ok(None),
             _ => inner.forest.leaves(py).map(Some),
         }
+    }
+
+    /// Where a row of the policy has the logit of each legal action, leaf after leaf.
+    fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        self.lock()?.forest.logit_indices(py)
     }
 
     fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

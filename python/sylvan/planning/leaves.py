@@ -32,8 +32,6 @@ class Leaves:
     """`[B + 1]` leaf i has the legal actions `actions[offsets[i]:offsets[i + 1]]`."""
     actions: NDArray[np.int64]
     """Legal actions of all leaves, one after another."""
-    logit_indices: NDArray[np.int64]
-    """Where a row of the policy has the logit of each of `actions`."""
     tickets: NDArray[np.uint64]
     """`[B]` a seed per leaf, for evaluators that play at random."""
 
@@ -41,8 +39,7 @@ class Leaves:
         """The batch that `forest` has in flight."""
         self.forest = forest
         self._batch = forest.batches
-        self.trees, self.seats, self.offsets, self.actions = arrays[:4]
-        self.logit_indices, self.tickets = arrays[4:]
+        self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -62,6 +59,12 @@ class Leaves:
         self._in_flight()
         observations: NDArray[Any] = self.forest._native.observations()
         return observations
+
+    @cached_property
+    def logit_indices(self) -> NDArray[np.int64]:
+        """Where a row of the policy has the logit of each of `actions`."""
+        self._in_flight()
+        return self.forest._native.logit_indices()
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
