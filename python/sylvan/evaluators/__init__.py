@@ -1,7 +1,7 @@
 """Evaluators: what turns leaves into policy logits and values.
 
 An evaluator is any function from `Leaves` to a pair (logits, values) as `Forest.update` takes
-them. Those here are built in and need no network: they run inside Rust, without Python.
+them. Those with a name are built in and need no network: they run inside Rust, without Python.
 
 | name | priors | value |
 |---|---|---|
@@ -9,11 +9,15 @@ them. Those here are built in and need no network: they run inside Rust, without
 | `Rollout`  | equal | the mean result of random games |
 | `Material` | captures, checks, better squares (chess) | material and piece squares |
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
+
+Those that ask a network come from its file by `load_evaluator`, on ONNX Runtime (`OnnxEvaluator`)
+or PyTorch; `Cached` remembers what another one said.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,17 +25,26 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.errors import ConfigError
+from sylvan.evaluators.cached import Cached
+from sylvan.evaluators.loading import is_network, load_evaluator
+from sylvan.evaluators.network import Inference, NetworkEvaluator
+from sylvan.evaluators.onnx import OnnxEvaluator
 
 if TYPE_CHECKING:
     from sylvan.games import Game
 
 __all__ = [
+    "Cached",
     "HashRandom",
+    "Inference",
     "Material",
+    "NetworkEvaluator",
+    "OnnxEvaluator",
     "Rollout",
     "Uniform",
     "evaluator_for",
     "evaluator_named",
+    "load_evaluator",
 ]
 
 Answer = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -95,12 +108,16 @@ _NAMED = {kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom)}
 
 
 def evaluator_named(evaluator: Any) -> Any:
-    """An evaluator from its name; a function or None as it is."""
-    if isinstance(evaluator, str):
-        if evaluator not in _NAMED:
-            names = ", ".join(_NAMED)
-            raise ConfigError(f"There is no evaluator {evaluator!r}: use one of {names}.")
-        return _NAMED[evaluator]()
+    """An evaluator from its name or a network's file; a function or None as it is."""
+    if isinstance(evaluator, str | PathLike):
+        if evaluator in _NAMED:
+            return _NAMED[evaluator]()
+        if is_network(evaluator):
+            return load_evaluator(evaluator)
+        names = ", ".join(_NAMED)
+        raise ConfigError(
+            f"There is no evaluator {str(evaluator)!r}: use one of {names}, or a network's file."
+        )
     if evaluator is not None and (isinstance(evaluator, type) or not callable(evaluator)):
         raise ConfigError(
             f"evaluate is {evaluator!r}: give a function from leaves to logits and values, or the "

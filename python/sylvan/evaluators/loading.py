@@ -1,0 +1,88 @@
+"""An evaluator from a network's file, whatever its kind.
+
+| file | written by | runs on |
+|---|---|---|
+| `.onnx` | Sylvan | ONNX Runtime |
+| `.safetensors` | Sylvan | PyTorch |
+| `.pb`, `.pb.gz` | lc0, Maia | ONNX Runtime, or PyTorch |
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sylvan.errors import ConfigError, NetworkError
+from sylvan.evaluators.cached import Cached
+
+__all__ = ["SUFFIXES", "is_network", "load_evaluator"]
+
+SUFFIXES = (".onnx", ".safetensors", ".pb", ".pb.gz")
+BACKENDS = ("auto", "onnx", "torch")
+
+
+def is_network(path: str | PathLike[str]) -> bool:
+    """Whether a path ends like a network's file."""
+    return str(path).endswith(SUFFIXES)
+
+
+def load_evaluator(
+    path: str | PathLike[str],
+    *,
+    backend: str = "auto",
+    cache_bytes: int = 0,
+    cache_boards: int | None = None,
+    history_fill: str = "fen_only",
+    **options: Any,
+) -> Any:
+    """An evaluator that asks the network in a file.
+
+    :param backend: `onnx`, `torch`, or `auto`, which needs PyTorch only for what nothing else runs.
+    :param cache_bytes: memory for evaluations; 0 remembers none. See `Cached`.
+    :param cache_boards: boards of history that must be equal; None for all that the network sees.
+    :param history_fill: for a network of lc0, what it sees in place of boards before the first.
+    :param options: of the evaluator: `threads`, `policy_temperature`, ...
+    :raises NetworkError: the file is not there, damaged, or of no kind that is read.
+    """
+    source = Path(path)
+    if not is_network(source):
+        raise NetworkError(
+            f"{source} is not a network's file by its name: give one that ends in "
+            f"{', '.join(SUFFIXES)}."
+        )
+    if backend not in BACKENDS:
+        raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
+    if not source.is_file():
+        raise NetworkError(f"There is no file {source}: give the path of a network.")
+    options.setdefault("name", source.name)
+    evaluator = _evaluator(source, backend, history_fill, options)
+    return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
+
+
+def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str, Any]) -> Any:
+    if source.suffix == ".onnx" and backend != "torch":
+        from sylvan.evaluators.onnx import OnnxEvaluator
+
+        return OnnxEvaluator(source, **options)
+    if source.suffix == ".safetensors" and backend != "onnx":
+        return _torch_evaluator(source, options)
+    if source.suffix in (".onnx", ".safetensors"):
+        raise ConfigError(
+            f"backend is {backend!r}, which does not run {source}: convert it with `sylvan "
+            "convert`, or leave the backend out."
+        )
+    from sylvan.networks.lc0 import read_lc0
+
+    network = read_lc0(source)
+    if backend == "torch":
+        raise ConfigError("later")
+    from sylvan.evaluators.onnx import OnnxEvaluator
+    from sylvan.networks.lc0_graph import lc0_model
+
+    return OnnxEvaluator(lc0_model(network, history_fill), **options)
+
+
+def _torch_evaluator(network: Any, options: dict[str, Any]) -> Any:
+    return import_module("sylvan.evaluators.pytorch").TorchEvaluator(network, **options)
