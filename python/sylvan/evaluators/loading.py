@@ -77,7 +77,9 @@ def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str,
 
     network = read_lc0(source)
     if backend == "torch":
-        raise ConfigError("later")
+        from sylvan.networks.lc0_tower import lc0_module
+
+        return _torch_evaluator(lc0_module(network, history_fill), options)
     from sylvan.evaluators.onnx import OnnxEvaluator
     from sylvan.networks.lc0_graph import lc0_model
 

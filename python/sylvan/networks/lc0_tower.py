@@ -2,12 +2,13 @@
 
 `lc0_arrays` are the parameters of the PyTorch module that `lc0_header` describes; written to a
 safetensors file, with the header beside them, they are a checkpoint like any other. Nothing here
-needs PyTorch.
+needs PyTorch but `lc0_module`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sylvan.networks.lc0_policy import POLICY_OUTPUTS
 if TYPE_CHECKING:
     from sylvan.networks.lc0 import Head, Lc0Network
 
-__all__ = ["lc0_arrays", "lc0_header"]
+__all__ = ["lc0_arrays", "lc0_header", "lc0_module"]
 
 Floats = NDArray[np.float32]
 
@@ -122,3 +123,14 @@ def _padded(conv: Conv) -> Conv:
         np.pad(conv.weight, [(0, missing), (0, 0), (0, 0), (0, 0)])[:PADDED_PLANES],
         np.pad(conv.bias, (0, missing))[:PADDED_PLANES],
     )
+
+
+def lc0_module(network: Lc0Network, history_fill: str = "fen_only") -> Any:
+    """The network as a PyTorch module, ready to evaluate or to train further."""
+    module = import_module("sylvan.networks.build").build_network(lc0_header(network, history_fill))
+
+    import torch
+
+    arrays = lc0_arrays(network)
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    return module.eval()
