@@ -17,6 +17,7 @@ from sylvan.cli.doctor import doctor
 from sylvan.cli.perft import perft
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
+from sylvan.cli.uci import uci
 
 __all__ = ["app"]
 
@@ -51,5 +52,5 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, bench, perft, solve, doctor):
+for command in (analyze, bench, perft, solve, doctor, uci):
     app.command()(command)

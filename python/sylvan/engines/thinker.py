@@ -23,7 +23,7 @@ from sylvan.planning.roots import as_root, root_actions
 
 if TYPE_CHECKING:
     from sylvan.engines.uci_options import Options
-    from sylvan.games import Chess
+    from sylvan.games import Chess, Game
     from sylvan.planning import SearchResult
 
 __all__ = ["Thinker"]
@@ -134,7 +134,7 @@ class Thinker:
             c_puct=options.c_puct,
             fpu=options.fpu,
             temperature=temperature,
-            leaves_in_flight=options.batch_size or (1 if native else 16),
+            leaves_in_flight=options.batch_size or getattr(self.evaluator, "preferred_batch", 1),
             seed=random.getrandbits(63) if temperature else 0,
         )
 
@@ -169,8 +169,9 @@ def _network(options: Options) -> Any:
 
 def _restricted(game: Chess, moves: tuple[str, ...]) -> Chess:
     """The position with only these moves to choose from."""
-    root = as_root(game)
-    return root.restricted([root.string_to_action(move) for move in moves])
+    root: Any = as_root(game)
+    restricted: Chess = root.restricted([root.string_to_action(move) for move in moves])
+    return restricted
 
 
 def _way(old: Chess | None, new: Chess) -> list[int] | None:
@@ -179,7 +180,8 @@ def _way(old: Chess | None, new: Chess) -> list[int] | None:
         return None
     if new.moves[: len(old.moves)] != old.moves:
         return None
-    state, actions = old, []
+    state: Game = old
+    actions = []
     for move in new.moves[len(old.moves) :]:
         state = as_root(state)  # a game may go on where a draw could be claimed
         actions.append(state.string_to_action(move))

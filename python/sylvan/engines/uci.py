@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, TextIO
 
-from sylvan import __version__
+from sylvan._native import __version__
 from sylvan.engines.deliberation import Deliberation
 from sylvan.engines.thinker import Thinker
 from sylvan.engines.uci_commands import Position, read_go, read_option, read_position
@@ -28,7 +28,7 @@ from sylvan.engines.uci_options import Options, announcements, changed
 from sylvan.errors import ProtocolError, SylvanError
 from sylvan.games import Chess
 
-__all__ = ["Engine", "Output", "converse", "lines_of", "main"]
+__all__ = ["Engine", "Output", "converse", "lines_of", "main", "obey"]
 
 LONGEST = 2**20
 """Bytes of a line; a game of 5898 moves, the longest there is, takes 30 thousand."""
@@ -97,7 +97,9 @@ class Engine:
         self._worker.join(timeout=10)
 
     def wait(self) -> None:
-        """Until everything that was asked is done."""
+        """Until everything that was asked is done; not for a search that only `stop` ends."""
+        if self._thought is not None and self._thought.open_ended:
+            return
         done = threading.Event()
         self._work.put(done.set)
         done.wait()
@@ -229,10 +231,21 @@ def converse(lines: Iterable[str], output: Output, options: Options | None = Non
     engine.leave()
 
 
-def main() -> None:
+def obey(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
+    """Obey some lines one after the other, each when what came before is done."""
+    engine = Engine(output, options)
+    for line in lines:
+        going = engine.hear(line)
+        engine.wait()
+        if not going:
+            break
+    engine.leave()
+
+
+def main(options: Options | None = None) -> None:
     """`sylvan-uci`: talk UCI on stdin and stdout."""
     output = Output(sys.stdout)
-    converse(lines_of(sys.stdin.buffer), output)
+    converse(lines_of(sys.stdin.buffer), output, options)
     if output.closed:  # so that Python does not complain about the broken pipe when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -83,8 +83,8 @@ class Option:
 
     def declare(self, default: Any) -> str:
         """The line that tells a GUI of this option."""
-        shown = str(default).lower() if self.kind == "check" else default
-        line = f"option name {self.name} type {self.kind} default {'<empty>' if shown == '' else shown}"
+        shown = str(default).lower() if self.kind == "check" else str(default) or "<empty>"
+        line = f"option name {self.name} type {self.kind} default {shown}"
         if self.kind == "spin":
             return f"{line} min {self.least} max {self.most}"
         return line + "".join(f" var {choice}" for choice in self.choices if self.kind == "combo")
