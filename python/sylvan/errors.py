@@ -10,6 +10,7 @@ True
 
 __all__ = [
     "ConfigError",
+    "EngineError",
     "EvaluationError",
     "GameContractError",
     "GameOver",
@@ -17,7 +18,6 @@ __all__ = [
     "IllegalPosition",
     "MissingExtra",
     "NetworkError",
-    "ProtocolError",
     "SearchStateError",
     "SolveTimeout",
     "SylvanError",
@@ -81,6 +81,17 @@ class NetworkError(SylvanError, ValueError):
     """A network, or its file, that cannot be used: damaged, of another game, codec or shape."""
 
 
+class EngineError(SylvanError, RuntimeError):
+    """A chess program that we run does not start, breaks off, or answers with nonsense.
+
+    `ending` is what a game that it loses by this counts as: `disconnect`, `stall`, `illegal move`.
+    """
+
+    def __init__(self, message: str, ending: str = "disconnect") -> None:
+        super().__init__(message)
+        self.ending = ending
+
+
 class SearchStateError(SylvanError, RuntimeError):
     """A call that does not fit the state of the search: `update` without `select`."""
 
@@ -91,14 +102,3 @@ class SolveTimeout(SylvanError, TimeoutError):
 
 class MissingExtra(SylvanError, ImportError):
     """An optional dependency is not installed; the message gives the `pip install` line."""
-
-
-class ProtocolError(SylvanError, ValueError):
-    """A line of another program, UCI or JSON, that cannot be understood.
-
-    `field` is what of it is at fault, where that has a name.
-    """
-
-    def __init__(self, message: str, field: str | None = None) -> None:
-        super().__init__(message)
-        self.field = field

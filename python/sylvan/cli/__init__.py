@@ -14,10 +14,10 @@ import typer
 from sylvan.cli.analyze import analyze
 from sylvan.cli.bench import bench
 from sylvan.cli.doctor import doctor
+from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
-from sylvan.cli.uci import uci
 
 __all__ = ["app"]
 
@@ -52,5 +52,5 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, bench, perft, solve, doctor, uci):
+for command in (analyze, match, bench, perft, solve, doctor):
     app.command()(command)

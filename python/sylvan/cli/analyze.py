@@ -1,8 +1,7 @@
-"""`sylvan analyze`: search a position, rank its moves and say what is expected to follow."""
+"""`sylvan analyze`: search a position and rank its moves, or go over the games of a PGN."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from enum import StrEnum
@@ -11,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sylvan.cli.positions import read_position
-from sylvan.cli.terminal import Bar, print_json
+from sylvan.cli.games import analyze_games
+from sylvan.cli.positions import is_pgn, read_position
+from sylvan.cli.searching import IN_FLIGHT, EvaluatorName, evaluator_of, has_limit, search_settings
+from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.games import Game
-    from sylvan.planning import SearchResult, Status
+    from sylvan.planning import EdgeView, SearchResult, Status
 
 __all__ = ["analyze"]
 
-# Searched when no limit is given: about a second of chess.
-DEFAULT_SIMULATIONS = 200_000
+# Searched when no limit is given: about a second of chess, without a network and with one.
+SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 2_000
 
 TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json")
 
@@ -33,15 +34,16 @@ class GameName(StrEnum):
     tictactoe = "tictactoe"
 
 
-class EvaluatorName(StrEnum):
-    material = "material"
-    rollout = "rollout"
-    uniform = "uniform"
-
-
 def analyze(
     position: Annotated[
-        list[str] | None, typer.Argument(help="A FEN, moves, or a FEN and moves.")
+        list[str] | None,
+        typer.Argument(help="A FEN, moves, a FEN and moves, a .pgn file, or `-` for a PGN."),
+    ] = None,
+    pgn: Annotated[
+        Path | None, typer.Option(help="Go over the games of this file.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the games with marks and lines here.")
     ] = None,
     game: Annotated[GameName, typer.Option("--game", "-g", help="The game.")] = GameName.chess,
     simulations: Annotated[
@@ -53,6 +55,9 @@ def analyze(
     ] = None,
     memory: Annotated[
         str | None, typer.Option("--memory", help="Keep the tree within this: `500MB`, `4GB`.")
+    ] = None,
+    net: Annotated[
+        Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
     ] = None,
     evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
@@ -69,22 +74,24 @@ def analyze(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
 ) -> None:
-    """Search a position and rank its moves.
+    """Search a position and rank its moves, or go over the games of a PGN.
 
     N counts how often the search took a move; Q is what it then expects for the side to move, from
-    -1 (lost) to 1 (won); P is how likely the evaluator held it before the search.
+    -1 (lost) to 1 (won); P is how likely the evaluator held it before the search. Of a PGN every
+    position is searched, and moves that lost something are marked.
 
     Examples:
 
     - `sylvan analyze "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"` a position
-    - `sylvan analyze e4 e5 Nf3` moves from the start, SAN or UCI
+    - `sylvan analyze 1. e4 e5 2. Nf3` moves from the start, SAN or UCI
     - `sylvan analyze e4 --seconds 5 --tree tree.svg` a clock, and a picture of the tree
+    - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` a network judges
+    - `sylvan analyze game.pgn --out annotated.pgn` go over games
     - `sylvan analyze --game connect4 4453` another game
     - `sylvan analyze --set c_puct=2.5 --set fpu=parent --json` settings; output for a program
     """
-    state = read_position(game.value, position or [])
-    if tree is not None:
-        _check_tree(tree)
+    words = position or []
+    check_folder(out)
     given = {
         "simulations": simulations,
         "seconds": seconds,
@@ -92,10 +99,26 @@ def analyze(
         "seed": seed,
         "threads": threads,
     }
-    settings = _settings(setting or [], {name: v for name, v in given.items() if v is not None})
-    result, interrupted = _search(state, evaluator and evaluator.value, settings)
+    settings = search_settings(setting or [], given)
+    if pgn is not None or is_pgn(words):
+        if tree is not None or game is not GameName.chess or (pgn is not None and words):
+            raise ConfigError("A PGN is gone over as a whole: leave out --tree, --game and moves.")
+        source = words[0] if pgn is None else str(pgn)
+        analyze_games(source, evaluator_of(net, evaluator), settings, out, as_json)
+        return
+    if out is not None:
+        raise ConfigError(f"--out {out} is for games: give a PGN, or --tree for the tree.")
+    state = read_position(game.value, words)
+    if tree is not None:
+        _check_tree(tree)
+    judge = evaluator_of(net, evaluator)
+    if net is not None:
+        settings.setdefault("leaves_in_flight", IN_FLIGHT)
+    limit = SIMULATIONS if net is None else NETWORK_SIMULATIONS
+    settings.setdefault("simulations", None if has_limit(settings) else limit)
+    result, interrupted = _search(state, judge, settings)
     if as_json:
-        print_json(result.to_json(moves=top))
+        print_json(_facts(result, top))
     else:
         _print(result, top)
     if tree is not None:
@@ -109,35 +132,7 @@ def _check_tree(path: Path) -> None:
     """Refuse a path now that could not be written after a long search."""
     if path.suffix not in TREE_SUFFIXES:
         raise ConfigError(f"--tree {path} must end in one of {', '.join(TREE_SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--tree {path}: there is no folder {path.parent}; make it first.")
-
-
-def _settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    """`given`, the `name=value` of `texts`, and a limit if they have none.
-
-    Numbers, lists, true, false and null are read as in JSON, anything else is text.
-
-    >>> _settings(["fpu=parent", "proofs=false"], {"seconds": 1.5})
-    {'seconds': 1.5, 'fpu': 'parent', 'proofs': False, 'simulations': None}
-    """
-    from sylvan.planning.config import ALIASES
-
-    settings = dict(given)
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise ConfigError(f"--set {text} has no value: write it as --set name=value.")
-        own = ALIASES.get(name, name)
-        if own in settings:
-            raise ConfigError(f"{own} is given twice: leave out --set {text} or the other one.")
-        try:
-            settings[own] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[own] = value
-    has_limit = not {"seconds", "nodes", "depth"}.isdisjoint(settings)
-    settings.setdefault("simulations", None if has_limit else DEFAULT_SIMULATIONS)
-    return settings
+    check_folder(path)
 
 
 def _bytes(text: str) -> int:
@@ -154,9 +149,7 @@ def _bytes(text: str) -> int:
     return int(float(match[1]) * units[match[2]])
 
 
-def _search(
-    state: Game, evaluator: str | None, settings: dict[str, Any]
-) -> tuple[SearchResult, bool]:
+def _search(state: Game, evaluator: Any, settings: dict[str, Any]) -> tuple[SearchResult, bool]:
     """What the search found, and whether Ctrl-C ended it; a second Ctrl-C ends everything."""
     from sylvan import Search
 
@@ -175,13 +168,53 @@ def _search(
             return search.result, True
 
 
+def _facts(result: SearchResult, top: int) -> dict[str, Any]:
+    """The result as plain data; of chess with the score and the line of every move."""
+    facts = result.to_json(moves=top)
+    if not _is_chess(result):
+        return facts
+    from sylvan.engines.score import edge_score, result_score
+
+    score = result_score(result)
+    facts |= {"score": {"cp": score.cp, "mate": score.mate}, "fen": result.game.fen()}  # type: ignore[attr-defined]
+    for move, edge in zip(facts["moves"], result.tree.root.edges, strict=False):
+        score_of_move = edge_score(edge)
+        known = score_of_move and {"cp": score_of_move.cp, "mate": score_of_move.mate}
+        move |= {"score": known, "pv": line_labels(result, edge)}
+    return facts
+
+
+def _is_chess(result: SearchResult) -> bool:
+    from sylvan.games import Chess
+
+    return isinstance(result.game, Chess)
+
+
+def line_labels(result: SearchResult, edge: EdgeView) -> list[str]:
+    """A move and what is expected to follow, as people write it."""
+    from sylvan.planning.roots import as_root
+    from sylvan.planning.tree import label
+
+    state, labels = as_root(result.game), []
+    for action in edge.line:
+        labels.append(label(state, action))
+        state.apply(action)
+    return labels
+
+
 def _print(result: SearchResult, top: int) -> None:
     """The board, the ranked moves, what the search took, and the principal variation."""
     from rich.console import Console
 
     from sylvan.views import table
 
+    scores = None
+    if _is_chess(result):
+        from sylvan.engines.score import edge_score
+
+        found = {edge.action: edge_score(edge) for edge in result.tree.root.edges}
+        scores = {action: str(score) for action, score in found.items() if score is not None}
     console = Console(highlight=False, markup=False)
     console.print(str(result.game), end="\n\n")
-    console.print(table(result, rows=top))
+    console.print(table(result, rows=top, scores=scores))
     console.print(f"\nPrincipal variation: {' '.join(result.pv_labels) or 'none'}")

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["read_position"]
+__all__ = ["is_pgn", "read_position"]
+
+
+def is_pgn(words: list[str]) -> bool:
+    """Whether the words name a PGN rather than a position: a file, or `-` for stdin."""
+    return len(words) == 1 and (words[0] == "-" or words[0].lower().endswith(".pgn"))
 
 
 def read_position(game: str, words: list[str]) -> Game:
@@ -35,9 +40,20 @@ def _chess(words: list[str]) -> Game:
         # Without quotes the shell hands over the fields of a FEN one by one.
         fields = words[:1] if " " in words[0].strip() else words[:6]
         fen, words = " ".join(fields), words[len(fields) :]
-    # Move numbers may stay: `1. e4 e5 2.Nf3`.
-    moves = [re.sub(r"^\d+\.+", "", text) for text in " ".join(words).split()]
-    return Chess(fen, [move for move in moves if move])
+    return Chess(fen, moves_of(" ".join(words)))
+
+
+def moves_of(text: str) -> list[str]:
+    """The moves of a text as people write and paste it: what is not a move is left out.
+
+    >>> moves_of("1. e4! {best by test} e5 2.Nf3 2... Nc6 $1 3. 0-0?? 1/2-1/2")
+    ['e4', 'e5', 'Nf3', 'Nc6', 'O-O']
+    """
+    text = re.sub(r"\{[^}]*\}", " ", text)
+    words = [re.sub(r"^\d+\.+|[!?]+$", "", word) for word in text.split()]
+    results = {"", "*", "1-0", "0-1", "1/2-1/2", "½-½"}
+    moves = [word for word in words if word not in results and not re.fullmatch(r"\$\d+", word)]
+    return [re.sub(r"^0-0(-0)?", lambda zeros: zeros[0].replace("0", "O"), move) for move in moves]
 
 
 def _connect4(words: list[str]) -> Game:

@@ -8,18 +8,19 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import typer
 from typer.core import TyperGroup
 
-from sylvan.errors import SylvanError
+from sylvan.errors import ConfigError, SylvanError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Bar", "OneLineErrors", "print_json"]
+__all__ = ["Bar", "OneLineErrors", "check_folder", "json_text", "print_json"]
 
 # A job shorter than this many seconds shows no progress.
 PATIENCE = 2.0
@@ -58,8 +59,21 @@ def fail(message: str) -> NoReturn:
 
 
 def print_json(facts: Any) -> None:
-    """Strict JSON on stdout: a number that does not exist is `null`, never `NaN`."""
-    print(json.dumps(_finite(facts), indent=2))
+    """Strict JSON on stdout."""
+    print(json_text(facts))
+
+
+def json_text(facts: Any) -> str:
+    """Strict JSON: a number that does not exist is `null`, never `NaN`."""
+    return json.dumps(_finite(facts), indent=2)
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse a path now that could not be written after hours of work."""
+    if path is not None and not path.parent.is_dir():
+        raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path is not None and path.is_dir():
+        raise ConfigError(f"{path} cannot be written: it is a folder")
 
 
 def _finite(facts: Any) -> Any:

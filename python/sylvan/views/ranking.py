@@ -30,6 +30,7 @@ LONGEST_LABEL = 32  # letters
 class Move:
     """One legal action at the root, as text where text is what a table needs."""
 
+    action: int
     label: str
     is_best: bool
     N: int
@@ -91,6 +92,7 @@ def summary(result: Result) -> list[str]:
 def _move(edge: Edge, result: Result, total: int) -> Move:
     is_best = edge.action == result.best
     return Move(
+        action=edge.action,
         label=shorten(edge.label, LONGEST_LABEL),
         is_best=is_best,
         N=edge.N,

@@ -1,19 +1,23 @@
 """A result as a table for the terminal."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sylvan.views.protocol import Result
 from sylvan.views.ranking import Move, ranking, summary
-from sylvan.views.text import counted, percent
+from sylvan.views.text import ABSENT, counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 
-def table(result: Result, *, rows: int | None = 10) -> "Group":
+def table(
+    result: Result, *, rows: int | None = 10, scores: Mapping[int, str] | None = None
+) -> "Group":
     """Ranked moves under what the search found and took, to be printed by `rich`.
 
-    At most `rows` moves are listed (`None`: all), then how many more there are.
+    At most `rows` moves are listed (`None`: all), then how many more there are. `scores` are shown
+    beside actions as a column of their own.
     """
     from rich import box
     from rich.console import Group
@@ -27,6 +31,8 @@ def table(result: Result, *, rows: int | None = 10) -> "Group":
     grid = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     grid.add_column("", width=1)
     grid.add_column("move", no_wrap=True)
+    if scores is not None:
+        grid.add_column("score", justify="right", no_wrap=True)
     for name in ("N", "share", "Q", "P"):
         grid.add_column(name, justify="right", no_wrap=True)
     if has_proofs:
@@ -35,7 +41,10 @@ def table(result: Result, *, rows: int | None = 10) -> "Group":
         grid.add_column("value by seat", no_wrap=True)
     grid.add_column("line")  # the one that gives way where the terminal is narrow
     for move in ranked.moves:
-        cells = [Text(cell) for cell in _cells(move, has_proofs, seats)]
+        texts = _cells(move, has_proofs, seats)
+        if scores is not None:
+            texts.insert(2, scores.get(move.action, ABSENT))
+        cells = [Text(cell) for cell in texts]
         line = Text(move.line, style="dim", no_wrap=True, overflow="ellipsis")
         grid.add_row(*cells, line, style="bold" if move.is_best else "")
     more = f"… {ranked.more:,} more with {counted(ranked.more_N, 'visit')}"

@@ -1,0 +1,97 @@
+"""`sylvan analyze game.pgn`: go over all games of a PGN."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sylvan.cli.searching import IN_FLIGHT, has_limit
+from sylvan.cli.terminal import Bar, print_json
+
+if TYPE_CHECKING:
+    import chess.pgn
+
+    from sylvan.engines.annotate import Annotation
+    from sylvan.planning import Search
+
+__all__ = ["analyze_games"]
+
+# Per position, when no limit is given: a fifth of a second, without a network and with one.
+SIMULATIONS, NETWORK_SIMULATIONS = 20_000, 400
+
+
+def analyze_games(
+    source: str, evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
+) -> None:
+    """Go over the games of a file (`-`: of stdin), print a summary, write them to `out`."""
+    from sylvan.engines.pgn import game_text, read_games, read_text
+    from sylvan.planning import Search
+    from sylvan.views.atomic import write_text
+
+    text = sys.stdin.read() if source == "-" else read_text(Path(source))
+    games = read_games(text, "the input" if source == "-" else source)
+    is_network = evaluator is not None and not isinstance(evaluator, str)
+    if is_network:
+        settings.setdefault("leaves_in_flight", IN_FLIGHT)
+    limit = NETWORK_SIMULATIONS if is_network else SIMULATIONS
+    settings.setdefault("simulations", None if has_limit(settings) else limit)
+    search = Search(evaluator, **settings)
+    with Bar("going over the games") as bar:
+        done = _gone_over(games, search, bar)
+    if out is not None:
+        write_text(out, "".join(game_text(game.game) for game in done))
+    if as_json:
+        print_json({"games": [game.to_json() for game in done]})
+    else:
+        print("\n\n".join(map(_report, done)))
+        if out is not None:
+            print(f"\nThe games are in {out}.")
+    if done[-1].interrupted:
+        raise typer.Exit(130)
+
+
+def _gone_over(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:
+    """The games, one after another; Ctrl-C ends it with what is done."""
+    from sylvan.engines.annotate import annotate
+
+    done: list[Annotation] = []
+    searched, total = 0, sum(1 + sum(1 for _ in game.mainline()) for game in games)
+    for game in games:
+        done.append(annotate(game, search, partial(_show, bar, searched, total)))
+        searched += len(done[-1].moves) + 1
+        if done[-1].interrupted:
+            break
+    return done
+
+
+def _show(bar: Bar, before: int, total: int, done: int, _: int) -> None:
+    bar.show(before + done, total)
+
+
+def _report(annotation: Annotation) -> str:
+    """A game's summary, and its marked moves."""
+    headers = annotation.game.headers
+    lines = [f"{headers.get('White', '?')} - {headers.get('Black', '?')}  {headers['Result']}"]
+    lines.append("          moves  average loss  centipawns   ?!    ?   ??  as the search")
+    for side, player in zip(("White", "Black"), annotation.players, strict=True):
+        loss, agreement = 100 * player.average_loss, 100 * player.agreement
+        pawns = player.average_centipawn_loss
+        marks = (player.inaccuracies, player.mistakes, player.blunders)
+        lines.append(
+            f"{side}     {player.moves:>5}  {loss:>10.1f} %  {pawns:>10.0f} "
+            f"{' '.join(f'{count:>4}' for count in marks)}  {agreement:>11.0f} %"
+        )
+    for move in annotation.moves:
+        if move.mark:
+            number = f"{(move.ply + 1) // 2}{'.' if move.seat == 0 else '...'}"
+            lines.append(
+                f"{number:>6} {move.move + move.mark:<10} {move.score or 'end':>7}  lost "
+                f"{100 * move.loss:.0f} %, better {' '.join(move.line)}"
+            )
+    if annotation.interrupted:
+        lines.append("interrupted: the moves after these are not judged")
+    return "\n".join(lines)

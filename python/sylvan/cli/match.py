@@ -1,0 +1,131 @@
+"""`sylvan match`: let two players play, and say which is the stronger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sylvan.cli.terminal import Bar, check_folder, json_text, print_json
+
+if TYPE_CHECKING:
+    from sylvan.engines.elo import Sprt
+    from sylvan.engines.ledger import Ledger
+    from sylvan.engines.match import Match
+    from sylvan.engines.report import Report
+
+__all__ = ["match"]
+
+
+def match(
+    a: Annotated[str, typer.Argument(metavar="A", help="A player; the result is from its side.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
+    games: Annotated[int, typer.Option("--games", "-g", min=1, help="How many games.")] = 100,
+    openings: Annotated[
+        Path | None, typer.Option(help="Openings: a .pgn, .epd or .fen file; else built-in ones.")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Per move, for players without a limit of their own.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="The same in seconds per move.")] = None,
+    tc: Annotated[str | None, typer.Option(help="The same as a clock: seconds+increment.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", "-c", min=1, help="Games at once.")
+    ] = None,
+    sprt: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="ELO0 ELO1", help="Stop once one of two differences is refuted."),
+    ] = None,
+    max_plies: Annotated[
+        int | None, typer.Option(min=1, help="Adjudicate a draw after so many half-moves.")
+    ] = None,
+    resign: Annotated[
+        float | None, typer.Option(help="Adjudicate when both expect so much for one side, 0-1.")
+    ] = None,
+    draw: Annotated[
+        float | None, typer.Option(help="Adjudicate when both expect at most so much, 0-1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep the games here; go on from there.")
+    ] = None,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games as PGN.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+) -> None:
+    """Let two players play each other and measure the difference in Elo.
+
+    A player is `random`; `material`, `rollout` or `uniform`; a network file; or `uci:` and the
+    command of a chess program. Settings follow a colon: `material:simulations=800,c_puct=2`.
+    Every opening is played twice, with colours swapped.
+
+    Examples:
+
+    - `sylvan match material random --games 20`
+    - `sylvan match maia-1900.pb.gz:nodes=800 maia-1900.pb.gz:nodes=1 --games 200`
+    - `sylvan match material "uci:stockfish Skill Level=0" --tc 1+0.01 -c 2 --pgn games.pgn`
+    - `sylvan match new.onnx old.onnx --sprt 0 10 --out match.jsonl` run it again to go on
+    """
+    from sylvan.engines.arbiter import Adjudication
+    from sylvan.engines.elo import Sprt
+    from sylvan.engines.ledger import Ledger
+    from sylvan.engines.match import Match
+    from sylvan.engines.openings import read_openings
+    from sylvan.engines.report import as_pgn
+    from sylvan.engines.specs import Limits, TimeControl, player_spec
+    from sylvan.views.atomic import write_text
+
+    for path in (out, pgn, report):
+        check_folder(path)
+    clock = None if tc is None else TimeControl.parse(tc)
+    limits = Limits(nodes=nodes, seconds=seconds, tc=clock)
+    pair = (player_spec(a).limited(limits), player_spec(b).limited(limits))
+    lines = () if openings is None else tuple(read_openings(openings))
+    rules = Adjudication(length=max_plies, resign=resign, draw=draw)
+    plan = Match(pair, lines, rules, seed)
+    test = None if sprt is None else Sprt(*sprt)
+    if out is None:
+        played, interrupted = _play(plan, games, concurrency, test, None)
+    else:
+        with Ledger(out, plan) as ledger:
+            played, interrupted = _play(plan, games, concurrency, test, ledger)
+    if pgn is not None:
+        write_text(pgn, as_pgn(played))
+    if report is not None:
+        write_text(report, json_text(played.to_json()) + "\n")
+    if as_json:
+        print_json(played.to_json())
+    else:
+        print(played)
+    if interrupted:
+        raise typer.Exit(130)
+
+
+def _play(
+    plan: Match, games: int, concurrency: int | None, test: Sprt | None, ledger: Ledger | None
+) -> tuple[Report, bool]:
+    """What the match came to, and whether Ctrl-C ended it."""
+    from sylvan.engines.report import Report
+
+    done = [] if ledger is None else [game for game in ledger.games if game.number < games]
+    report = Report(plan, done, test)
+    if report.verdict is not None:
+        return report, False
+    known = {game.number for game in done}
+    playing = plan.play((n for n in range(games) if n not in known), concurrency)
+    with Bar("playing") as bar:
+        bar.show(len(done), games)
+        try:
+            for game in playing:
+                if ledger is not None:
+                    ledger.add(game)
+                done.append(game)
+                bar.show(len(done), games)
+                if report.verdict is not None:
+                    break
+        except KeyboardInterrupt:
+            return report, True
+        finally:
+            playing.close()  # type: ignore[attr-defined]
+    return report, False

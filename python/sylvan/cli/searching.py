@@ -1,0 +1,62 @@
+"""What commands that search have in common: the evaluator, and settings by name."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sylvan.errors import ConfigError
+
+__all__ = ["IN_FLIGHT", "EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
+
+IN_FLIGHT = 16
+"""Leaves of one tree that a network evaluates at once."""
+
+
+class EvaluatorName(StrEnum):
+    material = "material"
+    rollout = "rollout"
+    uniform = "uniform"
+
+
+def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
+    """The network of a file, or the evaluator with a name; None is the game's default."""
+    if net is None:
+        return name and name.value
+    if name is not None:
+        raise ConfigError(f"--net {net} and --evaluator {name.value} contradict: give one of them.")
+    from sylvan.evaluators import load_evaluator
+
+    return load_evaluator(net)
+
+
+def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    """What is given and not None, and the `name=value` of `texts`.
+
+    Numbers, lists, true, false and null are read as in JSON, anything else is text.
+
+    >>> search_settings(["fpu=parent", "proofs=false"], {"seconds": 1.5, "seed": None})
+    {'seconds': 1.5, 'fpu': 'parent', 'proofs': False}
+    """
+    from sylvan.planning.config import ALIASES
+
+    settings = {name: value for name, value in given.items() if value is not None}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"--set {text} has no value: write it as --set name=value.")
+        own = ALIASES.get(name, name)
+        if own in settings:
+            raise ConfigError(f"{own} is given twice: leave out --set {text} or the other one.")
+        try:
+            settings[own] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[own] = value
+    return settings
+
+
+def has_limit(settings: dict[str, Any]) -> bool:
+    """Whether something else than a number of simulations ends the search."""
+    return not {"seconds", "nodes", "depth"}.isdisjoint(settings)

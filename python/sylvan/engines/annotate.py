@@ -1,0 +1,257 @@
+"""Going over a game of chess: what every move was worth, and what was better.
+
+Each position is searched; the tree is kept from one to the next, so that what was found about the
+move that was played is not searched for again. A move is judged by what it lost:
+
+    loss = w(best move) - w(move played)        w = (1 + Q) / 2, the expected score from 0 to 1
+
+with Q of the best move from the search before it, and of the move played from the search after it,
+which knows it best. The move that the search itself prefers loses nothing. Marks:
+
+    ?!  inaccuracy    loss of at least 0.05
+    ?   mistake                        0.10
+    ??  blunder                        0.20
+
+Expected scores, not pawns: a pawn more or less decides a level game and nothing at all once a queen
+is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from sylvan.engines.score import Score, result_score
+
+if TYPE_CHECKING:
+    import chess.pgn
+
+    from sylvan.games import Chess
+    from sylvan.planning import Search
+
+__all__ = ["Annotation", "Judged", "Summary", "annotate"]
+
+THRESHOLDS = ((0.20, "??"), (0.10, "?"), (0.05, "?!"))
+"""The least loss of expected score for each mark, worst first."""
+
+NAGS = {"??": 4, "?": 2, "?!": 6}
+"""The numbers by which a PGN has the marks."""
+
+LINE = 8
+"""Half-moves of a better line that are shown."""
+
+MOST_CENTIPAWNS = 1000
+"""Scores are cut off here before centipawns are subtracted: beyond, they mean little."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A move that was played."""
+
+    ply: int
+    """From 1."""
+    seat: int
+    """Who moved: 0 is White."""
+    move: str
+    best: str
+    """What the search would have played."""
+    score: str
+    """After the move, for White: `+0.31`, `#3`, `#-3`; empty where the game is over."""
+    loss: float
+    """Of expected score, from 0 to 1."""
+    centipawns: int
+    """The same in hundredths of a pawn."""
+    mark: str
+    """`?!`, `?`, `??` or nothing."""
+    line: tuple[str, ...]
+    """What was better, for moves with a mark."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The moves of one player."""
+
+    name: str
+    moves: int
+    average_loss: float
+    """Of expected score per move, from 0 to 1."""
+    average_centipawn_loss: float
+    inaccuracies: int
+    mistakes: int
+    blunders: int
+    agreement: float
+    """The share of moves that the search would have played."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A game that has been gone over."""
+
+    game: chess.pgn.Game
+    """With scores, marks and better lines; what was in it before stays."""
+    moves: list[Judged]
+    interrupted: bool = False
+
+    @property
+    def players(self) -> tuple[Summary, Summary]:
+        """White's and Black's moves."""
+        headers = self.game.headers
+        return self._summary(headers.get("White", "?"), 0), self._summary(
+            headers.get("Black", "?"), 1
+        )
+
+    def _summary(self, name: str, seat: int) -> Summary:
+        moves = [move for move in self.moves if move.seat == seat]
+        marks = [move.mark for move in moves]
+        return Summary(
+            name=name,
+            moves=len(moves),
+            average_loss=round(mean([move.loss for move in moves] or [0.0]), 4),
+            average_centipawn_loss=round(mean([move.centipawns for move in moves] or [0]), 1),
+            inaccuracies=marks.count("?!"),
+            mistakes=marks.count("?"),
+            blunders=marks.count("??"),
+            agreement=round(mean([float(m.move == m.best) for m in moves] or [0.0]), 4),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        white, black = self.players
+        return {
+            "headers": dict(self.game.headers),
+            "white": asdict(white),
+            "black": asdict(black),
+            "moves": [asdict(move) for move in self.moves],
+            "complete": not self.interrupted,
+        }
+
+
+def annotate(
+    game: chess.pgn.Game,
+    search: Search,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Annotation:
+    """Go over the main line of a game.
+
+    Args:
+        game: changed in place
+        search: its limits are those of each position
+        progress: told how many positions are done, and of how many
+
+    >>> import io, chess.pgn
+    >>> from sylvan import Search
+    >>> game = chess.pgn.read_game(io.StringIO("1. f3 e5 2. g4 Qh4# 0-1"))
+    >>> gone_over = annotate(game, Search("material", simulations=2000))
+    >>> gone_over.moves[2].mark, gone_over.players[0].blunders
+    ('??', 1)
+    """
+    from sylvan.games import Chess
+
+    board = game.board()
+    state = Chess(board.fen(en_passant="fen"), chess960=board.chess960)
+    nodes = list(game.mainline())
+    judged: list[Judged] = []
+    try:
+        found = _look(search, state, None)
+        for ply, node in enumerate(nodes, start=1):
+            if progress is not None:
+                progress(ply, len(nodes) + 1)
+            assert found is not None, "a move follows the end of the game"
+            earlier, action = state.clone(), state.string_to_action(node.move.uci())
+            state.apply(action)
+            after = _look(search, state, action)
+            judged.append(_judge(ply, earlier, action, found, after, state))
+            _write(node, judged[-1], found, after)
+            found = after
+    except KeyboardInterrupt:
+        return Annotation(game, judged, interrupted=True)
+    return Annotation(game, judged)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a search found, for the side to move; read before its tree changes."""
+
+    best: int
+    score: Score
+    line: list[int]
+
+
+def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
+    """Search `state`, to which `action` led; None if no move is possible there."""
+    from sylvan.planning.roots import root_actions
+
+    if action is not None:
+        search.advance(action)
+    if not root_actions(state):
+        return None
+    result = search.run(state if action is None else None)
+    return _Found(result.best, result_score(result), list(result.pv))
+
+
+def _judge(
+    ply: int, earlier: Chess, action: int, found: _Found, after: _Found | None, state: Chess
+) -> Judged:
+    """The move `action` in `earlier`, which led to `state`."""
+    seat = earlier.to_play()
+    score = Score(state.returns()[seat], proven=True) if after is None else -after.score
+    loss, centipawns = 0.0, 0
+    if action != found.best:
+        loss = max(0.0, (found.score.q - score.q) / 2)
+        centipawns = max(0, _cut(found.score.cp) - _cut(score.cp))
+    mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
+    return Judged(
+        ply=ply,
+        seat=seat,
+        move=earlier.san(action),
+        best=earlier.san(found.best),
+        score="" if after is None else str(_for_white(score, seat)),
+        loss=round(loss, 4),
+        centipawns=centipawns,
+        mark=mark,
+        line=tuple(_labels(earlier, found.line[:LINE])) if mark else (),
+    )
+
+
+def _for_white(score: Score, seat: int) -> Score:
+    return score if seat == 0 else -score
+
+
+def _cut(cp: int) -> int:
+    return max(-MOST_CENTIPAWNS, min(MOST_CENTIPAWNS, cp))
+
+
+def _labels(state: Chess, actions: list[int]) -> list[str]:
+    state, labels = state.clone(), []
+    state.set_root()
+    for action in actions:
+        labels.append(state.san(action))
+        state.apply(action)
+    return labels
+
+
+def _write(node: chess.pgn.ChildNode, judged: Judged, found: _Found, after: _Found | None) -> None:
+    """Put the score, the mark and the better line of a move into the PGN."""
+    import chess
+    import chess.engine
+
+    # Marks of an earlier run do not outlive it; what a person marked as good does.
+    node.nags -= set(NAGS.values())
+    if after is not None:
+        cp, mate = after.score.cp, after.score.mate
+        points = chess.engine.Cp(cp) if mate is None else chess.engine.Mate(mate)
+        node.set_eval(chess.engine.PovScore(points, judged.seat == 1))
+    if judged.mark:
+        node.nags.add(NAGS[judged.mark])
+        _add_line(node.parent, judged.line, f"best: {_for_white(found.score, judged.seat)}")
+
+
+def _add_line(parent: chess.pgn.GameNode, line: tuple[str, ...], comment: str) -> None:
+    """Add a variation, unless there is one that begins alike."""
+    if parent.has_variation(parent.board().parse_san(line[0])):
+        return
+    for text in line:
+        parent = parent.add_variation(parent.board().parse_san(text), comment=comment)
+        comment = ""

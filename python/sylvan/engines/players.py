@@ -1,0 +1,216 @@
+"""Players: what chooses a move, in a match or at a person's board.
+
+A `Player` is opened, plays one game at a time, and is closed:
+
+    with SearchPlayer("material", simulations=800) as player:
+        player.new_game(seed=1)
+        action = player.play(game)
+
+`think` is `play` as a generator that asks for evaluations (see `batching`), so that searches of
+many games share a network's batch. Another program, or an evaluator inside Rust, is waited for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from sylvan.engines.batching import Request, Thinking, alone
+from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.planning import Forest, SearchConfig
+from sylvan.planning.roots import shown_to
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["Choice", "Clock", "Player", "RandomPlayer", "SearchPlayer"]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Seconds on the clocks of both seats, and what each move adds."""
+
+    remaining: tuple[float, float]
+    increment: tuple[float, float]
+
+
+class Choice(NamedTuple):
+    """A move, and what the player that chose it expects of the game."""
+
+    action: int
+    value: float | None
+    """For the seat that moves, from -1 to 1; None if the player does not say."""
+
+
+class Player(ABC):
+    """Chooses moves in one game at a time."""
+
+    name: str
+
+    def new_game(self, seed: int = 0) -> None:
+        """Forget the last game; `seed` fixes whatever is random in the next one."""
+
+    @abstractmethod
+    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:
+        """Choose a move, asking for evaluations on the way."""
+
+    def play(self, game: Game, clock: Clock | None = None) -> int:
+        """The action to take in `game`, in which a seat is to move."""
+        return alone(self.think(game, clock)).action
+
+    def stop(self) -> None:
+        """End the thinking that is under way; may be called from any thread."""
+
+    def close(self) -> None:
+        """Give back what the player holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class RandomPlayer(Player):
+    """Takes any legal move, all alike.
+
+    >>> from sylvan.games import TicTacToe
+    >>> with RandomPlayer() as player:
+    ...     player.new_game(seed=3)
+    ...     player.play(TicTacToe([0, 4])) in range(9)
+    True
+    """
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self.new_game()
+
+    def new_game(self, seed: int = 0) -> None:
+        """Start a new sequence of choices."""
+        from sylvan._native import Rng
+
+        self._rng = Rng(seed)
+
+    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:  # noqa: ARG002
+        """Draw a move."""
+        yield from ()
+        actions = game.legal_actions()
+        return Choice(actions[self._rng.below(len(actions))], None)
+
+
+class SearchPlayer(Player):
+    """Searches, keeping the tree from move to move.
+
+    >>> from sylvan.games import Chess
+    >>> with SearchPlayer("material", simulations=200) as player:
+    ...     game = Chess("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1")
+    ...     game.san(player.play(game))
+    'Ra8#'
+    """
+
+    def __init__(
+        self,
+        evaluate: Any = None,
+        config: SearchConfig | None = None,
+        *,
+        name: str | None = None,
+        budget: Callable[[Clock, Game], float] | None = None,
+        **settings: Any,
+    ) -> None:
+        """Prepare a player.
+
+        Args:
+            evaluate: an evaluator, its name, or None for the game's default
+            config: the settings of each search
+            name: as it stands in a table; else the evaluator's
+            budget: seconds for a move from what is on the clock, where there is one
+            settings: changes to `config`, by name
+        """
+        self.evaluate = evaluator_named(evaluate)
+        self.config = (config or SearchConfig()).replace(**settings)
+        self.name = name or getattr(self.evaluate, "name", None) or "search"
+        self._budget = budget or time_for_move
+        self._forest: Forest | None = None
+        self._seeded = self.config
+
+    def new_game(self, seed: int = 0) -> None:
+        """Let go of the tree."""
+        self._forest = None
+        self._seeded = self.config.replace(seed=seed)
+
+    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:
+        """Search the position, in the tree of the last move if the game went on from there."""
+        evaluator = evaluator_for(game, self.evaluate)
+        forest = self._forest = self._planted(shown_to(game, evaluator))
+        if clock is not None:
+            forest.limit(seconds=self._budget(clock, game))
+        forest.begin()
+        if getattr(evaluator, "native", None) is not None:
+            forest.run(evaluator)
+        else:
+            while (leaves := forest.select()) is not None:
+                forest.update(*(yield Request(evaluator, leaves)))
+        result = forest.result()
+        return Choice(result.action, float(result.value))
+
+    def _planted(self, game: Game) -> Forest:
+        """A forest of one tree, whose root is `game`."""
+        if self._forest is not None:
+            actions = moves_between(self._forest.states[0], game)
+            if actions is not None:
+                self._forest.advance(0, *actions)
+                return self._forest
+        return Forest([game], self._seeded)
+
+    def stop(self) -> None:
+        """End the search that is under way."""
+        if self._forest is not None:
+            self._forest.stop()
+
+    def close(self) -> None:
+        """Free the tree."""
+        self._forest = None
+
+
+def moves_between(earlier: Game, later: Game) -> list[int] | None:
+    """The actions that lead from one position of a game of chess to a later one.
+
+    None where that cannot be told: another game, a move taken back, a game without a record.
+
+    >>> from sylvan.games import Chess
+    >>> moves_between(Chess(moves="e4"), Chess(moves="e4 e5")), moves_between(Chess(), Chess())
+    ([877], [])
+    """
+    if getattr(earlier, "start_fen", None) is None or type(earlier) is not type(later):
+        return None
+    before, after = earlier.moves, later.moves  # type: ignore[attr-defined]
+    same_start = earlier.start_fen == later.start_fen  # type: ignore[attr-defined]
+    if not same_start or after[: len(before)] != before:
+        return None
+    actions, state = [], earlier.clone()
+    for move in after[len(before) :]:
+        actions.append(state.string_to_action(move))
+        state.apply(actions[-1])
+    return actions
+
+
+# How many more moves a player expects to make, and what it keeps back for the way to the arbiter.
+MOVES_TO_GO = 30
+OVERHEAD = 0.02
+
+
+def time_for_move(clock: Clock, game: Game) -> float:
+    """Seconds to spend on a move: a share of the clock and most of the increment.
+
+    Never more than half of what is left, so that the flag cannot fall by planning alone.
+
+    >>> from sylvan.games import Chess
+    >>> round(time_for_move(Clock((60, 60), (1, 1)), Chess()), 2)
+    2.8
+    """
+    seat = game.to_play()
+    left = max(0.0, clock.remaining[seat] - OVERHEAD)
+    return min(left / MOVES_TO_GO + 0.8 * clock.increment[seat], left / 2)
