@@ -18,6 +18,7 @@ __all__ = [
     "IllegalPosition",
     "MissingExtra",
     "NetworkError",
+    "ProtocolError",
     "SearchStateError",
     "SolveTimeout",
     "SylvanError",
@@ -102,3 +103,14 @@ class SolveTimeout(SylvanError, TimeoutError):
 
 class MissingExtra(SylvanError, ImportError):
     """An optional dependency is not installed; the message gives the `pip install` line."""
+
+
+class ProtocolError(SylvanError, ValueError):
+    """A line of another program, UCI or JSON, that cannot be understood.
+
+    `field` is what of it is at fault, where that has a name.
+    """
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field

@@ -18,6 +18,7 @@ from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
+from sylvan.cli.uci import uci
 
 __all__ = ["app"]
 
@@ -52,5 +53,5 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, match, bench, perft, solve, doctor):
+for command in (analyze, match, bench, perft, solve, doctor, uci):
     app.command()(command)

@@ -1,0 +1,52 @@
+"""`sylvan uci`: the engine that chess GUIs talk to."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sylvan.errors import ConfigError
+
+__all__ = ["uci"]
+
+
+def uci(
+    lines: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LINE]...", help="Commands to obey, one per argument, instead of listening."
+        ),
+    ] = None,
+    net: Annotated[
+        str | None,
+        typer.Option("--net", "-n", metavar="PATH", help="A network: the option `WeightsFile`."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Any option, before the start."),
+    ] = None,
+) -> None:
+    """Play chess over UCI, the protocol that chess GUIs speak.
+
+    A GUI wants the path of a program: give it that of `sylvan-uci`, which is this command without
+    arguments. It then sets the options that `uci` lists. By hand:
+
+    - `sylvan uci` then `uci`, `position startpos moves e2e4`, `go movetime 1000`, `quit`
+    - `sylvan uci "position startpos moves e2e4" "go nodes 20000"` the same in one line
+    - `sylvan uci --net maia-1500.pb.gz -o MultiPV=3 "go nodes 500"` with a network and options
+    """
+    from sylvan.engines.uci import Output, main, obey
+    from sylvan.engines.uci_options import Options, changed
+
+    options = Options()
+    for text in [*([f"WeightsFile={net}"] if net is not None else []), *(option or [])]:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--option {text} has no value: write it as --option Name=value.")
+        options = changed(options, name, value)
+    if lines:
+        obey(lines, Output(sys.stdout), options)
+    else:
+        main(options)
