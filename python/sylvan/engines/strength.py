@@ -24,7 +24,7 @@ class Strength:
 
 
 LADDER = (
-    Strength(800, 1, 1.0),
+    Strength(800, 12, 1.0),
     Strength(1320, 100, 0.5),
     Strength(1750, 1_600, 0.25),
     Strength(2200, 60_000, 0.0),

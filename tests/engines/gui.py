@@ -1,0 +1,76 @@
+"""A GUI for tests: the engine as a program of its own, lines to it and lines from it."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+COMMAND = [sys.executable, "-m", "sylvan.engines.uci"]
+
+
+class Gui:
+    """An engine that is talked to line by line; a `with` block ends it."""
+
+    def __init__(self, command: list[str] | None = None) -> None:
+        self.began = time.perf_counter()
+        self.process = subprocess.Popen(
+            command or COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.lines: queue.Queue[str] = queue.Queue()
+        self.heard: list[str] = []
+        self.errors: list[bytes] = []
+        for target in (self._listen, self._listen_to_errors):
+            threading.Thread(target=target, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout:
+            self.lines.put(line.decode().rstrip("\n"))
+
+    def _listen_to_errors(self) -> None:
+        self.errors.extend(self.process.stderr)
+
+    def send(self, *lines: str | bytes) -> None:
+        for line in lines:
+            data = line if isinstance(line, bytes) else line.encode()
+            self.process.stdin.write(data + b"\n")
+        self.process.stdin.flush()
+
+    def until(self, start: str, seconds: float = 20.0) -> str:
+        """The next line that starts so; everything on the way is in `heard`."""
+        end = time.perf_counter() + seconds
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0.001, end - time.perf_counter()))
+            except queue.Empty:
+                raise AssertionError(
+                    f"no {start!r} in {seconds} s; heard {self.heard[-5:]}, {self.errors}"
+                ) from None
+            self.heard.append(line)
+            if line.startswith(start):
+                return line
+
+    def ask(self, *lines: str, answer: str = "bestmove", seconds: float = 20.0) -> str:
+        self.send(*lines)
+        return self.until(answer, seconds)
+
+    def __enter__(self) -> Gui:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
