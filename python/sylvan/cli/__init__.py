@@ -16,6 +16,7 @@ from sylvan.cli.bench import bench
 from sylvan.cli.doctor import doctor
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
+from sylvan.cli.play import play
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.uci import uci
@@ -53,5 +54,5 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, match, bench, perft, solve, doctor, uci):
+for command in (analyze, play, match, bench, perft, solve, doctor, uci):
     app.command()(command)

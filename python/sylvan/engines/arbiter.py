@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.batching import Thinking
-from sylvan.engines.players import Choice, Clock, Player
+from sylvan.engines.players import Choice, Clocks, Player
 from sylvan.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -125,12 +125,12 @@ def play_game(
 
 def _clock(
     clocks: list[float], controls: tuple[TimeControl | None, TimeControl | None], seat: int
-) -> Clock | None:
+) -> Clocks | None:
     """What the player to move is told: None if it has no clock."""
     if controls[seat] is None:
         return None
     increments = [0.0 if control is None else control.increment for control in controls]
-    return Clock((clocks[0], clocks[1]), (increments[0], increments[1]))
+    return Clocks((clocks[0], clocks[1]), (increments[0], increments[1]))
 
 
 def _flag(game: Game, seat: int) -> float:

@@ -13,11 +13,11 @@ many games share a network's batch. Another program, or an evaluator inside Rust
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sylvan.engines.batching import Request, Thinking, alone
+from sylvan.engines.clock import Clock, budget
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import shown_to
@@ -25,11 +25,11 @@ from sylvan.planning.roots import shown_to
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["Choice", "Clock", "Player", "RandomPlayer", "SearchPlayer"]
+__all__ = ["Choice", "Clocks", "Player", "RandomPlayer", "SearchPlayer"]
 
 
 @dataclass(frozen=True)
-class Clock:
+class Clocks:
     """Seconds on the clocks of both seats, and what each move adds."""
 
     remaining: tuple[float, float]
@@ -53,12 +53,12 @@ class Player(ABC):
         """Forget the last game; `seed` fixes whatever is random in the next one."""
 
     @abstractmethod
-    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:
+    def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
         """Choose a move, asking for evaluations on the way."""
 
-    def play(self, game: Game, clock: Clock | None = None) -> int:
+    def play(self, game: Game, clocks: Clocks | None = None) -> int:
         """The action to take in `game`, in which a seat is to move."""
-        return alone(self.think(game, clock)).action
+        return alone(self.think(game, clocks)).action
 
     def stop(self) -> None:
         """End the thinking that is under way; may be called from any thread."""
@@ -94,7 +94,7 @@ class RandomPlayer(Player):
 
         self._rng = Rng(seed)
 
-    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:  # noqa: ARG002
+    def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:  # noqa: ARG002
         """Draw a move."""
         yield from ()
         actions = game.legal_actions()
@@ -117,7 +117,6 @@ class SearchPlayer(Player):
         config: SearchConfig | None = None,
         *,
         name: str | None = None,
-        budget: Callable[[Clock, Game], float] | None = None,
         **settings: Any,
     ) -> None:
         """Prepare a player.
@@ -126,13 +125,11 @@ class SearchPlayer(Player):
             evaluate: an evaluator, its name, or None for the game's default
             config: the settings of each search
             name: as it stands in a table; else the evaluator's
-            budget: seconds for a move from what is on the clock, where there is one
             settings: changes to `config`, by name
         """
         self.evaluate = evaluator_named(evaluate)
         self.config = (config or SearchConfig()).replace(**settings)
         self.name = name or getattr(self.evaluate, "name", None) or "search"
-        self._budget = budget or time_for_move
         self._forest: Forest | None = None
         self._seeded = self.config
 
@@ -141,12 +138,12 @@ class SearchPlayer(Player):
         self._forest = None
         self._seeded = self.config.replace(seed=seed)
 
-    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:
+    def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
         """Search the position, in the tree of the last move if the game went on from there."""
         evaluator = evaluator_for(game, self.evaluate)
         forest = self._forest = self._planted(shown_to(game, evaluator))
-        if clock is not None:
-            forest.limit(seconds=self._budget(clock, game))
+        if clocks is not None:
+            forest.limit(seconds=time_for_move(clocks, game.to_play()))
         forest.begin()
         if getattr(evaluator, "native", None) is not None:
             forest.run(evaluator)
@@ -197,20 +194,15 @@ def moves_between(earlier: Game, later: Game) -> list[int] | None:
     return actions
 
 
-# How many more moves a player expects to make, and what it keeps back for the way to the arbiter.
-MOVES_TO_GO = 30
 OVERHEAD = 0.02
+"""Seconds of a clock that are kept for the time that a machine is late."""
 
 
-def time_for_move(clock: Clock, game: Game) -> float:
-    """Seconds to spend on a move: a share of the clock and most of the increment.
+def time_for_move(clocks: Clocks, seat: int) -> float:
+    """Seconds to spend on a move.
 
-    Never more than half of what is left, so that the flag cannot fall by planning alone.
-
-    >>> from sylvan.games import Chess
-    >>> round(time_for_move(Clock((60, 60), (1, 1)), Chess()), 2)
-    2.8
+    >>> round(time_for_move(Clocks((60, 60), (1, 1)), seat=0), 2)
+    2.47
     """
-    seat = game.to_play()
-    left = max(0.0, clock.remaining[seat] - OVERHEAD)
-    return min(left / MOVES_TO_GO + 0.8 * clock.increment[seat], left / 2)
+    clock = Clock(clocks.remaining[seat], clocks.increment[seat])
+    return budget(clock, OVERHEAD).aim

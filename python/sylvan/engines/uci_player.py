@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sylvan.engines.batching import Thinking
-from sylvan.engines.players import Choice, Clock, Player
+from sylvan.engines.players import Choice, Clocks, Player
 from sylvan.engines.score import q_of_centipawns
 from sylvan.engines.uci_client import MARGIN, Answer, UciClient, find_program
 from sylvan.errors import EngineError, IllegalAction
@@ -44,11 +44,11 @@ class UciPlayer(Player):
             self._client = UciClient(self._words, self._options)
         self._client.new_game()
 
-    def think(self, game: Game, clock: Clock | None = None) -> Thinking[Choice]:
+    def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
         """Ask the program, and wait for as long as it takes."""
         yield from ()
         assert self._client is not None, "new_game comes first"
-        words, patience = self._go(clock, game.to_play())
+        words, patience = self._go(clocks, game.to_play())
         try:
             answer = self._client.go(_position(game), words, patience)  # type: ignore[arg-type]
         except EngineError:
@@ -62,19 +62,19 @@ class UciPlayer(Player):
                 ending="illegal move",
             ) from None
 
-    def _go(self, clock: Clock | None, seat: int) -> tuple[str, float]:
+    def _go(self, clocks: Clocks | None, seat: int) -> tuple[str, float]:
         """The words after `go`, and how long to wait for an answer."""
         limits = self._limits
         words = [f"nodes {limits.nodes}"] if limits.nodes is not None else []
         words += [f"depth {limits.depth}"] if limits.depth is not None else []
         patience = PATIENCE
-        if clock is not None:
-            (white, black), (winc, binc) = clock.remaining, clock.increment
+        if clocks is not None:
+            (white, black), (winc, binc) = clocks.remaining, clocks.increment
             figures = zip(
                 ("wtime", "btime", "winc", "binc"), (white, black, winc, binc), strict=True
             )
             words += [f"{name} {max(0, round(1000 * seconds))}" for name, seconds in figures]
-            patience = clock.remaining[seat] + MARGIN
+            patience = clocks.remaining[seat] + MARGIN
         elif limits.seconds is not None:
             words += [f"movetime {round(1000 * limits.seconds)}"]
             patience = limits.seconds + MARGIN

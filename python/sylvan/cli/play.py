@@ -1,0 +1,249 @@
+"""`sylvan play`: play against the search in the terminal."""
+
+from __future__ import annotations
+
+import random
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sylvan.cli.positions import moves_of, read_position
+from sylvan.cli.searching import EvaluatorName, evaluator_of
+from sylvan.cli.terminal import Bar, check_folder
+from sylvan.errors import ConfigError, SylvanError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sylvan.engines.sitting import Sitting
+    from sylvan.planning import SearchConfig
+
+__all__ = ["play"]
+
+# A network sees in one evaluation what `material` needs about so many for.
+NETWORK_WORTH = 75
+# Simulations behind a hint, whatever the level.
+ADVICE = 30_000
+
+HELP = """\
+a move       e2e4 or Nf3, e8=Q, O-O
+moves        the legal moves
+hint         what the search would play
+undo         take back your last move and the reply
+draw         offer a draw
+resign       give up
+board, fen   show the position
+save FILE    write the game as PGN
+help, quit"""
+
+
+class PlayedGame(StrEnum):
+    chess = "chess"
+    connect4 = "connect4"
+    tictactoe = "tictactoe"
+
+
+class Side(StrEnum):
+    white = "white"
+    black = "black"
+    random = "random"
+
+
+def play(
+    game: Annotated[PlayedGame, typer.Argument(help="The game.")] = PlayedGame.chess,
+    position: Annotated[
+        list[str] | None, typer.Argument(help="Where to begin: a FEN, moves, or both.")
+    ] = None,
+    side: Annotated[Side, typer.Option("--side", "-s", help="White begins.")] = Side.white,
+    level: Annotated[
+        int, typer.Option("--level", "-l", min=1, max=10, help="Strength, 1 to 10.")
+    ] = 5,
+    simulations: Annotated[
+        int | None, typer.Option("--simulations", "-n", min=1, help="Per move, instead of a level.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", "-t", min=0, help="The same in seconds.")
+    ] = None,
+    net: Annotated[
+        Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
+    ] = None,
+    evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
+    pgn: Annotated[Path | None, typer.Option(help="Write the game here when it ends.")] = None,
+) -> None:
+    """Play a game against the search.
+
+    Type moves as `e2e4` or `Nf3`, and `help` for everything else.
+
+    Examples:
+
+    - `sylvan play chess` you have White, level 5
+    - `sylvan play chess --side black --level 8 --pgn game.pgn`
+    - `sylvan play chess --net maia-1100.pb.gz --simulations 1` a network without search
+    - `sylvan play connect4`
+    """
+    from sylvan.engines.players import SearchPlayer
+    from sylvan.engines.sitting import Sitting
+
+    check_folder(pgn)
+    if pgn is not None and game is not PlayedGame.chess:
+        raise ConfigError(f"--pgn {pgn} is for chess: leave it out.")
+    start = read_position(game.value, position or [])
+    drawn = random.Random(seed)
+    seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
+    judge = evaluator_of(net, evaluator)
+    config = _strength(level, simulations, seconds, is_network=net is not None)
+    name = f"Sylvan{'' if net is None else ' ' + net.name}"
+    if start.is_terminal():
+        raise ConfigError("The game is over there: begin where somebody can move.")
+    advice = ADVICE if net is None else ADVICE // NETWORK_WORTH
+    adviser = SearchPlayer(judge, simulations=advice, leaves_in_flight=1 if net is None else 8)
+    with SearchPlayer(judge, config, name=name) as player, adviser:
+        player.new_game(drawn.randrange(2**32) if seed is None else seed)
+        _Table(Sitting(start, seat, player, adviser), pgn).play()
+
+
+def _strength(
+    level: int, simulations: int | None, seconds: float | None, *, is_network: bool
+) -> SearchConfig:
+    """The settings of each search."""
+    from sylvan.engines.strength import STRONGEST, WEAKEST, strength
+    from sylvan.planning import SearchConfig
+
+    if simulations is not None or seconds is not None:
+        in_flight = 8 if is_network and (simulations or 8) >= 8 else 1
+        return SearchConfig(simulations=simulations, seconds=seconds, leaves_in_flight=in_flight)
+    way = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
+    count = max(1, way.simulations // NETWORK_WORTH) if is_network else way.simulations
+    return SearchConfig(simulations=count, temperature=way.temperature)
+
+
+class _Table:
+    """A sitting at the terminal."""
+
+    def __init__(self, sitting: Sitting, pgn: Path | None) -> None:
+        from rich.console import Console
+
+        self.sitting = sitting
+        self.pgn = pgn
+        self.is_chess = hasattr(sitting.game, "fen")
+        self.console: Console = Console(highlight=False, markup=False)
+
+    def play(self) -> None:
+        """Move by move, until the game ends or the person leaves."""
+        colour = ("White", "Black")[self.sitting.seat]
+        who = (
+            f"{colour}, {self.sitting.player.name} the other side"
+            if self.is_chess
+            else (f"{'first' if self.sitting.seat == 0 else 'second'}")
+        )
+        self.say(f"You play {who}. Type a move, or help.")
+        self.show()
+        try:
+            while not self.sitting.is_over:
+                if self.sitting.is_persons_turn:
+                    if not self.obey(input("your move: ").strip()):
+                        break
+                else:
+                    self.answer()
+        except EOFError:
+            self.say("")
+        except KeyboardInterrupt:
+            self.end()
+            raise typer.Exit(130) from None
+        self.end()
+
+    def answer(self) -> None:
+        """The search's move."""
+        with Bar("thinking"):
+            reply = self.sitting.reply()
+        self.say(f"{self.sitting.player.name} plays {reply}")
+        self.show()
+
+    def obey(self, line: str) -> bool:
+        """Do what a line says; False if the person leaves."""
+        word, _, rest = line.partition(" ")
+        try:
+            if word == "quit":
+                return False
+            if word in _COMMANDS:
+                _COMMANDS[word](self, rest.strip())
+            elif line:
+                (move,) = moves_of(line)[:1] or [line]
+                self.sitting.play(self.sitting.read(move))
+                if self.sitting.is_over:
+                    self.show()
+        except (SylvanError, OSError) as error:
+            self.say(str(error))
+        return True
+
+    def say(self, text: str) -> None:
+        self.console.print(text, soft_wrap=True)
+
+    def show(self, _: str = "") -> None:
+        """The board."""
+        from sylvan.cli.board import coloured_board, plain_board
+
+        game: Any = self.sitting.game
+        if not self.is_chess:
+            self.say(str(game))
+        elif self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
+            self.console.print(coloured_board(game, self.sitting.seat))
+        else:
+            self.say(plain_board(game, self.sitting.seat))
+
+    def moves(self, _: str) -> None:
+        from sylvan.planning.tree import label
+
+        game = self.sitting.game
+        self.say(" ".join(sorted(label(game, action) for action in game.legal_actions())))
+
+    def hint(self, _: str) -> None:
+        with Bar("thinking"):
+            self.say(f"The search would play {self.sitting.hint()}.")
+
+    def undo(self, _: str) -> None:
+        self.say(f"{self.sitting.undo()} half-move(s) taken back.")
+        self.show()
+
+    def draw(self, _: str) -> None:
+        if not self.sitting.offer_draw():
+            self.say(f"{self.sitting.player.name} plays on.")
+
+    def fen(self, _: str) -> None:
+        game: Any = self.sitting.game
+        self.say(game.fen() if self.is_chess else str(game))
+
+    def save(self, rest: str) -> None:
+        """Write the game to a file."""
+        from sylvan.views.atomic import write_text
+
+        if not self.is_chess:
+            raise ConfigError("Only chess has PGN.")
+        if not rest:
+            raise ConfigError("Where to? Write: save game.pgn")
+        write_text(rest, self.sitting.pgn())
+        self.say(f"The game is in {rest}.")
+
+    def end(self) -> None:
+        """The result, and the game."""
+        self.say(self.sitting.verdict)
+        if self.is_chess and self.sitting.actions:
+            self.say(self.sitting.pgn().strip())
+        if self.pgn is not None:
+            self.save(str(self.pgn))
+
+
+_COMMANDS = {
+    "help": lambda table, _: table.say(HELP),
+    "moves": _Table.moves,
+    "hint": _Table.hint,
+    "undo": _Table.undo,
+    "draw": _Table.draw,
+    "resign": lambda table, _: table.sitting.resign(),
+    "board": _Table.show,
+    "fen": _Table.fen,
+    "save": _Table.save,
+}

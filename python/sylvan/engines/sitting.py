@@ -1,0 +1,162 @@
+"""A game between a person and a player: moves, replies, taking back, giving up.
+
+Knows nothing of terminals; `sylvan play` is its face there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sylvan.engines.batching import alone
+from sylvan.errors import ConfigError, GameOver
+from sylvan.planning.tree import label
+
+if TYPE_CHECKING:
+    from sylvan.engines.players import Player
+    from sylvan.games import Chess, Game
+
+__all__ = ["Sitting"]
+
+EVEN = 0.05
+"""A player agrees to a draw if it expects at most this much for itself."""
+
+
+class Sitting:
+    """A game in progress; the person has seat `seat`.
+
+    >>> from sylvan.engines.players import SearchPlayer
+    >>> from sylvan.games import TicTacToe
+    >>> sitting = Sitting(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
+    >>> sitting.play(sitting.read("4"))
+    >>> _ = sitting.reply()
+    >>> len(sitting.actions), sitting.is_over
+    (2, False)
+    """
+
+    def __init__(
+        self, start: Game, seat: int, player: Player, adviser: Player | None = None
+    ) -> None:
+        """A game from `start`; `adviser` gives hints, else the player does."""
+        self.start = start.clone()
+        self.game = start.clone()
+        self.seat = seat
+        self.player = player
+        self.adviser = adviser or player
+        self.actions: list[int] = []
+        self.labels: list[str] = []
+        """The moves as people write them."""
+        self.value: float | None = None
+        """What the player expects for itself, since its last move."""
+        self._agreed: tuple[str, str] | None = None
+        """Result and reason, where they do not follow from the rules."""
+
+    @property
+    def is_over(self) -> bool:
+        return self._agreed is not None or self.game.is_terminal()
+
+    @property
+    def is_persons_turn(self) -> bool:
+        return not self.is_over and self.game.to_play() == self.seat
+
+    def read(self, text: str) -> int:
+        """The action that a person means.
+
+        :raises IllegalAction: it is none, or not legal now.
+        """
+        try:
+            return self.game.string_to_action(text)
+        except ValueError:
+            # A piece in lower case is what people mean where no pawn can have been meant.
+            if text[:1] in set("nbrqk") and hasattr(self.game, "san"):
+                for action in self.game.legal_actions():
+                    san = str(self.game.san(action)).rstrip("+#")
+                    if san == text[0].upper() + text[1:].rstrip("+#"):
+                        return action
+            raise
+
+    def play(self, action: int) -> None:
+        """Take a legal action, whoever's turn it is."""
+        if self.is_over:
+            raise GameOver("the game is over: take a move back, or start another one")
+        self.labels.append(label(self.game, action))
+        self.game.apply(action)
+        self.actions.append(action)
+
+    def reply(self) -> str:
+        """Let the player move, and say what it played."""
+        choice = alone(self.player.think(self.game))
+        self.value = choice.value
+        self.play(choice.action)
+        return self.labels[-1]
+
+    def hint(self) -> str:
+        """What the adviser would do in the person's place."""
+        return label(self.game, self.adviser.play(self.game))
+
+    def undo(self) -> int:
+        """Take back to the person's last turn; how many moves that were."""
+        turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
+        if not turns:
+            raise ConfigError("There is nothing to take back: you have not moved yet.")
+        kept = self.actions[: turns[-1]]
+        taken = len(self.actions) - len(kept)
+        self.game, self.actions, self.labels = self.start.clone(), [], []
+        self._agreed = self.value = None
+        for action in kept:
+            self.play(action)
+        return taken
+
+    def _seats(self) -> list[int]:
+        """Who made each of the moves."""
+        state, seats = self.start.clone(), []
+        for action in self.actions:
+            seats.append(state.to_play())
+            state.apply(action)
+        return seats
+
+    def resign(self) -> None:
+        """The person gives up."""
+        self._agreed = ("0-1" if self.seat == 0 else "1-0", "resignation")
+
+    def offer_draw(self) -> bool:
+        """Whether the player agrees to a draw: not while it thinks that it is winning."""
+        agreed = self.value is not None and self.value <= EVEN
+        if agreed:
+            self._agreed = ("1/2-1/2", "agreement")
+        return agreed
+
+    @property
+    def result(self) -> str:
+        """As PGN writes it: `1-0`, `0-1`, `1/2-1/2`, or `*` while the game goes on."""
+        if self._agreed is not None:
+            return self._agreed[0]
+        if not self.game.is_terminal():
+            return "*"
+        first = self.game.returns()[0]
+        return "1-0" if first > 0 else "0-1" if first < 0 else "1/2-1/2"
+
+    @property
+    def verdict(self) -> str:
+        """The result in words, for the person."""
+        if self.result == "*":
+            return "The game is not finished."
+        reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
+        by = f" by {reason.replace('_', ' ')}" if reason else ""
+        if self.result == "1/2-1/2":
+            return f"Drawn{by}."
+        won = self.result == ("1-0" if self.seat == 0 else "0-1")
+        return f"You {'win' if won else 'lose'}{by}."
+
+    def pgn(self) -> str:
+        """The game of chess as PGN."""
+        import chess.pgn
+
+        from sylvan.engines.pgn import game_text
+
+        state: Chess = self.game  # type: ignore[assignment]
+        game = chess.pgn.Game.from_board(state.board())
+        names = ["You", self.player.name]
+        game.headers["Event"] = "Sylvan in the terminal"
+        game.headers["White"], game.headers["Black"] = names if self.seat == 0 else names[::-1]
+        game.headers["Result"] = self.result
+        return game_text(game)
