@@ -1,10 +1,10 @@
-"""Small lc0 networks: random numbers, the file that holds them, and what they must answer.
+"""lc0 networks without our reader: small ones of random numbers, and real ones from their files.
 
-The file is written by google.protobuf from a description of lc0's messages, so that nothing of the
-reader under test takes part. The answer is computed in plain NumPy, batch norm unfolded, from the
-numbers themselves: loops over kernel offsets, no convolution library.
+Files are written and read by google.protobuf from a description of lc0's messages. The answer is
+computed in plain NumPy, batch norm unfolded: loops over kernel offsets, no convolution library.
 """
 
+import gzip
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -110,11 +110,67 @@ class Shape:
     seed: int = 0
 
 
-class SmallNet:
+class NumpyNet:
+    """A network as arrays in float64, and its answer.
+
+    A convolution is (weight, bias, mean, variance or None, gamma, beta), a dense layer (weight,
+    bias), a block two convolutions and a squeeze-excitation (w1, b1, w2, b2) or None.
+    """
+
+    mish: bool
+    input: Any
+    blocks: list[Any]
+    policy1: Any = None  # of a convolutional policy
+    policy: Any
+    dense_policy: Any = None
+    value: Any
+    moves: Any = None
+
+    def act(self, x: Any) -> Any:
+        return x * np.tanh(np.log1p(np.exp(x))) if self.mish else np.maximum(x, 0)
+
+    def answer(self, planes: Any) -> tuple[Any, Any, Any]:
+        """Policy, value and moves left of planes `[B, 112, 8, 8]`.
+
+        The policy is `[B, 1858]` from a dense head, `[B, planes * 64]` from a convolutional one.
+        """
+        x = self.act(convolved(planes.astype(np.float64), self.input))
+        for conv1, conv2, unit in self.blocks:
+            y = convolved(self.act(convolved(x, conv1)), conv2)
+            if unit is not None:
+                w1, b1, w2, b2 = unit
+                both = self.act(y.mean(axis=(2, 3)) @ w1.T + b1) @ w2.T + b2
+                scale, shift = np.split(both, 2, axis=1)
+                y = y / (1 + np.exp(-scale))[:, :, None, None] + shift[:, :, None, None]
+            x = self.act(x + y)
+        moves = np.maximum(self._headed(x, self.moves), 0) if self.moves is not None else None
+        return self._policy(x), self._value(x), moves
+
+    def _policy(self, x: Any) -> Any:
+        if self.policy1 is not None:
+            y = convolved(self.act(convolved(x, self.policy1)), self.policy)
+            return y.reshape(len(x), -1)
+        weight, bias = self.dense_policy
+        return self.act(convolved(x, self.policy)).reshape(len(x), -1) @ weight.T + bias
+
+    def _value(self, x: Any) -> Any:
+        y = self._headed(x, self.value)
+        if len(self.value[2][1]) == 1:
+            return np.tanh(y)
+        exponents = np.exp(y - y.max(axis=1, keepdims=True))
+        return exponents / exponents.sum(axis=1, keepdims=True)
+
+    def _headed(self, x: Any, head: Any) -> Any:
+        conv, (w1, b1), (w2, b2) = head
+        y = self.act(convolved(x, conv)).reshape(len(x), -1)
+        return self.act(y @ w1.T + b1) @ w2.T + b2
+
+
+class SmallNet(NumpyNet):
     """A network of some shape, with random numbers that its file can hold exactly."""
 
     def __init__(self, shape: Shape) -> None:
-        self.shape = shape
+        self.shape, self.mish = shape, shape.mish
         self.rng = np.random.default_rng(shape.seed)
         self.net = net_class()(magic=0x1C0, license="test")
         self.net.training_params.training_steps = 1234
@@ -138,7 +194,7 @@ class SmallNet:
             self.policy = self._conv(weights.policy, 80, c, 3, batch_norm=False)
         else:
             self.policy = self._conv(weights.policy, 4, c, 1)
-            self.policy_dense = self._dense(weights.ip_pol_w, weights.ip_pol_b, 1858, 4 * 64)
+            self.dense_policy = self._dense(weights.ip_pol_w, weights.ip_pol_b, 1858, 4 * 64)
         outputs = 3 if shape.wdl else 1
         self.value = (
             self._conv(weights.value, 2, c, 1),
@@ -203,46 +259,72 @@ class SmallNet:
                 beta = self._layer(block.bn_betas, outputs)
         return weight, bias, mean, variance, gamma, beta
 
-    # --- what it must answer ---------------------------------------------------------------------
 
-    def act(self, x: Any) -> Any:
-        return x * np.tanh(np.log1p(np.exp(x))) if self.shape.mish else np.maximum(x, 0)
+class FileNet(NumpyNet):
+    """A network of Maia's, read from its file by google.protobuf: LINEAR16, squeeze-excitation,
+    convolutional policy, win, draw and loss.
+    """
 
-    def answer(self, planes: Any, gather: Any) -> tuple[Any, Any, Any]:
-        """Policy `[B, 1858]`, value and moves left of planes `[B, 112, 8, 8]`.
+    def __init__(self, path: Any) -> None:
+        weights = net_class().FromString(gzip.decompress(path.read_bytes())).weights
+        self.mish = False
+        self.input = self._conv(weights.input, 112, 3)
+        channels = len(self.input[0])
+        self.blocks = [
+            (
+                self._conv(block.conv1, channels, 3),
+                self._conv(block.conv2, channels, 3),
+                (
+                    *self._dense(block.se.w1, block.se.b1),
+                    *self._dense(block.se.w2, block.se.b2),
+                ),
+            )
+            for block in weights.residual
+        ]
+        self.policy1 = self._conv(weights.policy1, channels, 3)
+        self.policy = self._conv(weights.policy, channels, 3)
+        self.value = (
+            self._conv(weights.value, channels, 1),
+            self._dense(weights.ip1_val_w, weights.ip1_val_b),
+            self._dense(weights.ip2_val_w, weights.ip2_val_b),
+        )
 
-        `gather` says where the convolutional head has each output.
-        """
-        x = self.act(convolved(planes.astype(np.float64), self.input))
-        for conv1, conv2, unit in self.blocks:
-            y = convolved(self.act(convolved(x, conv1)), conv2)
-            if unit is not None:
-                w1, b1, w2, b2 = unit
-                both = self.act(y.mean(axis=(2, 3)) @ w1.T + b1) @ w2.T + b2
-                scale, shift = np.split(both, 2, axis=1)
-                y = y / (1 + np.exp(-scale))[:, :, None, None] + shift[:, :, None, None]
-            x = self.act(x + y)
-        moves = np.maximum(self._headed(x, self.moves), 0) if self.shape.moves_left else None
-        return self._policy(x, gather), self._value(x), moves
+    def _numbers(self, layer: Any) -> Any:
+        words = np.frombuffer(layer.params, "<u2") / 65535.0
+        return layer.min_val * (1 - words) + layer.max_val * words
 
-    def _policy(self, x: Any, gather: Any) -> Any:
-        if self.shape.conv_policy:
-            y = convolved(self.act(convolved(x, self.policy1)), self.policy)
-            return y.reshape(len(x), -1)[:, gather]
-        weight, bias = self.policy_dense
-        return self.act(convolved(x, self.policy)).reshape(len(x), -1) @ weight.T + bias
+    def _dense(self, weight: Any, bias: Any) -> Any:
+        b = self._numbers(bias)
+        return self._numbers(weight).reshape(len(b), -1), b
 
-    def _value(self, x: Any) -> Any:
-        y = self._headed(x, self.value)
-        if not self.shape.wdl:
-            return np.tanh(y)
-        exponents = np.exp(y - y.max(axis=1, keepdims=True))
-        return exponents / exponents.sum(axis=1, keepdims=True)
+    def _conv(self, block: Any, inputs: int, kernel: int) -> Any:
+        weight = self._numbers(block.weights).reshape(-1, inputs, kernel, kernel)
+        if not block.HasField("bn_stddivs"):
+            return weight, self._numbers(block.biases), None, None, None, None
+        means, variances, gammas, betas = (
+            self._numbers(getattr(block, f"bn_{name}"))
+            for name in ("means", "stddivs", "gammas", "betas")
+        )
+        return weight, np.zeros(len(weight)), means, variances, gammas, betas
 
-    def _headed(self, x: Any, head: Any) -> Any:
-        conv, (w1, b1), (w2, b2) = head
-        y = self.act(convolved(x, conv)).reshape(len(x), -1)
-        return self.act(y @ w1.T + b1) @ w2.T + b2
+
+def policy_place(move: str) -> int:
+    """Where a convolutional head has the logit of a move, seen from the mover's side."""
+    files, ranks = "abcdefgh", "12345678"
+    x, y = files.index(move[0]), ranks.index(move[1])
+    dx, dy = files.index(move[2]) - x, ranks.index(move[3]) - y
+    if move[4:] in ("q", "r", "b"):
+        plane = 64 + 3 * (dx + 1) + ["r", "b", "q"].index(move[4:])
+    elif abs(dx * dy) == 2:
+        jumps = {(1, 2): 0, (2, 1): 1, (2, -1): 2, (1, -2): 3}
+        jumps |= {(-1, -2): 4, (-2, -1): 5, (-2, 1): 6, (-1, 2): 7}
+        plane = 56 + jumps[dx, dy]
+    else:
+        compass = {(0, 1): 0, (1, 1): 1, (1, 0): 2, (1, -1): 3}
+        compass |= {(0, -1): 4, (-1, -1): 5, (-1, 0): 6, (-1, 1): 7}
+        sign = (dx > 0) - (dx < 0), (dy > 0) - (dy < 0)
+        plane = 7 * compass[sign] + max(abs(dx), abs(dy)) - 1
+    return 64 * plane + 8 * y + x
 
 
 def convolved(x: Any, layer: Any) -> Any:

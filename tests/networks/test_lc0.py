@@ -4,6 +4,7 @@ import gzip
 import re
 from dataclasses import replace
 
+import chess
 import numpy as np
 import onnx
 import onnxruntime
@@ -13,9 +14,9 @@ from sylvan.errors import NetworkError
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
 from sylvan.networks.lc0 import read_lc0
 from sylvan.networks.lc0_graph import lc0_model
-from sylvan.networks.lc0_policy import conv_gather
+from sylvan.networks.lc0_policy import moves
 from sylvan.networks.lc0_tower import lc0_arrays, lc0_header
-from tests.networks.lc0_files import Shape, SmallNet
+from tests.networks.lc0_files import Shape, SmallNet, policy_place
 
 SHAPES = {
     "squeeze-excitation, convolution, wdl": Shape(),
@@ -62,7 +63,9 @@ def test_a_network_answers_as_its_numbers_say(shape, tmp_path, planes):
     net = SmallNet(shape)
     network = read_lc0(written(tmp_path, net))
     answers = run(lc0_model(network), planes)
-    policy, value, moves_left = net.answer(planes, conv_gather())
+    policy, value, moves_left = net.answer(planes)
+    if shape.conv_policy:
+        policy = policy[:, [policy_place(move) for move in moves()]]
     scale = np.abs(policy).max()
     np.testing.assert_allclose(answers["policy"], policy, atol=2e-5 * scale)
     np.testing.assert_allclose(answers["value"], value, atol=1e-4)
@@ -242,3 +245,31 @@ def test_blocks_that_differ_are_no_tower(tmp_path):
     )
     with pytest.raises(NetworkError, match="blocks differ in squeeze-excitation"):
         lc0_arrays(odd)
+
+
+# --- the order of policy outputs ------------------------------------------------------------------
+
+
+def test_outputs_are_the_moves_of_all_pieces_and_promotions():
+    """lc0's own table, by the indices it documents, and by counting."""
+    table = moves()
+    known = {"e2e4": 322, "d2d4": 293, "g1f3": 159, "g3e5": 617}
+    assert {move: table.index(move) for move in known} == known
+    assert len(set(table)) == len(table) == 1858
+    assert sum(len(move) == 5 for move in table) == 22 * 3
+    squares = [chess.square_name(square) for square in chess.SQUARES]
+    queen_or_knight = [
+        f"{start}{end}"
+        for start in squares
+        for end in squares
+        if chess.parse_square(end) in _reach(chess.parse_square(start))
+    ]
+    assert table[:1792] == queen_or_knight
+
+
+def _reach(square):
+    board = chess.Board(None)
+    board.set_piece_at(square, chess.Piece(chess.QUEEN, chess.WHITE))
+    queen = board.attacks(square)
+    board.set_piece_at(square, chess.Piece(chess.KNIGHT, chess.WHITE))
+    return queen | board.attacks(square)

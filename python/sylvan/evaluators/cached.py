@@ -35,7 +35,7 @@ Floats = NDArray[np.float32]
 
 # Memory of an entry beside its numbers, as measured by tracemalloc: the hash, the two rows of
 # numbers and their pair, its place in the dictionary and in the order of use.
-OVERHEAD = 380
+OVERHEAD = 300
 
 Key = bytes
 Entry = tuple[bytes, bytes]

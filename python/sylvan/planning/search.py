@@ -50,12 +50,13 @@ class Search:
         Args:
             evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
                 takes them), an evaluator, the name of one, or None for the game's default. If it
-                has an attribute `encoding`, positions show themselves so
+                has an attribute `encoding`, positions show themselves so; if it has one
+                `preferred_batch`, so many leaves are in flight, unless the settings say otherwise
             config: the settings
             settings: changes to them, by name
         """
         self.evaluate = evaluator_named(evaluate)
-        self.config = configured(config, settings)
+        self.config = _batched(configured(config, settings), self.evaluate)
         self._forest: Forest | None = None
 
     def run(
@@ -120,6 +121,18 @@ class Search:
     def stop(self) -> None:
         """End the search that is under way; may be called from any thread."""
         self._planted().stop()
+
+
+def _batched(config: SearchConfig, evaluator: Any) -> SearchConfig:
+    """The settings with as many leaves in flight as the evaluator prefers, if they do not say.
+
+    At most one in 32 simulations is in flight, so that short searches still see what they find.
+    """
+    preferred = getattr(evaluator, "preferred_batch", None)
+    if preferred is None or "leaves_in_flight" in config.model_fields_set:
+        return config
+    most = min(limit for limit in (config.simulations, config.nodes, 2**17) if limit is not None)
+    return config.replace(leaves_in_flight=max(1, min(int(preferred), most // 32)))
 
 
 def search(

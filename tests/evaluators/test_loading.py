@@ -1,0 +1,81 @@
+"""An evaluator from a file: every kind that is read, and a sentence for every other."""
+
+import shutil
+
+import pytest
+
+from sylvan import Search
+from sylvan.errors import ConfigError, NetworkError
+from sylvan.evaluators import Cached, OnnxEvaluator, evaluator_named, load_evaluator
+from sylvan.games import Chess
+from tests.evaluators.models import small_lc0, small_model
+
+
+def test_lc0_and_onnx_files_are_the_same_network(tmp_path):
+    path = small_lc0(tmp_path)
+    model = tmp_path / "small.onnx"
+    model.write_bytes(small_model(tmp_path))
+    first, second = load_evaluator(path), load_evaluator(str(model), backend="onnx")
+    assert isinstance(first, OnnxEvaluator) and isinstance(second, OnnxEvaluator)
+    assert (first.name, second.name) == ("small.pb", "small.onnx")
+    observation = Chess().observation()[None]
+    assert first.infer(observation).policy.tolist() == second.infer(observation).policy.tolist()
+
+
+def test_a_cache_and_options_come_along(tmp_path):
+    evaluator = load_evaluator(
+        small_lc0(tmp_path),
+        cache_bytes=1000,
+        cache_boards=1,
+        history_fill="no",
+        threads=1,
+        policy_temperature=1.5,
+        name="mine",
+    )
+    assert isinstance(evaluator, Cached) and (evaluator.bytes, evaluator.boards) == (1000, 1)
+    inner = evaluator.evaluator
+    assert (inner.threads, inner.policy_temperature, inner.name) == (1, 1.5, "mine")
+    assert evaluator.encoding.history_fill == "no"
+
+
+def test_a_path_is_as_good_as_a_name(tmp_path):
+    path = small_lc0(tmp_path)
+    for given in (str(path), path):
+        result = Search(given, simulations=20).run(Chess())
+        assert result.evaluator == "small.pb" and result.tree.root.N == 21
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "sentence"),
+    [
+        ("net.bin", {}, NetworkError, r"not a network's file by its name: give one that ends in"),
+        ("absent.onnx", {}, NetworkError, r"^There is no file .*absent.onnx: give the path"),
+        ("small.pb", {"backend": "cuda"}, ConfigError, "^backend is 'cuda': use one of auto, onnx"),
+        ("bad.onnx", {"backend": "torch"}, ConfigError, "^backend is 'torch', which does not run"),
+        ("bad.safetensors", {"backend": "onnx"}, ConfigError, "^backend is 'onnx', which does not"),
+        ("bad.onnx", {}, NetworkError, r"^bad\.onnx is not a model that ONNX Runtime can run"),
+        ("bad.pb.gz", {}, NetworkError, "is not a network of lc0"),
+        ("small.pb", {"history_fill": "never"}, ConfigError, "never"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_in_a_sentence(name, options, error, sentence, tmp_path):
+    small = small_lc0(tmp_path)
+    for bad in ("bad.onnx", "bad.safetensors", "bad.pb.gz"):
+        (tmp_path / bad).write_bytes(b"")
+    assert small.exists()
+    with pytest.raises(error, match=sentence) as caught:
+        load_evaluator(tmp_path / name, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    folder = tmp_path / "net.onnx"
+    folder.mkdir()
+    with pytest.raises(NetworkError, match=r"^There is no file"):
+        load_evaluator(folder)
+    shutil.rmtree(folder)
+
+
+def test_names_are_still_names():
+    with pytest.raises(ConfigError, match=r"^There is no evaluator 'magic': use one of uniform, "):
+        evaluator_named("magic")
