@@ -11,7 +11,7 @@ or, where the arbiter was asked to, by adjudication: `length` (a draw), `resigna
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -87,8 +87,12 @@ def play_game(
     players: tuple[Player, Player],
     controls: tuple[TimeControl | None, TimeControl | None] = (None, None),
     rules: Adjudication | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> Thinking[Finished]:
-    """Play from `start` to the end; `players[s]` has seat `s`, `controls[s]` is its clock."""
+    """Play from `start` to the end; `players[s]` has seat `s`, `controls[s]` is its clock.
+
+    Once `wanted` is false the game is `abandoned`.
+    """
     rules = rules or Adjudication()
     game = start.clone()
     clocks = [0.0 if control is None else control.base for control in controls]
@@ -100,6 +104,8 @@ def play_game(
         return Finished(actions, (first, -first), ending, (spent[0], spent[1]), detail)
 
     while not game.is_terminal():
+        if not wanted():
+            return end(0.0, "abandoned")
         seat = game.to_play()
         began = monotonic()
         try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,8 +115,13 @@ class Match:
         else:
             yield from self._in_threads(numbers, concurrency or 1)
 
-    def _game(self, number: int, players: tuple[Player, Player]) -> Thinking[Played]:
-        """Game `number`, played by A and B."""
+    def _game(
+        self,
+        number: int,
+        players: tuple[Player, Player],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Thinking[Played]:
+        """Game `number`, played by A and B as long as it is wanted."""
         opening = self.openings[number // 2 % len(self.openings)]
         start = opening.start()
         for i, player in enumerate(players):
@@ -128,6 +133,7 @@ class Match:
             (players[order[0]], players[order[1]]),
             (controls[order[0]], controls[order[1]]),
             self.rules,
+            wanted,
         )
         return _record(number, opening, finished, order)
 
@@ -193,7 +199,7 @@ class _Crew:
                 while number is not None:
                     if pair is None:  # as late as possible: some threads have nothing to do
                         pair = self._open(stack)
-                    game = alone(self._match._game(number, pair))
+                    game = alone(self._match._game(number, pair, lambda: not self._over))
                     if not self._over:
                         self.results.put(game)
                     number = self._next()
