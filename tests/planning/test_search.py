@@ -190,3 +190,12 @@ def test_evaluators_of_your_own_are_named_by_what_they_are():
     assert Search(Network(), simulations=3).run(TicTacToe()).evaluator == "resnet"
     assert Search(evaluate_leaves, simulations=3).run(make(Shape())).evaluator == "function"
     assert Material.name == "material" and Rollout(playouts=2).native[1]["playouts"] == 2
+
+
+def test_a_drawn_position_that_the_game_came_to_is_searched_all_the_same():
+    """Inside the tree its third occurrence was the end; as a root it has moves."""
+    search = sylvan.Search("uniform", simulations=400)
+    search.run(Chess(moves="Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1"))
+    search.advance(search.state.string_to_action("Ng8"))
+    result = search.run()
+    assert len(result.tree.root.edges) == 20 and result.simulations == 400

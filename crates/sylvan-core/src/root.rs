@@ -125,17 +125,21 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Makes the position after `action` the new root and frees the rest. A position that the tree
-    /// does not know starts a new tree. Nothing may be in flight.
+    /// does not know starts a new tree, and so does one in which a root has other moves than a node
+    /// inside: a drawn game that is searched all the same. Nothing may be in flight.
     pub fn advance(&mut self, action: Action) -> Result<(), G::Error> {
         let mut state = self.tree.state.clone();
         state.apply(action)?;
+        let (mut inside, mut at_root) = (Vec::new(), Vec::new());
+        let turn = state.turn(&mut inside)?;
         state.set_root();
+        let same = state.turn(&mut at_root)? == turn && at_root == inside;
         self.tree.sweep.reset();
         self.tree.seen = Seen::default();
         let old = self.tree.root;
         let others: Vec<NodeId> = self.pool.ids(old).collect();
         let mut kept = others.iter().copied();
-        let kept = kept.find(|&child| self.pool[child].action == action);
+        let kept = kept.find(|&child| same && self.pool[child].action == action);
         let root = kept.unwrap_or_else(|| {
             self.tree.nodes += 1;
             self.pool

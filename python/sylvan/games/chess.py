@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from sylvan import _native
@@ -48,6 +49,9 @@ class Chess(_native.Chess, Game):
     :param encoder: the planes of an observation: `"lc0_112"`, `"az119"`, `"planes19"` or
         `"planes18"`.
     :param codec: the outputs of a network's policy: `"az73"` (the action codes) or `"lc0"`.
+    :param syzygy: a folder with Syzygy endgame tables (several, separated as in PATH). A search
+        then knows the result of positions in the tables, and at its root chooses only from moves
+        that keep it; the game itself goes on. `probe` asks the tables, `table_hits` counts.
     :raises IllegalPosition: the FEN cannot be read, or breaks a rule; the message says which.
     :raises IllegalAction: a move is not legal; the message has the nearest that are.
     :raises GameOver: a move follows mate or stalemate.
@@ -91,6 +95,7 @@ class Chess(_native.Chess, Game):
             history_fill: str = "fen_only",
             encoder: str = "lc0_112",
             codec: str = "az73",
+            syzygy: str | PathLike[str] | None = None,
         ) -> None: ...
 
     @property
@@ -114,7 +119,7 @@ class Chess(_native.Chess, Game):
     def from_board(cls, board: chess.Board, **options: Any) -> Self:
         """The game of a python-chess board, its move stack included.
 
-        :param options: `repetitions`, `history_fill`, `encoder` and `codec`, as for `Chess`.
+        :param options: `repetitions`, `history_fill`, `encoder`, `codec`, `syzygy` as for `Chess`.
         :raises IllegalPosition: the board belongs to a variant, or breaks a rule.
         :raises IllegalAction: the stack has a move that is not legal, such as a null move.
 
@@ -137,7 +142,7 @@ class Chess(_native.Chess, Game):
     def from_pgn(cls, text: str, ply: int | None = None, **options: Any) -> Self:
         """The main line of the first game in a PGN, up to `ply` half-moves or its end.
 
-        :param options: `repetitions`, `history_fill`, `encoder` and `codec`, as for `Chess`.
+        :param options: `repetitions`, `history_fill`, `encoder`, `codec`, `syzygy` as for `Chess`.
         :raises IllegalPosition: there is no game in the text, or its FEN breaks a rule.
         :raises IllegalAction: a move is not legal, or there are fewer than `ply`.
 
@@ -209,6 +214,7 @@ _OPTIONS: dict[str, Any] = {
     "history_fill": "fen_only",
     "encoder": "lc0_112",
     "codec": "az73",
+    "syzygy": None,
 }
 
 

@@ -36,6 +36,7 @@ from sylvan.planning.roots import (
     need_game,
     need_no_chance,
     need_turn,
+    playable,
     root_actions,
 )
 
@@ -302,7 +303,7 @@ def _after(state: Game, action: int) -> Game:
     if getattr(state, "is_chance", bool)():
         legal = [outcome for outcome, _ in state.chance_outcomes()]
     else:
-        legal = root_actions(state)
+        legal = playable(state)
     if not legal:
         raise GameOver(f"Action {action} follows the end of the game: there is nothing to play.")
     if action not in legal:

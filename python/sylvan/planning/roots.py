@@ -17,6 +17,7 @@ __all__ = [
     "need_game",
     "need_no_chance",
     "need_turn",
+    "playable",
     "root_actions",
     "shown_to",
 ]
@@ -108,6 +109,14 @@ def as_root(state: Game) -> Game:
 def root_actions(state: Game) -> list[int]:
     """What a search of `state` chooses from."""
     return list(as_root(state).legal_actions())
+
+
+def playable(state: Game) -> list[int]:
+    """What may be played in `state`: a root that was told to choose from a few moves can be left
+    by any other.
+    """
+    lift = getattr(state, "restricted", None)
+    return root_actions(state if lift is None else lift(None))
 
 
 def need_no_chance(state: Game, name: str) -> None:

@@ -188,13 +188,14 @@ class Search:
         self.root.mass = sum((c.prior for c in tried), ZERO)
 
     def advance(self, action: int) -> None:
-        """Make the position after an action the root; the rest is forgotten."""
+        """Make the position after an action the root; what ended the tree, not the game, is new."""
         known = self.root.children.get(action)
         self.state.apply(action)
+        ended = self.state.is_terminal()
         self.state.set_root()
-        self.root = known if known is not None and known.tried else self.new_node(action)
-        self.seen = (f32(np.inf), f32(-np.inf))
-        self.nodes = self.root.size
+        kept = known if known and known.tried and ended == self.state.is_terminal() else None
+        self.root = kept or self.new_node(action)
+        self.nodes, self.seen = self.root.size, (f32(np.inf), f32(-np.inf))
 
     def new_node(self, action: int = 0, index: int = 0, prior: f32 = ONE) -> Node:
         zeros = [0.0] * self.seats

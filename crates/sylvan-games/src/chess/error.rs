@@ -52,6 +52,11 @@ pub enum ChessError {
     /// The number of occurrences that make a draw inside the tree.
     #[error("repetitions is {0}, but must be 3 (threefold) or 2 (twofold inside the tree)")]
     Repetitions(u32),
+    /// Endgame tables that cannot be opened.
+    #[error(
+        "the endgame tables at {path:?} cannot be opened: {reason}; give a folder with Syzygy tables"
+    )]
+    Tables { path: String, reason: String },
 }
 
 fn suggestions(nearest: &[String]) -> String {

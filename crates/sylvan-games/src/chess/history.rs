@@ -125,6 +125,11 @@ impl History {
         self.in_tree = false;
     }
 
+    /// Whether a search has marked its root.
+    pub(super) fn in_search(&self) -> bool {
+        self.root != NO_ROOT
+    }
+
     /// The board one ply before the current one, two plies, …; empty ones where nothing is shown.
     pub(super) fn boards(&self, fill: HistoryFill) -> impl Iterator<Item = &Board> {
         static EMPTY: Board = Board::EMPTY;

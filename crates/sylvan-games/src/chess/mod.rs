@@ -13,6 +13,7 @@
 //! | `history`  | past boards and repetitions |
 //! | `planes`   | observations, a file per layout |
 //! | `notation` | FEN, UCI, SAN |
+//! | `syzygy`   | endgame tables |
 //! | `perft`    | counting move sequences |
 //! | `material` | an evaluation without a network |
 //! | `error`    | what can be wrong |
@@ -26,7 +27,8 @@
 //! too, with one exception: the root of a search ([`Game::set_root`]) is searched as long as it has
 //! moves, since somebody asked. Occurrences are counted through the real game and the tree alike.
 //! With [`Options::repetitions`] 2, the second occurrence inside the tree, its root included, is
-//! already a draw; positions of the game before the root still need three.
+//! already a draw; positions of the game before the root still need three. [`Options::tables`] end
+//! lines inside the tree too, and never the game itself.
 
 pub mod az73;
 mod board;
@@ -40,6 +42,7 @@ mod notation;
 mod perft;
 mod planes;
 mod position;
+mod syzygy;
 mod view;
 mod zobrist;
 
@@ -48,6 +51,7 @@ pub use error::ChessError;
 pub use history::HistoryFill;
 pub use material::Material;
 pub use planes::{MAX_PLANES, expand};
+pub use syzygy::{Probe, Tables};
 
 use crate::hash::mix;
 use history::History;
@@ -55,6 +59,7 @@ use position::Position;
 use shakmaty::Setup;
 use std::convert::Infallible;
 use std::fmt;
+use std::sync::Arc;
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 
 const WHITE: Seat = 0;
@@ -70,6 +75,8 @@ pub struct Options {
     pub repetitions: u32,
     /// How it shows itself to a network.
     pub encoding: Encoding,
+    /// Endgame tables that a search consults.
+    pub tables: Option<&'static Tables>,
 }
 
 impl Default for Options {
@@ -78,6 +85,7 @@ impl Default for Options {
             chess960: false,
             repetitions: 3,
             encoding: Encoding::default(),
+            tables: None,
         }
     }
 }
@@ -85,11 +93,17 @@ impl Default for Options {
 /// Why a game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    Checkmate { winner: Seat },
+    Checkmate {
+        winner: Seat,
+    },
     Stalemate,
     InsufficientMaterial,
     Repetition,
     FiftyMoves,
+    /// Inside a search only: endgame tables know the result.
+    Tablebase {
+        winner: Option<Seat>,
+    },
 }
 
 impl fmt::Display for Outcome {
@@ -101,6 +115,8 @@ impl fmt::Display for Outcome {
             Outcome::InsufficientMaterial => "a draw for want of material",
             Outcome::Repetition => "a draw by repetition",
             Outcome::FiftyMoves => "a draw by fifty moves without capture or pawn move",
+            Outcome::Tablebase { winner: None } => "a draw by the endgame tables",
+            Outcome::Tablebase { .. } => "won by the endgame tables",
         })
     }
 }
@@ -112,6 +128,9 @@ pub struct Chess {
     history: History,
     repetitions: u32,
     encoding: Encoding,
+    tables: Option<&'static Tables>,
+    /// The moves to choose from here, if not all.
+    choice: Option<Arc<[Action]>>,
     /// A search starts here and nothing was played since.
     at_root: bool,
 }
@@ -132,6 +151,7 @@ impl Chess {
             chess960: self.position.chess960,
             repetitions: self.repetitions,
             encoding: self.encoding,
+            tables: self.tables,
         }
     }
 
@@ -142,6 +162,36 @@ impl Chess {
         actions
     }
 
+    /// The moves to choose from: those that the laws allow, fewer if restricted.
+    pub fn choices(&self) -> Vec<Action> {
+        let mut actions = self.moves();
+        if let Some(choice) = &self.choice {
+            actions.retain(|action| choice.contains(action));
+        }
+        actions
+    }
+
+    /// The same game in which only some moves can be chosen from here, until one is played; `None`
+    /// lifts that. Fails at a move that is not legal.
+    pub fn restricted(mut self, moves: Option<&[Action]>) -> Result<Chess, ChessError> {
+        let legal = self.moves();
+        if let Some(&action) = moves
+            .unwrap_or_default()
+            .iter()
+            .find(|&action| !legal.contains(action))
+        {
+            return Err(self.refusal(action));
+        }
+        self.choice = moves.map(Arc::from);
+        Ok(self)
+    }
+
+    /// A search starts here; tables are not asked.
+    pub fn mark_root(&mut self) {
+        self.at_root = true;
+        self.history.set_root();
+    }
+
     /// Plays a move if the laws of chess allow it, also in a game that was drawn by repetition or
     /// by counting; leaves the game as it is otherwise.
     pub fn play(&mut self, action: Action) -> Result<(), ChessError> {
@@ -149,20 +199,26 @@ impl Chess {
             let Ok(()) = self.apply(action);
             return Ok(());
         }
+        Err(self.refusal(action))
+    }
+
+    fn refusal(&self, action: Action) -> ChessError {
         let fen = self.fen();
-        Err(match self.outcome_by_board() {
+        match self.outcome_by_board() {
             Some(outcome) => ChessError::Over { outcome, fen },
             None => ChessError::IllegalAction {
                 action,
                 uci: self.uci(action),
                 fen,
             },
-        })
+        }
     }
 
     /// Why the game is over, or `None` while it goes on.
     pub fn outcome(&self) -> Option<Outcome> {
-        self.outcome_by_board().or_else(|| self.outcome_by_past())
+        self.outcome_by_board()
+            .or_else(|| self.outcome_by_past())
+            .or_else(|| self.outcome_by_tables())
     }
 
     /// Ends that the position alone shows; in all but dead positions no move is left.
@@ -192,8 +248,30 @@ impl Chess {
         }
     }
 
+    /// What endgame tables tell inside a search.
+    fn outcome_by_tables(&self) -> Option<Outcome> {
+        let value = self.table_value()?;
+        let winner = match value {
+            1.0 => Some(self.seat()),
+            -1.0 => Some(1 - self.seat()),
+            _ => None,
+        };
+        Some(Outcome::Tablebase { winner })
+    }
+
     fn is_repetition(&self) -> bool {
         self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
+    }
+
+    /// Takes away what is not to be chosen, or everything where tables end the line.
+    #[cold]
+    fn narrow(&self, actions: &mut Vec<Action>) {
+        if let Some(choice) = &self.choice {
+            actions.retain(|action| choice.contains(action));
+        } else if !actions.is_empty() && self.table_value().is_some() {
+            self.count_table_hit();
+            actions.clear();
+        }
     }
 
     /// The seat to move, whether or not the game is over: White 0, Black 1.
@@ -231,9 +309,13 @@ impl Chess {
             self.position.key,
         ];
         let past = self.history.keys().iter().chain(&planes).chain(&rules);
-        past.fold(u64::from(self.history.root_place()), |digest, &part| {
-            mix(digest ^ part)
-        })
+        let choice = self.choice.iter().flat_map(|choice| choice.iter());
+        let choice = choice.map(|&action| u64::from(action) + 1);
+        past.copied()
+            .chain(choice)
+            .fold(u64::from(self.history.root_place()), |digest, part| {
+                mix(digest ^ part)
+            })
     }
 }
 
@@ -247,6 +329,7 @@ impl Clone for Chess {
     fn clone(&self) -> Chess {
         Chess {
             history: self.history.clone(),
+            choice: self.choice.clone(),
             ..*self
         }
     }
@@ -256,6 +339,8 @@ impl Clone for Chess {
         self.history.clone_from(&source.history);
         self.repetitions = source.repetitions;
         self.encoding = source.encoding;
+        self.tables = source.tables;
+        self.choice.clone_from(&source.choice);
         self.at_root = source.at_root;
     }
 }
@@ -276,8 +361,8 @@ impl Game for Chess {
     }
 
     fn set_root(&mut self) {
-        self.at_root = true;
-        self.history.set_root();
+        self.mark_root();
+        self.choose_by_tables();
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
@@ -289,6 +374,9 @@ impl Game for Chess {
         if !self.at_root && self.position.clock >= 100 {
             actions.clear();
         }
+        if self.choice.is_some() || self.tables.is_some() {
+            self.narrow(actions);
+        }
         Ok(if actions.is_empty() {
             Turn::Over
         } else {
@@ -297,7 +385,10 @@ impl Game for Chess {
     }
 
     fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(movegen::action_at(&self.position, place))
+        Ok(match &self.choice {
+            None => movegen::action_at(&self.position, place),
+            Some(_) => self.choices()[place],
+        })
     }
 
     fn apply(&mut self, action: Action) -> Sure {
@@ -305,12 +396,21 @@ impl Game for Chess {
         let irreversible = self.position.play(action);
         self.history.push(self.position.key, irreversible);
         self.at_root = false;
+        self.choice = None;
         Ok(())
     }
 
     fn returns(&self, out: &mut [f64]) -> Sure {
         out.fill(0.0);
-        if let Some(Outcome::Checkmate { winner }) = self.outcome_by_board() {
+        let winner = match self.outcome_by_board() {
+            Some(Outcome::Checkmate { winner }) => Some(winner),
+            None => match self.outcome_by_tables() {
+                Some(Outcome::Tablebase { winner }) => winner,
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(winner) = winner {
             out[usize::from(winner)] = 1.0;
             out[usize::from(1 - winner)] = -1.0;
         }

@@ -64,6 +64,8 @@ impl Chess {
             history,
             repetitions: options.repetitions,
             encoding: options.encoding,
+            tables: options.tables,
+            choice: None,
             at_root: false,
         })
     }
@@ -169,7 +171,7 @@ impl Position {
 
     /// The same position in shakmaty, to read and write moves with. A position that legal moves led
     /// to is legal; one that other codes led to becomes an empty game, in which nothing is legal.
-    fn to_shakmaty(self) -> shakmaty::Chess {
+    pub(super) fn to_shakmaty(self) -> shakmaty::Chess {
         self.setup()
             .position(CastlingMode::from_chess960(self.chess960))
             .or_else(PositionError::ignore_impossible_check)

@@ -1,5 +1,6 @@
 //! `sylvan._native.Chess`, and the planes of its observations as numbers.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -9,7 +10,8 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Evaluator, Forest, Game, Turn};
 use sylvan_games::chess::{
-    Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, expand,
+    Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, Tables,
+    expand,
 };
 
 use crate::any_forest::{Bridge, cells};
@@ -96,8 +98,9 @@ impl PyChess {
     #[new]
     #[pyo3(signature = (
         fen=None, moves=None, *, chess960=false, repetitions=3, history_fill="fen_only",
-        encoder="lc0_112", codec="az73"
+        encoder="lc0_112", codec="az73", syzygy=None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
     fn new(
         fen: Option<&str>,
         moves: Option<&Bound<'_, PyAny>>,
@@ -106,11 +109,13 @@ impl PyChess {
         history_fill: &str,
         encoder: &str,
         codec: &str,
+        syzygy: Option<PathBuf>,
     ) -> PyResult<Self> {
         let options = Options {
             chess960,
             repetitions,
             encoding: encoding(encoder, codec, history_fill)?,
+            tables: syzygy.as_deref().map(tables).transpose()?,
         };
         let mut game = Self::from_fen(fen.unwrap_or(START), options)?;
         let Some(moves) = moves else { return Ok(game) };
@@ -183,8 +188,49 @@ impl PyChess {
         self.state.key()
     }
 
+    /// Endgame tables choose moves for a search alone, not here.
     fn set_root(&mut self) {
-        self.state.set_root();
+        self.state.mark_root();
+    }
+
+    /// A copy in which only these moves can be chosen from here, until one is played; None lifts
+    /// that.
+    fn restricted<'py>(
+        slf: &Bound<'py, Self>,
+        moves: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut game = Clone::clone(&*slf.borrow());
+        let moves = match moves {
+            None => None,
+            Some(moves) => {
+                let items = moves.try_iter()?.map(|item| game.read(&item?));
+                let read = items.collect::<PyResult<Vec<Action>>>()?;
+                if read.is_empty() {
+                    let message = "no moves are given to choose from: give one or more, or None";
+                    return Err(IllegalAction::new_err(message));
+                }
+                Some(read)
+            }
+        };
+        game.state = game.state.restricted(moves.as_deref()).map_err(raise)?;
+        game.of(&slf.get_type())
+    }
+
+    /// The folder of endgame tables, or None.
+    #[getter]
+    fn syzygy(&self) -> Option<&'static str> {
+        self.state.options().tables.map(Tables::path)
+    }
+
+    /// Positions found in the tables of this game so far, by all games that share them.
+    #[getter]
+    fn table_hits(&self) -> u64 {
+        self.state.options().tables.map_or(0, Tables::hits)
+    }
+
+    /// (wdl, dtz) of the position for the mover, or None if no table has it.
+    fn probe(&self) -> Option<(i8, Option<i32>)> {
+        self.state.probe().map(|found| (found.wdl, found.dtz))
     }
 
     fn action_to_string(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -300,6 +346,7 @@ impl PyChess {
             Outcome::InsufficientMaterial => "insufficient_material",
             Outcome::Repetition => "repetition",
             Outcome::FiftyMoves => "fifty_moves",
+            Outcome::Tablebase { .. } => "tablebase",
         })
     }
 
@@ -356,6 +403,7 @@ impl PyChess {
         options.set_item("history_fill", self.history_fill())?;
         options.set_item("encoder", self.encoder())?;
         options.set_item("codec", self.codec())?;
+        options.set_item("syzygy", self.syzygy())?;
         Ok(((self.start.to_string(), self.moves.clone()), options))
     }
 }
@@ -446,6 +494,10 @@ fn encoding(encoder: &str, codec: &str, history_fill: &str) -> PyResult<Encoding
     })
 }
 
+fn tables(path: &Path) -> PyResult<&'static Tables> {
+    Tables::open(&path.to_string_lossy()).map_err(raise)
+}
+
 /// What an option's value stands for.
 fn named<T: Copy>(option: &str, known: &[(&str, T)], value: &str) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == value);
@@ -469,7 +521,7 @@ fn raise(error: ChessError) -> PyErr {
     match error {
         ChessError::Fen { .. } | ChessError::Position { .. } => IllegalPosition::new_err(message),
         ChessError::Over { .. } => GameOver::new_err(message),
-        ChessError::Repetitions(_) => ConfigError::new_err(message),
+        ChessError::Repetitions(_) | ChessError::Tables { .. } => ConfigError::new_err(message),
         ChessError::Unreadable { .. }
         | ChessError::Ambiguous { .. }
         | ChessError::Illegal { .. }
