@@ -74,18 +74,22 @@ class NetworkEvaluator(ABC):
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
-        if leaves.num_logits != self.header.num_logits:
-            raise EvaluationError(
-                f"The network {self.name} has {self.header.num_logits} policy outputs, but the "
-                f"searched positions number {leaves.num_logits}: search state.encoded("
-                "evaluator.encoding)."
-            )
+        self.need_same_outputs(leaves)
         inference = self.infer(leaves.observations)
         rows = np.repeat(np.arange(len(leaves)), np.diff(leaves.offsets))
         logits = inference.policy[rows, leaves.logit_indices]
         if self.policy_temperature != 1.0:
             logits /= np.float32(self.policy_temperature)
         return logits, self.values(inference.value, leaves.seats)
+
+    def need_same_outputs(self, leaves: Leaves) -> None:
+        """Refuse leaves whose logits are numbered otherwise than this network's."""
+        if leaves.num_logits != self.header.num_logits:
+            raise EvaluationError(
+                f"The network {self.name} has {self.header.num_logits} policy outputs, but the "
+                f"searched positions number {leaves.num_logits}: search state.encoded("
+                "evaluator.encoding)."
+            )
 
     def expanded(self, observations: NDArray[Any]) -> Floats:
         """Observations as numbers, `[B, *header.observation_shape]`; bits of packed planes too."""

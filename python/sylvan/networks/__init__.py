@@ -1,24 +1,74 @@
 """Networks: modules, their files, and what those say about themselves.
 
-The header and files can be read without PyTorch; modules need it and load when first used.
+| name | what |
+|---|---|
+| `build_network` | a new network by the name of its size: `6x64`, `t4x128`, `mlp2x256` |
+| `NetworkHeader` | game, shapes and encoding, as every file carries them |
+| `NetworkOutput` | what a module's `forward` gives |
+| `save_network`, `load_network` | safetensors files |
+| `export_onnx` | for ONNX Runtime, verified against the module |
+| `quantize_onnx`, `measure_loss` | eight-bit models, and what that costs |
+| `sample_positions` | positions of real games to calibrate and measure on |
+
+Headers and files can be read without PyTorch; modules need it and load when first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sylvan.errors import MissingExtra
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
 if TYPE_CHECKING:
-    pass
+    from sylvan.networks.build import build_network
+    from sylvan.networks.checkpoint import (
+        load_network,
+        read_checkpoint,
+        save_network,
+        write_checkpoint,
+    )
+    from sylvan.networks.export import export_onnx
+    from sylvan.networks.network import Network
 
 # Name -> the module of this package that defines it.
-_HOMES: dict[str, str] = {}
+_HOMES = {
+    "Network": "network",
+    "build_network": "build",
+    "export_onnx": "export",
+    "load_network": "checkpoint",
+    "read_checkpoint": "checkpoint",
+    "save_network": "checkpoint",
+    "write_checkpoint": "checkpoint",
+}
 
-__all__ = ["NetworkHeader", "NetworkOutput"]
+__all__ = [
+    "Network",
+    "NetworkHeader",
+    "NetworkOutput",
+    "build_network",
+    "export_onnx",
+    "load_network",
+    "read_checkpoint",
+    "save_network",
+    "write_checkpoint",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "onnxscript"):
+            raise
+        raise torch_missing() from None
+
+
+def torch_missing() -> MissingExtra:
+    """What to say where PyTorch is needed: the base install has none."""
+    return MissingExtra(
+        "PyTorch is not installed, which building, training and exporting networks need: pip "
+        "install 'sylvan[torch]'; files in .onnx and in lc0's formats play without it."
+    )

@@ -103,7 +103,7 @@ class NetworkHeader(BaseModel):
             observation_shape=seen_shape(game),
             num_logits=_num_logits(game),
             num_players=game.num_players,
-            encoding=getattr(game, "encoding", None),
+            encoding=game.encoding,
             value=value or _default_value(game),
             **rest,
         )
@@ -146,6 +146,16 @@ class NetworkHeader(BaseModel):
             )
         return _validated(cls, source, **fields)
 
+    def shown(self, game: Game) -> Game:
+        """A copy of a game that shows itself as the network wants.
+
+        :raises NetworkError: the network cannot play it.
+        """
+        if self.encoding is not None and game.encoding is not None:
+            game = game.encoded(self.encoding)
+        self.check(game)
+        return game
+
     def check(self, game: Game) -> None:
         """Nothing, if the network can evaluate `game` as it shows itself.
 
@@ -155,7 +165,7 @@ class NetworkHeader(BaseModel):
         name = game_name(game)
         if name != self.game:
             raise NetworkError(f"The network plays {self.game}, not {name}: load one for {name}.")
-        encoding = getattr(game, "encoding", None)
+        encoding = game.encoding
         if encoding != self.encoding:
             raise NetworkError(
                 f"The network wants {self.encoding}, but the game shows itself as {encoding}: "
@@ -189,11 +199,11 @@ def game_name(game: Game) -> str:
 def seen_shape(game: Game) -> tuple[int, ...]:
     """The shape of an observation as a network sees it: packed planes count as 8 × 8 numbers."""
     shape = tuple(game.observation().shape)
-    return (*shape, 8, 8) if getattr(game, "encoding", None) is not None else shape
+    return (*shape, 8, 8) if game.encoding is not None else shape
 
 
 def _num_logits(game: Game) -> int:
-    return int(getattr(game, "num_logits", game.num_actions))
+    return game.num_logits
 
 
 def _default_value(game: Game) -> ValueKind:
@@ -205,7 +215,7 @@ def _default_value(game: Game) -> ValueKind:
 
 
 def _encoded(game: Game, encoding: Encoding) -> Game:
-    if getattr(game, "encoding", None) is None:
+    if game.encoding is None:
         raise NetworkError(f"{game_name(game)} has one encoding only: leave out {encoding}.")
     return game.encoded(encoding)
 

@@ -1,0 +1,144 @@
+"""Networks by name: `6x64` is a residual tower, `t4x128` a transformer, `mlp2x256` an MLP.
+
+A name is an architecture and two numbers, depth and width; every other setting has a default and
+can be given by its name. The header of what comes out holds all of them, and builds the same
+network again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from sylvan.errors import NetworkError
+from sylvan.networks.header import NetworkHeader, ValueKind
+from sylvan.networks.heads import policy_kind
+from sylvan.networks.mlp import MLP, MLPSettings
+from sylvan.networks.network import Network
+from sylvan.networks.settings import BodySettings
+from sylvan.networks.tower import Tower, TowerSettings
+from sylvan.networks.transformer import Transformer, TransformerSettings
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+    from sylvan.games.encoding import Encoding
+
+__all__ = ["architecture_named", "build_network"]
+
+_BODIES: dict[str, tuple[type[Any], type[BodySettings]]] = {
+    "mlp": (MLP, MLPSettings),
+    "tower": (Tower, TowerSettings),
+    "transformer": (Transformer, TransformerSettings),
+}
+
+_SIZE = re.compile(r"(mlp|t|)(\d+)x(\d+)")
+
+
+def architecture_named(size: str) -> dict[str, Any]:
+    """The architecture that a name stands for, without the settings it leaves at their defaults.
+
+    >>> architecture_named("10x128")
+    {'name': 'tower', 'blocks': 10, 'channels': 128, 'squeeze': 16, 'pooling_channels': 32}
+    """
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        raise NetworkError(
+            f"{size!r} is no size of a network: write blocks and channels of a residual tower "
+            "('6x64'), layers and width of a transformer ('t4x128') or of an MLP ('mlp2x256')."
+        )
+    kind, depth, width = match[1], int(match[2]), int(match[3])
+    if kind == "mlp":
+        return {"name": "mlp", "layers": depth, "width": width}
+    if kind == "t":
+        heads = max(1, width // 32) if width % 32 == 0 else 1
+        transformer = {"name": "transformer", "layers": depth, "width": width, "heads": heads}
+        return transformer | {"feed_forward": 2 * width, "activation": "mish"}
+    eighth, quarter = max(8, width // 8), max(8, width // 4)
+    tower = {"name": "tower", "blocks": depth, "channels": width}
+    return tower | {"squeeze": eighth, "pooling_channels": quarter}
+
+
+def build_network(
+    size: str | NetworkHeader,
+    *,
+    game: Game | None = None,
+    value: ValueKind | None = None,
+    encoding: Encoding | None = None,
+    moves_left: bool = False,
+    seed: int | None = None,
+    **settings: Any,
+) -> Network:
+    """A new network with random weights.
+
+    Args:
+        size: a name such as `6x64`, or a header, which says everything but the seed.
+        game: any state of the game that it will play; with a header, one that it must fit.
+        value: `wdl`, `scalar` or `seats`; by default what suits the game.
+        encoding: how the game shall show itself, where it has several ways.
+        moves_left: whether to have that head.
+        seed: of the weights; None: PyTorch's generator as it stands.
+        **settings: other settings of the architecture: see `TowerSettings` and its like.
+
+    :raises NetworkError: there is no such size or setting, or it does not fit the game.
+
+    >>> from sylvan.games import ConnectFour
+    >>> network = build_network("2x16", game=ConnectFour(), seed=1)
+    >>> output = network(torch.zeros(5, 2, 6, 7))
+    >>> tuple(output.policy.shape), tuple(output.value.shape)
+    ((5, 7), (5, 3))
+    """
+    if isinstance(size, NetworkHeader):
+        if value is not None or encoding is not None or moves_left or settings:
+            raise NetworkError("A header says all about a network: give nothing beside it.")
+        if game is not None:
+            size.check(game)
+        return _built(size, seed)
+    architecture = architecture_named(size) | settings
+    if game is None:
+        raise NetworkError(f"build_network({size!r}) does not say for which game: give game=...")
+    header = NetworkHeader.for_game(
+        game, value=value, encoding=encoding, moves_left=moves_left, architecture=architecture
+    )
+    if header.value == "seats" and "value_range" not in architecture:
+        architecture["value_range"] = _finite(game.value_range)
+    return _built(header.replace(architecture=architecture), seed)
+
+
+def _built(header: NetworkHeader, seed: int | None) -> Network:
+    architecture = dict(header.architecture)
+    name = architecture.pop("name", None)
+    if name not in _BODIES:
+        known = ", ".join(_BODIES)
+        raise NetworkError(
+            f"The architecture {name!r} is none of {known}: build its module yourself and load the "
+            "file with load_network(path, module=...)."
+        )
+    make_body, kind = _BODIES[name]
+    settings = kind.read(name, architecture)
+    norm = settings.norm if isinstance(settings, TowerSettings) else "fixed"
+    with _seeded(seed):
+        body = make_body(header.observation_shape, settings)
+        # The header says which head it is, so that the file does when the rule of "auto" changes.
+        policy = policy_kind(header, body.out_shape, settings)
+        full = {"name": name} | settings.model_dump(mode="json") | {"policy": policy}
+        return Network(header.replace(architecture=full), body, settings, norm)
+
+
+def _finite(bounds: tuple[float, float]) -> tuple[float, float] | None:
+    low, high = map(float, bounds)
+    return (low, high) if abs(low) < float("inf") and abs(high) < float("inf") else None
+
+
+@contextmanager
+def _seeded(seed: int | None) -> Iterator[None]:
+    """Random numbers from a seed; the generator outside stays as it was."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,239 @@
+"""Network files: safetensors, with a header that says what the numbers are.
+
+A safetensors file is eight bytes (the length of what follows), a JSON object that names every
+tensor, its type, shape and place, and then the numbers. Nothing in it can run. The header
+(`NetworkHeader`) is text under the key `sylvan` in that object's metadata.
+
+A file is written under a temporary name and renamed, so it is whole or not there. Reading checks
+format, game, shapes and every tensor, and says in one sentence what does not fit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import NetworkError
+from sylvan.networks.header import HEADER_KEY, NetworkHeader
+
+if TYPE_CHECKING:
+    import torch
+
+    from sylvan.games import Game
+
+__all__ = [
+    "load_network",
+    "load_tensors",
+    "read_checkpoint",
+    "read_header",
+    "save_network",
+    "write_checkpoint",
+]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_LARGEST_INDEX = 100_000_000
+"""Bytes of the JSON object: the limit that safetensors itself sets."""
+
+_STRANGERS = {
+    b"\x1f\x8b": "a gzip file, such as lc0's .pb.gz: load it by that name",
+    b"PK": "a zip file, such as PyTorch's .pt, which can run code when read: save it with "
+    "save_network",
+    b"\x80": "a pickle, which can run code when read: save it with save_network",
+    b"\x89H": "an HDF5 file: save the network with save_network",
+}
+
+
+def save_network(
+    network: torch.nn.Module,
+    path: str | PathLike[str],
+    *,
+    header: NetworkHeader | None = None,
+    training_step: int | None = None,
+) -> None:
+    """Write a module's numbers and header to a `.safetensors` file.
+
+    Args:
+        network: a `Network`, or any module with the signature of `NetworkOutput`.
+        path: the file; its folder exists.
+        header: of a module that has none of its own.
+        training_step: to put into the header.
+    """
+    header = header or getattr(network, "header", None)
+    if not isinstance(header, NetworkHeader):
+        raise NetworkError(
+            f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
+        )
+    if training_step is not None:
+        header = header.replace(training_step=training_step)
+    tensors = {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+    write_checkpoint(path, header, tensors)
+
+
+def write_checkpoint(path: str | PathLike[str], header: NetworkHeader, tensors: Arrays) -> None:
+    """Write arrays and their header; needs no PyTorch."""
+    from safetensors.numpy import save
+
+    whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+    write_bytes(path, save(whole, metadata={HEADER_KEY: header.to_json()}))
+
+
+def write_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file under a temporary name beside `path`, then rename it to `path`."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise NetworkError(
+            f"{target} cannot be written: there is no folder {target.parent}; make it first."
+        )
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or a crash could leave a whole name on half a file
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_header(path: str | PathLike[str]) -> NetworkHeader:
+    """The header alone, without reading the numbers."""
+    source = Path(path)
+    with _opened(source) as file:
+        return _header(_index(file.read(_LARGEST_INDEX + 8), source), source)
+
+
+def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str, NDArray[Any]]]:
+    """Header and arrays of a file; needs no PyTorch.
+
+    :raises NetworkError: it is not there, not safetensors, cut off, or not written by Sylvan.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    source = Path(path)
+    with _opened(source) as file:
+        data = file.read()
+    index = _index(data, source)
+    header = _header(index, source)
+    ends = [_end(entry) for name, entry in index.items() if name != "__metadata__"]
+    missing = struct.unpack("<Q", data[:8])[0] + 8 + max(ends, default=0) - len(data)
+    if missing > 0:
+        raise NetworkError(
+            f"{source} is cut off: {missing} bytes of {len(data) + missing} are missing; copy it "
+            "again."
+        )
+    try:
+        return header, load(data)
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise NetworkError(f"{source} is damaged ({error}): copy it again.") from None
+
+
+def load_network(
+    path: str | PathLike[str],
+    *,
+    module: torch.nn.Module | None = None,
+    game: Game | None = None,
+    device: str = "cpu",
+) -> Any:
+    """The network in a file, in evaluation mode.
+
+    Args:
+        path: a `.safetensors` file that `save_network` wrote.
+        module: to load the numbers into; by default one is built as the header says.
+        game: a state of the game that it must be able to play.
+        device: where its numbers shall be.
+
+    :raises NetworkError: something does not fit; the message says what.
+    """
+    from sylvan.networks import build_network
+
+    header, tensors = read_checkpoint(path)
+    if game is not None:
+        header.shown(game)
+    network: Any = build_network(header) if module is None else module
+    load_tensors(network, tensors, str(path))
+    network.header = header
+    return network.to(device).eval()
+
+
+def load_tensors(module: torch.nn.Module, tensors: Arrays, source: str = "the file") -> None:
+    """Put arrays into a module whose tensors have the same names and shapes.
+
+    :raises NetworkError: one is missing, too much, or of another shape; nothing is changed then.
+    """
+    import torch
+
+    wanted = module.state_dict()
+    for name, tensor in wanted.items():
+        if name not in tensors:
+            raise NetworkError(
+                f"{source} has no tensor {name!r}, which {type(module).__name__} needs: it was "
+                "saved from another network."
+            )
+        if tuple(tensor.shape) != tensors[name].shape:
+            raise NetworkError(
+                f"{source} has {name!r} of shape {tensors[name].shape}, but "
+                f"{type(module).__name__} needs {tuple(tensor.shape)}: it was saved from another "
+                "network."
+            )
+    for name in tensors:
+        if name not in wanted:
+            raise NetworkError(
+                f"{source} has a tensor {name!r}, which {type(module).__name__} does not know: it "
+                "was saved from another network."
+            )
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
+
+
+def _opened(source: Path) -> Any:
+    try:
+        return source.open("rb")
+    except OSError as error:
+        reason = (error.strerror or "it cannot be read").lower()
+        raise NetworkError(f"{source} cannot be opened: {reason}.") from None
+
+
+def _index(data: bytes, source: Path) -> dict[str, Any]:
+    """The JSON object at the start of a safetensors file."""
+    for magic, kind in _STRANGERS.items():
+        if data.startswith(magic) and data[8:9] != b"{":
+            raise NetworkError(f"{source} is {kind}.")
+    if len(data) < 8:
+        raise NetworkError(f"{source} is cut off: it has {len(data)} bytes; copy it again.")
+    (length,) = struct.unpack("<Q", data[:8])
+    if data[8:9] not in (b"{", b"") or length > _LARGEST_INDEX:
+        raise NetworkError(f"{source} is no safetensors file: give one that save_network wrote.")
+    if length > len(data) - 8:
+        raise NetworkError(f"{source} is cut off in its list of tensors: copy it again.")
+    try:
+        index = json.loads(data[8 : 8 + length])
+    except ValueError:
+        raise NetworkError(f"{source} has a damaged list of tensors: copy it again.") from None
+    if not isinstance(index, dict):
+        raise NetworkError(f"{source} has a damaged list of tensors: copy it again.")
+    return index
+
+
+def _header(index: dict[str, Any], source: Path) -> NetworkHeader:
+    metadata = index.get("__metadata__")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(HEADER_KEY), str):
+        raise NetworkError(
+            f"{source} does not say which network it holds: it was not written by save_network."
+        )
+    return NetworkHeader.from_json(metadata[HEADER_KEY], str(source))
+
+
+def _end(entry: Any) -> int:
+    """Where a tensor's bytes end, counted from the first number; 0 if that cannot be read."""
+    offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+    last = offsets[-1] if isinstance(offsets, list) and offsets else 0
+    return last if isinstance(last, int) else 0

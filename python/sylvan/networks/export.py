@@ -1,0 +1,168 @@
+"""From a module to an ONNX model, which runs without PyTorch.
+
+Input `observations` `[batch, *observation_shape]`, outputs `policy` (logits), `value` and perhaps
+`moves_left`, any batch size. Where the value is win, draw and loss, the model gives probabilities,
+not logits. Batch norms are multiplied into the convolutions before them. The header is in the
+model's metadata.
+
+What comes out is compared with the module: fp32 sums in another order, so results differ by at most
+1e-4 in any output on positions of real games (`TOLERANCE`, relative to the largest output), or the
+export fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import warnings
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from sylvan.errors import NetworkError
+from sylvan.networks.checkpoint import write_bytes
+from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.output import NetworkOutput
+
+__all__ = ["TOLERANCE", "export_onnx", "folded", "max_difference", "onnx_bytes"]
+
+TOLERANCE = 1e-4
+"""The largest difference to PyTorch that is accepted, as a share of the largest output, or of 1."""
+
+
+def export_onnx(
+    network: nn.Module,
+    path: str | PathLike[str],
+    *,
+    header: NetworkHeader | None = None,
+    observations: NDArray[np.float32] | None = None,
+) -> float:
+    """Write a module as an `.onnx` file, and return its largest difference to PyTorch.
+
+    Args:
+        network: a `Network`, or any module with the signature of `NetworkOutput`.
+        path: the file; its folder exists.
+        header: of a module that has none of its own.
+        observations: `[N, *observation_shape]` to compare on; by default random bits.
+
+    :raises NetworkError: the model would say something else than the module.
+    """
+    header = header or getattr(network, "header", None)
+    if not isinstance(header, NetworkHeader):
+        raise NetworkError(
+            f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
+        )
+    model = onnx_bytes(network, header)
+    if observations is None:
+        shape = (32, *header.observation_shape)
+        observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
+    difference = max_difference(network, model, observations, header)
+    if not difference <= TOLERANCE:
+        raise NetworkError(
+            f"The exported model differs from {type(network).__name__} by {difference:.2g}, more "
+            f"than {TOLERANCE:g}: {Path(path).name} is not written."
+        )
+    write_bytes(path, model)
+    return difference
+
+
+def onnx_bytes(network: nn.Module, header: NetworkHeader) -> bytes:
+    """The bytes of an `.onnx` file, not yet compared with anything."""
+    module = _Exported(folded(network), header).cpu().float().eval()
+    # Two: the exporter would take a batch of one for a constant.
+    example = torch.zeros(2, *header.observation_shape)
+    names = ["policy", "value"] + ["moves_left"] * header.moves_left
+    # The exporter warns about itself, and that it knows nothing of torchvision.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        program: Any = torch.onnx.export(
+            module,
+            (example,),
+            dynamo=True,
+            dynamic_shapes={"observations": {0: torch.export.Dim("batch")}},
+            input_names=["observations"],
+            output_names=names,
+            verbose=False,
+        )
+    model = program.model_proto
+    entry = model.metadata_props.add()
+    entry.key, entry.value = HEADER_KEY, header.to_json()
+    model.producer_name = "sylvan"
+    del model.graph.value_info[:]  # shapes of every step, which readers infer again
+    for node in model.graph.node:
+        del node.metadata_props[:]  # where in PyTorch's code it came from: file names
+        node.doc_string = ""
+    for value in (*model.graph.input, *model.graph.output):
+        del value.metadata_props[:]
+    del model.graph.metadata_props[:]
+    data: bytes = model.SerializeToString()
+    return data
+
+
+def max_difference(
+    network: nn.Module,
+    model: bytes,
+    observations: NDArray[np.float32],
+    header: NetworkHeader | None = None,
+) -> float:
+    """The largest difference between a module and a model, over all outputs.
+
+    In units of the larger of 1 and the largest number in that output.
+    """
+    import onnxruntime  # type: ignore[import-untyped]
+
+    header = header or getattr(network, "header", None)
+    assert header is not None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    names = ["policy", "value"] + ["moves_left"] * header.moves_left
+    found = session.run(names, {"observations": observations})
+    training = network.training
+    device = next((p.device for p in network.parameters()), torch.device("cpu"))
+    with torch.no_grad():
+        network.eval()
+        wanted = probabilities(network(torch.from_numpy(observations).to(device)), header)
+        network.train(training)
+    differences = [
+        float(np.abs(output - tensor.cpu().numpy()).max() / max(1.0, float(tensor.abs().max())))
+        for output, tensor in zip(found, wanted, strict=True)
+    ]
+    return max(differences)
+
+
+def folded(network: nn.Module) -> nn.Module:
+    """A copy in evaluation mode whose batch norms are part of the convolutions before them."""
+    copied = copy.deepcopy(network).eval()
+    for module in copied.modules():
+        if isinstance(module, nn.Sequential) and len(module) == 2:
+            conv, norm = module
+            if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                module[0], module[1] = fuse_conv_bn_eval(conv, norm), nn.Identity()
+    return copied
+
+
+def probabilities(output: NetworkOutput, header: NetworkHeader) -> tuple[torch.Tensor, ...]:
+    """A module's outputs as the model gives them: win, draw and loss as probabilities."""
+    value = torch.softmax(output.value, dim=1) if header.value == "wdl" else output.value
+    rest = (output.moves_left,) if header.moves_left and output.moves_left is not None else ()
+    return output.policy, value, *rest
+
+
+class _Exported(nn.Module):
+    """A network as the model has it: a tuple of outputs."""
+
+    def __init__(self, network: nn.Module, header: NetworkHeader) -> None:
+        super().__init__()
+        self.network = network
+        self.header = header
+
+    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return probabilities(self.network(observations), self.header)

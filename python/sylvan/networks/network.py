@@ -1,0 +1,49 @@
+"""A network: a body, its heads and the header that describes both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from sylvan.networks.header import NetworkHeader
+from sylvan.networks.heads import MovesLeft, Value, policy_head
+from sylvan.networks.output import NetworkOutput
+from sylvan.networks.settings import BodySettings
+
+if TYPE_CHECKING:
+    from sylvan.networks.layers import Norm
+    from sylvan.networks.mlp import MLP
+    from sylvan.networks.tower import Tower
+    from sylvan.networks.transformer import Transformer
+
+    Body = MLP | Tower | Transformer
+
+__all__ = ["Network"]
+
+
+class Network(nn.Module):
+    """A body and heads: `[B, *header.observation_shape]` to `NetworkOutput`."""
+
+    def __init__(
+        self, header: NetworkHeader, body: Body, settings: BodySettings, norm: Norm
+    ) -> None:
+        super().__init__()
+        self.header = header
+        self.body = body
+        shape = body.out_shape
+        self.policy = policy_head(header, shape, settings, norm)
+        self.value = Value(header, shape, settings, norm)
+        self.moves_left = MovesLeft(shape, settings, norm) if header.moves_left else None
+
+    def forward(self, observations: torch.Tensor) -> NetworkOutput:
+        """Logits, value and moves left of `[B, *header.observation_shape]`."""
+        features = self.body(observations)
+        moves_left = self.moves_left(features) if self.moves_left is not None else None
+        return NetworkOutput(self.policy(features), self.value(features), moves_left)
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers that training changes."""
+        return sum(parameter.numel() for parameter in self.parameters())

@@ -1,0 +1,156 @@
+"""Networks on PyTorch answer as the module does, whatever the batch."""
+
+import numpy as np
+import pytest
+import torch
+
+import sylvan
+from sylvan.errors import ConfigError, EvaluationError, NetworkError
+from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.pytorch import TorchEvaluator
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.games.chess import expand_planes
+from sylvan.games.encoding import Encoding
+from sylvan.networks import build_network, save_network
+from sylvan.networks.lc0 import read_lc0
+from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.lc0_tower import lc0_module
+from tests.networks.nets import maia, needs_nets
+from tests.networks.positions import random_states
+
+ENCODINGS = [
+    Encoding(encoder=encoder, codec=codec)
+    for encoder, codec in (
+        ("lc0_112", "az73"),
+        ("az119", "lc0"),
+        ("planes19", "az73"),
+        ("planes18", "lc0"),
+    )
+]
+
+
+def leaves_of(states):
+    return sylvan.Forest(states, simulations=1).select()
+
+
+def by_hand(network, states):
+    """Legal logits and values of the seat to move, one position after another."""
+    logits, values = [], []
+    for state in states:
+        observation = state.observation()[None]
+        if state.encoding is not None:
+            observation = expand_planes(observation, state.encoding.encoder)
+        with torch.no_grad():
+            output = network.eval()(torch.from_numpy(observation.astype(np.float32)))
+        policy = output.policy[0].numpy()
+        logits += [policy[state.logit_index(action)] for action in state.legal_actions()]
+        win, _, loss = torch.softmax(output.value[0], 0).tolist()
+        values.append(win - loss)
+    return np.array(logits), np.array(values)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda e: e.encoder)
+def test_chess_in_every_encoding(encoding):
+    network = build_network("1x16", game=Chess(), encoding=encoding, seed=1)
+    states = [state.encoded(encoding) for state in random_states(Chess(), 23, seed=4)]
+    evaluate = TorchEvaluator(network, device="cpu", batch=8)
+    logits, values = evaluate(leaves_of(states))
+    wanted = by_hand(network, states)
+    np.testing.assert_allclose(logits, wanted[0], atol=1e-5)
+    np.testing.assert_allclose(values, wanted[1], atol=1e-5)
+    # The whole policy too, from packed planes and from numbers.
+    packed = np.stack([state.observation() for state in states])
+    one = evaluate.infer(packed)
+    two = evaluate.infer(expand_planes(packed, encoding.encoder))
+    assert one.policy.shape == (23, encoding.num_logits)
+    np.testing.assert_array_equal(one.policy, two.policy)
+
+
+@pytest.mark.parametrize("size", ["1x16", "t1x32", "mlp1x16"])
+def test_other_games(size):
+    network = build_network(size, game=ConnectFour(), seed=1)
+    states = random_states(ConnectFour(), 40)
+    logits, values = TorchEvaluator(network, device="cpu")(leaves_of(states))
+    wanted = by_hand(network, states)
+    np.testing.assert_allclose(logits, wanted[0], atol=1e-5)
+    np.testing.assert_allclose(values, wanted[1], atol=1e-5)
+
+
+def test_padding_is_not_seen():
+    """What a compiled or a GPU evaluator computes beside a batch changes nothing in it."""
+    network = build_network("1x16", game=ConnectFour(), seed=1)
+    states = random_states(ConnectFour(), 11)
+    plain = TorchEvaluator(network, device="cpu")
+    padded = TorchEvaluator(network, device="cpu", batch=8, policy_temperature=2.0)
+    padded._padded_size = lambda count: 8  # as on a GPU
+    one, two = plain(leaves_of(states)), padded(leaves_of(states))
+    np.testing.assert_allclose(one[0], 2 * two[0], atol=1e-5)
+    np.testing.assert_allclose(one[1], two[1], atol=1e-5)
+
+
+def test_deterministic_answers_do_not_depend_on_the_batch():
+    network = build_network("2x32", game=Chess(), seed=1)
+    evaluate = TorchEvaluator(network, device="cpu", deterministic=True)
+    observations = np.stack([state.observation() for state in random_states(Chess(), 24)])
+    together = evaluate.infer(observations)
+    turned = evaluate.infer(observations[::-1])
+    np.testing.assert_array_equal(together.policy, turned.policy[::-1])
+    for row in (0, 5, 23):
+        alone = evaluate.infer(observations[row : row + 1])
+        np.testing.assert_array_equal(alone.policy[0], together.policy[row])
+        np.testing.assert_array_equal(alone.value[0], together.value[row])
+
+
+def test_training_goes_on_without_the_evaluator():
+    network = build_network("1x8", game=TicTacToe(), seed=1)
+    evaluate = TorchEvaluator(network, device="cpu")
+    observations = TicTacToe().observation()[None]
+    before = evaluate.infer(observations).policy
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 0.1
+    np.testing.assert_array_equal(evaluate.infer(observations).policy, before)
+    evaluate.refresh(network)
+    assert not np.array_equal(evaluate.infer(observations).policy, before)
+    assert all(parameter.requires_grad for parameter in network.parameters())
+
+
+def test_a_search_with_it(tmp_path):
+    network = build_network("1x8", game=Chess(), seed=1, encoding=Encoding(codec="lc0"))
+    save_network(network, tmp_path / "net.safetensors")
+    evaluate = TorchEvaluator(tmp_path / "net.safetensors", device="cpu")
+    result = sylvan.search(Chess(), evaluator=evaluate, simulations=20)
+    assert result.simulations == 20 and evaluate.name == "net.safetensors"
+    loaded = sylvan.evaluators.load_evaluator(tmp_path / "net.safetensors", device="cpu")
+    assert isinstance(loaded, TorchEvaluator)
+    assert sylvan.search(Chess(), evaluator=loaded, simulations=20).value == result.value
+
+
+def test_what_cannot_be():
+    network = build_network("1x8", game=TicTacToe(), seed=1)
+    with pytest.raises(ConfigError, match=r"^device is 'nowhere', which PyTorch cannot use here"):
+        TorchEvaluator(network, device="nowhere")
+    with pytest.raises(ConfigError, match="dtype is 'float16', which is for a GPU"):
+        TorchEvaluator(network, device="cpu", dtype="float16")
+    with pytest.raises(ConfigError, match="dtype is 'int8': use"):
+        TorchEvaluator(network, device="cpu", dtype="int8")
+    with pytest.raises(ConfigError, match="batch is 0"):
+        TorchEvaluator(network, batch=0)
+    with pytest.raises(NetworkError, match=r"^Linear has no header"):
+        TorchEvaluator(torch.nn.Linear(2, 3))
+    with pytest.raises(EvaluationError, match=r"has 9 policy outputs, but the searched .* 7"):
+        TorchEvaluator(network, device="cpu")(leaves_of([ConnectFour()]))
+
+
+@needs_nets
+@pytest.mark.parametrize("rating", [1100, 1500, 1900])
+def test_maia_as_a_module(rating):
+    """lc0's network in our tower, against the same numbers as an ONNX graph of their own."""
+    network = read_lc0(maia(rating))
+    one = TorchEvaluator(lc0_module(network), device="cpu")
+    two = OnnxEvaluator(lc0_model(network))
+    states = [state.encoded(one.encoding) for state in random_states(Chess(), 60, seed=rating)]
+    leaves = leaves_of(states)
+    ours, theirs = one(leaves), two(leaves)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)

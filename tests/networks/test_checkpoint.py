@@ -1,0 +1,200 @@
+"""Network files: read back to the bit, refused in one sentence when they do not fit."""
+
+import gzip
+import json
+import struct
+import subprocess
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylvan.errors import NetworkError
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.networks import (
+    NetworkHeader,
+    build_network,
+    load_network,
+    read_checkpoint,
+    save_network,
+    write_checkpoint,
+)
+from sylvan.networks.checkpoint import read_header
+
+
+@pytest.fixture(scope="module")
+def network():
+    return build_network("2x16", game=TicTacToe(), seed=3, moves_left=True).eval()
+
+
+@pytest.fixture
+def saved(network, tmp_path):
+    path = tmp_path / "net.safetensors"
+    save_network(network, path, training_step=12)
+    return path
+
+
+@pytest.mark.parametrize("size", ["2x16", "t2x32", "mlp2x16"])
+def test_what_is_saved_is_loaded(size, tmp_path):
+    network = build_network(size, game=ConnectFour(), seed=3, moves_left=True).train()
+    network(torch.randn(16, 2, 6, 7))  # so that batch norms have seen something
+    save_network(network, tmp_path / "net.safetensors", training_step=99)
+    loaded = load_network(tmp_path / "net.safetensors", game=ConnectFour())
+    assert not loaded.training
+    assert loaded.header == network.header.replace(training_step=99)
+    observations = torch.randn(5, 2, 6, 7)
+    network.eval()
+    for one, two in zip(network(observations), loaded(observations), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_a_module_of_ones_own(tmp_path):
+    class Mine(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(18, 12)
+
+    mine = Mine()
+    header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
+    save_network(mine, tmp_path / "mine.safetensors", header=header)
+    again = load_network(tmp_path / "mine.safetensors", module=Mine(), game=TicTacToe())
+    assert torch.equal(again.layer.weight, mine.layer.weight) and again.header == header
+    with pytest.raises(NetworkError, match=r"'mine' is none of .* load_network\(path, module="):
+        load_network(tmp_path / "mine.safetensors")
+    with pytest.raises(NetworkError, match=r"^Mine has no header: give header=NetworkHeader"):
+        save_network(Mine(), tmp_path / "other.safetensors")
+
+
+def test_nothing_is_half_written(network, saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        save_network(network, saved, training_step=13)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_no_folder_to_write_to(network, tmp_path):
+    with pytest.raises(NetworkError, match=r"there is no folder .*none; make it first"):
+        save_network(network, tmp_path / "none" / "net.safetensors")
+
+
+def test_files_are_read_without_torch(saved):
+    without = "import sys; sys.modules['torch'] = None; from sylvan.networks import "
+    code = f"{without} read_checkpoint; print(len(read_checkpoint({str(saved)!r})[1]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(read_checkpoint(saved)[1])
+    code = f"{without} build_network"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingExtra: PyTorch is not installed" in done.stderr
+    assert "pip install 'sylvan[torch]'" in done.stderr
+
+
+def changed(path, change):
+    """The file with its list of tensors changed."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    index = json.loads(data[8 : 8 + length])
+    change(index)
+    text = json.dumps(index).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+
+
+def header_changed(**fields):
+    def change(index):
+        header = json.loads(index["__metadata__"]["sylvan"])
+        index["__metadata__"]["sylvan"] = json.dumps(header | fields)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda p: p.write_bytes(b""), "is cut off: it has 0 bytes"),
+        (lambda p: p.write_bytes(p.read_bytes()[:5]), "is cut off: it has 5 bytes"),
+        (lambda p: p.write_bytes(p.read_bytes()[:90]), "is cut off in its list of tensors"),
+        (lambda p: p.write_bytes(p.read_bytes()[:-10]), r"is cut off: 10 bytes of \d+ are missing"),
+        (lambda p: p.write_bytes(p.read_bytes() + b"more"), "is damaged"),
+        (lambda p: p.write_bytes(b"nonsense" * 20), "is no safetensors file"),
+        (lambda p: p.write_bytes(gzip.compress(p.read_bytes())), "is a gzip file"),
+        (lambda p: torch.save({"a": 1}, p), "is a zip file, such as PyTorch's .pt, which can run"),
+        (lambda p: p.write_bytes(b"\x80\x04" + b"x" * 30), "is a pickle, which can run code"),
+        (lambda p: p.unlink(), "cannot be opened: no such file"),
+        (lambda p: changed(p, lambda index: index.pop("__metadata__")), "does not say which"),
+        (lambda p: changed(p, header_changed(format=2)), "has format 2, written by Sylvan"),
+        (lambda p: changed(p, header_changed(num_logits=-1)), "field 'num_logits'"),
+        (lambda p: changed(p, header_changed(num_logits=18)), "'policy.logits.weight' of shape"),
+        (
+            lambda p: changed(p, header_changed(observation_shape=[3, 3, 3])),
+            "'body.input.0.weight'",
+        ),
+        (
+            lambda p: changed(p, lambda index: index.update({"body.input.0.weight": 3})),
+            "is damaged",
+        ),
+    ],
+)
+def test_damaged_files(saved, damage, sentence):
+    damage(saved)
+    with pytest.raises(NetworkError, match=sentence) as caught:
+        load_network(saved)
+    assert str(saved) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_tensors_that_do_not_fit(saved):
+    header, tensors = read_checkpoint(saved)
+    name = "value.out.bias"
+    write_checkpoint(saved, header, {k: v for k, v in tensors.items() if k != name})
+    with pytest.raises(NetworkError, match=r"has no tensor 'value.out.bias', which Network needs"):
+        load_network(saved)
+    write_checkpoint(saved, header, tensors | {"more": np.zeros(3, np.float32)})
+    with pytest.raises(NetworkError, match="has a tensor 'more', which Network does not know"):
+        load_network(saved)
+    write_checkpoint(saved, header, tensors | {name: np.zeros(4, np.float32)})
+    with pytest.raises(
+        NetworkError, match=r"has 'value.out.bias' of shape \(4,\), but Network nee"
+    ):
+        load_network(saved)
+
+
+def test_a_network_for_another_game(saved):
+    load_network(saved, game=TicTacToe())
+    with pytest.raises(NetworkError, match="plays tic_tac_toe, not connect_four"):
+        load_network(saved, game=ConnectFour())
+    chess = build_network("1x8", game=Chess())
+    save_network(chess, saved)
+    load_network(saved, game=Chess())
+    with pytest.raises(NetworkError, match="plays chess, not tic_tac_toe"):
+        load_network(saved, game=TicTacToe())
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_any_damage_is_one_sentence(data, tmp_path_factory):
+    """Whatever is done to a file's bytes, reading it ends well or in a NetworkError."""
+    path = tmp_path_factory.getbasetemp() / "fuzzed.safetensors"
+    if not hasattr(test_any_damage_is_one_sentence, "whole"):
+        save_network(build_network("mlp1x2", game=TicTacToe(), seed=1), path)
+        test_any_damage_is_one_sentence.whole = path.read_bytes()
+    whole = bytearray(test_any_damage_is_one_sentence.whole)
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(whole) - 1))
+        whole[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
+        if not whole:
+            break
+    path.write_bytes(bytes(whole))
+    with suppress(NetworkError):
+        load_network(path)
+
+
+def test_the_header_alone(saved):
+    assert read_header(saved).training_step == 12
