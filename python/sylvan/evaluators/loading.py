@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,9 @@ def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str,
 
         return OnnxEvaluator(source, **options)
     if source.suffix == ".safetensors" and backend != "onnx":
-        return _torch_evaluator(source, options)
+        from sylvan.evaluators.pytorch import TorchEvaluator
+
+        return TorchEvaluator(source, **options)
     if source.suffix in (".onnx", ".safetensors"):
         raise ConfigError(
             f"backend is {backend!r}, which does not run {source}: convert it with `sylvan "
@@ -77,14 +78,11 @@ def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str,
 
     network = read_lc0(source)
     if backend == "torch":
+        from sylvan.evaluators.pytorch import TorchEvaluator
         from sylvan.networks.lc0_tower import lc0_module
 
-        return _torch_evaluator(lc0_module(network, history_fill), options)
+        return TorchEvaluator(lc0_module(network, history_fill), **options)
     from sylvan.evaluators.onnx import OnnxEvaluator
     from sylvan.networks.lc0_graph import lc0_model
 
     return OnnxEvaluator(lc0_model(network, history_fill), **options)
-
-
-def _torch_evaluator(network: Any, options: dict[str, Any]) -> Any:
-    return import_module("sylvan.evaluators.pytorch").TorchEvaluator(network, **options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sylvan.networks.header import NetworkHeader
     from sylvan.planning.leaves import Leaves
 
-__all__ = ["Inference", "NetworkEvaluator"]
+__all__ = ["Inference", "NetworkEvaluator", "legal_logits"]
 
 Floats = NDArray[np.float32]
 
@@ -75,12 +75,15 @@ class NetworkEvaluator(ABC):
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
         self.need_same_outputs(leaves)
-        inference = self.infer(leaves.observations)
-        rows = np.repeat(np.arange(len(leaves)), np.diff(leaves.offsets))
-        logits = inference.policy[rows, leaves.logit_indices]
-        if self.policy_temperature != 1.0:
-            logits /= np.float32(self.policy_temperature)
-        return logits, self.values(inference.value, leaves.seats)
+        policy, value, _ = self.infer(leaves.observations)
+        logits = legal_logits(policy, leaves.logit_indices, leaves.offsets)
+        return self.tempered(logits), self.values(value, leaves.seats)
+
+    def tempered(self, logits: Floats) -> Floats:
+        """Logits divided by the policy's temperature."""
+        if self.policy_temperature == 1.0:
+            return logits
+        return logits / np.float32(self.policy_temperature)
 
     def need_same_outputs(self, leaves: Leaves) -> None:
         """Refuse leaves whose logits are numbered otherwise than this network's."""
@@ -121,3 +124,13 @@ class NetworkEvaluator(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def legal_logits(policy: Floats, indices: NDArray[np.int64], offsets: NDArray[np.int64]) -> Floats:
+    """The logits of legal actions, flat, of a policy `[B, num_logits]`.
+
+    Row i has the indices `indices[offsets[i] - offsets[0] : offsets[i + 1] - offsets[0]]`.
+    """
+    rows = np.repeat(np.arange(len(policy)), np.diff(offsets))
+    logits: Floats = policy[rows, indices]
+    return logits

@@ -15,6 +15,7 @@ promise that. With `deterministic=True` every position is a batch of its own, so
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, NetworkError
-from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator
+from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator, legal_logits
 
 if TYPE_CHECKING:
     from sylvan.networks.header import NetworkHeader
+    from sylvan.planning.leaves import Leaves
 
 __all__ = ["OnnxEvaluator"]
 
@@ -73,39 +75,71 @@ class OnnxEvaluator(NetworkEvaluator):
         self.batch = 1 if deterministic else batch
         self.deterministic = deterministic
         self._outputs, self._fixed = _checked(self._session, header, named)
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="sylvan-onnx")
+        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="sylvan-onnx")
+
+    def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
+        """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
+        self.need_same_outputs(leaves)
+        observations, indices, offsets = leaves.observations, leaves.logit_indices, leaves.offsets
+        logits = np.empty(len(indices), np.float32)
+        value = np.empty((len(leaves), self.header.value_outputs), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            part = self.forward(self.expanded(observations[start:stop]))
+            legal = slice(offsets[start], offsets[stop])
+            logits[legal] = legal_logits(part.policy, indices[legal], offsets[start : stop + 1])
+            value[start:stop] = part.value
+
+        self._share(len(leaves), work)
+        return self.tempered(logits), self.values(value, leaves.seats)
 
     def infer(self, observations: NDArray[Any]) -> Inference:
         """The network's answer to observations as the game gives them, one per row."""
-        count = len(observations)
+        answer = self._empty(len(observations))
+
+        def work(start: int, stop: int) -> None:
+            part = self.forward(self.expanded(observations[start:stop]))
+            for target, values in zip(answer, part, strict=True):
+                if target is not None:
+                    target[start:stop] = values
+
+        self._share(len(observations), work)
+        return answer
+
+    def _share(self, count: int, work: Callable[[int, int], None]) -> None:
+        """Do `work(start, stop)` for parts of a batch, one thread each.
+
+        A thread expands its own planes and gathers its own answers, while they are in its cache.
+        """
         size = max(1, min(self.batch, -(-count // self.threads)))
-        parts = [observations[start : start + size] for start in range(0, count, size)]
-        if len(parts) < 2:
-            return self.forward(self.expanded(observations))
-        # Each thread expands its own planes, while they are in its cache.
-        answers = self._pool.map(lambda part: self.forward(self.expanded(part)), parts)
-        policy, value, moves_left = zip(*answers, strict=True)
+        others = [
+            self._pool.submit(work, start, min(start + size, count))
+            for start in range(size, count, size)
+        ]
+        work(0, min(size, count))  # this thread would only wait
+        for other in others:
+            other.result()
+
+    def _empty(self, count: int) -> Inference:
+        header = self.header
         return Inference(
-            np.concatenate(policy),
-            np.concatenate(value),
-            np.concatenate(moves_left) if self.header.moves_left else None,
+            np.empty((count, header.num_logits), np.float32),
+            np.empty((count, header.value_outputs), np.float32),
+            np.empty((count, 1), np.float32) if header.moves_left else None,
         )
 
     def forward(self, observations: Floats) -> Inference:
         """The network's answer to `[B, *header.observation_shape]`, on this thread."""
-        if self._fixed is None or len(observations) == self._fixed:
+        if self._fixed is None:
             return self._run(observations)
-        size = self._fixed
-        answers = [
-            self._run(_padded(observations[start : start + size], size))
-            for start in range(0, len(observations), size)
-        ]
-        policy, value, moves_left = (
-            None if parts[0] is None else np.concatenate(parts)[: len(observations)]
-            for parts in zip(*answers, strict=True)
-        )
-        assert policy is not None and value is not None
-        return Inference(policy, value, moves_left)
+        answer = self._empty(len(observations))
+        for start in range(0, len(observations), self._fixed):
+            rows = slice(start, start + self._fixed)
+            part = self._run(_padded(observations[rows], self._fixed))
+            for target, values in zip(answer, part, strict=True):
+                if target is not None and values is not None:
+                    target[rows] = values[: len(target[rows])]
+        return answer
 
     def _run(self, observations: Floats) -> Inference:
         outputs = self._session.run(self._outputs, {"observations": observations})

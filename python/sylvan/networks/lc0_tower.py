@@ -8,7 +8,6 @@ needs PyTorch but `lc0_module`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sylvan.networks.lc0_policy import POLICY_OUTPUTS
 
 if TYPE_CHECKING:
     from sylvan.networks.lc0 import Head, Lc0Network
+    from sylvan.networks.network import Network
 
 __all__ = ["lc0_arrays", "lc0_header", "lc0_module"]
 
@@ -125,12 +125,11 @@ def _padded(conv: Conv) -> Conv:
     )
 
 
-def lc0_module(network: Lc0Network, history_fill: str = "fen_only") -> Any:
+def lc0_module(network: Lc0Network, history_fill: str = "fen_only") -> Network:
     """The network as a PyTorch module, ready to evaluate or to train further."""
-    module = import_module("sylvan.networks.build").build_network(lc0_header(network, history_fill))
+    from sylvan.networks import build_network
+    from sylvan.networks.checkpoint import load_tensors
 
-    import torch
-
-    arrays = lc0_arrays(network)
-    module.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    module = build_network(lc0_header(network, history_fill))
+    load_tensors(module, lc0_arrays(network))
     return module.eval()

@@ -1,0 +1,236 @@
+"""Search around a network: `python -m benchmarks.networks [--quick] [--json] [NAME ...]`.
+
+Maia-1500 (6 blocks of 64 channels with squeeze-excitation) from the folder that SYLVAN_NETS names,
+on all cores of this machine. Trees are fresh and start from the start of chess; every figure first
+checks that the tree has the visits asked for.
+
+- *share*: evaluations per second in a search ÷ those of the evaluator alone, fed with positions of
+  the same search in batches of the same size. What is missing to 1 is the search itself.
+- *nodes*: visits per second of a search of 2000 nodes.
+- *int8*: the same network quantised, and how often both prefer the same move.
+- *ready*: from starting the engine to `readyok`, the network loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measure import Measurement, print_json, print_table, rate, repeat
+from sylvan import Forest, Search
+from sylvan.evaluators import Cached, OnnxEvaluator, load_evaluator
+from sylvan.games import Chess
+
+NODES = 2000
+BATCH = OnnxEvaluator.preferred_batch
+LC0 = "lc0 0.33 blas, such a machine"  # 2 cores; published beside the targets
+
+
+def network() -> Path:
+    """The file of Maia-1500."""
+    folder = os.environ.get("SYLVAN_NETS")
+    path = Path(folder or ".") / "maia-1500.pb.gz"
+    if folder is None or not path.is_file():
+        sys.exit("error: set SYLVAN_NETS to the folder of maia-1500.pb.gz.")
+    return path
+
+
+@cache
+def fp32() -> Any:
+    """The network as it is."""
+    return load_evaluator(network())
+
+
+@cache
+def int8() -> Any | None:
+    """The network quantised, if quantisation is installed."""
+    try:
+        quantize = import_module("sylvan.networks.quantize")
+    except ImportError as error:
+        print(f"int8 is left out: {error}", file=sys.stderr)
+        return None
+    from sylvan.networks.lc0 import read_lc0
+    from sylvan.networks.lc0_graph import lc0_model
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "fp32.onnx", Path(folder) / "int8.onnx"
+        source.write_bytes(lc0_model(read_lc0(network())))
+        quantize.quantize_onnx(source, target)
+        return OnnxEvaluator(target)
+
+
+@cache
+def positions(count: int = 1024) -> NDArray[Any]:
+    """Observations of a search, packed: `[count, 112]`."""
+    game = Chess().encoded(fp32().encoding)
+    rows: list[NDArray[Any]] = []
+    forest = Forest([game], simulations=count, leaves_in_flight=BATCH)
+    for leaves in forest:
+        rows.append(leaves.observations)
+        forest.update(*fp32()(leaves))
+    return np.concatenate(rows)[:count]
+
+
+def alone(evaluator: Any, batch: int, seconds: float) -> float:
+    """Evaluations per second of the evaluator without a search."""
+    rows = positions()
+    parts = [rows[start : start + batch] for start in range(0, len(rows) - batch + 1, batch)]
+    done, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        evaluator.infer(parts[done % len(parts)])
+        done += 1
+    return done * batch / passed
+
+
+def searched(evaluator: Any) -> float:
+    """Visits per second of a search from the start."""
+    search = Search(evaluator, simulations=NODES)
+    speed = rate(NODES, lambda: search.run(Chess()))
+    root = search.result.tree.root
+    assert root.N == NODES + 1, f"{root.N} visits for {NODES} simulations"
+    return speed
+
+
+def share(quick: bool) -> list[Measurement]:
+    """Evaluations per second in search ÷ alone; without a cache every visit is an evaluation."""
+    searched(fp32())
+    # Side by side, so that both meet the same moods of the machine.
+    pairs = [
+        (searched(fp32()), alone(fp32(), BATCH, NODES / 4000)) for _ in range(5 if quick else 15)
+    ]
+    ratios = iter([search / raw for search, raw in pairs])
+    value, spread = repeat(lambda: next(ratios), len(pairs))
+    speeds = iter([raw for _, raw in pairs])
+    raw, raw_spread = repeat(lambda: next(speeds), len(pairs))
+    return [
+        Measurement("share", value, "ratio", spread),
+        Measurement(f"alone_batch_{BATCH}", raw, "evaluations/s", raw_spread),
+    ]
+
+
+def nodes(quick: bool) -> list[Measurement]:
+    """Nodes per second at 2000 nodes, without a cache and with one."""
+    repeats = 3 if quick else 11
+    plain, plain_spread = repeat(lambda: searched(fp32()), repeats)
+    caches: list[Cached] = []
+
+    def cached() -> float:
+        caches.append(Cached(fp32(), boards=1))
+        return searched(caches[-1])
+
+    with_cache, cache_spread = repeat(cached, repeats)
+    return [
+        Measurement("nodes", plain, "nodes/s", plain_spread, LC0, 1658.0),
+        Measurement("nodes_cached", with_cache, "nodes/s", cache_spread, LC0, 2078.0),
+        Measurement("cache_hits", 100 * caches[-1].hit_rate, "%", 0.0),
+    ]
+
+
+def nodes_int8(quick: bool) -> list[Measurement]:
+    """Nodes per second at 2000 nodes with int8."""
+    evaluator = int8()
+    if evaluator is None:
+        return []
+    speed, spread = repeat(lambda: searched(evaluator), 3 if quick else 11)
+    return [Measurement("nodes_int8", speed, "nodes/s", spread, LC0, 1658.0)]
+
+
+def int8_gain(quick: bool) -> list[Measurement]:
+    """int8 ÷ fp32 evaluations per second at batch 32, and how often the best move is the same."""
+    evaluator = int8()
+    if evaluator is None:
+        return []
+    ratios = [
+        alone(evaluator, 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)
+    ]
+    pending = iter(ratios)
+    gain, spread = repeat(lambda: next(pending), len(ratios))
+    return [
+        Measurement("int8_gain", gain, "ratio", spread),
+        Measurement("int8_top1", 100 * top1(evaluator, 300 if quick else 2000), "%", 0.0),
+    ]
+
+
+def top1(evaluator: Any, count: int) -> float:
+    """Share of positions of random games where both networks prefer the same legal move."""
+    rng = np.random.default_rng(1)
+    games: list[Chess] = []
+    while len(games) < count:
+        game = Chess().encoded(fp32().encoding)
+        for _ in range(int(rng.integers(4, 80))):
+            logits, _ = fp32()(_leaves(game))
+            shares = np.exp(logits - logits.max())
+            action = rng.choice(list(game.legal_actions()), p=shares / shares.sum())
+            game.apply(int(action))
+            if game.is_terminal():
+                break
+            games.append(game.clone())
+    forest = Forest(games[:count], simulations=0)
+    leaves = forest.select()
+    assert leaves is not None
+    rows = [np.split(each(leaves)[0], leaves.offsets[1:-1]) for each in (fp32(), evaluator)]
+    same = sum(int(a.argmax() == b.argmax()) for a, b in zip(*rows, strict=True))
+    return same / count
+
+
+def _leaves(game: Chess) -> Any:
+    return Forest([game], simulations=0).select()
+
+
+def ready(quick: bool) -> list[Measurement]:
+    """Seconds from starting the engine to `readyok`, with the network."""
+    command = [sys.executable, "-c", "from sylvan.engines.uci import main; main()"]
+
+    def start() -> float:
+        begun = time.perf_counter()
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as engine:
+            assert engine.stdin is not None and engine.stdout is not None
+            engine.stdin.write(f"uci\nsetoption name WeightsFile value {network()}\nisready\n")
+            engine.stdin.flush()
+            answers = [line for line in iter(engine.stdout.readline, "readyok\n") if line]
+            seconds = time.perf_counter() - begun
+            engine.stdin.write("quit\n")
+            engine.stdin.flush()
+            assert "uciok\n" in answers
+        return seconds
+
+    seconds, spread = repeat(start, 3 if quick else 11)
+    return [Measurement("ready", seconds, "s", spread)]
+
+
+BENCHMARKS: tuple[Callable[[bool], list[Measurement]], ...] = (
+    share,
+    nodes,
+    nodes_int8,
+    int8_gain,
+    ready,
+)
+
+
+def main(arguments: list[str]) -> None:
+    """Run all benchmarks, or those named."""
+    names = [argument for argument in arguments if not argument.startswith("--")]
+    measurements = []
+    for benchmark in BENCHMARKS:
+        if names and benchmark.__name__ not in names:
+            continue
+        print(f"measuring {benchmark.__name__} ...", file=sys.stderr)
+        measurements += benchmark("--quick" in arguments)
+    (print_json if "--json" in arguments else print_table)(measurements)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
