@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
 from sylvan.games.game import MAX_SEATS, Game
@@ -21,6 +21,8 @@ __all__ = [
     "root_actions",
     "shown_to",
 ]
+
+G = TypeVar("G", bound=Game)
 
 METHODS = sorted(Game.__abstractmethods__)
 
@@ -98,7 +100,7 @@ def shown_to(state: Game, evaluator: Any) -> Game:
     return state.encoded(encoding)
 
 
-def as_root(state: Game) -> Game:
+def as_root(state: G) -> G:
     """A copy to search from: where a draw could be claimed, the game goes on."""
     copy = state.clone()
     if hasattr(copy, "set_root"):

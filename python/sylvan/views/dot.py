@@ -55,11 +55,11 @@ def _node(row: Row, pic: Picture) -> str:
         extra += ", peripheries=2"
     if row["kind"] == "chance":
         extra += ", shape=ellipse"
-    return f'  n{row["id"]} [label={_quoted(*words)}, fillcolor="{fill}"{extra}];'
+    return f'  n{row["id"]} [label={quoted(*words)}, fillcolor="{fill}"{extra}];'
 
 
 def _link(row: Row, pic: Picture) -> str:
-    label = _quoted(shorten(row["label"] or "", LONGEST_LABEL))
+    label = quoted(shorten(row["label"] or "", LONGEST_LABEL))
     share = row["N"] / max(pic.rows[0]["N"], 1)
     thickness = max(1.0, 8 * math.sqrt(min(share, 1.0)))
     extra = f', color="{INK}", fontname="Helvetica-Bold"' if row["pv"] else ""
@@ -73,7 +73,7 @@ def _more(number: int, more: More) -> str:
     )
 
 
-def _quoted(*lines: str) -> str:
+def quoted(*lines: str) -> str:
     """The lines as one Graphviz string."""
     escaped = (
         line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
