@@ -24,6 +24,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.score import Score, result_score
+from sylvan.planning.roots import as_root, root_actions
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -159,9 +160,13 @@ def annotate(
             if progress is not None:
                 progress(ply, len(nodes) + 1)
             assert found is not None, "a move follows the end of the game"
-            earlier, action = state.clone(), state.string_to_action(node.move.uci())
+            earlier, action = as_root(state), state.string_to_action(node.move.uci())
+            state = as_root(state)  # a draw that could have been claimed was not
             state.apply(action)
-            after = _look(search, state, action)
+            was_drawn = ply == len(nodes) and game.headers["Result"] == "1/2-1/2"
+            after = None
+            if not (was_drawn and state.is_terminal()):
+                after = _look(search, state, action)
             judged.append(_judge(ply, earlier, action, found, after, state))
             _write(node, judged[-1], found, after)
             found = after
@@ -181,8 +186,6 @@ class _Found:
 
 def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
     """Search `state`, to which `action` led; None if no move is possible there."""
-    from sylvan.planning.roots import root_actions
-
     if action is not None:
         search.advance(action)
     if not root_actions(state):
@@ -224,8 +227,7 @@ def _cut(cp: int) -> int:
 
 
 def _labels(state: Chess, actions: list[int]) -> list[str]:
-    state, labels = state.clone(), []
-    state.set_root()
+    state, labels = as_root(state), []
     for action in actions:
         labels.append(state.san(action))
         state.apply(action)

@@ -56,7 +56,7 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
         if game is None:
             break
         if game.errors:
-            raise IllegalAction(f"{where}: {_one_line(game.errors[0])}; put it right or leave out")
+            raise _refusal(game.errors[0], where)
         _check_start(game, where)
         games.append(game)
     # Text without tags and moves is read as a game with nothing in it.
@@ -64,6 +64,15 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
     if not games:
         raise IllegalPosition(f"{source} has no game: give a PGN with moves like '1. e4 e5'")
     return games
+
+
+def _refusal(error: Exception, where: str) -> IllegalAction | IllegalPosition:
+    """What is wrong with a game, as an error of ours."""
+    import chess
+
+    moves = (chess.IllegalMoveError, chess.InvalidMoveError, chess.AmbiguousMoveError)
+    kind = IllegalAction if isinstance(error, moves) else IllegalPosition
+    return kind(f"{where}: {_one_line(error)}; put it right, or leave the game out")
 
 
 def _check_start(game: chess.pgn.Game, where: str) -> None:
