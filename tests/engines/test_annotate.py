@@ -14,7 +14,7 @@ from sylvan.engines.pgn import game_text, read_games, read_text
 from sylvan.errors import ConfigError, IllegalAction, IllegalPosition
 
 SCHOLAR = '[White "Amy"]\n[Black "Bob"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0'
-HANGS = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. Qe2 Qe7 6. Qa6 bxa6 *"
+HANGS = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. Qe2 Qe7 6. Qxa6 bxa6 *"
 
 
 def read(text: str) -> chess.pgn.Game:
@@ -37,7 +37,7 @@ class TestMarks:
 
     def test_a_queen_that_is_given_away(self):
         found = gone_over(HANGS)
-        assert [move.move for move in found.moves if move.mark == "??"] == ["Qa6"]
+        assert [move.move for move in found.moves if move.mark == "??"] == ["Qxa6"]
         assert found.moves[10].centipawns > 400
         assert found.moves[11].mark == ""  # it was taken
 

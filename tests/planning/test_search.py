@@ -199,3 +199,15 @@ def test_a_drawn_position_that_the_game_came_to_is_searched_all_the_same():
     search.advance(search.state.string_to_action("Ng8"))
     result = search.run()
     assert len(result.tree.root.edges) == 20 and result.simulations == 400
+
+
+def test_a_root_that_a_line_ended_in_is_searched_again():
+    """A third occurrence ends every line of a tree, but a game may go on from it."""
+    search = Search("material", simulations=100)
+    search.run(Chess())
+    for move in ["Nf3", "Nf6", "Ng1", "Ng8"] * 2:
+        search.advance(search.state.string_to_action(move))
+        assert search.run().simulations == 100
+    assert search.state.outcome == "repetition"
+    search.advance(search.state.string_to_action("e4"))
+    assert search.run().simulations == 100

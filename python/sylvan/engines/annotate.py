@@ -24,7 +24,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.score import Score, result_score
-from sylvan.planning.roots import as_root, root_actions
+from sylvan.planning.roots import root_actions
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -160,8 +160,9 @@ def annotate(
             if progress is not None:
                 progress(ply, len(nodes) + 1)
             assert found is not None, "a move follows the end of the game"
-            earlier, action = as_root(state), state.string_to_action(node.move.uci())
-            state = as_root(state)  # a draw that could have been claimed was not
+            earlier, action = state.clone(), state.string_to_action(node.move.uci())
+            earlier.set_root()  # a draw that could have been claimed was not
+            state = earlier.clone()
             state.apply(action)
             was_drawn = ply == len(nodes) and game.headers["Result"] == "1/2-1/2"
             after = None
@@ -227,7 +228,7 @@ def _cut(cp: int) -> int:
 
 
 def _labels(state: Chess, actions: list[int]) -> list[str]:
-    state, labels = as_root(state), []
+    state, labels = state.clone(), []
     for action in actions:
         labels.append(state.san(action))
         state.apply(action)

@@ -178,7 +178,10 @@ class UciClient:
             lines.append(line)
 
     def _gone(self) -> EngineError:
-        code = self._process.poll()
+        try:
+            code: int | None = self._process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            code = None
         how = "closed its output" if code is None else f"ended with code {code}"
         return EngineError(f"{self.name} {how} while it was needed", ending="disconnect")
 

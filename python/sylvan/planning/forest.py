@@ -259,6 +259,9 @@ class Forest:
         for action, state in zip(actions, states[1:], strict=True):
             self._native.advance(tree, action)
             self.states[tree] = state
+        if actions and states[-1].is_terminal() and root_actions(states[-1]):
+            # The end of every line that led here, but as a root it is searched.
+            self._native.plant(tree, states[-1])
         self.generation += 1
         self._began, self._ended = None, False
 
