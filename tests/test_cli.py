@@ -20,7 +20,7 @@ from sylvan.cli.terminal import Bar
 from sylvan.games import Chess
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ["analyze", "bench", "doctor", "match", "perft", "play", "solve"]
+COMMANDS = ["analyze", "bench", "convert", "doctor", "match", "perft", "play", "solve"]
 
 
 def sylvan(*words: str) -> Result:

@@ -13,6 +13,7 @@ import typer
 
 from sylvan.cli.analyze import analyze
 from sylvan.cli.bench import bench
+from sylvan.cli.convert import convert
 from sylvan.cli.doctor import doctor
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
@@ -54,5 +55,5 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, play, match, bench, perft, solve, doctor, uci):
+for command in (analyze, play, match, convert, bench, perft, solve, doctor, uci):
     app.command()(command)

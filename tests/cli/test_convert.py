@@ -1,0 +1,99 @@
+"""`sylvan convert`: the same network in another file, or one sentence and no file."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sylvan.cli import app
+from sylvan.evaluators import load_evaluator
+from sylvan.games import Chess
+from tests.evaluators.models import small_lc0
+from tests.networks.lc0_files import Shape
+from tests.networks.nets import maia, needs_nets
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["convert", *map(str, words)])
+
+
+def answers(path, **options):
+    observations = np.stack([Chess(moves=moves).observation() for moves in ("", "e4", "d4 d5 c4")])
+    return load_evaluator(path, **options).infer(observations)
+
+
+def assert_same(first, second, tolerance):
+    for one, other in zip(first, second, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+SHAPES = {
+    "convolution, wdl": Shape(channels=8, squeeze=4),
+    "dense, scalar, moves left": Shape(
+        channels=8, squeeze=0, conv_policy=False, wdl=False, moves_left=True
+    ),
+    "mish": Shape(channels=8, mish=True, moves_left=True),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_every_file_is_the_same_network(shape, tmp_path):
+    source = small_lc0(tmp_path, shape)
+    expected = answers(source)
+    model, arrays = tmp_path / "net.onnx", tmp_path / "net.safetensors"
+    for target in (model, arrays):
+        done = run(source, target)
+        assert done.exit_code == 0, done.output
+        assert done.stdout.startswith(f"{target} (") and "112 × 8 × 8 in" in done.stdout
+    assert_same(answers(model), expected, 0)
+    assert_same(answers(arrays), expected, 1e-4)
+    assert_same(answers(source, backend="torch"), expected, 1e-4)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_becomes_a_model(tmp_path):
+    source = small_lc0(tmp_path, Shape(channels=8, squeeze=4))
+    arrays, model = tmp_path / "net.safetensors", tmp_path / "net.onnx"
+    assert run(source, arrays).exit_code == 0
+    assert run(arrays, model).exit_code == 0
+    assert_same(answers(model), answers(source), 1e-4)
+
+
+def test_history_fill_is_written_down(tmp_path):
+    source, target = small_lc0(tmp_path), tmp_path / "net.onnx"
+    assert run(source, target, "--history-fill", "always").exit_code == 0
+    assert load_evaluator(target).encoding.history_fill == "always"
+
+
+@needs_nets
+def test_maia_as_a_module_says_the_same(tmp_path):
+    arrays = tmp_path / "maia.safetensors"
+    done = run(maia(1500), arrays)
+    assert done.exit_code == 0, done.output
+    assert_same(answers(arrays), answers(maia(1500)), 1e-4)
+    assert load_evaluator(arrays).header.training_step == 400_000
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sentence"),
+    [
+        ("absent.pb", "out.onnx", "There is no file"),
+        ("net.txt", "out.onnx", "is no network by its name: give one of .pb, .pb.gz, .safetensors"),
+        ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
+        ("small.pb", "nowhere/out.onnx", "there is no folder"),
+        ("bad.pb.gz", "out.onnx", "is not a network of lc0"),
+        ("bad.safetensors", "out.onnx", "is cut off"),
+        ("bad.safetensors", "out.safetensors", "is .safetensors already: there is nothing"),
+    ],
+)
+def test_what_cannot_be_converted(source, target, sentence, tmp_path):
+    small_lc0(tmp_path)
+    for name in ("bad.pb.gz", "bad.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    before = sorted(tmp_path.iterdir())
+    done = run(tmp_path / source, tmp_path / target)
+    assert done.exit_code == 2 and done.stdout == ""
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert sentence in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
