@@ -13,27 +13,7 @@ from hypothesis import given, settings
 
 from sylvan.games import Chess
 from tests.games.chess_games import boards
-
-DIRECTIONS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
-KNIGHT_JUMPS = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)]
-UNDERPROMOTIONS = [chess.KNIGHT, chess.BISHOP, chess.ROOK]
-
-
-def code(move: chess.Move, turn: chess.Color) -> int:
-    """The code of a move, square by square and plane by plane."""
-    origin, target = move.from_square, move.to_square
-    if turn == chess.BLACK:
-        origin, target = chess.square_mirror(origin), chess.square_mirror(target)
-    files = chess.square_file(target) - chess.square_file(origin)
-    ranks = chess.square_rank(target) - chess.square_rank(origin)
-    if move.promotion in UNDERPROMOTIONS:
-        plane = 64 + 3 * UNDERPROMOTIONS.index(move.promotion) + files + 1
-    elif (files, ranks) in KNIGHT_JUMPS:
-        plane = 56 + KNIGHT_JUMPS.index((files, ranks))
-    else:
-        distance = max(abs(files), abs(ranks))
-        plane = 7 * DIRECTIONS.index((files // distance, ranks // distance)) + distance - 1
-    return 73 * origin + plane
+from tests.games.chess_oracles import az73_code
 
 
 @settings(max_examples=100, deadline=None)
@@ -41,7 +21,7 @@ def code(move: chess.Move, turn: chess.Color) -> int:
 def test_codes_follow_the_formula_and_never_collide(board):
     game = Chess.from_board(board)
     game.set_root()
-    expected = {code(move, board.turn): board.uci(move) for move in board.legal_moves}
+    expected = {az73_code(move, board.turn): board.uci(move) for move in board.legal_moves}
     assert len(expected) == board.legal_moves.count()
     if not game.is_terminal():
         assert {a: game.action_to_string(a) for a in game.legal_actions()} == expected
