@@ -151,9 +151,7 @@ def int8_gain(quick: bool) -> list[Measurement]:
     evaluator = int8()
     if evaluator is None:
         return []
-    ratios = [
-        alone(evaluator, 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)
-    ]
+    ratios = [alone(evaluator, 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)]
     pending = iter(ratios)
     gain, spread = repeat(lambda: next(pending), len(ratios))
     return [

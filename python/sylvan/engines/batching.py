@@ -1,6 +1,7 @@
 """Many searches that think at once, one evaluator call for all of them.
 
-A search that waits for an evaluation is a generator: it yields a `Request` and is sent the answer.
+A search that waits for an evaluation is a generator: it yields a `Request` and is sent the answer,
+already checked.
 `alone` answers each request by itself; `together` runs many such generators side by side and puts
 what they ask of the same evaluator into one batch, as a network likes it. No threads: the same
 generators give the same batches, hence the same answers, every time.
@@ -17,23 +18,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import EvaluationError
+from sylvan.planning import Leaves
 
 if TYPE_CHECKING:
     from sylvan.games import Game
-    from sylvan.planning import Leaves
 
 __all__ = ["JoinedLeaves", "Request", "Thinking", "alone", "together"]
 
 T = TypeVar("T")
-Answer: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+Floats: TypeAlias = NDArray[np.float32]
+Answer: TypeAlias = tuple[Floats, Floats]
+"""Logits and values as `Leaves.checked` gives them and `Forest.take` takes them."""
 
 
 @dataclass(frozen=True)
 class Request:
     """Leaves that wait for an evaluator."""
 
-    evaluator: Callable[[Any], Answer]
+    evaluator: Callable[[Any], tuple[Any, Any]]
     leaves: Leaves
 
 
@@ -46,7 +48,8 @@ def alone(thinking: Thinking[T]) -> T:
     try:
         request = next(thinking)
         while True:
-            request = thinking.send(request.evaluator(request.leaves))
+            leaves = request.leaves
+            request = thinking.send(leaves.checked(*request.evaluator(leaves)))
     except StopIteration as end:
         result: T = end.value
         return result
@@ -87,36 +90,36 @@ def _advance(
 
 def answer(requests: Sequence[Request]) -> list[Answer]:
     """The answers to all requests, with one call per evaluator."""
-    answers: list[Answer | None] = [None] * len(requests)
+    answers: dict[int, Answer] = {}
     evaluators = {id(request.evaluator): request.evaluator for request in requests}
     for key, evaluator in evaluators.items():
         places = [i for i, request in enumerate(requests) if id(request.evaluator) == key]
         joined = JoinedLeaves([requests[i].leaves for i in places])
-        for i, part in zip(places, joined.split(*evaluator(joined)), strict=True):
-            answers[i] = part
-    return [part for part in answers if part is not None]
+        parts = joined.split(*joined.checked(*evaluator(joined)))
+        answers |= zip(places, parts, strict=True)
+    return [answers[i] for i in range(len(requests))]
 
 
-class JoinedLeaves:
+class JoinedLeaves(Leaves):
     """Leaves of several forests of one game, one after another, as one batch of B leaves.
 
-    It has what an evaluator reads of `Leaves`; the positions of leaves come from their forests.
+    `trees` are the numbers of the parts; nothing of it can be read once a part has been updated.
     """
 
     def __init__(self, parts: Sequence[Leaves]) -> None:
         """The leaves of `parts`, in their order."""
         self.parts = parts
-        self.forest = parts[0].forest
-        self.num_logits = parts[0].num_logits
-        counts = np.concatenate([np.diff(part.offsets) for part in parts])
-        self.offsets: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
-        self.actions: NDArray[np.int64] = np.concatenate([part.actions for part in parts])
-        self.seats: NDArray[np.int64] = np.concatenate([part.seats for part in parts])
-        self.trees: NDArray[np.int64] = np.repeat(np.arange(len(parts)), list(map(len, parts)))
-        self.tickets: NDArray[np.uint64] = np.concatenate([part.tickets for part in parts])
-
-    def __len__(self) -> int:
-        return len(self.seats)
+        ends = np.cumsum([len(part.actions) for part in parts])
+        starts = ends - [len(part.actions) for part in parts]
+        offsets = [part.offsets[:-1] + start for part, start in zip(parts, starts, strict=True)]
+        arrays = (
+            np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+            np.concatenate([part.seats for part in parts]),
+            np.concatenate([*offsets, ends[-1:]]),
+            np.concatenate([part.actions for part in parts]),
+            np.concatenate([part.tickets for part in parts]),
+        )
+        super().__init__(parts[0].forest, arrays)
 
     @cached_property
     def observations(self) -> NDArray[Any]:
@@ -125,43 +128,23 @@ class JoinedLeaves:
 
     @cached_property
     def logit_indices(self) -> NDArray[np.int64]:
-        """Which logit of a network belongs to each of `actions`."""
+        """The network's output for each of `actions`."""
         return np.concatenate([part.logit_indices for part in self.parts])
-
-    @cached_property
-    def mask(self) -> NDArray[np.bool_]:
-        """`[B, num_actions]` true where an action is legal."""
-        return np.concatenate([part.mask for part in self.parts])
-
-    def legal(self, leaf: int) -> NDArray[np.int64]:
-        """The legal actions of one leaf."""
-        return self.actions[self.offsets[leaf] : self.offsets[leaf + 1]]
 
     def state(self, leaf: int) -> Game:
         """The position of one leaf, as a copy."""
         part = int(self.trees[leaf])
         return self.parts[part].state(leaf - int(np.searchsorted(self.trees, part)))
 
-    @property
-    def states(self) -> list[Game]:
-        """The positions of all leaves, as copies."""
-        return [state for part in self.parts for state in part.states]
-
-    def split(self, policy: Any, values: Any) -> list[Answer]:
-        """An evaluation of the whole batch, part by part."""
-        policy, values = np.asarray(policy), np.asarray(values)
-        rows = np.cumsum([len(part) for part in self.parts])[:-1]
-        if len(policy) == len(self.actions) and policy.ndim == 1:
-            policies = np.split(policy, self.offsets[rows])
-        elif len(policy) == len(self):
-            policies = np.split(policy, rows)
-        else:
-            raise EvaluationError(
-                f"The policy has shape {policy.shape}: it must have {len(self)} rows, or "
-                f"{len(self.actions)} logits of legal actions."
+    def split(self, logits: Floats, per_seat: Floats) -> list[Answer]:
+        """What `checked` gave for the whole batch, part by part."""
+        rows = np.cumsum([0, *map(len, self.parts)]).tolist()
+        cuts = self.offsets[rows].tolist() if logits.ndim == 1 else rows
+        seats = len(per_seat) // len(self)
+        return [
+            (
+                logits[cuts[i] : cuts[i + 1]],
+                per_seat[seats * rows[i] : seats * rows[i + 1]],
             )
-        if values.ndim == 0 or len(values) != len(self):
-            raise EvaluationError(
-                f"The values have shape {values.shape}: there must be {len(self)}, one per leaf."
-            )
-        return list(zip(policies, np.split(values, rows), strict=True))
+            for i in range(len(self.parts))
+        ]

@@ -149,7 +149,7 @@ class SearchPlayer(Player):
             forest.run(evaluator)
         else:
             while (leaves := forest.select()) is not None:
-                forest.update(*(yield Request(evaluator, leaves)))
+                forest.take(*(yield Request(evaluator, leaves)))
         result = forest.result()
         return Choice(result.action, float(result.value))
 

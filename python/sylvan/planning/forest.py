@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sylvan import _native
 from sylvan.errors import (
@@ -162,7 +162,10 @@ class Forest:
         """
         if self._leaves is None:
             raise SearchStateError("update() without select(): no leaves wait for an evaluation.")
-        logits, per_seat = self._leaves.checked(policy, values)
+        self.take(*self._leaves.checked(policy, values))
+
+    def take(self, logits: NDArray[np.float32], per_seat: NDArray[np.float32]) -> None:
+        """`update` with what `Leaves.checked` gave, for those who have checked many at once."""
         if logits.ndim == 2:
             self._native.update_all(logits, per_seat)
         else:
