@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylvan.engines.uci import LONGEST, Engine, Output, lines_of
+from sylvan.engines.lines import LONGEST, Output, lines_of
+from sylvan.engines.uci import Engine
 from sylvan.engines.uci_commands import read_go, read_option, read_position
 from sylvan.engines.uci_options import Options, announcements, changed, table
 from sylvan.errors import ConfigError, ProtocolError, SylvanError

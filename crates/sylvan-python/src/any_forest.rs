@@ -7,7 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sylvan_core::config::Limits;
+use sylvan_core::config::{Limits, Stop};
 use sylvan_core::node::Kind;
 use sylvan_core::outcome::NodeStats;
 use sylvan_core::values::{Duel, Seats, Values};
@@ -137,6 +137,7 @@ pub trait AnyForest: Send {
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
     fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action>;
     fn limits(&mut self) -> &mut Limits;
+    fn end(&mut self, tree: usize);
     fn signature(&mut self, tree: usize) -> u64;
     fn bytes(&self) -> u64;
 }
@@ -354,6 +355,12 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn limits(&mut self) -> &mut Limits {
         &mut self.settings.config.limits
+    }
+
+    /// No further simulation of one tree starts.
+    fn end(&mut self, tree: usize) {
+        let search = self.search(tree);
+        search.tree.progress.stop.get_or_insert(Stop::External);
     }
 
     fn signature(&mut self, tree: usize) -> u64 {

@@ -207,6 +207,13 @@ impl Forest {
         self.asked.store(true, Ordering::Relaxed);
     }
 
+    /// Ends the search of one tree; the others go on.
+    fn end(&self, tree: usize) -> PyResult<()> {
+        self.check(tree)?;
+        self.lock()?.forest.end(tree);
+        Ok(())
+    }
+
     fn is_done(&self) -> PyResult<bool> {
         Ok(self.lock()?.forest.is_done())
     }

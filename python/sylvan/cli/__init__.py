@@ -18,6 +18,7 @@ from sylvan.cli.doctor import doctor
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.play import play
+from sylvan.cli.serve_analysis import serve_analysis
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.uci import uci
@@ -55,5 +56,6 @@ def main(
         print(context.get_help())
 
 
-for command in (analyze, play, match, convert, bench, perft, solve, doctor, uci):
+COMMANDS = (analyze, play, match, uci, serve_analysis, convert, solve, bench, perft, doctor)
+for command in COMMANDS:
     app.command()(command)

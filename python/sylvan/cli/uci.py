@@ -37,7 +37,8 @@ def uci(
     - `sylvan uci "position startpos moves e2e4" "go nodes 20000"` the same in one line
     - `sylvan uci --net maia-1500.pb.gz -o MultiPV=3 "go nodes 500"` with a network and options
     """
-    from sylvan.engines.uci import Output, main, obey
+    from sylvan.engines.lines import Output
+    from sylvan.engines.uci import main, obey
     from sylvan.engines.uci_options import Options, changed
 
     options = Options()

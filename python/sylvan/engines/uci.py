@@ -13,44 +13,22 @@ April 2006.
 
 from __future__ import annotations
 
-import os
 import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 from sylvan._native import __version__
 from sylvan.engines.deliberation import Deliberation
+from sylvan.engines.lines import Output, lines_of
 from sylvan.engines.thinker import Thinker
 from sylvan.engines.uci_commands import Position, read_go, read_option, read_position
 from sylvan.engines.uci_options import Options, announcements, changed
 from sylvan.errors import ProtocolError, SylvanError
 from sylvan.games import Chess
 
-__all__ = ["Engine", "Output", "converse", "lines_of", "main", "obey"]
-
-LONGEST = 2**20
-"""Bytes of a line; a game of 5898 moves, the longest there is, takes 30 thousand."""
-
-
-class Output:
-    """Lines to the GUI, from any thread, each whole and at once."""
-
-    def __init__(self, stream: TextIO) -> None:
-        """Write to `stream`."""
-        self._stream, self._lock = stream, threading.Lock()
-        self.closed = False
-        """Whether nobody reads any more."""
-
-    def say(self, line: str) -> None:
-        """Send one line."""
-        with self._lock:
-            try:
-                self._stream.write(f"{line}\n")
-                self._stream.flush()
-            except (OSError, ValueError):  # the pipe is broken, or closed
-                self.closed = True
+__all__ = ["Engine", "converse", "main", "obey"]
 
 
 class Engine:
@@ -210,15 +188,6 @@ _COMMANDS: dict[str, Callable[[Engine, str], None]] = {
 }
 
 
-def lines_of(stream: BinaryIO) -> Iterable[str]:
-    """The lines of a byte stream, whatever is in them; those over `LONGEST` are cut."""
-    while line := stream.readline(LONGEST):
-        whole = line.endswith(b"\n")
-        while not whole and (rest := stream.readline(LONGEST)):
-            whole = rest.endswith(b"\n")
-        yield line.decode("utf-8", "replace").replace("\0", " ")
-
-
 def converse(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
     """Obey lines until `quit` or their end."""
     engine = Engine(output, options)
@@ -246,8 +215,7 @@ def main(options: Options | None = None) -> None:
     """`sylvan-uci`: talk UCI on stdin and stdout."""
     output = Output(sys.stdout)
     converse(lines_of(sys.stdin.buffer), output, options)
-    if output.closed:  # so that Python does not complain about the broken pipe when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    output.leave()
 
 
 if __name__ == "__main__":

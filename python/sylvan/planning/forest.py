@@ -238,6 +238,14 @@ class Forest:
         """End the search that is under way as soon as possible; may be called from any thread."""
         self._native.stop()
 
+    def end(self, tree: int) -> None:
+        """End the search of one tree, from `watch` or between batches; the others go on."""
+        self._native.end(self._number(tree))
+
+    def ended(self, tree: int) -> bool:
+        """Whether the search of one tree has come to its end."""
+        return self._native.progress(self._number(tree))[4] is not None
+
     @property
     def seconds(self) -> float:
         """How long the search has taken."""
