@@ -8,7 +8,6 @@ import chess.engine
 import pytest
 from chess.engine import Limit, Mate, SimpleEngine
 
-from sylvan.games import Chess
 from tests.engines.gui import COMMAND, Gui
 
 MATE_IN_TWO = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"
@@ -56,7 +55,6 @@ def test_several_lines(engine):
     assert len(few) == 1 and few[0]["pv"] == [chess.Move.from_uci("a1b2")]
 
 
-@pytest.mark.skipif(not hasattr(Chess, "restricted"), reason="no game can be restricted yet")
 def test_only_some_moves(engine):
     board = chess.Board()
     some = [chess.Move.from_uci(move) for move in ("a2a3", "h2h4")]
@@ -144,7 +142,6 @@ def test_chess960(engine, number):
             break
 
 
-@pytest.mark.skipif(not hasattr(Chess, "restricted"), reason="no game can be restricted yet")
 def test_castling_in_chess960_is_the_king_taking_its_rook():
     fen = "4k3/8/8/8/8/8/8/RK6 w A - 0 1"
     with Gui() as gui:

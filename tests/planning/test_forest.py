@@ -236,3 +236,15 @@ def test_a_claimable_position_is_searched():
     search.advance(result.best)
     assert not search.state.is_terminal() and search.run().simulations == 60
     assert repeated.is_terminal(), "the search has touched the game it was given"
+
+
+def test_one_tree_may_end_before_the_others():
+    forest = Forest([ConnectFour(), ConnectFour("4"), ConnectFour("44")], simulations=50)
+    for batch, leaves in enumerate(forest):  # the roots, then a leaf of each tree
+        forest.update(*skewed(leaves))
+        if batch == 20:
+            forest.end(1)
+            assert [forest.ended(tree) for tree in range(3)] == [False, True, False]
+    results = forest.results()
+    assert [result.simulations for result in results] == [50, 20, 50]
+    assert [result.stopped_by for result in results] == ["simulations", "stop", "simulations"]

@@ -65,7 +65,11 @@ def serve_analysis(
     else:
         evaluator = evaluator_named(net)
     output = Output(sys.stdout)
-    settings: dict[str, Any] = {"simulations": simulations, "bytes": memory * 2**20, "threads": threads or 1}
+    settings: dict[str, Any] = {
+        "simulations": simulations,
+        "bytes": memory * 2**20,
+        "threads": threads or 1,
+    }
     server = Server(output.say, evaluator, slots=batch, **settings)
     try:
         for line in lines_of(sys.stdin.buffer):

@@ -17,6 +17,7 @@ from sylvan.errors import ProtocolError
 
 __all__ = ["Cancel", "Cancelled", "Failure", "Line", "Query", "Report", "Score", "read", "schema"]
 
+Ply = Annotated[int, Field(ge=0)]
 Identity = Annotated[str, Field(max_length=200)] | int
 
 
@@ -33,7 +34,7 @@ class Query(_Model):
     moves: list[str] | str = Field(
         [], description="what was played from there: UCI or SAN, a list or one text"
     )
-    plies: list[Annotated[int, Field(ge=0)]] | Literal["all"] | None = Field(
+    plies: Annotated[list[Ply], Field(min_length=1)] | Literal["all"] | None = Field(
         None,
         description="analyse the positions after so many of the moves; none: after the last; "
         "`all`: after each, and the first",
@@ -147,7 +148,7 @@ def read(line: str) -> Query | Cancel:
     action = request.get("action", "analyze")
     if not isinstance(action, str) or action not in _MODELS:
         raise ProtocolError(
-            f"action is {json.dumps(action)[:60]}: it must be {' or '.join(_MODELS)}.", "action"
+            f"There is no action {json.dumps(action)[:60]}: it is {' or '.join(_MODELS)}.", "action"
         )
     try:
         return _MODELS[action].model_validate(request)

@@ -39,6 +39,7 @@ class Deliberation:
         """The clock starts to run now; `say` sends a line to the GUI."""
         self.game, self.go, self.options, self.say = game, go, options, say
         self.began = time.perf_counter()
+        self._hits = game.table_hits
         self.late = 0.0
         """Seconds by which a search may come late."""
         self._running = self.began
@@ -163,6 +164,7 @@ class Deliberation:
             multipv=self.options.multipv,
             show_wdl=self.options.show_wdl,
             seconds=time.perf_counter() - self.began,
+            tbhits=self.game.table_hits - self._hits,
         )
         for line in lines:
             self.say(line)

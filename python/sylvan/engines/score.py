@@ -160,7 +160,7 @@ def _moves_to_mate(edge: EdgeView) -> int | None:
     state = edge.node.state.clone()
     for action in edge.line:
         state.apply(action)
-    if not state.is_terminal() or abs(state.returns()[0]) < 1.0:
-        return None  # a proof with a gap
+    if getattr(state, "outcome", None) != "checkmate":
+        return None  # a proof with a gap, or by a tablebase
     plies = len(edge.line)
     return (plies + 1) // 2 if edge.proven > 0 else -(plies // 2)

@@ -110,7 +110,7 @@ class Thinker:
         if deliberation.go.searchmoves:
             self._root = None
             self._search = Search(self.evaluator, self._config(options))
-            return self._search, _restricted(game, deliberation.go.searchmoves)
+            return self._search, game.restricted(deliberation.go.searchmoves)
         play = (options.limit_strength, options.elo, options.temperature)
         tree = (options.hash, options.c_puct, options.fpu, options.batch_size, options.syzygy_path)
         actions = _way(self._root, game)
@@ -165,13 +165,6 @@ def _network(options: Options) -> Any:
         threads=options.threads,
         cache_bytes=options.hash * 2**20 // CACHE_SHARE,
     )
-
-
-def _restricted(game: Chess, moves: tuple[str, ...]) -> Chess:
-    """The position with only these moves to choose from."""
-    root: Any = as_root(game)
-    restricted: Chess = root.restricted([root.string_to_action(move) for move in moves])
-    return restricted
 
 
 def _way(old: Chess | None, new: Chess) -> list[int] | None:

@@ -39,7 +39,7 @@ class Engine:
         self.say = output.say
         self.options = options or Options()
         self.position = Position(None, ())
-        self.game = Chess()
+        self.game = _placed(self.position, self.options)
         self.thinker = Thinker(output.say)
         self._thought: Deliberation | None = None
         """The `go` that has not been answered yet."""

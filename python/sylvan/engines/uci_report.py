@@ -64,7 +64,7 @@ def line_of(edge: EdgeView) -> list[str]:
 
 
 def info_lines(
-    result: SearchResult, *, multipv: int, show_wdl: bool, seconds: float, tbhits: int = 0
+    result: SearchResult, *, multipv: int, show_wdl: bool, seconds: float, tbhits: int
 ) -> Iterator[str]:
     """One line per reported move, best first."""
     milliseconds = round(1000 * seconds)
