@@ -4,7 +4,9 @@ The expected answer comes from python-chess boards, an encoder of them written f
 forward pass in NumPy; see tests/networks/lc0_files.py and tests/games/test_chess_planes.py.
 """
 
+import re
 from functools import cache
+from pathlib import Path
 
 import chess
 import numpy as np
@@ -219,3 +221,16 @@ def test_the_file_says_what_the_network_is():
     architecture = network.header.architecture
     assert (architecture["blocks"], architecture["channels"], architecture["squeeze"]) == (6, 64, 8)
     assert network.name == "maia-1500.pb.gz"
+
+
+def test_the_page_about_these_networks_runs(tmp_path, monkeypatch):
+    """Its code is not run with the other pages, because it needs a file."""
+    page = (Path(__file__).parents[2] / "docs" / "lc0-networks.md").read_text()
+    (tmp_path / "maia-1500.pb.gz").symlink_to(maia(1500))
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert len(blocks) > 4
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(block, namespace)
+    assert namespace["on_gpu"].header == namespace["evaluator"].header

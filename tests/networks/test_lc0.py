@@ -15,7 +15,7 @@ from sylvan.networks.header import HEADER_KEY, NetworkHeader
 from sylvan.networks.lc0 import read_lc0
 from sylvan.networks.lc0_graph import lc0_model
 from sylvan.networks.lc0_policy import moves
-from sylvan.networks.lc0_tower import lc0_arrays, lc0_header
+from sylvan.networks.lc0_tower import lc0_arrays, lc0_header, lc0_module
 from tests.networks.lc0_files import Shape, SmallNet, policy_place
 
 SHAPES = {
@@ -235,6 +235,12 @@ def test_random_damage_is_a_sentence_or_another_network(tmp_path):
         except NetworkError:
             continue
         assert network.channels == 2
+
+
+@pytest.mark.parametrize("shape", [SHAPES["moves left"], SHAPES["classical, dense, scalar"]])
+def test_the_header_has_every_setting_of_the_tower(shape, tmp_path):
+    network = read_lc0(written(tmp_path, SmallNet(shape)))
+    assert lc0_module(network).header == lc0_header(network)
 
 
 def test_blocks_that_differ_are_no_tower(tmp_path):

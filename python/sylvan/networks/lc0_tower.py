@@ -52,26 +52,26 @@ def lc0_header(network: Lc0Network, history_fill: str = "fen_only") -> NetworkHe
 
 
 def _architecture(network: Lc0Network) -> dict[str, Any]:
+    """Every setting of the tower, those too that stand for what the network does not have."""
     squeeze = network.blocks[0].squeeze if network.blocks else None
-    convolutional = isinstance(network.policy, ConvPolicy)
-    architecture: dict[str, Any] = {
+    policy, moves_left = network.policy, network.moves_left
+    return {
         "name": "tower",
+        "activation": network.activation,
+        "policy": "lc0" if isinstance(policy, ConvPolicy) else "dense",
+        "policy_channels": 32 if isinstance(policy, ConvPolicy) else len(policy.conv.bias),
+        "value_channels": len(network.value.conv.bias),
+        "value_hidden": len(network.value.dense1.bias),
+        "moves_left_channels": 8 if moves_left is None else len(moves_left.conv.bias),
+        "moves_left_hidden": 64 if moves_left is None else len(moves_left.dense1.bias),
+        "value_range": None,
         "blocks": len(network.blocks),
         "channels": network.channels,
         "squeeze": 0 if squeeze is None else len(squeeze.bias),
         "pooling_every": 0,
+        "pooling_channels": 16,
         "norm": "folded",
-        "activation": network.activation,
-        "policy": "lc0" if convolutional else "dense",
-        "value_channels": len(network.value.conv.bias),
-        "value_hidden": len(network.value.dense1.bias),
     }
-    if not isinstance(network.policy, ConvPolicy):
-        architecture["policy_channels"] = len(network.policy.conv.bias)
-    if network.moves_left is not None:
-        architecture["moves_left_channels"] = len(network.moves_left.conv.bias)
-        architecture["moves_left_hidden"] = len(network.moves_left.dense1.bias)
-    return architecture
 
 
 def lc0_arrays(network: Lc0Network) -> dict[str, Floats]:
