@@ -34,4 +34,4 @@ def parameters(header: str) -> dict[str, object]:
 def own_parameters(function: Callable[..., object]) -> dict[str, object]:
     """The same of a function of ours; what may only be given by name comes on top."""
     found = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in found if p.kind is not p.KEYWORD_ONLY}
+    return {p.name: p.default for p in found if p.kind is p.POSITIONAL_OR_KEYWORD}

@@ -118,7 +118,7 @@ class MCTS:
         self.dirichlet_alpha = dirichlet_alpha
         self.dirichlet_epsilon = dirichlet_epsilon
         self._result: SearchResult | None = None
-        self._config(temperature=1.0, add_noise=False)  # a wrong setting is refused now
+        self._config(temperature=1.0, add_noise=False, seed=0)  # a wrong setting is refused now
 
     def search(
         self, game: ChessGame, temperature: float = 1.0, add_noise: bool = False
@@ -144,7 +144,7 @@ class MCTS:
         """
         if game.is_game_over():
             raise GameOver("The game is over: search a position that still has a move.")
-        config = self._config(temperature, add_noise)
+        config = self._config(temperature, add_noise, seed=int(np.random.randint(2**62)))
         result = Search(self._evaluate, config).run(game.state)
         self._result = result
         self.__dict__.pop("root", None)
@@ -161,7 +161,7 @@ class MCTS:
             return Node(prior=1.0)
         return _read(self._result.tree.root)
 
-    def _config(self, temperature: float, add_noise: bool) -> SearchConfig:
+    def _config(self, temperature: float, add_noise: bool, seed: int) -> SearchConfig:
         return SearchConfig(
             # The document's first simulation is the root's own evaluation.
             num_simulations=max(self.num_simulations - 1, 0),
@@ -170,7 +170,7 @@ class MCTS:
             dirichlet_epsilon=self.dirichlet_epsilon,
             temperature=temperature,
             add_noise=add_noise,
-            seed=int(np.random.randint(2**62)),
+            seed=seed,
             fpu="zero",
             proofs=False,
             prior_bits=32,
