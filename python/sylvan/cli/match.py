@@ -38,7 +38,8 @@ def match(
         typer.Option(metavar="ELO0 ELO1", help="Stop once one of two differences is refuted."),
     ] = None,
     max_plies: Annotated[
-        int | None, typer.Option(min=1, help="Adjudicate a draw after so many half-moves.")
+        int | None,
+        typer.Option(min=1, help="Adjudicate a draw so many half-moves after the opening."),
     ] = None,
     resign: Annotated[
         float | None, typer.Option(help="Adjudicate when both expect so much for one side, 0-1.")

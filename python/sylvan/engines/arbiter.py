@@ -37,7 +37,7 @@ class Adjudication:
     """When the arbiter ends a game; None: never."""
 
     length: int | None = None
-    """Half-moves after which it is a draw."""
+    """Half-moves, not counting the opening's, after which it is a draw."""
     resign: float | None = None
     """Ends when both players expect this much for one side (from 0 to 1)."""
     draw: float | None = None
