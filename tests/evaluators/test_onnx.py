@@ -9,7 +9,10 @@ from sylvan.errors import ConfigError, EvaluationError, NetworkError
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
-from tests.evaluators.models import linear_model, linear_weights, small_model
+from sylvan.networks.lc0 import read_lc0
+from sylvan.networks.lc0_graph import lc0_model
+from tests.evaluators.models import linear_model, linear_weights, small_lc0, small_model
+from tests.networks.lc0_files import Shape as NetShape
 from tests.planning.random_games import Shape, make
 
 
@@ -79,6 +82,16 @@ def test_a_model_with_one_batch_size_is_padded(tmp_path, observations):
         first, second = fixed.infer(observations[:size]), free.infer(observations[:size])
         np.testing.assert_allclose(first.policy, second.policy, rtol=1e-5, atol=1e-5)
         assert first.value.shape == second.value.shape == (size, 3)
+
+
+def test_moves_left_come_along(tmp_path, observations):
+    path = small_lc0(tmp_path, NetShape(channels=8, moves_left=True))
+    model = lc0_model(read_lc0(path))
+    whole = OnnxEvaluator(model, threads=1).infer(observations)
+    shared = OnnxEvaluator(model, threads=3).infer(observations)
+    assert whole.moves_left.shape == (37, 1) and whole.moves_left.max() > 0
+    np.testing.assert_array_equal(whole.moves_left, shared.moves_left)
+    assert OnnxEvaluator(small_model(tmp_path)).infer(observations).moves_left is None
 
 
 def test_legal_logits_are_gathered_and_values_are_those_of_the_mover():
