@@ -12,7 +12,7 @@ from functools import cache
 import chess
 import numpy as np
 
-from tests.games.test_chess_codec import code
+from tests.games.chess_oracles import az73_code as code
 
 # Three moves for White (Ka2, Kb1, Kb2), three for Black in the mirror image; nobody can win soon.
 THREE_MOVES = "k7/8/p7/P7/p7/P7/8/K7 w - - 0 1"

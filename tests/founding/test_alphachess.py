@@ -27,7 +27,7 @@ from sylvan.games.chess import expand_planes
 from sylvan.games.encoding import Encoding
 from tests.founding.oracles import THREE_MOVES, hashed, plain_search, planes18
 from tests.founding.quotes import quote
-from tests.games.test_chess_codec import code
+from tests.games.chess_oracles import az73_code as code
 
 MIDDLE_GAME = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"

@@ -20,7 +20,7 @@ from tests.founding.oracles import (
 )
 from tests.founding.quotes import own_parameters, parameters, quote, without_imports
 from tests.games.chess_games import boards
-from tests.games.test_chess_codec import code
+from tests.games.chess_oracles import az73_code as code
 
 DOCUMENT = "mcts-specification"
 MIDDLE_GAME = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
