@@ -170,4 +170,9 @@ def test_it_is_otherwise_the_evaluator(tmp_path):
 )
 def test_settings_are_checked(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
-        Cached(HashRandom(), **options)
+        Cached(whole, **options)
+
+
+def test_what_runs_inside_the_search_needs_no_cache():
+    with pytest.raises(ConfigError, match=r"^HashRandom\(\) runs inside the search, quicker than"):
+        Cached(HashRandom())

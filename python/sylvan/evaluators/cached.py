@@ -48,6 +48,7 @@ HISTORY = {"lc0_112": (13, 8), "az119": (14, 8)}
 class Cached:
     """Another evaluator, with a memory of so many bytes.
 
+    :param evaluator: any function from leaves to logits and values whose answers repeat.
     :param bytes: that entries may take.
     :param boards: of a chess observation, now and before, that must be equal; None for all.
     """
@@ -63,6 +64,10 @@ class Cached:
             raise ConfigError(f"bytes is {bytes}: a cache needs memory; leave it out for none.")
         if boards is not None and not 1 <= boards <= 8:
             raise ConfigError(f"boards is {boards}: give 1 to 8, or None for all.")
+        if hasattr(evaluator, "native"):
+            raise ConfigError(
+                f"{evaluator!r} runs inside the search, quicker than a cache: use it as it is."
+            )
         self.evaluator = evaluator
         self.bytes = bytes
         self.boards = boards
