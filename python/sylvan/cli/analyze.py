@@ -12,7 +12,7 @@ import typer
 
 from sylvan.cli.games import analyze_games
 from sylvan.cli.positions import is_pgn, read_position
-from sylvan.cli.searching import IN_FLIGHT, EvaluatorName, evaluator_of, has_limit, search_settings
+from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, search_settings
 from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
@@ -112,8 +112,6 @@ def analyze(
     if tree is not None:
         _check_tree(tree)
     judge = evaluator_of(net, evaluator)
-    if net is not None:
-        settings.setdefault("leaves_in_flight", IN_FLIGHT)
     limit = SIMULATIONS if net is None else NETWORK_SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     result, interrupted = _search(state, judge, settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sylvan.cli.searching import IN_FLIGHT, has_limit
+from sylvan.cli.searching import has_limit
 from sylvan.cli.terminal import Bar, print_json
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ def analyze_games(
     text = sys.stdin.read() if source == "-" else read_text(Path(source))
     games = read_games(text, "the input" if source == "-" else source)
     is_network = evaluator is not None and not isinstance(evaluator, str)
-    if is_network:
-        settings.setdefault("leaves_in_flight", IN_FLIGHT)
     limit = NETWORK_SIMULATIONS if is_network else SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     search = Search(evaluator, **settings)

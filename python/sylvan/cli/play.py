@@ -99,7 +99,7 @@ def play(
     if start.is_terminal():
         raise ConfigError("The game is over there: begin where somebody can move.")
     advice = ADVICE if net is None else ADVICE // NETWORK_WORTH
-    adviser = SearchPlayer(judge, simulations=advice, leaves_in_flight=1 if net is None else 8)
+    adviser = SearchPlayer(judge, simulations=advice)
     with SearchPlayer(judge, config, name=name) as player, adviser:
         player.new_game(drawn.randrange(2**32) if seed is None else seed)
         _Table(Sitting(start, seat, player, adviser), pgn).play()
@@ -113,8 +113,7 @@ def _strength(
     from sylvan.planning import SearchConfig
 
     if simulations is not None or seconds is not None:
-        in_flight = 8 if is_network and (simulations or 8) >= 8 else 1
-        return SearchConfig(simulations=simulations, seconds=seconds, leaves_in_flight=in_flight)
+        return SearchConfig(simulations=simulations, seconds=seconds)
     way = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
     count = max(1, way.simulations // NETWORK_WORTH) if is_network else way.simulations
     return SearchConfig(simulations=count, temperature=way.temperature)

@@ -9,10 +9,10 @@ from typing import Any
 
 from sylvan.errors import ConfigError
 
-__all__ = ["IN_FLIGHT", "EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
+__all__ = ["EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
 
-IN_FLIGHT = 16
-"""Leaves of one tree that a network evaluates at once."""
+CACHE = 64 * 2**20
+"""Bytes of evaluations that a network remembers, for positions that come up again."""
 
 
 class EvaluatorName(StrEnum):
@@ -29,7 +29,7 @@ def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
         raise ConfigError(f"--net {net} and --evaluator {name.value} contradict: give one of them.")
     from sylvan.evaluators import load_evaluator
 
-    return load_evaluator(net)
+    return load_evaluator(net, cache_bytes=CACHE)
 
 
 def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:

@@ -212,9 +212,7 @@ class _Crew:
                     self.results.put(None)
 
     def _open(self, stack: ExitStack) -> tuple[Player, Player]:
-        first, second = (
-            stack.enter_context(spec.open(batched=False)) for spec in self._match.players
-        )
+        first, second = (stack.enter_context(spec.open()) for spec in self._match.players)
         with self._lock:
             self._players += [first, second]
         return first, second

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from sylvan.engines.batching import Request, Thinking, alone
 from sylvan.engines.clock import Clock, budget
 from sylvan.evaluators import evaluator_for, evaluator_named
-from sylvan.planning import Forest, SearchConfig
+from sylvan.planning import Forest, Search, SearchConfig
 from sylvan.planning.roots import shown_to
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class SearchPlayer(Player):
         config: SearchConfig | None = None,
         *,
         name: str | None = None,
+        shares_batches: bool = False,
         **settings: Any,
     ) -> None:
         """Prepare a player.
@@ -125,10 +126,14 @@ class SearchPlayer(Player):
             evaluate: an evaluator, its name, or None for the game's default
             config: the settings of each search
             name: as it stands in a table; else the evaluator's
+            shares_batches: whether other games fill the evaluator's batch; if not, as many leaves
+                of the one tree are in flight as the evaluator prefers
             settings: changes to `config`, by name
         """
         self.evaluate = evaluator_named(evaluate)
         self.config = (config or SearchConfig()).replace(**settings)
+        if not shares_batches:
+            self.config = Search(self.evaluate, self.config).config
         self.name = name or getattr(self.evaluate, "name", None) or "search"
         self._forest: Forest | None = None
         self._seeded = self.config

@@ -39,8 +39,6 @@ CACHE = 64 * 2**20
 """Bytes of evaluations that a network remembers: games share openings, and the two players too."""
 SIMULATIONS = 800
 """Per move, of a search without a limit."""
-IN_FLIGHT = 8
-"""Leaves of one tree that fill a network's batch where no other game can."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,8 @@ class PlayerSpec:
             )
         return spec
 
-    def config(self, *, batched: bool = True) -> SearchConfig:
-        """The settings of its searches; `batched` if other games fill the network's batch."""
+    def config(self) -> SearchConfig:
+        """The settings of its searches."""
         from sylvan.planning import SearchConfig
 
         settings = dict(self.settings)
@@ -140,8 +138,6 @@ class PlayerSpec:
         if self.limits.tc is not None:
             given["seconds"] = self.limits.tc.base
         settings.setdefault("simulations", None if given else SIMULATIONS)
-        if self.is_network and not batched:
-            settings.setdefault("leaves_in_flight", IN_FLIGHT)
         return SearchConfig(**given, **settings)
 
     def evaluator(self) -> Any:
@@ -152,8 +148,11 @@ class PlayerSpec:
 
         return load_evaluator(self.source, **self.options)
 
-    def open(self, evaluator: Any = None, *, batched: bool = True) -> Player:
-        """A player for one game at a time; `evaluator`, from `evaluator()`, may be shared."""
+    def open(self, evaluator: Any = None) -> Player:
+        """A player for one game at a time.
+
+        With an evaluator, from `evaluator()`, games share it and its batches.
+        """
         from sylvan.engines.players import RandomPlayer, SearchPlayer
         from sylvan.engines.uci_player import UciPlayer
 
@@ -161,9 +160,9 @@ class PlayerSpec:
             return RandomPlayer()
         if self.kind == "uci":
             return UciPlayer(self.source, self.settings, self.limits, name=self.name)
-        config = self.config(batched=batched)
-        evaluator = self.evaluator() if evaluator is None else evaluator
-        return SearchPlayer(evaluator, config, name=self.name)
+        shares = evaluator is not None
+        evaluator = evaluator if shares else self.evaluator()
+        return SearchPlayer(evaluator, self.config(), name=self.name, shares_batches=shares)
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for two games to have been played by the same player."""
