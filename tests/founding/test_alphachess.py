@@ -316,6 +316,23 @@ def test_s1_25_a_person_plays_in_the_terminal():
         human_game([], human="red")
 
 
+def test_a_network_in_a_file_plays(tmp_path):
+    from sylvan.classic.mcts_specification import ChessNN
+
+    network = ChessNN(num_blocks=1, num_filters=8)
+    network.build_model()
+    path = tmp_path / "net.safetensors"
+    network.save_model(str(path))
+    policy, _ = network.predict(planes18(chess.Board()))
+    for given in (path, str(path)):
+        engine = AlphaChess(given, Config(simulations_per_move=5, other={"prior_bits": 32}))
+        edges = statistics(engine.search(Chess()))
+        priors = {uci: policy[code(chess.Move.from_uci(uci), chess.WHITE)] for uci in edges}
+        total = sum(priors.values())
+        for uci, edge in edges.items():
+            assert edge.P == pytest.approx(priors[uci] / total, rel=1e-4)
+
+
 # --- mistakes -----------------------------------------------------------------------------------
 
 

@@ -191,6 +191,12 @@ def test_s3_8_the_signature_and_a_constructor_that_builds_nothing():
     assert (mcts.dirichlet_alpha, mcts.dirichlet_epsilon) == (0.3, 0.25)
     with pytest.raises(ConfigError, match=r"dirichlet_epsilon is 1\.5"):
         MCTS(network, dirichlet_epsilon=1.5)
+    with pytest.raises(ConfigError, match="num_simulations is -1: it must be at least 0"):
+        MCTS(network, num_simulations=-1)
+    with pytest.raises(ConfigError, match="game is a Board: give a ChessGame"):
+        mcts.search(chess.Board())
+    with pytest.raises(ConfigError, match="temperature is -1"):
+        mcts.search(ChessGame(), temperature=-1)
 
 
 FINISHED = {

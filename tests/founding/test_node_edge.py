@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 from sylvan.classic import node_edge, progress
 from sylvan.classic.node_edge import CONFIG, MCTS, Digraph, Edge, Node, state_to_input
-from sylvan.errors import EvaluationError, GameOver, IllegalAction, SearchStateError
+from sylvan.errors import ConfigError, EvaluationError, GameOver, IllegalAction, SearchStateError
 from sylvan.games import Chess
 from tests.founding.oracles import THREE_MOVES, over
 from tests.founding.quotes import own_parameters, parameters, quote
@@ -569,6 +569,7 @@ def test_m19_repetition_is_seen_by_the_moves_that_led_there(hand):
     game = Chess(moves="Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1")
     back = chess.Move.from_uci("f6g8")
     known, unknown = MCTS(EvenAgent(0.5), game), MCTS(EvenAgent(0.5), game.fen())
+    assert MCTS(EvenAgent(), game.board())._game.moves == game.moves
     for mcts in (known, unknown):
         by_hand(mcts, 80) if hand else mcts.run_simulations(80)
     drawn = known.root.get_edge(back)
@@ -591,6 +592,8 @@ def test_m21_a_state_is_a_complete_position():
     ):
         with pytest.raises(ValueError, match=r"FEN|king is missing"):
             MCTS(EvenAgent(), hidden)
+    with pytest.raises(ConfigError, match="state is a int: give a FEN, Chess or Board"):
+        MCTS(EvenAgent(), 5)
 
 
 @pytest.mark.parametrize("hand", [False, True], ids=["core", "by hand"])

@@ -31,7 +31,7 @@ from sylvan import reference
 from sylvan.classic.chess_game import POLICY_SIZE, ChessGame, boards_of
 from sylvan.classic.neural_network import ChessNN
 from sylvan.classic.predictions import legal_logits
-from sylvan.errors import EvaluationError, GameOver
+from sylvan.errors import ConfigError, EvaluationError, GameOver
 from sylvan.planning import Leaves, NodeView, Search, SearchConfig, SearchResult
 from sylvan.reference.node import f32
 from sylvan.reference.selection import puct_score
@@ -142,6 +142,8 @@ class MCTS:
         The shares are the training target, and the temperature does not touch them. Where no move
         was visited, they are the priors. Arguments and errors are those of `search`.
         """
+        if not isinstance(game, ChessGame):
+            raise ConfigError(f"game is a {type(game).__name__}: give a ChessGame.")
         if game.is_game_over():
             raise GameOver("The game is over: search a position that still has a move.")
         config = self._config(temperature, add_noise, seed=int(np.random.randint(2**62)))
@@ -162,9 +164,8 @@ class MCTS:
         return _read(self._result.tree.root)
 
     def _config(self, temperature: float, add_noise: bool, seed: int) -> SearchConfig:
-        return SearchConfig(
-            # The document's first simulation is the root's own evaluation.
-            num_simulations=max(self.num_simulations - 1, 0),
+        config = SearchConfig(
+            num_simulations=self.num_simulations,
             c_puct=self.c_puct,
             dirichlet_alpha=self.dirichlet_alpha,
             dirichlet_epsilon=self.dirichlet_epsilon,
@@ -175,6 +176,8 @@ class MCTS:
             proofs=False,
             prior_bits=32,
         )
+        # The document's first simulation is the root's own evaluation.
+        return config.replace(simulations=max(self.num_simulations - 1, 0))
 
     def _evaluate(self, leaves: Leaves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         boards = boards_of(leaves.observations)

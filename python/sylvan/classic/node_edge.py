@@ -34,7 +34,7 @@ from sylvan.classic.drawing import Digraph, draw
 from sylvan.classic.nodes import CONFIG, Edge, Node, Origin
 from sylvan.classic.predictions import legal_logits
 from sylvan.classic.progress import progress_bar
-from sylvan.errors import EvaluationError, IllegalAction, SearchStateError
+from sylvan.errors import ConfigError, EvaluationError, IllegalAction, SearchStateError
 from sylvan.games.chess import Chess, expand_planes
 from sylvan.games.encoding import Encoding
 from sylvan.planning import Leaves, Search
@@ -61,13 +61,16 @@ class MCTS:
     """
 
     def __init__(
-        self, agent: Agent, state: str | Chess = chess.STARTING_FEN, stochastic: bool = False
+        self,
+        agent: Agent,
+        state: str | Chess | chess.Board = chess.STARTING_FEN,
+        stochastic: bool = False,
     ) -> None:
         """A tree of one node.
 
         Args:
             agent: predicts probabilities and values
-            state: a FEN, or a game with its past, which repetitions need
+            state: a FEN, or a game or board with its past, which repetitions need
             stochastic: noise on the root's priors, for self-play
         """
         self.agent = agent
@@ -78,7 +81,10 @@ class MCTS:
         """The board whose moves are mapped."""
         self.outputs: list[tuple[chess.Move, int, int, int]] = []
         """Moves mapped to plane, row and column."""
-        game = Chess(state) if isinstance(state, str) else state
+        game = Chess.from_board(state) if isinstance(state, chess.Board) else state
+        game = Chess(game) if isinstance(game, str) else game
+        if not isinstance(game, Chess):
+            raise ConfigError(f"state is a {type(state).__name__}: give a FEN, Chess or Board.")
         self._plant(game.encoded(PLANES), state if isinstance(state, str) else game.fen())
 
     def _plant(self, game: Chess, fen: str) -> None:

@@ -3,7 +3,8 @@
     mcts:
       simulations_per_move: 400   # a comment
       c_puct: 1.5
-    self_play: {not read}
+    self_play:
+      temp_threshold: 30
 
 This is the part of YAML that settings need, so that no YAML library is needed: names, numbers,
 true, false, null, text with or without quotes, comments, and sections by indentation, whose names
@@ -37,8 +38,12 @@ def read_settings(source: Mapping[str, Any] | str | Path) -> dict[str, Any]:
             inner = read_settings(value) if isinstance(value, Mapping) else {str(name): value}
             _add(flat, inner, "the settings")
         return flat
+    try:
+        lines = Path(source).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{source} is no text in UTF-8: give a file of settings.") from None
     flat = {}
-    for number, line in enumerate(Path(source).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         where = f"{source}, line {number}"
         text = re.sub(r"(^|\s)#.*", "", line).rstrip()
         match = _LINE.fullmatch(text)
