@@ -2,6 +2,7 @@
 
 good      plays the first legal move
 dies      ends while it thinks about its third move
+leaves    ends when it hears of a second game
 crashes   ends at once
 illegal   plays a move that is never legal
 nothing   answers `bestmove (none)`
@@ -18,7 +19,7 @@ import chess
 
 
 def main(kind: str) -> None:
-    board, thoughts = chess.Board(), 0
+    board, thoughts, games = chess.Board(), 0, 0
     if kind == "crashes":
         sys.exit(3)
     for line in sys.stdin:
@@ -29,6 +30,10 @@ def main(kind: str) -> None:
             print("id name Fake 1\noption name Skill Level type spin default 1 min 0 max 20\nuciok")
         elif words[0] == "isready":
             print("readyok")
+        elif words[0] == "ucinewgame":
+            games += 1
+            if kind == "leaves" and games == 2:
+                sys.exit(0)
         elif words[0] == "position":
             board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:8]))
             for move in words[words.index("moves") + 1 :] if "moves" in words else []:

@@ -200,6 +200,10 @@ class TestFaults:
         assert report.faults()[ending] == [0, 4]
         assert f"{ending:<12} 0 by random, 4 by" in str(report)
 
+    def test_a_program_that_ends_between_games_is_started_again(self):
+        plan = match("random", f"uci:{fake('leaves')}; nodes=5", rules=SHORT)
+        assert [game.ending for game in plan.play(range(4))] == ["length"] * 4
+
     def test_late_moves_lose_on_time(self):
         plan = match("random", f"uci:{fake('late')}", Limits(tc=TimeControl(0.1)))
         (game,) = plan.play([0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -138,6 +139,8 @@ class _Table:
             if self.is_chess
             else (f"{'first' if self.sitting.seat == 0 else 'second'}")
         )
+        with suppress(ImportError):  # where there is none, lines are not edited
+            import readline  # noqa: F401
         self.say(f"You play {who}. Type a move, or help.")
         self.show()
         try:

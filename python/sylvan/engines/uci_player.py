@@ -39,9 +39,14 @@ class UciPlayer(Player):
         self.name = name or self._client.name
 
     def new_game(self, seed: int = 0) -> None:  # noqa: ARG002
-        """Tell the program, starting it again if the last game ended it."""
-        if self._client is None:
-            self._client = UciClient(self._words, self._options)
+        """Tell the program, starting it again if it has ended, in the last game or since."""
+        if self._client is not None:
+            try:
+                self._client.new_game()
+                return
+            except EngineError:
+                self.close()
+        self._client = UciClient(self._words, self._options)
         self._client.new_game()
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
