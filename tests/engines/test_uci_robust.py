@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylvan.engines.lines import LONGEST, Output, lines_of
+from sylvan.engines.strength import LADDER
 from sylvan.engines.uci import Engine
 from sylvan.engines.uci_commands import read_go, read_option, read_position
 from sylvan.engines.uci_options import Options, announcements, changed, table
@@ -130,6 +131,18 @@ def test_every_option_takes_its_default_and_its_ends():
                 assert getattr(changed(Options(), option.name, str(text)), own) == text
             with pytest.raises(ConfigError, match="must be from"):
                 changed(Options(), option.name, str(option.most + 1))
+
+
+def test_the_page_has_every_option_and_every_rung():
+    page = (Path(__file__).parents[2] / "docs" / "uci.md").read_text()
+    for _, option, default in table():
+        shown = str(default).lower() if isinstance(default, bool) else str(default) or "<empty>"
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{option.name}` |")]
+        assert f"| `{shown}` |" in row and option.meaning in row
+        if option.kind == "spin":
+            assert f"| {option.least} to {option.most} |" in row
+    for rung in LADDER:
+        assert f"| {rung.elo} | {rung.simulations:,} | {rung.temperature:g} |" in page
 
 
 def test_long_lines_are_cut_and_nulls_are_blanks():

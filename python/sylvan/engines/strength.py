@@ -25,9 +25,9 @@ class Strength:
 
 LADDER = (
     Strength(800, 12, 1.0),
-    Strength(1320, 100, 0.5),
-    Strength(1750, 1_600, 0.25),
-    Strength(2200, 60_000, 0.0),
+    Strength(1250, 100, 0.5),
+    Strength(1600, 1_600, 0.25),
+    Strength(2000, 20_000, 0.0),
 )
 """From weakest to strongest."""
 

@@ -114,7 +114,7 @@ class Thinker:
         play = (options.limit_strength, options.elo, options.temperature)
         tree = (options.hash, options.c_puct, options.fpu, options.batch_size, options.syzygy_path)
         actions = _way(self._root, game)
-        kept = self._settings == (play, tree) and not options.limit_strength
+        kept = self._settings == (play, tree)
         self._settings, self._root = (play, tree), game
         if self._search is not None and kept and actions is not None:
             self._search.advance(*actions)

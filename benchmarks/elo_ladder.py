@@ -1,0 +1,130 @@
+"""How strong the rungs of `sylvan.engines.strength` are: a ladder of matches against Stockfish.
+
+    python -m benchmarks.elo_ladder [--quick] [--json] [--games 100] [--net PATH] [RUNG ...]
+
+A rung is `simulations:temperature`; without any, those of `LADDER` are measured. Each plays the
+three nearest steps of Stockfish whose Elo is known: `Skill Level` N at `go depth N + 1` is 1320,
+1742, 2204, 2500, 2788 for N = 0, 3, 5, 7, 10 (the table of Stockfish's commit a08b8d4). A rung's
+Elo E is where the score expected of all its games is the score that it made,
+
+    sum over games of  1 / (1 + 10^((step - E) / 400))  =  points,
+
+with twice the standard error that the Fisher information gives. Against a step that it beats, or
+loses to, in over 95 % of the first 20 games, it plays no more: they would tell little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from sylvan.engines.match import Match
+from sylvan.engines.specs import player_spec
+from sylvan.engines.strength import LADDER
+
+STEPS = {0: 1320, 3: 1742, 5: 2204, 7: 2500, 10: 2788}
+"""Stockfish's `Skill Level` at depth one more: its Elo."""
+FIRST = 20
+"""Games after which a step that tells nothing is left."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Games of a rung against one step."""
+
+    skill: int
+    games: int
+    points: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether it was not one-sided."""
+        return 0.05 <= self.points / self.games <= 0.95
+
+
+def expected(elo: float, step: int) -> float:
+    """The score per game that a difference in Elo means."""
+    return 1 / (1 + 10 ** ((step - elo) / 400))
+
+
+def fitted(meetings: list[Meeting]) -> tuple[float, float]:
+    """The Elo that explains the games, and twice its standard error."""
+    points = sum(m.points for m in meetings)
+    games = sum(m.games for m in meetings)
+    points = min(games - 0.25, max(0.25, points))  # all won or lost is not infinitely far
+    low, high = -1000.0, 5000.0
+    for _ in range(60):
+        elo = (low + high) / 2
+        made = sum(m.games * expected(elo, STEPS[m.skill]) for m in meetings)
+        low, high = (elo, high) if made < points else (low, elo)
+    information = (
+        sum(m.games * (p := expected(elo, STEPS[m.skill])) * (1 - p) for m in meetings)
+        * (math.log(10) / 400) ** 2
+    )
+    return elo, 2 / math.sqrt(information)
+
+
+def meet(rung: str, skill: int, games: int, net: str | None, seed: int) -> Meeting:
+    """Play a rung against a step."""
+    simulations, _, temperature = rung.partition(":")
+    name = net or "material"
+    ours = player_spec(f"{name}:simulations={simulations},temperature={temperature or 0}")
+    theirs = player_spec(f"uci:stockfish; Skill Level={skill}; Hash=16; depth={skill + 1}")
+    points = 0.0
+    for done, game in enumerate(Match((ours, theirs), seed=seed).play(range(games)), start=1):
+        points += game.score
+        if sys.stderr.isatty():
+            print(f"\r{rung} against {skill}: {points:g} of {done}   ", end="", file=sys.stderr)
+    return Meeting(skill, games, points)
+
+
+def measured(rung: str, near: float, games: int, net: str | None) -> tuple[float, float, list[Any]]:
+    """A rung's Elo, twice its standard error, and what it played."""
+    nearest = sorted(STEPS, key=lambda skill: abs(STEPS[skill] - near))
+    meetings: list[Meeting] = []
+    for skill in nearest[:3]:
+        first = meet(rung, skill, min(FIRST, games), net, seed=skill)
+        if first.tells and games > FIRST:
+            more = meet(rung, skill, games - FIRST, net, seed=100 + skill)
+            first = Meeting(skill, games, first.points + more.points)
+        meetings.append(first)
+    elo, error = fitted(meetings)
+    return elo, error, meetings
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("rungs", nargs="*", metavar="RUNG", help="simulations:temperature")
+    parser.add_argument("--quick", action="store_true", help="4 games per step")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--games", type=int, default=100, help="per step that tells something")
+    parser.add_argument("--net", help="a network instead of material")
+    options = parser.parse_args()
+    if shutil.which("stockfish") is None:
+        parser.error("stockfish is not installed, and the ladder is made of it")
+    near = {f"{rung.simulations}:{rung.temperature:g}": rung.elo for rung in LADDER}
+    found: list[dict[str, Any]] = []
+    for rung in options.rungs or near:
+        guess = near.get(rung, found[-1]["elo"] if found else 1500)
+        games = 4 if options.quick else options.games
+        elo, error, meetings = measured(rung, guess, games, options.net)
+        played = {f"skill {m.skill}": f"{m.points:g}/{m.games}" for m in meetings}
+        found.append({"rung": rung, "elo": round(elo), "error": round(error), **played})
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return
+    print("| simulations | temperature | Elo | ± | games |\n|---|---|---|---|---|")
+    for row in found:
+        simulations, _, temperature = row["rung"].partition(":")
+        games = ", ".join(f"{k} {v}" for k, v in row.items() if k.startswith("skill"))
+        print(f"| {simulations} | {temperature or 0} | {row['elo']} | {row['error']} | {games} |")
+
+
+if __name__ == "__main__":
+    main()
