@@ -235,6 +235,8 @@ def test_s1_24_a_file_then_the_command_line_then_keywords(tmp_path):
     assert isinstance(search, SearchConfig) and (search.simulations, search.fpu) == (50, "parent")
     assert (search.noise, search.temperature) == (True, 1.0)
     assert Config.read({"mcts": {"num_simulations": 7}}).simulations_per_move == 7
+    (tmp_path / "config.toml").write_text("[mcts]\nc_puct = 1.25\n")
+    assert Config.read(tmp_path / "config.toml").c_puct == 1.25
     with pytest.raises(AttributeError):
         config.c_puct = 1.0
 
@@ -245,9 +247,9 @@ def test_s1_24_a_file_then_the_command_line_then_keywords(tmp_path):
         ("temp_treshold: 3", [], "no setting 'temp_treshold': did you mean 'temp_threshold'"),
         ("temp_threshold: soon", [], "temp_threshold is 'soon': it must be a whole number"),
         ("c_puct: -1", [], "c_puct is -1: it must be at least 0"),
-        ("moves:\n  - e4", [], r"config.yaml, line 2 is '- e4': write each setting as"),
-        ("a: {b: 1}", [], "line 1 is 'a: {b: 1}'"),
-        ("c_puct: 1\nc_puct: 2", [], "'c_puct' is set a second time in .*line 2"),
+        ("- e4", [], "config.yaml holds no settings: write each as 'name: value'"),
+        ("a: {b: 1", [], "config.yaml cannot be read as settings: .*line 1"),
+        ("a: {c_puct: 1}\nc_puct: 2", [], "'c_puct' is set a second time in .*config.yaml"),
         ("c_puct: 1", ["c_puct"], "'c_puct' has no value: write it as name=value"),
     ],
 )
