@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import chess
@@ -16,6 +17,7 @@ import chess.pgn
 import pytest
 from typer.testing import CliRunner
 
+from sylvan import Search
 from sylvan.cli import app
 from sylvan.cli.board import coloured_board, plain_board
 from sylvan.cli.positions import moves_of
@@ -114,18 +116,21 @@ class TestAnalyzeGames:
         games = facts("analyze", str(pgn), "--net", net, "-n", "8")["games"]
         assert games[0]["moves"][5]["mark"] == "??"
 
-    def test_an_interrupt_writes_what_was_done(self, tmp_path):
-        file, out = tmp_path / "long.pgn", tmp_path / "out.pgn"
-        file.write_text("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 *\n")
-        words = ["analyze", str(file), "-o", str(out), "-t", "0.5"]
-        program = [sys.executable, "-c", "from sylvan.cli import app; app()", *words]
-        running = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
-        time.sleep(2.5)
-        running.send_signal(signal.SIGINT)
-        output, _ = running.communicate(timeout=20)
-        assert running.returncode == 130
-        assert "interrupted" in output
-        assert "%eval" in out.read_text()
+    def test_an_interrupt_writes_what_was_done(self, pgn, tmp_path, monkeypatch):
+        calls, run = count(), Search.run
+
+        def interrupted(self, *arguments, **options):
+            if next(calls) == 4:
+                raise KeyboardInterrupt
+            return run(self, *arguments, **options)
+
+        monkeypatch.setattr(Search, "run", interrupted)
+        out = tmp_path / "out.pgn"
+        done = sylvan("analyze", str(pgn), "-o", str(out), "-n", "50")
+        assert done.exit_code == 130
+        assert "interrupted" in done.stdout and "C - D" not in done.stdout
+        assert out.read_text().count("%eval") == 3
+        assert "Qxf7#" in out.read_text()
 
 
 @pytest.mark.parametrize(
@@ -257,6 +262,7 @@ class TestPlay:
             (["chess", "7k/5KQ1/8/8/8/8/8/8 b - - 0 1"], ["over"]),
             (["chess", "--pgn", "no/such/x.pgn"], ["no/such"]),
             (["connect4", "--pgn", "x.pgn"], ["--pgn"]),
+            (["connect4", "--evaluator", "material"], ["material", "rollout"]),
         ],
     )
     def test_refused(self, words, said):
@@ -339,6 +345,7 @@ class TestMatch:
         program += ["--max-plies", "2", "--games", "50"]
         running = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
         while not file.exists() or file.read_text().count("\n") < 3:
+            assert running.poll() is None
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         output, _ = running.communicate(timeout=20)

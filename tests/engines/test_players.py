@@ -1,5 +1,6 @@
 """Players: chance, searches and other programs, and their names on a command line."""
 
+import os
 import shlex
 import sys
 import time
@@ -16,6 +17,7 @@ from sylvan.engines.uci_player import UciPlayer
 from sylvan.errors import ConfigError, EngineError
 from sylvan.games import Chess, ConnectFour, TicTacToe
 
+NETS = os.environ.get("SYLVAN_NETS")
 FAKE = Path(__file__).with_name("fake_engine.py")
 
 
@@ -232,6 +234,27 @@ class TestSpecs:
     def test_refused(self, text, sentence):
         with pytest.raises(ConfigError, match=sentence):
             player_spec(text)
+
+    @pytest.mark.parametrize(
+        ("settings", "sentence"),
+        [
+            ("cache_bytes=much", "cache_bytes is 'much': it must be of type int"),
+            ("deterministic=1", "deterministic is 1: it must be of type bool"),
+            ("policy_temperature=hot", "must be of type int or float"),
+            ("tempo=3", "There is no setting 'tempo'"),
+        ],
+    )
+    def test_options_of_a_network(self, tmp_path, settings, sentence):
+        file = tmp_path / "net.onnx"
+        file.write_bytes(b"no network")
+        with pytest.raises(ConfigError, match=sentence):
+            player_spec(f"{file}:{settings}")
+
+    @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not name a folder")
+    def test_an_option_of_another_backend(self):
+        spec = player_spec(f"{Path(NETS) / 'maia-1100.pb.gz'}:device=cpu")
+        with pytest.raises(ConfigError, match="its backend has no option 'device'"):
+            spec.evaluator()
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")

@@ -87,6 +87,8 @@ def play(
     """
     from sylvan.engines.players import SearchPlayer
     from sylvan.engines.sitting import Sitting
+    from sylvan.evaluators import evaluator_for, evaluator_named
+    from sylvan.planning.roots import shown_to
 
     check_folder(pgn)
     if pgn is not None and game is not PlayedGame.chess:
@@ -95,6 +97,7 @@ def play(
     drawn = random.Random(seed)
     seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
     judge = evaluator_of(net, evaluator)
+    shown_to(start, evaluator_for(start, evaluator_named(judge)))  # fails if it is for another game
     config = _strength(level, simulations, seconds, is_network=net is not None)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"
     if start.is_terminal():

@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "PlayerSpec", "TimeControl", "player_spec"]
 
 EVALUATORS = ("material", "rollout", "uniform")
-OPTIONS = {"backend", "batch", "cache_boards", "cache_bytes", "compile", "deterministic", "device"}
-OPTIONS |= {"dtype", "history_fill", "policy_temperature", "threads"}
-"""Settings that belong to a network rather than to its search."""
+OPTIONS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
+    **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
+    **dict.fromkeys(("compile", "deterministic"), (bool,)),
+    "policy_temperature": (int, float),
+}
+"""Settings that belong to a network rather than to its search, and what they are."""
 CACHE = 64 * 2**20
 """Bytes of evaluations that a network remembers: games share openings, and the two players too."""
 SIMULATIONS = 800
@@ -146,7 +150,16 @@ class PlayerSpec:
             return self.source
         from sylvan.evaluators import load_evaluator
 
-        return load_evaluator(self.source, **self.options)
+        try:
+            return load_evaluator(self.source, **self.options)
+        except TypeError as error:
+            # Not every backend has every option.
+            odd = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if odd is None:
+                raise
+            raise ConfigError(
+                f"{self.name}: its backend has no option {odd[1]!r}; leave it out"
+            ) from None
 
     def open(self, evaluator: Any = None) -> Player:
         """A player for one game at a time.
@@ -218,8 +231,7 @@ def _own(text: str) -> PlayerSpec:
     limits = _take_limits(pairs)
     options = {}
     if source not in EVALUATORS:
-        taken = {name: pairs.pop(name) for name in OPTIONS & set(pairs)}
-        options = {"cache_bytes": CACHE, **taken}
+        options = {"cache_bytes": CACHE, **_take_options(pairs)}
     return PlayerSpec(text, "search", source, pairs, options, limits)
 
 
@@ -280,3 +292,13 @@ def _take_limits(pairs: dict[str, Any]) -> Limits:
                 raise
             raise ConfigError(f"{name} is {value!r}: give a number.") from None
     return Limits(**given)
+
+
+def _take_options(pairs: dict[str, Any]) -> dict[str, Any]:
+    """What is meant for the network among the settings, which lose it."""
+    options = {name: pairs.pop(name) for name in list(pairs) if name in OPTIONS}
+    for name, value in options.items():
+        if type(value) not in OPTIONS[name]:
+            kinds = " or ".join(kind.__name__ for kind in OPTIONS[name])
+            raise ConfigError(f"{name} is {value!r}: it must be of type {kinds}.")
+    return options
