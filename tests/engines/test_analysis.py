@@ -306,6 +306,19 @@ def test_a_wrong_line_is_answered_with_the_field_at_fault(line, field, says):
     assert client.said[1]["final"] and client.said[1]["id"] == "after"
 
 
+@few
+@given(
+    st.one_of(st.text(max_size=40), st.recursive(VALUES, st.lists, max_leaves=5).map(json.dumps))
+)
+def test_any_line_gets_one_answer_and_no_end(line):
+    said = []
+    server = Server(said.append)
+    server.hear(line)
+    server.close()
+    assert len(said) == bool(line.strip())
+    assert all(json.loads(answer)["error"] for answer in said)
+
+
 def test_empty_lines_are_nothing():
     with Client() as client:
         for line in ("", "\n", "  \n"):

@@ -95,6 +95,13 @@ class TestSearch:
         assert first(1) == first(1) != first(2)
 
 
+def test_moves_go_on_where_a_draw_could_be_claimed():
+    shuffle = ["g1f3", "g8f6", "f3g1", "f6g8"] * 2
+    earlier, later = Chess(moves=shuffle), Chess(moves=[*shuffle, "e2e4", "e7e5"])
+    assert earlier.outcome == "repetition"
+    assert len(moves_between(earlier, later)) == 2
+
+
 def test_moves_between():
     assert moves_between(Chess(moves="e4 e5"), Chess(moves="e4 c5")) is None
     assert moves_between(Chess(), Chess("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")) is None

@@ -41,7 +41,7 @@ class Deliberation:
         self.began = time.perf_counter()
         self._hits = game.table_hits
         self.late = 0.0
-        """Seconds by which a search may come late."""
+        """Seconds by which a search may come late: the clock counts as that much shorter."""
         self._running = self.began
         """When the own clock started to run: at `go`, or at `ponderhit`."""
         self._pondering = go.ponder
@@ -83,14 +83,14 @@ class Deliberation:
     @property
     def budget(self) -> Budget | None:
         """The time for this move; None if no clock limits it."""
-        go, overhead = self.go, self.options.move_overhead / 1000 + self.late
+        go, overhead = self.go, self.options.move_overhead / 1000
         if go.movetime is not None:
-            return fixed(go.movetime / 1000, overhead)
+            return fixed(go.movetime / 1000 - self.late, overhead)
         white = self.game.to_play() == 0
         left, increment = (go.wtime, go.winc) if white else (go.btime, go.binc)
         if left is None:
             return None
-        return budget(Clock(left / 1000, increment / 1000, go.movestogo), overhead)
+        return budget(Clock(left / 1000 - self.late, increment / 1000, go.movestogo), overhead)
 
     @property
     def thought(self) -> float:

@@ -20,7 +20,7 @@ from sylvan.engines.batching import Request, Thinking, alone
 from sylvan.engines.clock import Clock, budget
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning import Forest, Search, SearchConfig
-from sylvan.planning.roots import shown_to
+from sylvan.planning.roots import as_root, shown_to
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -190,10 +190,12 @@ def moves_between(earlier: Game, later: Game) -> list[int] | None:
         return None
     before, after = earlier.moves, later.moves  # type: ignore[attr-defined]
     same_start = earlier.start_fen == later.start_fen  # type: ignore[attr-defined]
-    if not same_start or after[: len(before)] != before:
+    same_rules = earlier.chess960 == later.chess960  # type: ignore[attr-defined]
+    if not (same_start and same_rules) or after[: len(before)] != before:
         return None
-    actions, state = [], earlier.clone()
+    actions, state = [], earlier
     for move in after[len(before) :]:
+        state = as_root(state)  # a game may go on where a draw could be claimed
         actions.append(state.string_to_action(move))
         state.apply(actions[-1])
     return actions

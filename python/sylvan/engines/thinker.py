@@ -14,16 +14,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.deliberation import FOREVER, Deliberation
+from sylvan.engines.players import moves_between
 from sylvan.engines.strength import strength
 from sylvan.engines.uci_report import chosen, line_of, move_stats
 from sylvan.errors import SearchStateError, SylvanError
 from sylvan.evaluators import Material, evaluator_named
 from sylvan.planning import Search, SearchConfig
-from sylvan.planning.roots import as_root, root_actions
+from sylvan.planning.roots import root_actions
 
 if TYPE_CHECKING:
     from sylvan.engines.uci_options import Options
-    from sylvan.games import Chess, Game
+    from sylvan.games import Chess
     from sylvan.planning import SearchResult
 
 __all__ = ["Thinker"]
@@ -113,7 +114,7 @@ class Thinker:
             return self._search, game.restricted(deliberation.go.searchmoves)
         play = (options.limit_strength, options.elo, options.temperature)
         tree = (options.hash, options.c_puct, options.fpu, options.batch_size, options.syzygy_path)
-        actions = _way(self._root, game)
+        actions = None if self._root is None else moves_between(self._root, game)
         kept = self._settings == (play, tree)
         self._settings, self._root = (play, tree), game
         if self._search is not None and kept and actions is not None:
@@ -165,21 +166,6 @@ def _network(options: Options) -> Any:
         threads=options.threads,
         cache_bytes=options.hash * 2**20 // CACHE_SHARE,
     )
-
-
-def _way(old: Chess | None, new: Chess) -> list[int] | None:
-    """The actions that lead from one position of a game to a later one; None if none do."""
-    if old is None or (old.start_fen, old.chess960) != (new.start_fen, new.chess960):
-        return None
-    if new.moves[: len(old.moves)] != old.moves:
-        return None
-    state: Game = old
-    actions = []
-    for move in new.moves[len(old.moves) :]:
-        state = as_root(state)  # a game may go on where a draw could be claimed
-        actions.append(state.string_to_action(move))
-        state.apply(actions[-1])
-    return actions
 
 
 def _name(evaluator: Any) -> str:
