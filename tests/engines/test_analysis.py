@@ -306,6 +306,16 @@ def test_a_wrong_line_is_answered_with_the_field_at_fault(line, field, says):
     assert client.said[1]["final"] and client.said[1]["id"] == "after"
 
 
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**12), 10**12),
+    st.floats(),
+    st.text(max_size=10),
+    st.lists(st.one_of(st.integers(-2, 5), st.text(max_size=5)), max_size=4),
+)
+
+
 @few
 @given(
     st.one_of(st.text(max_size=40), st.recursive(VALUES, st.lists, max_leaves=5).map(json.dumps))
@@ -324,16 +334,6 @@ def test_empty_lines_are_nothing():
         for line in ("", "\n", "  \n"):
             client.server.hear(line)
     assert client.said == []
-
-
-VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(10**12), 10**12),
-    st.floats(),
-    st.text(max_size=10),
-    st.lists(st.one_of(st.integers(-2, 5), st.text(max_size=5)), max_size=4),
-)
 
 
 @few
