@@ -9,18 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 import chess
 import chess.pgn
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sylvan import Search
 from sylvan.cli import app
 from sylvan.cli.board import coloured_board, plain_board
-from sylvan.cli.positions import moves_of
+from sylvan.cli.positions import moves_of, read_position
+from sylvan.errors import SylvanError
 from sylvan.games import Chess
 from tests.engines.test_players import fake
 from tests.test_cli import assert_user_error, facts, sylvan
@@ -32,6 +36,7 @@ needs_nets = pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not name 
 SCHOLAR = (
     '[White "Amy"]\n[Black "Bob"]\n[Result "1-0"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0\n'
 )
+PIECES = ["e4", "e5", "1.", "{", "}", "0-0", "$1", "/", "8/8", "w", "-", "!", "1-0", "e2e4", "\0"]
 OTHER = '\n[White "C"]\n[Black "D"]\n\n1. d4 d5 *\n'
 
 
@@ -148,6 +153,13 @@ def test_moves_as_people_paste_them(text, moves):
     assert moves_of(text) == moves
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=30) | st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join))
+def test_any_text_is_a_position_or_refused(text):
+    with suppress(SylvanError):
+        assert isinstance(read_position("chess", [text]), Chess)
+
+
 def read_pgn(path):
     return chess.pgn.read_game(io.StringIO(path.read_text()))
 
@@ -229,6 +241,20 @@ class TestPlay:
         done = play(lines, "chess", "-n", "10")
         assert done.exit_code == 0 and done.stderr == ""
         assert "The game is not finished." in done.stdout
+
+    def test_ctrl_c_leaves_with_the_game(self, monkeypatch):
+        lines = iter(["e4"])
+
+        def read(_):
+            line = next(lines, None)
+            if line is None:
+                raise KeyboardInterrupt
+            return line
+
+        monkeypatch.setattr("builtins.input", read)
+        done = play("", "chess", "-n", "10")
+        assert done.exit_code == 130
+        assert "The game is not finished." in done.stdout and "1. e4" in done.stdout
 
     def test_sides(self):
         black = play("", "chess", "--side", "black", "-n", "10").stdout

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sylvan import Search
 from sylvan.engines.batching import alone
@@ -17,6 +19,22 @@ from sylvan.engines.uci_player import UciPlayer
 from sylvan.errors import ConfigError, EngineError
 from sylvan.games import Chess, ConnectFour, TicTacToe
 
+PARTS = [
+    "random",
+    "material",
+    "uci:",
+    "sh",
+    ";",
+    "=",
+    ":",
+    "nodes=",
+    "5",
+    "tc=",
+    "1+1",
+    ",",
+    "c_puct",
+]
+PARTS += ["simulations=", "x.onnx", " ", "'", '"', "-1", "nan", "1e400", "[]", "null", "\0", "/"]
 NETS = os.environ.get("SYLVAN_NETS")
 FAKE = Path(__file__).with_name("fake_engine.py")
 
@@ -262,6 +280,16 @@ class TestSpecs:
         spec = player_spec(f"{Path(NETS) / 'maia-1100.pb.gz'}:device=cpu")
         with pytest.raises(ConfigError, match="its backend has no option 'device'"):
             spec.evaluator()
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.text(max_size=30) | st.lists(st.sampled_from(PARTS), max_size=8).map("".join))
+    def test_any_text_names_a_player_or_is_refused(self, text):
+        sentence = ""
+        try:
+            player_spec(text)
+        except ConfigError as error:
+            sentence = str(error)
+        assert "\n" not in sentence
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")
