@@ -1,15 +1,18 @@
 """Whatever a GUI does, the engine lives on; when the GUI dies, the engine goes with it."""
 
 import gzip
+import importlib
 import io
 import os
 import random
 import signal
 import subprocess
 import time
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 
+import chess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,6 +26,7 @@ from sylvan.errors import ConfigError, ProtocolError, SylvanError
 from tests.engines.gui import COMMAND, Gui
 
 NETS = os.environ.get("SYLVAN_NETS")
+TABLES = os.environ.get("SYLVAN_SYZYGY")
 
 few = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -254,7 +258,6 @@ def test_broken_weights_leave_the_evaluator_alone(tmp_path):
         "noise.pb.gz": random.Random(3).randbytes(2000),
         "noise.pb": random.Random(4).randbytes(2000),
         "noise.onnx": random.Random(5).randbytes(2000),
-        "noise.safetensors": random.Random(6).randbytes(2000),
         "zipped.pb.gz": gzip.compress(gzip.compress(b"nothing")),
         "wrong.txt": b"hello",
     }
@@ -290,6 +293,55 @@ def test_a_network_plays_and_stays_when_the_next_is_broken(tmp_path):
         assert gui.heard[-2] == "info string The evaluator is material."
 
 
+def test_weights_that_are_mended_are_loaded_after_all(tmp_path):
+    """The same path again, now that something is there; and no second complaint in between."""
+    if NETS is None:
+        pytest.skip("SYLVAN_NETS does not say where networks are")
+    path = tmp_path / "net.pb.gz"
+    with Gui() as gui:
+        gui.ask(f"setoption name WeightsFile value {path}", "isready", answer="readyok")
+        gui.ask("isready", "position startpos", "go nodes 5")
+        assert sum("There is no file" in line for line in gui.heard) == 1
+        path.write_bytes((Path(NETS) / "maia-1100.pb.gz").read_bytes())
+        gui.ask(f"setoption name WeightsFile value {path}", "isready", answer="readyok")
+        assert gui.heard[-2] == "info string The evaluator is net.pb.gz."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
+def test_pytorch_as_the_backend(tmp_path):
+    pytest.importorskip("torch")
+    noise = tmp_path / "noise.safetensors"
+    noise.write_bytes(random.Random(6).randbytes(2000))
+    with Gui() as gui:
+        weights = f"setoption name WeightsFile value {Path(NETS) / 'maia-1100.pb.gz'}"
+        gui.ask(
+            "setoption name Backend value torch", weights, "isready", answer="readyok", seconds=60
+        )
+        assert gui.heard[-2] == "info string The evaluator is maia-1100.pb.gz."
+        assert gui.ask("go nodes 30", seconds=60).split()[1] in {"e2e4", "d2d4"}
+        gui.ask(f"setoption name WeightsFile value {noise}", "isready", answer="readyok")
+        assert gui.heard[-2].endswith("The engine keeps maia-1100.pb.gz.")
+
+
+@pytest.mark.skipif(not TABLES, reason="SYLVAN_SYZYGY does not say where endgame tables are")
+def test_endgame_tables(tmp_path):
+    with Gui() as gui:
+        gui.ask(f"setoption name SyzygyPath value {tmp_path}", answer="info string")
+        assert "cannot be opened" in gui.heard[-1]  # an empty folder
+        gui.send(f"setoption name SyzygyPath value {TABLES}")
+        board = chess.Board("8/8/8/8/3k4/1p6/8/K1Q4R w - - 0 1")
+        gui.ask(f"position fen {board.fen()}", "go nodes 3000")
+        report = gui.heard[-2].split()
+        assert int(report[report.index("tbhits") + 1]) > 0
+        board = chess.Board("8/8/8/3k4/8/8/8/KQ6 w - - 0 1")
+        while not board.is_game_over():
+            moves = " ".join(move.uci() for move in board.move_stack)
+            told = f"position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1 moves {moves}"
+            board.push_uci(gui.ask(told, "go nodes 300").split()[1])
+        assert board.is_checkmate() and len(board.move_stack) < 50
+
+
 def test_an_evaluator_that_fails_does_not_lose_the_game():
     stream = io.StringIO()
     engine = Engine(Output(stream))
@@ -307,6 +359,12 @@ def test_an_evaluator_that_fails_does_not_lose_the_game():
     assert sum("the card was pulled out This move is made by material" in x for x in lines) == 2
     assert sum(line.startswith("bestmove ") for line in lines) == 2
     assert engine.thinker.evaluator is broken
+
+
+def test_the_program_is_installed_under_its_name():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    module, _, function = project["project"]["scripts"]["sylvan-uci"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_errors_are_sylvans():

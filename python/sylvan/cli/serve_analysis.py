@@ -56,14 +56,9 @@ def serve_analysis(
         return
     from sylvan.engines.analysis import Server
     from sylvan.engines.lines import Output, lines_of
-    from sylvan.evaluators import evaluator_named, load_evaluator
-    from sylvan.evaluators.loading import is_network
+    from sylvan.engines.weights import evaluator_of
 
-    if is_network(net):
-        options: dict[str, Any] = {} if threads is None else {"threads": threads}
-        evaluator = load_evaluator(net, backend=backend, cache_bytes=cache * 2**20, **options)
-    else:
-        evaluator = evaluator_named(net)
+    evaluator = evaluator_of(net, backend=backend, threads=threads, cache_bytes=cache * 2**20)
     output = Output(sys.stdout)
     settings: dict[str, Any] = {
         "simulations": simulations,

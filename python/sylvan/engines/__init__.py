@@ -10,6 +10,9 @@
 | `uci_options` | what a GUI can set |
 | `uci_report` | what a GUI is told |
 | `deliberation` | one `go` while it lasts |
+| `weights` | an evaluator as a person names it |
+| `lines` | lines between programs |
+| `analysis`, `analysis_batch`, `analysis_schema` | the JSON server: queue, batch, lines |
 | `thinker` | what outlives a move: weights and tree |
 | `pgn`, `openings` | games and first positions from files |
 | `annotate` | going over a game: marks, better lines, a summary per player |

@@ -17,8 +17,9 @@ from sylvan.engines.deliberation import FOREVER, Deliberation
 from sylvan.engines.players import moves_between
 from sylvan.engines.strength import strength
 from sylvan.engines.uci_report import chosen, line_of, move_stats
+from sylvan.engines.weights import BUILT_IN, evaluator_of
 from sylvan.errors import SearchStateError, SylvanError
-from sylvan.evaluators import Material, evaluator_named
+from sylvan.evaluators import Material
 from sylvan.planning import Search, SearchConfig
 from sylvan.planning.roots import root_actions
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Thinker"]
 
-BUILT_IN = ("material", "uniform", "rollout")
-"""Evaluators that `WeightsFile` may name instead of a file."""
 CACHE_SHARE = 8
 """A network's cache gets one part in so many of `Hash`, the tree the rest."""
 
@@ -43,6 +42,9 @@ class Thinker:
         self.say = say
         self.evaluator: Any = Material()
         self._weights: tuple[Any, ...] = ("material",)
+        """What the evaluator was loaded from."""
+        self._failed: Options | None = None
+        """The options whose weights could not be loaded."""
         self._search: Search | None = None
         self._settings: tuple[Any, ...] = ()
         self._root: Chess | None = None
@@ -62,19 +64,25 @@ class Thinker:
                 search.stop()
 
     def prepare(self, options: Options) -> None:
-        """Load the weights that the options name, unless that was tried already."""
+        """Load the weights that the options name, unless nothing has changed since that failed."""
         name = options.weights_file or "material"
         key = (
             (name,) if name in BUILT_IN else (name, options.backend, options.threads, options.hash)
         )
-        if key == self._weights:
+        if key == self._weights or options is self._failed:
             return
-        self._weights = key
         try:
-            self.evaluator = evaluator_named(name) if name in BUILT_IN else _network(options)
+            self.evaluator = evaluator_of(
+                name,
+                backend=options.backend,
+                threads=options.threads,
+                cache_bytes=options.hash * 2**20 // CACHE_SHARE,
+            )
         except Exception as error:  # whatever is in the file, the engine lives on
+            self._failed = options
             self.say(f"info string {_sentence(error)} The engine keeps {_name(self.evaluator)}.")
             return
+        self._weights = key
         self.new_game()
         self.say(f"info string The evaluator is {_name(self.evaluator)}.")
 
@@ -155,17 +163,6 @@ class Thinker:
         mated = game.outcome == "checkmate"
         self.say(f"info depth 0 score {'mate 0' if mated else 'cp 0'}")
         return f"bestmove {next(iter(game.divide(1)), '(none)')}"
-
-
-def _network(options: Options) -> Any:
-    from sylvan.evaluators import load_evaluator
-
-    return load_evaluator(
-        options.weights_file,
-        backend=options.backend,
-        threads=options.threads,
-        cache_bytes=options.hash * 2**20 // CACHE_SHARE,
-    )
 
 
 def _name(evaluator: Any) -> str:
