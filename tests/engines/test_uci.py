@@ -199,3 +199,12 @@ def test_only_the_own_clock_counts(side):
         began = time.perf_counter()
         gui.ask(f"position startpos{moves}", f"go {side}time 1000 {other}time 3600000")
         assert time.perf_counter() - began < 0.5
+
+
+def test_no_time_is_spent_where_there_is_no_choice():
+    with Gui() as gui:
+        gui.ask("isready", answer="readyok")
+        began = time.perf_counter()
+        in_check = "position fen 6k1/8/8/8/8/7r/6P1/r5K1 w - - 0 1"
+        assert gui.ask(in_check, "go wtime 600000 btime 600000").startswith("bestmove g1f2")
+        assert time.perf_counter() - began < 2.0

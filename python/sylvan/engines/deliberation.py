@@ -130,9 +130,11 @@ class Deliberation:
             return False
         if self.go.movetime is not None:
             return self.thought >= given.most
-        edges = result.tree.root.edges
-        if len(edges) == 1 and self.thought >= FORCED:
-            return True
+        edges = [edge for edge in result.tree.root.edges if edge.proven != -1.0]
+        if len(edges) < 2 and self.thought >= FORCED:
+            return True  # no choice is left
+        if not edges:
+            return False
         leaders = Leaders(
             first=edges[0].N,
             second=edges[1].N if len(edges) > 1 else 0,
