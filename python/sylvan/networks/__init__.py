@@ -29,7 +29,10 @@ if TYPE_CHECKING:
         write_checkpoint,
     )
     from sylvan.networks.export import export_onnx
+    from sylvan.networks.loss import measure_loss
     from sylvan.networks.network import Network
+    from sylvan.networks.positions import sample_positions
+    from sylvan.networks.quantize import quantize_onnx
 
 # Name -> the module of this package that defines it.
 _HOMES = {
@@ -37,7 +40,10 @@ _HOMES = {
     "build_network": "build",
     "export_onnx": "export",
     "load_network": "checkpoint",
+    "measure_loss": "loss",
+    "quantize_onnx": "quantize",
     "read_checkpoint": "checkpoint",
+    "sample_positions": "positions",
     "save_network": "checkpoint",
     "write_checkpoint": "checkpoint",
 }
@@ -49,7 +55,10 @@ __all__ = [
     "build_network",
     "export_onnx",
     "load_network",
+    "measure_loss",
+    "quantize_onnx",
     "read_checkpoint",
+    "sample_positions",
     "save_network",
     "write_checkpoint",
 ]

@@ -1,0 +1,160 @@
+"""An ONNX model that can be looked into: its constants, and what its tensors are on positions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import NetworkError
+from sylvan.networks.header import HEADER_KEY, NetworkHeader
+
+__all__ = ["OpenModel", "Ranges"]
+
+CHUNK = 64
+"""Positions that run at once."""
+
+MARGIN = 1.1
+"""Ranges are taken this much wider than calibration saw them."""
+
+Floats = NDArray[np.float32]
+
+
+@dataclass
+class Ranges:
+    """What tensors were on some positions."""
+
+    low: dict[str, Floats] = field(default_factory=dict)
+    """Per tensor and plane, the least value, or 0."""
+    high: dict[str, Floats] = field(default_factory=dict)
+    """Per tensor and plane, the greatest value, or 0."""
+    shape: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Per tensor, its planes and the numbers in each."""
+
+    def width(self, tensor: str) -> Floats:
+        """Per plane, how far apart its values are."""
+        return self.high[tensor] - self.low[tensor]
+
+    def note(self, tensor: str, values: Floats) -> None:
+        """Take in what a tensor is on some more positions."""
+        axes = (0, *range(2, values.ndim))
+        low, high = np.minimum(values.min(axes), 0), np.maximum(values.max(axes), 0)
+        self.low[tensor] = np.minimum(self.low.get(tensor, low), low)
+        self.high[tensor] = np.maximum(self.high.get(tensor, high), high)
+
+    def multiply(self, tensor: str, factors: Floats) -> None:
+        """The planes of a tensor have been multiplied."""
+        self.low[tensor] = self.low[tensor] * factors
+        self.high[tensor] = self.high[tensor] * factors
+
+    def steps(self, tensor: str) -> tuple[np.float32, np.uint8]:
+        """The size of a step of eight bits, and the number that stands for zero."""
+        low, high = float(self.low[tensor].min()), float(self.high[tensor].max())
+        step = max((high - low) * MARGIN / 255, 1e-9)
+        zero = round(-low / (high - low) * 255) if low < 0 else 0
+        return np.float32(step), np.uint8(zero)
+
+
+class OpenModel:
+    """An ONNX model of Sylvan's with every constant in reach.
+
+    `arrays` holds the constants; each is used in one place only, so that it can be changed there.
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        import onnx
+        from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+        from onnx import numpy_helper
+
+        try:
+            self.model = onnx.load_from_string(data)
+        except (DecodeError, ValueError):
+            raise NetworkError(f"{name} is no ONNX model: give a whole .onnx file.") from None
+        text = {entry.key: entry.value for entry in self.model.metadata_props}.get(HEADER_KEY)
+        if text is None:
+            raise NetworkError(f"{name} does not say which game it plays: export it with Sylvan.")
+        self.header = NetworkHeader.from_json(text, name)
+        stored = {each.name: numpy_helper.to_array(each) for each in self.model.graph.initializer}
+        self.arrays: dict[str, NDArray[Any]] = {}
+        for number, node in enumerate(self.model.graph.node):
+            node.name = f"{node.op_type}_{number}"
+            for place, constant in enumerate(node.input):
+                if constant in stored:
+                    node.input[place] = f"{node.name}/{place}"
+                    self.arrays[node.input[place]] = stored[constant]
+
+    @property
+    def nodes(self) -> list[Any]:
+        """The nodes, in an order in which they can run."""
+        return list(self.model.graph.node)
+
+    def replace_nodes(self, nodes: Iterable[Any]) -> None:
+        """Other nodes in place of those that are there."""
+        new = list(nodes)
+        del self.model.graph.node[:]
+        self.model.graph.node.extend(new)
+
+    def users(self) -> dict[str, list[Any]]:
+        """The nodes that read each tensor."""
+        users: dict[str, list[Any]] = {}
+        for node in self.model.graph.node:
+            for tensor in node.input:
+                users.setdefault(tensor, []).append(node)
+        return users
+
+    def run(self, tensors: list[str], observations: Floats) -> Iterator[dict[str, Floats]]:
+        """Values of some tensors, chunk after chunk of the positions."""
+        import onnx
+        import onnxruntime  # type: ignore[import-untyped]
+
+        model = onnx.load_from_string(self.to_bytes())
+        inner = [tensor for tensor in tensors if tensor != "observations"]
+        if inner:
+            del model.graph.output[:]
+            model.graph.output.extend(onnx.ValueInfoProto(name=tensor) for tensor in inner)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        affinity = getattr(os, "sched_getaffinity", None)
+        options.intra_op_num_threads = len(affinity(0)) if affinity else os.cpu_count() or 1
+        data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
+        session = onnxruntime.InferenceSession(data, options, providers=providers)
+        for start in range(0, len(observations), CHUNK):
+            part = observations[start : start + CHUNK]
+            values = session.run(inner or None, {"observations": part})
+            yield {"observations": part} | dict(zip(inner, values, strict=bool(inner)))
+
+    def ranges(self, observations: Floats, noted: set[str]) -> Ranges:
+        """Shapes of all tensors, and the ranges of some, on positions."""
+        made = [output for node in self.model.graph.node for output in node.output]
+        ranges = Ranges()
+        first = next(iter(self.run(made, observations[:2])))
+        for tensor, value in first.items():
+            if value.ndim >= 2 and len(value) == len(observations[:2]):
+                ranges.shape[tensor] = (value.shape[1], int(np.prod(value.shape[2:])))
+        for values in self.run(sorted(noted), observations):
+            for tensor in noted:
+                ranges.note(tensor, values[tensor])
+        return ranges
+
+    def to_bytes(self) -> bytes:
+        """The model as a file has it, with the constants as they are now."""
+        from onnx import numpy_helper
+
+        graph = self.model.graph
+        used = {tensor for node in graph.node for tensor in node.input}
+        del graph.initializer[:]
+        graph.initializer.extend(
+            numpy_helper.from_array(array, name)
+            for name, array in self.arrays.items()
+            if name in used
+        )
+        del graph.value_info[:]
+        for entry in self.model.metadata_props:
+            if entry.key == HEADER_KEY:
+                entry.value = self.header.to_json()
+        data: bytes = self.model.SerializeToString()
+        return data

@@ -1,0 +1,250 @@
+"""Eight-bit models: each step against what it promises, and the whole on real networks."""
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import numpy_helper
+
+from sylvan.errors import ConfigError, NetworkError
+from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.networks import (
+    build_network,
+    export_onnx,
+    measure_loss,
+    quantize_onnx,
+    sample_positions,
+)
+from sylvan.networks.calibration import OpenModel
+from sylvan.networks.equalize import equalize
+from sylvan.networks.export import onnx_bytes
+from sylvan.networks.lc0 import read_lc0
+from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.quantize import _layers, quantized_model
+from sylvan.networks.rounding import round_weights
+from tests.networks.lc0_files import Shape, SmallNet
+from tests.networks.nets import maia, needs_nets
+from tests.networks.positions import seen
+
+
+@pytest.fixture(scope="module")
+def positions():
+    return sample_positions(ConnectFour(), 200, seed=1, evaluator="uniform")
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A tower whose planes differ in loudness, as those of trained networks do."""
+    network = build_network("2x16", game=ConnectFour(), seed=1)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, torch.nn.BatchNorm2d):
+                module.weight *= torch.exp(torch.randn(module.weight.shape, generator=generator))
+                module.bias += 0.3 * torch.randn(module.bias.shape, generator=generator)
+    network.train()(torch.from_numpy(seen(ConnectFour(), 256)))
+    return onnx_bytes(network.eval(), network.header)
+
+
+def small_lc0(**shape):
+    def make(tmp_path):
+        path = tmp_path / "small.pb"
+        path.write_bytes(SmallNet(Shape(channels=16, **shape)).to_bytes())
+        return lc0_model(read_lc0(path))
+
+    return make
+
+
+# --- positions ---------------------------------------------------------------------------------
+
+
+def test_positions_follow_from_the_seed():
+    one, two, other = (sample_positions(TicTacToe(), 50, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.observations, two.observations)
+    np.testing.assert_array_equal(one.logit_indices, two.logit_indices)
+    assert not np.array_equal(one.observations, other.observations)
+    assert len({row.tobytes() for row in one.observations}) == 50
+
+
+def test_positions_of_a_small_game_run_out():
+    class Short(TicTacToe):
+        """Over after two stones."""
+
+        __slots__ = ()
+
+        def is_terminal(self):
+            return len(self.moves()) >= 2
+
+        def returns(self):
+            return (0.0, 0.0)
+
+        def clone(self):
+            return Short(self.moves())
+
+    assert len(sample_positions(Short(), 1000, evaluator="uniform")) == 1 + 9
+    with pytest.raises(ConfigError, match="count is 0"):
+        sample_positions(TicTacToe(), 0)
+
+
+def test_positions_know_their_legal_logits(positions):
+    boards = positions.observations.reshape(len(positions), 2, 6, 7).sum(1)
+    for i in range(len(positions)):
+        free = [column for column in range(7) if boards[i, 0, column] == 0]
+        assert positions.legal(i).tolist() == free
+
+
+# --- rounding ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), outputs=st.integers(1, 6), inputs=st.integers(2, 40))
+def test_rounding_keeps_outputs(seed, outputs, inputs):
+    """On correlated inputs the error of outputs is never worse than nearest rounding's."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(outputs, inputs)).astype(np.float32)
+    mixed = rng.normal(size=(500, 3)) @ rng.normal(size=(3, inputs))
+    x = np.maximum(mixed + 0.1 * rng.normal(size=mixed.shape), 0)
+    scales = (np.abs(weights).max(1) / 15).astype(np.float32)  # coarse, so that it matters
+    rounded = round_weights(weights, scales, x.T @ x)
+    nearest = np.rint(weights / scales[:, None])
+
+    def error(integers):
+        return ((x @ (weights - integers * scales[:, None]).T) ** 2).sum()
+
+    assert rounded.dtype == np.int8 and np.abs(rounded).max() <= 127
+    assert error(rounded) <= error(nearest) * 1.05 + 1e-9
+    assert inputs < 10 or error(rounded) < error(nearest)
+
+
+def test_rounding_of_weights_that_fit_is_exact():
+    integers = np.random.default_rng(1).integers(-127, 128, (5, 30))
+    scales = np.linspace(0.1, 1, 5, dtype=np.float32)
+    x = np.random.default_rng(2).normal(size=(100, 30))
+    rounded = round_weights((integers * scales[:, None]).astype(np.float32), scales, x.T @ x)
+    np.testing.assert_array_equal(rounded, integers)
+
+
+# --- equalisation ------------------------------------------------------------------------------
+
+
+def spread(ranges, tensors):
+    """How much wider the widest plane is than the middle one, the mean over tensors."""
+    widths = [ranges.width(tensor) for tensor in tensors]
+    return np.mean([width.max() / np.median(width) for width in widths])
+
+
+@pytest.mark.parametrize("kind", ["tower", "lc0 with SE", "lc0 without", "lc0 with mish"])
+def test_equalisation_changes_planes_but_no_result(kind, model, positions, tmp_path):
+    if kind == "tower":
+        data, observations = model, seen(ConnectFour(), 100)
+    else:
+        options = {
+            "lc0 with SE": {"squeeze": 4},
+            "lc0 without": {"squeeze": 0},
+            "lc0 with mish": {"squeeze": 4, "mish": True},
+        }[kind]
+        data = small_lc0(**options)(tmp_path)
+        observations = seen(Chess(), 40)
+    opened = OpenModel(data, kind)
+    layers = _layers(opened)
+    assert len(layers) >= 3
+    inner = {tensor for layer in layers for tensor in (layer.reads, layer.writes)}
+    ranges = opened.ranges(observations, inner)
+    before = spread(ranges, [layer.writes for layer in layers])
+    equalize(opened, ranges)
+    one, two = (OnnxEvaluator(each).infer(observations) for each in (data, opened.to_bytes()))
+    scale = np.abs(one.policy).max()
+    np.testing.assert_allclose(one.policy / scale, two.policy / scale, atol=2e-6)
+    np.testing.assert_allclose(one.value, two.value, atol=1e-4)
+    # And what the ranges say is still true of the changed model.
+    layers = _layers(opened)
+    inner = {tensor for layer in layers for tensor in (layer.reads, layer.writes)}
+    again = opened.ranges(observations, inner)
+    for tensor in inner - {"observations/equal"}:
+        np.testing.assert_allclose(again.high[tensor], ranges.high[tensor], rtol=1e-3, atol=1e-4)
+    if "mish" not in kind:
+        assert spread(again, [layer.writes for layer in layers]) < 0.8 * before
+
+
+# --- the whole ---------------------------------------------------------------------------------
+
+
+def test_integers_take_the_place_of_inner_convolutions(model, positions):
+    opened = onnx.load_from_string(quantized_model(model, positions))
+    kinds = [node.op_type for node in opened.graph.node]
+    # Input and two blocks; heads, dense layers and sums stay.
+    assert kinds.count("QLinearConv") == 5 and "Gemm" in kinds and "Add" in kinds
+    onnx.checker.check_model(opened, full_check=True)
+    weights = [
+        numpy_helper.to_array(tensor)
+        for tensor in opened.graph.initializer
+        if tensor.name.endswith("/weights")
+    ]
+    assert all(array.dtype == np.int8 and array.ndim == 4 for array in weights)
+
+
+def test_eight_bits_lose_little(model, positions):
+    fresh = sample_positions(ConnectFour(), 400, seed=2, evaluator="uniform")
+    loss = measure_loss(model, quantized_model(model, positions), fresh)
+    assert loss.positions == 400
+    assert loss.policy_kl < 1e-3 and loss.value_error < 0.02 and loss.top1 > 0.95
+    same = measure_loss(model, model, fresh)
+    assert (same.policy_kl, same.value_error, same.top1) == (0, 0, 1)
+
+
+def test_the_same_positions_give_the_same_file(model, positions, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model)
+    calls = []
+    for name in ("one.onnx", "two.onnx"):
+        quantize_onnx(
+            tmp_path / "net.onnx",
+            tmp_path / name,
+            positions,
+            progress=lambda done, of: calls.append((done, of)),
+        )
+    assert (tmp_path / "one.onnx").read_bytes() == (tmp_path / "two.onnx").read_bytes()
+    assert calls[-1] == (5, 5) and len(calls) == 12
+    assert OnnxEvaluator(tmp_path / "one.onnx").header.architecture["weights"] == "int8"
+
+
+def test_what_cannot_be_quantized(positions, tmp_path):
+    target = tmp_path / "int8.onnx"
+    with pytest.raises(NetworkError, match=r"none\.onnx cannot be opened: no such file"):
+        quantize_onnx(tmp_path / "none.onnx", target, positions)
+    (tmp_path / "bad.onnx").write_bytes(b"\x0a\xff\xff nonsense")
+    with pytest.raises(NetworkError, match=r"bad\.onnx is no ONNX model"):
+        quantize_onnx(tmp_path / "bad.onnx", target, positions)
+    export_onnx(build_network("mlp1x8", game=ConnectFour(), seed=1), tmp_path / "mlp.onnx")
+    with pytest.raises(NetworkError, match="no 3 × 3 convolution inside, so eight bits gain noth"):
+        quantize_onnx(tmp_path / "mlp.onnx", target, positions)
+    stranger = onnx.load(tmp_path / "mlp.onnx")
+    del stranger.metadata_props[:]
+    onnx.save(stranger, tmp_path / "stranger.onnx")
+    with pytest.raises(NetworkError, match="does not say which game it plays"):
+        quantize_onnx(tmp_path / "stranger.onnx", target, positions)
+    assert not target.exists()
+
+
+def test_networks_that_cannot_be_compared(model, positions):
+    other = build_network("1x8", game=ConnectFour(), value="scalar", seed=1)
+    with pytest.raises(NetworkError, match="differ in their outputs"):
+        measure_loss(model, onnx_bytes(other, other.header), positions)
+
+
+@needs_nets
+@pytest.mark.slow
+@pytest.mark.parametrize("rating", [1100, 1500, 1900])
+def test_maia_in_eight_bits(rating):
+    """The same best move in 97 of 100 positions that the calibration has not seen."""
+    model = lc0_model(read_lc0(maia(rating)))
+    evaluate = OnnxEvaluator(model)
+    first, second = (
+        sample_positions(Chess(), count, seed=seed, evaluator=evaluate)
+        for seed, count in ((1, 768), (2, 1024))
+    )
+    loss = measure_loss(evaluate, quantized_model(model, first), second)
+    assert loss.top1 >= 0.97, str(loss)
+    assert loss.policy_kl < 0.003 and loss.value_error < 0.015, str(loss)
