@@ -58,7 +58,7 @@ def obeyed(*lines):
         ("go nodes", "go nodes has no number"),
         ("go nodes many", "go nodes 'many': give a whole number"),
         ("go depth -3", "go depth -3: give a number from 0"),
-        ("go nodes 99999999999999999999", "give a number from 0 to 2147483647"),
+        ("go nodes 99999999999999999999", "give a number from 0 to 9223372036854775807"),
         ("go searchmoves", "go searchmoves names no move"),
         ("go searchmoves e2e5", "is not legal in"),
         ("go perft 12", "takes hours: give a depth of at most 7"),
@@ -92,6 +92,16 @@ def test_words_that_go_does_not_know_are_left_out():
     answers = obeyed("go nodes 10 quickly please")
     assert "info string go does not know 'quickly', and leaves it out." in answers
     assert answers[-1].startswith("bestmove")
+
+
+def test_huge_limits_are_no_limits():
+    """As some GUIs send them for a game without a clock."""
+    huge = 2**62
+    answers = obeyed(f"go nodes 30 wtime {huge} btime {huge} winc {huge} depth {huge}")
+    assert answers[-1].startswith("bestmove") and " nodes 30 " in answers[-2]
+    answers = obeyed(f"go nodes {huge} movetime 20", "go wtime -5000 btime -5000")
+    assert sum(line.startswith("bestmove") for line in answers) == 2
+    assert not any("string" in line for line in answers)
 
 
 def test_a_second_go_is_refused_while_the_first_is_open():

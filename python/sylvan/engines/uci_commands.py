@@ -9,8 +9,10 @@ from sylvan.errors import ProtocolError
 
 __all__ = ["Go", "Position", "read_go", "read_option", "read_position"]
 
-MOST = 2**31 - 1
-"""Whole numbers of a command, in milliseconds or nodes, are below this: 24 days."""
+MOST = 2**63 - 1
+"""Whole numbers of a command are at most this."""
+ENOUGH = 2**31 - 1
+"""Milliseconds and nodes above this, 24 days, count as this."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def _whole(word: str, rest: list[str]) -> int:
     least = -MOST if word in CLOCKS else 0
     if not least <= value <= MOST:
         raise ProtocolError(f"go {word} {value}: give a number from {least} to {MOST}.")
-    return value
+    return min(value, ENOUGH)
 
 
 def read_position(words: list[str]) -> Position:
