@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sylvan import Search
 from sylvan.engines.annotate import THRESHOLDS, annotate
 from sylvan.engines.pgn import game_text, read_games, read_text
+from sylvan.engines.score import q_of_centipawns, result_score
 from sylvan.errors import ConfigError, IllegalAction, IllegalPosition
 
 SCHOLAR = '[White "Amy"]\n[Black "Bob"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0'
@@ -57,6 +58,22 @@ class TestMarks:
         (first, *_) = annotate(game, state).moves
         assert (first.best, first.loss) == (moves[0], 0.0)
 
+    def test_a_mark_stands_when_the_best_move_is_looked_at_too(self):
+        """No marked move lost more than a search after the best move says."""
+        settings = {"simulations": 800}
+        found = annotate(read(HANGS), Search("material", **settings))
+        board, marked = chess.Board(), 0
+        for move in found.moves:
+            if move.mark:
+                marked += 1
+                board.push_san(move.best)
+                best = -result_score(Search("material", **settings).run(_chess(board))).q
+                board.pop()
+                played = q_of(move.score) * (1 if move.seat == 0 else -1)
+                assert move.loss <= (best - played) / 2 + 0.005
+            board.push_san(move.move)
+        assert marked > 1
+
     def test_thresholds_are_ordered(self):
         least = [loss for loss, _ in THRESHOLDS]
         assert least == sorted(least, reverse=True)
@@ -82,6 +99,11 @@ class TestMarks:
         search = Search("material", simulations=300)
         annotate(read("1. e4 e5 2. Nf3 Nc6 *"), search)
         assert search.result.tree.root.N > 301
+
+
+def q_of(score: str) -> float:
+    """The mean result that a score in pawns stands for."""
+    return q_of_centipawns(100 * float(score))
 
 
 def _chess(board: chess.Board):

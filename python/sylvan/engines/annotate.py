@@ -6,7 +6,9 @@ move that was played is not searched for again. A move is judged by what it lost
     loss = w(best move) - w(move played)        w = (1 + Q) / 2, the expected score from 0 to 1
 
 with Q of the best move from the search before it, and of the move played from the search after it,
-which knows it best. The move that the search itself prefers loses nothing. Marks:
+which knows it best. The move that the search itself prefers loses nothing. Where that would give a
+mark, the position after the best move is searched as well, and the lower Q of the two counts: a
+search that sees a move deeper, or from the other side, is not a mistake of the player. Marks:
 
     ?!  inaccuracy    loss of at least 0.05
     ?   mistake                        0.10
@@ -19,7 +21,7 @@ is lost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,8 @@ __all__ = ["Annotation", "Judged", "Summary", "annotate"]
 
 THRESHOLDS = ((0.20, "??"), (0.10, "?"), (0.05, "?!"))
 """The least loss of expected score for each mark, worst first."""
+
+LEAST = min(loss for loss, _ in THRESHOLDS)
 
 NAGS = {"??": 4, "?": 2, "?!": 6}
 """The numbers by which a PGN has the marks."""
@@ -149,11 +153,13 @@ def annotate(
     ('??', 1)
     """
     from sylvan.games import Chess
+    from sylvan.planning import Search
 
     board = game.board()
     state = Chess(board.fen(en_passant="fen"), chess960=board.chess960)
     nodes = list(game.mainline())
     judged: list[Judged] = []
+    checking = Search(search.evaluate, search.config)
     try:
         found = _look(search, state, None)
         for ply, node in enumerate(nodes, start=1):
@@ -168,7 +174,10 @@ def annotate(
             after = None
             if not (was_drawn and state.is_terminal()):
                 after = _look(search, state, action)
-            judged.append(_judge(ply, earlier, action, found, after, state))
+            score = _after_move(state, earlier.to_play(), after)
+            if action != found.best and _loss(found.score, score) >= LEAST:
+                found = _doubted(checking, earlier, found)
+            judged.append(_judge(ply, earlier, action, found, score, is_over=after is None))
             _write(node, judged[-1], found, after)
             found = after
     except KeyboardInterrupt:
@@ -195,15 +204,34 @@ def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
     return _Found(result.best, result_score(result), list(result.pv))
 
 
+def _after_move(state: Chess, seat: int, after: _Found | None) -> Score:
+    """What the position after a move is worth to `seat`; `after` is None if the game has ended."""
+    return Score(state.returns()[seat], proven=True) if after is None else -after.score
+
+
+def _loss(best: Score, played: Score) -> float:
+    return max(0.0, (best.q - played.q) / 2)
+
+
+def _doubted(checking: Search, earlier: Chess, found: _Found) -> _Found:
+    """What was found, with the lower of two scores: the search's own, and that of a search after
+    the best move, which sees as far as the one after the move played.
+    """
+    state = earlier.clone()
+    state.apply(found.best)
+    after = _look(checking, state, None)
+    score = _after_move(state, earlier.to_play(), after)
+    return found if score.q >= found.score.q else replace(found, score=score)
+
+
 def _judge(
-    ply: int, earlier: Chess, action: int, found: _Found, after: _Found | None, state: Chess
+    ply: int, earlier: Chess, action: int, found: _Found, score: Score, *, is_over: bool
 ) -> Judged:
-    """The move `action` in `earlier`, which led to `state`."""
+    """The move `action` in `earlier`, after which the position is worth `score` to who moved."""
     seat = earlier.to_play()
-    score = Score(state.returns()[seat], proven=True) if after is None else -after.score
     loss, centipawns = 0.0, 0
     if action != found.best:
-        loss = max(0.0, (found.score.q - score.q) / 2)
+        loss = _loss(found.score, score)
         centipawns = max(0, _cut(found.score.cp) - _cut(score.cp))
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
     return Judged(
@@ -211,7 +239,7 @@ def _judge(
         seat=seat,
         move=earlier.san(action),
         best=earlier.san(found.best),
-        score="" if after is None else str(_for_white(score, seat)),
+        score="" if is_over else str(_for_white(score, seat)),
         loss=round(loss, 4),
         centipawns=centipawns,
         mark=mark,
