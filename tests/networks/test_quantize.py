@@ -195,6 +195,19 @@ def test_eight_bits_lose_little(model, positions):
     assert (same.policy_kl, same.value_error, same.top1) == (0, 0, 1)
 
 
+def test_layers_without_bias(positions):
+    """The exporter leaves out a bias that is zero, as all are in a new network."""
+    network = build_network("2x16", game=ConnectFour(), seed=1).eval()
+    model = onnx_bytes(network, network.header)
+    convolutions = [
+        node for node in onnx.load_from_string(model).graph.node if node.op_type == "Conv"
+    ]
+    assert any(len(node.input) == 2 for node in convolutions)
+    small = onnx.load_from_string(quantized_model(model, positions))
+    assert [node.op_type for node in small.graph.node].count("QLinearConv") == 5
+    assert measure_loss(model, small.SerializeToString(), positions).policy_kl < 1e-3
+
+
 def test_the_same_positions_give_the_same_file(model, positions, tmp_path):
     (tmp_path / "net.onnx").write_bytes(model)
     calls = []

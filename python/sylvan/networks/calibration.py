@@ -86,6 +86,12 @@ class OpenModel:
                 if constant in stored:
                     node.input[place] = f"{node.name}/{place}"
                     self.arrays[node.input[place]] = stored[constant]
+            if node.op_type == "Conv" and len(node.input) == 2 and node.input[1] in self.arrays:
+                # Exporters leave out a bias of zeros.
+                node.input.append(f"{node.name}/2")
+                self.arrays[f"{node.name}/2"] = np.zeros(
+                    len(self.arrays[node.input[1]]), np.float32
+                )
 
     @property
     def nodes(self) -> list[Any]:

@@ -117,7 +117,7 @@ def _layers(model: OpenModel) -> list[_Layer]:
         if weights is None or weights.ndim != 4 or min(weights.shape[2:]) < 3:
             continue
         options = {attribute.name: attribute for attribute in node.attribute}
-        if ("group" in options and options["group"].i != 1) or len(node.input) < 3:
+        if "group" in options and options["group"].i != 1:
             continue
         after = users.get(node.output[0], [])
         relu = after[0] if len(after) == 1 and after[0].op_type == "Relu" else None
