@@ -23,6 +23,7 @@ from sylvan.engines.uci import Engine
 from sylvan.engines.uci_commands import read_go, read_option, read_position
 from sylvan.engines.uci_options import Options, announcements, changed, table
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
+from sylvan.games import Chess
 from tests.engines.gui import COMMAND, Gui
 
 NETS = os.environ.get("SYLVAN_NETS")
@@ -92,6 +93,22 @@ def test_words_that_go_does_not_know_are_left_out():
     answers = obeyed("go nodes 10 quickly please")
     assert "info string go does not know 'quickly', and leaves it out." in answers
     assert answers[-1].startswith("bestmove")
+
+
+def test_words_may_be_apart_by_any_blanks():
+    answers = obeyed("  position \t startpos   moves e2e4", "\tgo\t nodes  30 ")
+    assert answers[-1].startswith("bestmove") and not any("string" in line for line in answers)
+
+
+def test_chess960_may_be_switched_off_after_a_game():
+    """The old position may not exist under the other rules: that refuses no option."""
+    engine = Engine(Output(io.StringIO()))
+    engine.hear("setoption name UCI_Chess960 value true")
+    engine.hear("position fen 4k3/8/8/8/8/8/8/RK6 w A - 0 1 moves b1a1")  # castles
+    assert engine.game.moves == ["b1a1"]
+    engine.hear("setoption name UCI_Chess960 value false")
+    assert not engine.options.chess960 and engine.game == Chess()
+    engine.leave()
 
 
 def test_huge_limits_are_no_limits():

@@ -31,6 +31,10 @@ from sylvan.games import Chess
 __all__ = ["Engine", "converse", "main", "obey"]
 
 
+START = Position(None, ())
+"""The start of chess."""
+
+
 class Engine:
     """What the GUI talks to."""
 
@@ -38,7 +42,7 @@ class Engine:
         """Start the thinking thread."""
         self.say = output.say
         self.options = options or Options()
-        self.position = Position(None, ())
+        self.position = START
         self.game = _placed(self.position, self.options)
         self.thinker = Thinker(output.say)
         self._thought: Deliberation | None = None
@@ -51,7 +55,7 @@ class Engine:
 
     def hear(self, line: str) -> bool:
         """Obey one line; whether to go on."""
-        command, _, rest = line.strip().partition(" ")
+        command, rest = (*line.split(maxsplit=1), "", "")[:2]
         try:
             if command == "quit":
                 return False
@@ -99,11 +103,13 @@ class Engine:
 
     def _setoption(self, rest: str) -> None:
         options = changed(self.options, *read_option(rest))
-        if (options.chess960, options.syzygy_path) != (
-            self.options.chess960,
-            self.options.syzygy_path,
-        ):
-            self.game = _placed(self.position, options)
+        rules = (options.chess960, options.syzygy_path)
+        if rules != (self.options.chess960, self.options.syzygy_path):
+            start = _placed(START, options)  # refuses tables that cannot be opened
+            try:
+                self.game = _placed(self.position, options)
+            except SylvanError:  # its moves were written by the other rules
+                self.game, self.position = start, START
         self.options = options
 
     def _position(self, rest: str) -> None:
