@@ -16,11 +16,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,11 @@ from benchmarks.measure import Measurement, print_json, print_table, rate, repea
 from sylvan import Forest, Search
 from sylvan.evaluators import Cached, OnnxEvaluator, load_evaluator
 from sylvan.games import Chess
+from sylvan.networks.lc0 import read_lc0
+from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.loss import measure_loss
+from sylvan.networks.positions import sample_positions
+from sylvan.networks.quantize import quantized_model
 
 NODES = 2000
 BATCH = OnnxEvaluator.preferred_batch
@@ -53,21 +56,11 @@ def fp32() -> Any:
 
 
 @cache
-def int8() -> Any | None:
-    """The network quantised, if quantisation is installed."""
-    try:
-        quantize = import_module("sylvan.networks.quantize")
-    except ImportError as error:
-        print(f"int8 is left out: {error}", file=sys.stderr)
-        return None
-    from sylvan.networks.lc0 import read_lc0
-    from sylvan.networks.lc0_graph import lc0_model
-
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "fp32.onnx", Path(folder) / "int8.onnx"
-        source.write_bytes(lc0_model(read_lc0(network())))
-        quantize.quantize_onnx(source, target)
-        return OnnxEvaluator(target)
+def int8() -> Any:
+    """The network in eight bits, calibrated on positions of its own games."""
+    model = lc0_model(read_lc0(network()))
+    calibration = sample_positions(Chess(), 800, seed=1, evaluator=fp32())
+    return OnnxEvaluator(quantized_model(model, calibration), name="maia-1500 int8")
 
 
 @cache
@@ -138,52 +131,26 @@ def nodes(quick: bool) -> list[Measurement]:
 
 
 def nodes_int8(quick: bool) -> list[Measurement]:
-    """Nodes per second at 2000 nodes with int8."""
-    evaluator = int8()
-    if evaluator is None:
-        return []
-    speed, spread = repeat(lambda: searched(evaluator), 3 if quick else 11)
+    """Nodes per second at 2000 nodes in eight bits."""
+    searched(int8())
+    speed, spread = repeat(lambda: searched(int8()), 3 if quick else 11)
     return [Measurement("nodes_int8", speed, "nodes/s", spread, LC0, 1658.0)]
 
 
 def int8_gain(quick: bool) -> list[Measurement]:
-    """int8 ÷ fp32 evaluations per second at batch 32, and how often the best move is the same."""
-    evaluator = int8()
-    if evaluator is None:
-        return []
-    ratios = [alone(evaluator, 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)]
-    pending = iter(ratios)
-    gain, spread = repeat(lambda: next(pending), len(ratios))
+    """Eight bits ÷ fp32 in evaluations per second, and how often the best move is the same."""
+    pending = iter(
+        [alone(int8(), 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)]
+    )
+    gain, spread = repeat(lambda: next(pending), 3 if quick else 11)
+    others = sample_positions(Chess(), 500 if quick else 4000, seed=2, evaluator=fp32())
+    loss = measure_loss(fp32(), int8(), others)
     return [
         Measurement("int8_gain", gain, "ratio", spread),
-        Measurement("int8_top1", 100 * top1(evaluator, 300 if quick else 2000), "%", 0.0),
+        Measurement("int8_top1", 100 * loss.top1, "%", 0.0),
+        Measurement("int8_policy_kl", loss.policy_kl, "nats", 0.0),
+        Measurement("int8_value_error", loss.value_error, "of -1 to 1", 0.0),
     ]
-
-
-def top1(evaluator: Any, count: int) -> float:
-    """Share of positions of random games where both networks prefer the same legal move."""
-    rng = np.random.default_rng(1)
-    games: list[Chess] = []
-    while len(games) < count:
-        game = Chess().encoded(fp32().encoding)
-        for _ in range(int(rng.integers(4, 80))):
-            logits, _ = fp32()(_leaves(game))
-            shares = np.exp(logits - logits.max())
-            action = rng.choice(list(game.legal_actions()), p=shares / shares.sum())
-            game.apply(int(action))
-            if game.is_terminal():
-                break
-            games.append(game.clone())
-    forest = Forest(games[:count], simulations=0)
-    leaves = forest.select()
-    assert leaves is not None
-    rows = [np.split(each(leaves)[0], leaves.offsets[1:-1]) for each in (fp32(), evaluator)]
-    same = sum(int(a.argmax() == b.argmax()) for a, b in zip(*rows, strict=True))
-    return same / count
-
-
-def _leaves(game: Chess) -> Any:
-    return Forest([game], simulations=0).select()
 
 
 def ready(quick: bool) -> list[Measurement]:

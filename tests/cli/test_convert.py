@@ -75,21 +75,41 @@ def test_maia_as_a_module_says_the_same(tmp_path):
     assert load_evaluator(arrays).header.training_step == 400_000
 
 
+@pytest.mark.slow
+@needs_nets
+def test_eight_bits_say_nearly_the_same(tmp_path):
+    target = tmp_path / "small.onnx"
+    done = run(maia(1500), target, "--int8")
+    assert done.exit_code == 0, done.output
+    assert "Against fp32: policy KL" in done.stdout
+    assert target.stat().st_size < maia(1500).stat().st_size * 2
+    small, whole = answers(target), answers(maia(1500))
+    np.testing.assert_allclose(small.value, whole.value, atol=0.05)
+    assert small.policy.argmax(axis=1).tolist() == whole.policy.argmax(axis=1).tolist()
+
+
+def test_eight_bits_are_for_onnx(tmp_path):
+    done = run(small_lc0(tmp_path), tmp_path / "net.safetensors", "--int8")
+    assert done.exit_code == 2 and "--int8 writes only .onnx" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("source", "target", "sentence"),
     [
         ("absent.pb", "out.onnx", "There is no file"),
-        ("net.txt", "out.onnx", "is no network by its name: give one of .pb, .pb.gz, .safetensors"),
+        ("net.txt", "out.onnx", "is no network by its name: give one of .pb, .pb.gz"),
         ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
         ("small.pb", "nowhere/out.onnx", "there is no folder"),
         ("bad.pb.gz", "out.onnx", "is not a network of lc0"),
         ("bad.safetensors", "out.onnx", "is cut off"),
         ("bad.safetensors", "out.safetensors", "is .safetensors already: there is nothing"),
+        ("bad.onnx", "out.onnx", "is .onnx already: there is nothing to convert"),
+        ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx: end"),
     ],
 )
 def test_what_cannot_be_converted(source, target, sentence, tmp_path):
     small_lc0(tmp_path)
-    for name in ("bad.pb.gz", "bad.safetensors"):
+    for name in ("bad.pb.gz", "bad.safetensors", "bad.onnx"):
         (tmp_path / name).write_bytes(b"")
     before = sorted(tmp_path.iterdir())
     done = run(tmp_path / source, tmp_path / target)

@@ -1,7 +1,8 @@
-"""`sylvan convert`: a network's file in another format."""
+"""`sylvan convert`: a network's file in another format, or in eight bits."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,18 +12,27 @@ from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError, NetworkError
 
 if TYPE_CHECKING:
+    from sylvan.games import Game
     from sylvan.networks import NetworkHeader
 
 __all__ = ["convert"]
 
 LC0 = (".pb", ".pb.gz")
-READ = (*LC0, ".safetensors")
+READ = (*LC0, ".safetensors", ".onnx")
 WRITTEN = (".onnx", ".safetensors")
+
+CALIBRATION = 800
+"""Positions that eight-bit ranges are chosen on."""
+MEASURED = 1000
+"""Other positions, on which the loss is measured."""
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="A network: .pb, .pb.gz or .safetensors.")],
+    source: Annotated[Path, typer.Argument(help="A network: .pb, .pb.gz, .safetensors, .onnx.")],
     target: Annotated[Path, typer.Argument(help="What to write: .onnx or .safetensors.")],
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Eight bits per weight: faster, a little less exact.")
+    ] = False,
     history_fill: Annotated[
         str,
         typer.Option(help="Boards before the first, for lc0's networks: no, fen_only or always."),
@@ -36,21 +46,24 @@ def convert(
 
     - `sylvan convert maia-1500.pb.gz maia-1500.onnx` for ONNX Runtime
     - `sylvan convert maia-1500.pb.gz maia-1500.safetensors` to train it further
+    - `sylvan convert maia-1500.pb.gz fast.onnx --int8` in eight bits, and what that costs
     """
-    _check(source, target)
-    with Bar("converting"):
-        if source.name.endswith(LC0):
-            header = _lc0(source, target, history_fill)
+    _check(source, target, int8)
+    with Bar("converting") as bar:
+        if target.suffix == ".safetensors":
+            header, loss = _to_safetensors(source, target, history_fill), None
         else:
-            header = _checkpoint(source, target)
+            header, loss = _to_onnx(source, target, int8, history_fill, bar)
     size, shape = target.stat().st_size / 1e6, " × ".join(map(str, header.observation_shape))
     print(
         f"{target} ({size:.1f} MB): {header.game}, {shape} in, {header.num_logits} logits and "
         f"{header.value} out."
     )
+    if loss is not None:
+        print(f"Against fp32: {loss}.")
 
 
-def _check(source: Path, target: Path) -> None:
+def _check(source: Path, target: Path, int8: bool) -> None:
     """Refuse now what could not be read or written later."""
     if not source.name.endswith(READ):
         raise NetworkError(f"{source} is no network by its name: give one of {', '.join(READ)}.")
@@ -58,31 +71,83 @@ def _check(source: Path, target: Path) -> None:
         raise NetworkError(f"There is no file {source}: give the path of a network.")
     if target.suffix not in WRITTEN:
         raise ConfigError(f"{target} cannot be written: end its name in {' or '.join(WRITTEN)}.")
-    if source.suffix == target.suffix:
+    if target.suffix == ".safetensors" and (int8 or source.suffix == ".onnx"):
+        reason = "--int8 writes" if int8 else f"{source} can become"
+        raise ConfigError(f"{reason} only .onnx: end {target} so.")
+    if source.suffix == target.suffix and not int8:
         raise ConfigError(f"{source} is {source.suffix} already: there is nothing to convert.")
     if not target.parent.is_dir():
         raise ConfigError(f"{target}: there is no folder {target.parent}; make it first.")
 
 
-def _lc0(source: Path, target: Path, history_fill: str) -> NetworkHeader:
-    from sylvan.networks.checkpoint import write_bytes, write_checkpoint
+def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHeader:
+    """The same arrays under the tower's names."""
+    from sylvan.networks.checkpoint import write_checkpoint
     from sylvan.networks.lc0 import read_lc0
-    from sylvan.networks.lc0_graph import lc0_model
     from sylvan.networks.lc0_tower import lc0_arrays, lc0_header
 
     network = read_lc0(source)
     header = lc0_header(network, history_fill)
-    if target.suffix == ".onnx":
-        write_bytes(target, lc0_model(network, history_fill))
-    else:
-        write_checkpoint(target, header, lc0_arrays(network))
+    write_checkpoint(target, header, lc0_arrays(network))
     return header
 
 
-def _checkpoint(source: Path, target: Path) -> NetworkHeader:
+def _to_onnx(
+    source: Path, target: Path, int8: bool, history_fill: str, bar: Bar
+) -> tuple[NetworkHeader, Any]:
+    """The header, and what eight bits lost."""
+    from sylvan.evaluators import OnnxEvaluator
+    from sylvan.networks.checkpoint import write_bytes
+
+    model, loss = _fp32(source, history_fill), None
+    evaluator = OnnxEvaluator(model, name=source.name)
+    if int8:
+        model, loss = _int8(model, evaluator, bar)
+    write_bytes(target, model)
+    return evaluator.header, loss
+
+
+def _fp32(source: Path, history_fill: str) -> bytes:
+    """A network as the bytes of an ONNX model."""
+    if source.suffix == ".onnx":
+        return source.read_bytes()
+    if source.name.endswith(LC0):
+        from sylvan.networks.lc0 import read_lc0
+        from sylvan.networks.lc0_graph import lc0_model
+
+        return lc0_model(read_lc0(source), history_fill)
     from sylvan.networks import export_onnx, load_network
 
-    module: Any = load_network(source)
-    export_onnx(module, target)
-    header: NetworkHeader = module.header
-    return header
+    with tempfile.TemporaryDirectory() as folder:
+        exported = Path(folder) / "network.onnx"
+        export_onnx(load_network(source), exported)
+        return exported.read_bytes()
+
+
+def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
+    """An eight-bit version of a model, and what it lost on other positions."""
+    from sylvan.networks.loss import measure_loss
+    from sylvan.networks.positions import sample_positions
+    from sylvan.networks.quantize import quantized_model
+
+    game = _game(evaluator)
+    calibration = sample_positions(game, CALIBRATION, seed=1, evaluator=evaluator)
+    small = quantized_model(model, calibration, progress=bar.show, name=evaluator.name)
+    others = sample_positions(game, MEASURED, seed=2, evaluator=evaluator)
+    return small, measure_loss(evaluator, small, others)
+
+
+def _game(evaluator: Any) -> Game:
+    """The start of the game that a network plays."""
+    from sylvan.games import Chess, ConnectFour, TicTacToe
+    from sylvan.networks.header import game_name
+
+    for kind in (Chess, ConnectFour, TicTacToe):
+        game: Game = kind()
+        if game_name(game) == evaluator.header.game:
+            return game.encoded(evaluator.encoding)
+    raise ConfigError(
+        f"--int8 plays games to see which numbers occur, but {evaluator.name} plays "
+        f"{evaluator.header.game}, which this command does not know: use sylvan.networks."
+        "quantize_onnx with positions of your own."
+    )
