@@ -11,8 +11,8 @@ of it. `--out FOLDER` keeps the games, so that a run that was interrupted goes o
 
 All games of `search` are in progress at once, and what both sides ask of the network goes into one
 batch. Nodes count what the tree has from the last move; positions that were evaluated before come
-from a cache. A game then takes about 15,000 evaluations, the match 3 million: half an hour where the
-network makes 2,000 a second, 20 minutes at 3,300 (int8), the search's own eighth included.
+from a cache. A game then takes about 15,000 evaluations, the match 3 million: half an hour where
+the network makes 2,000 a second, 20 minutes at 3,300 (int8), the search's own eighth included.
 `material` takes ten seconds.
 """
 
