@@ -189,11 +189,35 @@ fn show(game: &Chess, actions: &[Action], lawful: bool) {
     }
 }
 
+/// Any part of the moves can be chosen from, in the order of all, until one is played.
+fn choose(game: &Chess, actions: &[Action]) {
+    for step in 1..4 {
+        let some: Vec<Action> = actions.iter().copied().step_by(step).collect();
+        let mut narrow = game.clone().restricted(Some(&some)).expect("legal moves");
+        let mut found = Vec::new();
+        let Ok(_) = narrow.turn(&mut found);
+        assert_eq!(found, some);
+        for (place, &action) in some.iter().enumerate() {
+            assert_eq!(narrow.action_at(place, &mut found), Ok(action));
+        }
+        assert_ne!(narrow.full_key(), game.full_key());
+        let wide = narrow.clone().restricted(None).expect("nothing to refuse");
+        assert_eq!(wide.full_key(), game.full_key());
+        let Ok(()) = narrow.apply(some[0]);
+        let mut after = game.clone();
+        let Ok(()) = after.apply(some[0]);
+        assert_eq!(narrow.full_key(), after.full_key());
+    }
+}
+
 fn use_all(game: &Chess, lawful: bool) {
     let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
     let Ok(turn) = game.turn(&mut actions);
     let Ok(()) = game.returns(&mut returns);
     show(game, &actions, lawful);
+    if lawful && !actions.is_empty() {
+        choose(game, &actions);
+    }
     let means_something = |&action: &Action| az73::decode(action).is_some();
     assert!(!lawful || actions.iter().all(means_something));
     let (fen, _, _) = (game.fen(), game.outcome(), game.is_check());

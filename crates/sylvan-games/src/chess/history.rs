@@ -34,16 +34,13 @@ pub(super) struct History {
     /// Boards before the current one: a ring, whose newest is the board one ply ago.
     boards: [Board; BOARDS],
     newest: u8,
-    /// How many of them were on the board; the others stand in for those that are not known.
-    real: u8,
     /// The first position is the start of chess.
     from_start: bool,
     /// The first position had an en-passant square, so that the board before it is known.
     pushed: bool,
-    /// Bit `h`: the position `h` plies ago had occurred before.
-    repeated: u8,
-    /// Bit `h`: it had occurred twice before.
-    repeated_twice: u8,
+    /// Two bits per ply, the current one's lowest: how often the position had occurred before,
+    /// counted to 2.
+    repeats: u16,
     /// How often the current position occurred before, counted to 2.
     pub(super) earlier: u8,
     /// The current position occurred before at or below the root of a search.
@@ -52,6 +49,8 @@ pub(super) struct History {
     /// back: what lies before was cut off by a capture or a pawn move.
     keys: Vec<u64>,
     first: u32,
+    /// Keys that copying has left behind.
+    left_behind: u32,
     /// The place in `keys` where the tree begins; `NO_ROOT` outside a search.
     root: u32,
 }
@@ -73,15 +72,14 @@ impl History {
         History {
             boards: [before; BOARDS],
             newest: 0,
-            real: 0,
             from_start: is_start(first),
             pushed: en_passant.is_some(),
-            repeated: 0,
-            repeated_twice: 0,
+            repeats: 0,
             earlier: 0,
             in_tree: false,
             keys: vec![first.key],
             first: 0,
+            left_behind: 0,
             root: NO_ROOT,
         }
     }
@@ -90,7 +88,6 @@ impl History {
     pub(super) fn keep(&mut self, board: &Board) {
         self.newest = (self.newest + 1) % BOARDS as u8;
         self.boards[usize::from(self.newest)] = *board;
-        self.real = (self.real + 1).min(BOARDS as u8);
     }
 
     /// Adds the key after the move; an irreversible one cuts it off from all before.
@@ -99,8 +96,7 @@ impl History {
         self.first = if irreversible { place } else { self.first };
         self.keys.push(key);
         self.count();
-        self.repeated = self.repeated << 1 | u8::from(self.earlier > 0);
-        self.repeated_twice = self.repeated_twice << 1 | u8::from(self.earlier > 1);
+        self.repeats = self.repeats << 2 | u16::from(self.earlier);
     }
 
     /// Looks for the current position among those that can come back. The same side is to move
@@ -136,7 +132,8 @@ impl History {
         let shown = match fill {
             HistoryFill::Always => BOARDS,
             HistoryFill::FenOnly if !self.from_start => BOARDS,
-            _ => usize::from(self.real) + usize::from(self.pushed),
+            // The boards of the game so far, and the one that a double step tells of.
+            _ => self.left_behind as usize + self.keys.len() - 1 + usize::from(self.pushed),
         };
         let newest = usize::from(self.newest) + BOARDS;
         (0..BOARDS).map(move |age| {
@@ -148,14 +145,9 @@ impl History {
         })
     }
 
-    /// Bit `h`: the position `h` plies ago had occurred before.
-    pub(super) fn repeated(&self) -> u8 {
-        self.repeated
-    }
-
-    /// Bit `h`: it had occurred at least twice before.
-    pub(super) fn repeated_twice(&self) -> u8 {
-        self.repeated_twice
+    /// How often the position `plies` ago had occurred before, counted to 2.
+    pub(super) fn repeats(&self, plies: usize) -> u16 {
+        self.repeats >> (2 * plies) & 3
     }
 
     /// Keys of the positions that can still come back, the current one last.
@@ -179,6 +171,7 @@ impl History {
         History {
             keys,
             first: 0,
+            left_behind: self.left_behind + self.first,
             root: self.root_place(),
             ..*self
         }

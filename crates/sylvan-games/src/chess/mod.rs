@@ -59,7 +59,6 @@ use position::Position;
 use shakmaty::Setup;
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 
 const WHITE: Seat = 0;
@@ -129,8 +128,10 @@ pub struct Chess {
     repetitions: u32,
     encoding: Encoding,
     tables: Option<&'static Tables>,
-    /// The moves to choose from here, if not all.
-    choice: Option<Arc<[Action]>>,
+    /// If `narrowed`, the moves to choose from here: a bit for each place in the list of moves,
+    /// whose length is at most 218.
+    choice: [u64; 4],
+    narrowed: bool,
     /// A search starts here and nothing was played since.
     at_root: bool,
 }
@@ -165,10 +166,28 @@ impl Chess {
     /// The moves to choose from: those that the laws allow, fewer if restricted.
     pub fn choices(&self) -> Vec<Action> {
         let mut actions = self.moves();
-        if let Some(choice) = &self.choice {
-            actions.retain(|action| choice.contains(action));
-        }
+        self.keep_chosen(&mut actions);
         actions
+    }
+
+    /// Takes away, from the list of all moves, those that are not to be chosen.
+    fn keep_chosen(&self, actions: &mut Vec<Action>) {
+        if self.narrowed {
+            let mut place = 0..;
+            actions.retain(|_| {
+                let place: usize = place.next().unwrap_or_default();
+                self.choice[place / 64 % 4] >> (place % 64) & 1 == 1
+            });
+        }
+    }
+
+    /// Narrows the choice to some of the moves.
+    fn choose(&mut self, among: &[Action]) {
+        self.choice = [0; 4];
+        for (place, action) in self.moves().iter().enumerate() {
+            self.choice[place / 64 % 4] |= u64::from(among.contains(action)) << (place % 64);
+        }
+        self.narrowed = true;
     }
 
     /// The same game in which only some moves can be chosen from here, until one is played; `None`
@@ -182,7 +201,10 @@ impl Chess {
         {
             return Err(self.refusal(action));
         }
-        self.choice = moves.map(Arc::from);
+        self.narrowed = false;
+        if let Some(moves) = moves {
+            self.choose(moves);
+        }
         Ok(self)
     }
 
@@ -263,15 +285,37 @@ impl Chess {
         self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
     }
 
-    /// Takes away what is not to be chosen, or everything where tables end the line.
-    #[cold]
-    fn narrow(&self, actions: &mut Vec<Action>) {
-        if let Some(choice) = &self.choice {
-            actions.retain(|action| choice.contains(action));
-        } else if !actions.is_empty() && self.table_value().is_some() {
-            self.count_table_hit();
+    /// Whose turn it is by the rules alone, and all moves.
+    #[inline]
+    fn wide_turn(&self, actions: &mut Vec<Action>) -> Turn {
+        if !self.at_root && self.is_repetition() || self.position.is_dead() {
+            actions.clear();
+            return Turn::Over;
+        }
+        movegen::legal_actions(&self.position, actions);
+        if !self.at_root && self.position.clock >= 100 {
             actions.clear();
         }
+        if actions.is_empty() {
+            Turn::Over
+        } else {
+            Turn::Seat(self.seat())
+        }
+    }
+
+    /// The same where some moves are not to be chosen, or tables may end the line.
+    #[cold]
+    fn narrow_turn(&self, actions: &mut Vec<Action>) -> Turn {
+        let turn = self.wide_turn(actions);
+        self.keep_chosen(actions);
+        if !actions.is_empty() && self.table_value().is_none() {
+            return turn;
+        }
+        if !actions.is_empty() {
+            self.count_table_hit();
+        }
+        actions.clear();
+        Turn::Over
     }
 
     /// The seat to move, whether or not the game is over: White 0, Black 1.
@@ -309,11 +353,9 @@ impl Chess {
             self.position.key,
         ];
         let past = self.history.keys().iter().chain(&planes).chain(&rules);
-        let choice = self.choice.iter().flat_map(|choice| choice.iter());
-        let choice = choice.map(|&action| u64::from(action) + 1);
-        past.copied()
-            .chain(choice)
-            .fold(u64::from(self.history.root_place()), |digest, part| {
+        let choice = self.choice.iter().filter(|_| self.narrowed);
+        past.chain(choice)
+            .fold(u64::from(self.history.root_place()), |digest, &part| {
                 mix(digest ^ part)
             })
     }
@@ -329,7 +371,6 @@ impl Clone for Chess {
     fn clone(&self) -> Chess {
         Chess {
             history: self.history.clone(),
-            choice: self.choice.clone(),
             ..*self
         }
     }
@@ -340,7 +381,10 @@ impl Clone for Chess {
         self.repetitions = source.repetitions;
         self.encoding = source.encoding;
         self.tables = source.tables;
-        self.choice.clone_from(&source.choice);
+        self.narrowed = source.narrowed;
+        if source.narrowed {
+            self.choice = source.choice;
+        }
         self.at_root = source.at_root;
     }
 }
@@ -366,28 +410,18 @@ impl Game for Chess {
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
-        if !self.at_root && self.is_repetition() || self.position.is_dead() {
-            actions.clear();
-            return Ok(Turn::Over);
-        }
-        movegen::legal_actions(&self.position, actions);
-        if !self.at_root && self.position.clock >= 100 {
-            actions.clear();
-        }
-        if self.choice.is_some() || self.tables.is_some() {
-            self.narrow(actions);
-        }
-        Ok(if actions.is_empty() {
-            Turn::Over
+        Ok(if self.narrowed || self.tables.is_some() {
+            self.narrow_turn(actions)
         } else {
-            Turn::Seat(self.seat())
+            self.wide_turn(actions)
         })
     }
 
     fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(match &self.choice {
-            None => movegen::action_at(&self.position, place),
-            Some(_) => self.choices()[place],
+        Ok(if self.narrowed {
+            self.choices()[place]
+        } else {
+            movegen::action_at(&self.position, place)
         })
     }
 
@@ -396,7 +430,7 @@ impl Game for Chess {
         let irreversible = self.position.play(action);
         self.history.push(self.position.key, irreversible);
         self.at_root = false;
-        self.choice = None;
+        self.narrowed = false;
         Ok(())
     }
 

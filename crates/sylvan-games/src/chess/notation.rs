@@ -65,7 +65,8 @@ impl Chess {
             repetitions: options.repetitions,
             encoding: options.encoding,
             tables: options.tables,
-            choice: None,
+            choice: [0; 4],
+            narrowed: false,
             at_root: false,
         })
     }

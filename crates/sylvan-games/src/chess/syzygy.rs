@@ -209,7 +209,7 @@ impl Chess {
             .map(|(&action, _)| action)
             .collect();
         if kept.len() < candidates.len() {
-            self.choice = Some(kept.into());
+            self.choose(&kept);
         }
     }
 

@@ -33,7 +33,7 @@ pub(super) fn write(
     let boards = std::iter::once(&position.board).chain(history.boards(fill));
     for (plies, (planes, board)) in past.chunks_exact_mut(PER_BOARD).zip(boards).enumerate() {
         write_pieces(&seen(position, board), planes);
-        planes[12] = mask(history.repeated() >> plies & 1 == 1);
+        planes[12] = mask(history.repeats(plies) > 0);
     }
     let [own_long, own_short, their_long, their_short] = castling(position);
     auxiliary.copy_from_slice(&[
