@@ -396,3 +396,24 @@ def test_the_program_is_installed_under_its_name():
 
 def test_errors_are_sylvans():
     assert issubclass(ProtocolError, SylvanError) and ProtocolError("x", "id").field == "id"
+
+
+@pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
+def test_every_game_begins_alike_with_a_network():
+    """What a network said of another order of moves is forgotten when a new game begins."""
+    net = Path(NETS) / "maia-1100.pb.gz"
+
+    def searched(gui, moves):
+        gui.heard.clear()
+        gui.ask(f"position startpos moves {moves}", "go nodes 100")
+        return [line for line in gui.heard if line.startswith("info string")]
+
+    with Gui() as gui:
+        gui.ask(f"setoption name WeightsFile value {net}", "isready", answer="readyok")
+        gui.send("setoption name VerboseMoveStats value true")
+        first = searched(gui, "g1f3 g8f6 b1c3")
+        gui.send("ucinewgame")
+        other = searched(gui, "b1c3 g8f6 g1f3")
+        gui.send("ucinewgame")
+        again = searched(gui, "g1f3 g8f6 b1c3")
+    assert len(first) > 20 and first == again and first != other

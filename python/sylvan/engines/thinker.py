@@ -19,7 +19,7 @@ from sylvan.engines.strength import strength
 from sylvan.engines.uci_report import chosen, line_of, move_stats
 from sylvan.engines.weights import BUILT_IN, evaluator_of
 from sylvan.errors import SearchStateError, SylvanError
-from sylvan.evaluators import Material
+from sylvan.evaluators import Cached, Material
 from sylvan.planning import Search, SearchConfig
 from sylvan.planning.roots import root_actions
 
@@ -53,8 +53,10 @@ class Thinker:
         """By how much searches have lately come too late, in seconds."""
 
     def new_game(self) -> None:
-        """Forget the tree."""
+        """Forget the tree and what a network said, so that every game begins alike."""
         self._search = self._root = None
+        if isinstance(self.evaluator, Cached):
+            self.evaluator.clear()
 
     def stop(self) -> None:
         """End the search under way; from any thread."""
@@ -77,6 +79,7 @@ class Thinker:
                 backend=options.backend,
                 threads=options.threads,
                 cache_bytes=options.hash * 2**20 // CACHE_SHARE,
+                cache_boards=1,  # finds positions by any order of moves: more nodes on a clock
             )
         except Exception as error:  # whatever is in the file, the engine lives on
             self._failed = options
