@@ -84,6 +84,11 @@ def test_a_model_with_one_batch_size_is_padded(tmp_path, observations):
         assert first.value.shape == second.value.shape == (size, 3)
 
 
+def test_nothing_in_nothing_out(tmp_path, observations):
+    answer = OnnxEvaluator(small_model(tmp_path)).infer(observations[:0])
+    assert answer.policy.shape == (0, 1858) and answer.value.shape == (0, 3)
+
+
 def test_moves_left_come_along(tmp_path, observations):
     path = small_lc0(tmp_path, NetShape(channels=8, moves_left=True))
     model = lc0_model(read_lc0(path))

@@ -116,7 +116,8 @@ class OnnxEvaluator(NetworkEvaluator):
             self._pool.submit(work, start, min(start + size, count))
             for start in range(size, count, size)
         ]
-        work(0, min(size, count))  # this thread would only wait
+        if count:
+            work(0, min(size, count))  # this thread would only wait
         for other in others:
             other.result()
 
