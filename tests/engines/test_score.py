@@ -1,6 +1,8 @@
 """Centipawns, mates and win-draw-loss shares against what they promise."""
 
 import math
+import os
+from pathlib import Path
 
 import chess
 import pytest
@@ -13,13 +15,17 @@ from sylvan.engines.score import (
     MOST,
     Score,
     centipawns,
+    draw_share,
+    draws_between_equals,
     edge_score,
     q_of_centipawns,
     result_score,
     wdl,
 )
+from sylvan.evaluators import load_evaluator
 from sylvan.games import Chess
 
+NETS = os.environ.get("SYLVAN_NETS")
 results = st.floats(-1.0, 1.0)
 
 
@@ -56,6 +62,21 @@ def test_shares_are_the_models(q, draws):
     win, loss = solved(q, draws)
     assert wins + drawn + losses == 1000 and min(wins, drawn, losses) >= 0
     assert abs(wins - 1000 * win) <= 1.01 and abs(losses - 1000 * loss) <= 1.01
+
+
+@given(st.floats(-0.99, 0.99), st.floats(0.01, 0.95))
+def test_the_share_of_draws_is_found_again(q, draws):
+    assert math.isclose(draws_between_equals(*solved(q, draws)), draws, rel_tol=1e-3)
+
+
+@pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
+def test_a_network_says_how_many_games_are_drawn():
+    """At the root's own value, the shares are the network's."""
+    maia, game = load_evaluator(Path(NETS) / "maia-1500.pb.gz"), Chess(moves="e4 e5 Nf3")
+    win, draw, loss = maia.infer(game.encoded(maia.encoding).observation()[None]).value[0]
+    shares = Score(float(win - loss)).shares(draw_share(maia, game))
+    assert shares == pytest.approx((1000 * win, 1000 * draw, 1000 * loss), abs=2)
+    assert draw_share("material", game) == DRAWS
 
 
 @given(results)

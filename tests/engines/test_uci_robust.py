@@ -269,11 +269,12 @@ def test_a_gui_that_no_longer_listens():
     process.stderr.close()
 
 
-def test_ctrl_c_is_a_quit():
+def test_ctrl_c_ends_it_at_once():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
+        gui.send("go infinite")
         gui.process.send_signal(signal.SIGINT)
-        assert gui.process.wait(timeout=10) == 0 and not gui.errors
+        assert gui.process.wait(timeout=10) == -signal.SIGINT and not gui.errors
 
 
 # --- weights --------------------------------------------------------------------------------

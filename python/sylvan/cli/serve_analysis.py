@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -66,12 +67,10 @@ def serve_analysis(
         "threads": threads or 1,
     }
     server = Server(output.say, evaluator, slots=batch, **settings)
-    try:
-        for line in lines_of(sys.stdin.buffer):
-            if output.closed:
-                break
-            server.hear(line)
-        server.close()
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+    for line in lines_of(sys.stdin.buffer):
+        if output.closed:
+            break
+        server.hear(line)
+    server.close()
     output.leave()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sylvan.engines import analysis_schema as schema
 from sylvan.engines.analysis_schema import Report
-from sylvan.engines.score import Score, edge_score
+from sylvan.engines.score import DRAWS, Score, draw_share, edge_score
 from sylvan.engines.uci_report import chosen, line_of, ranked
 from sylvan.errors import SearchStateError
 from sylvan.planning import Forest
@@ -58,6 +58,7 @@ class Batch:
         self.finished = [task for task in tasks if not root_actions(task.game)]
         self.tasks = [task for task in tasks if task not in self.finished]
         self.seconds = tasks[0].query.seconds
+        self.shares: dict[int, float] = {}
 
     def run(self) -> None:
         """Analyse all of them."""
@@ -107,10 +108,16 @@ class Batch:
             result = self.forest.result(tree)
         except SearchStateError:  # its root is not evaluated yet
             return
-        self.report(task, _found(task, result, self.elapsed, done))
+        self.report(task, _found(task, result, self.elapsed, done, self._draws(tree, task)))
+
+    def _draws(self, tree: int, task: Task) -> float:
+        """The share of draws between equals, asked of the evaluator once per position."""
+        if tree not in self.shares:
+            self.shares[tree] = draw_share(self.evaluator, task.game)
+        return self.shares[tree]
 
 
-def _found(task: Task, result: SearchResult, seconds: float, done: bool) -> Report:
+def _found(task: Task, result: SearchResult, seconds: float, done: bool, draws: float) -> Report:
     """A report from what a search found."""
     edges = ranked(result)[: task.query.lines]
     best = chosen(result)
@@ -121,7 +128,7 @@ def _found(task: Task, result: SearchResult, seconds: float, done: bool) -> Repo
         final=done,
         fen=task.game.fen(),
         best=line_of(best)[0],
-        score=_score(score),
+        score=_score(score, draws),
         outcome=None,
         simulations=result.simulations,
         nodes=result.nodes,
@@ -129,7 +136,7 @@ def _found(task: Task, result: SearchResult, seconds: float, done: bool) -> Repo
         seconds=round(seconds, 6),
         stopped_by=_reason(task, result) if done else None,
         evaluator=result.evaluator,
-        lines=[_line(edge) for edge in edges],
+        lines=[_line(edge, draws) for edge in edges],
     )
 
 
@@ -161,11 +168,13 @@ def _ended(task: Task, evaluator: str) -> Report:
     )
 
 
-def _score(score: Score) -> schema.Score:
-    return schema.Score(q=score.q, cp=score.cp, mate=score.mate, wdl=score.wdl, proven=score.proven)
+def _score(score: Score, draws: float = DRAWS) -> schema.Score:
+    return schema.Score(
+        q=score.q, cp=score.cp, mate=score.mate, wdl=score.shares(draws), proven=score.proven
+    )
 
 
-def _line(edge: EdgeView) -> schema.Line:
+def _line(edge: EdgeView, draws: float) -> schema.Line:
     score = edge_score(edge)
     return schema.Line(
         move=edge.node.state.action_to_string(edge.action),
@@ -173,6 +182,6 @@ def _line(edge: EdgeView) -> schema.Line:
         N=edge.N,
         Q=edge.Q if edge.N else None,
         P=edge.P,
-        score=None if score is None else _score(score),
+        score=None if score is None else _score(score, draws),
         pv=line_of(edge),
     )

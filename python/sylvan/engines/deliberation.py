@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.clock import Budget, Clock, Leaders, budget, enough, fixed
-from sylvan.engines.score import edge_score
+from sylvan.engines.score import DRAWS, edge_score
 from sylvan.engines.strength import strength
 from sylvan.engines.uci_report import chosen, info_lines
 
@@ -39,6 +39,8 @@ class Deliberation:
         """The clock starts to run now; `say` sends a line to the GUI."""
         self.game, self.go, self.options, self.say = game, go, options, say
         self.began = time.perf_counter()
+        self.draws = DRAWS
+        """The share of draws between equals."""
         self._hits = game.table_hits
         self.late = 0.0
         """Seconds by which a search may come late: the clock counts as that much shorter."""
@@ -164,7 +166,7 @@ class Deliberation:
         lines = info_lines(
             result,
             multipv=self.options.multipv,
-            show_wdl=self.options.show_wdl,
+            draws=self.draws if self.options.show_wdl else None,
             seconds=time.perf_counter() - self.began,
             tbhits=self.game.table_hits - self._hits,
         )

@@ -18,16 +18,20 @@ dropped to save memory) has no distance, and shows as the highest score.
 *Wins, draws, losses.* Q is wins minus losses; how many games are drawn, a search does not keep. So
 draws are modelled: results are those of two players whose difference is x and who need a margin of
 `a` to win, w = s(x - a), l = s(-x - a) with s(y) = 1 / (1 + exp(-y)). The margin is set by the
-share of draws between equals (`DRAWS`), x by w - l = Q. Proven values need no model.
+share of draws between equals, x by w - l = Q. That share is `DRAWS`, or what a network that tells
+draws apart implies for the position at the root (`draw_share`). Proven values need no model.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sylvan.planning.roots import as_root, shown_to
 
 if TYPE_CHECKING:
+    from sylvan.games import Chess
     from sylvan.planning import EdgeView, SearchResult
 
 __all__ = [
@@ -35,6 +39,8 @@ __all__ = [
     "MOST",
     "Score",
     "centipawns",
+    "draw_share",
+    "draws_between_equals",
     "edge_score",
     "q_of_centipawns",
     "result_score",
@@ -49,6 +55,9 @@ MOST = 10_000
 
 DRAWS = 1 / 3
 """The share of draws between equals that win-draw-loss shares suppose."""
+
+LEAST = 1e-6
+"""Shares are kept this far from none and all, so that every logarithm exists."""
 
 
 def centipawns(q: float) -> int:
@@ -93,6 +102,30 @@ def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:
     return (strong, 1000 - strong - weak, weak) if q >= 0 else (weak, 1000 - strong - weak, strong)
 
 
+def draws_between_equals(win: float, loss: float) -> float:
+    """The share of draws between equals for which the model gives these shares.
+
+    >>> round(draws_between_equals(1 / 3, 1 / 3), 6)
+    0.333333
+    """
+    win, loss = (min(1 - LEAST, max(LEAST, share)) for share in (win, loss))
+    margin = -(math.log(win / (1 - win)) + math.log(loss / (1 - loss))) / 2
+    return min(1 - LEAST, max(LEAST, math.tanh(margin / 2)))
+
+
+def draw_share(evaluator: Any, game: Chess) -> float:
+    """The share of draws between equals as an evaluator sees it from a position.
+
+    `DRAWS` unless it is a network whose value tells wins, draws and losses apart.
+    """
+    header = getattr(evaluator, "header", None)
+    if header is None or header.value != "wdl":
+        return DRAWS
+    observation = shown_to(as_root(game), evaluator).observation()
+    win, _, loss = evaluator.infer(observation[None]).value[0].tolist()
+    return draws_between_equals(win, loss)
+
+
 @dataclass(frozen=True)
 class Score:
     """What a move or a position is worth to the side to move.
@@ -120,9 +153,13 @@ class Score:
     @property
     def wdl(self) -> tuple[int, int, int]:
         """Wins, draws and losses in a thousand; exact where the result is proven."""
+        return self.shares(DRAWS)
+
+    def shares(self, draws: float) -> tuple[int, int, int]:
+        """The same where equals draw this share of their games."""
         if self.proven and self.q in (-1.0, 0.0, 1.0):
             return (1000 * (self.q > 0), 1000 * (self.q == 0), 1000 * (self.q < 0))
-        return wdl(self.q)
+        return wdl(self.q, draws)
 
     def __neg__(self) -> Score:
         """The same for the other side."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sylvan.engines.deliberation import FOREVER, Deliberation
 from sylvan.engines.players import moves_between
+from sylvan.engines.score import draw_share
 from sylvan.engines.strength import strength
 from sylvan.engines.uci_report import chosen, line_of, move_stats
 from sylvan.engines.weights import BUILT_IN, evaluator_of
@@ -108,6 +109,8 @@ class Thinker:
 
     def _searched(self, deliberation: Deliberation) -> SearchResult:
         deliberation.late = self._late
+        if deliberation.options.show_wdl:
+            deliberation.draws = draw_share(self.evaluator, deliberation.game)
         search, state = self._planted(deliberation)
         search.limit(**deliberation.limits())
         result = search.run(state, progress=deliberation.watch(search))
@@ -151,11 +154,11 @@ class Thinker:
         )
 
     def _answer(self, deliberation: Deliberation, result: SearchResult) -> str:
-        deliberation.wait()
         if deliberation.options.verbose_move_stats:
             for line in move_stats(result):
                 self.say(line)
         deliberation.report(result)
+        deliberation.wait()
         moves = line_of(chosen(result))
         return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")
 

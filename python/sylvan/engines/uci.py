@@ -14,6 +14,7 @@ April 2006.
 from __future__ import annotations
 
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -197,12 +198,9 @@ _COMMANDS: dict[str, Callable[[Engine, str], None]] = {
 def converse(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
     """Obey lines until `quit` or their end."""
     engine = Engine(output, options)
-    try:
-        for line in lines:
-            if output.closed or not engine.hear(line):
-                break
-    except KeyboardInterrupt:
-        pass
+    for line in lines:
+        if output.closed or not engine.hear(line):
+            break
     engine.leave()
 
 
@@ -219,6 +217,8 @@ def obey(lines: Iterable[str], output: Output, options: Options | None = None) -
 
 def main(options: Options | None = None) -> None:
     """`sylvan-uci`: talk UCI on stdin and stdout."""
+    # Ctrl-C ends the program at once. As an exception it could come too late to interrupt a read.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     output = Output(sys.stdout)
     converse(lines_of(sys.stdin.buffer), output, options)
     output.leave()

@@ -64,9 +64,9 @@ def line_of(edge: EdgeView) -> list[str]:
 
 
 def info_lines(
-    result: SearchResult, *, multipv: int, show_wdl: bool, seconds: float, tbhits: int
+    result: SearchResult, *, multipv: int, draws: float | None, seconds: float, tbhits: int
 ) -> Iterator[str]:
-    """One line per reported move, best first."""
+    """One line per reported move, best first; with shares where `draws`, of equals, is given."""
     milliseconds = round(1000 * seconds)
     per_second = round(result.simulations / max(seconds, 1e-3))
     budget = TREE_SHARE * (result.config.bytes or 2**62)
@@ -78,7 +78,7 @@ def info_lines(
             break  # nothing is known of the moves from here on
         score = score or Score(result.value)
         line = line_of(edge)
-        shares = " wdl {} {} {}".format(*score.wdl) if show_wdl else ""
+        shares = "" if draws is None else " wdl {} {} {}".format(*score.shares(draws))
         yield (
             f"info depth {len(line)} seldepth {max(result.depth, len(line))} multipv {number} "
             f"score {score.uci()}{shares} time {milliseconds} nodes {result.simulations} "
