@@ -367,10 +367,12 @@ def test_the_schema_names_every_field():
 # --- as a program ---------------------------------------------------------------------------------
 
 
+COMMAND = [sys.executable, "-c", "from sylvan.cli import app; app()", "serve-analysis"]
+
+
 def run(arguments, text):
-    command = [sys.executable, "-c", "from sylvan.cli import app; app()", "serve-analysis"]
     return subprocess.run(
-        [*command, *arguments], input=text, capture_output=True, text=True, timeout=60
+        [*COMMAND, *arguments], input=text, capture_output=True, text=True, timeout=60
     )
 
 
@@ -383,6 +385,19 @@ def test_the_end_of_the_input_still_gets_its_answers():
         for report in map(json.loads, done.stdout.split("\n")[:-1])
     }
     assert said == {1: 50, 2: 100, 3: 150, 4: 200}
+
+
+def test_a_client_that_died_is_not_served_for_hours():
+    process = subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    query = {"id": 1, "plies": "all", "seconds": 3600, "report_every": 0.1}
+    process.stdin.write(json.dumps(query).encode() + b"\n")
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
 
 
 def test_the_schema_is_printed():

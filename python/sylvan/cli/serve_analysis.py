@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Annotated, Any
@@ -66,11 +67,14 @@ def serve_analysis(
         "bytes": memory * 2**20,
         "threads": threads or 1,
     }
-    server = Server(output.say, evaluator, slots=batch, **settings)
+
+    def say(line: str) -> None:
+        output.say(line)
+        if output.closed:  # nobody reads any more: what is still asked does not matter
+            os._exit(0)
+
+    server = Server(say, evaluator, slots=batch, **settings)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
     for line in lines_of(sys.stdin.buffer):
-        if output.closed:
-            break
         server.hear(line)
     server.close()
-    output.leave()
