@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sylvan
 from sylvan.errors import ConfigError, GameOver, IllegalAction, IllegalPosition, SylvanError
 from sylvan.games import Chess, Game
+from sylvan.games.encoding import ENCODERS
 from sylvan.testing import check_game
 from tests.games.chess_games import CHESS960, ENDINGS, KNOWN, boards
 
@@ -65,9 +66,9 @@ def test_equality_is_of_position_past_and_options():
 
 
 @settings(max_examples=40, deadline=None)
-@given(boards(plies=40), boards(plies=40))
-def test_equal_keys_mean_equal_observations(one, two):
-    a, b = Chess.from_board(one), Chess.from_board(two)
+@given(boards(plies=40), boards(plies=40), st.sampled_from(list(ENCODERS)))
+def test_equal_keys_mean_equal_observations(one, two, encoder):
+    a, b = (Chess.from_board(board, encoder=encoder) for board in (one, two))
     same = (a.observation() == b.observation()).all()
     assert a.key() != b.key() or same
     assert len(a.key()) == 16

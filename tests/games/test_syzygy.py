@@ -194,6 +194,7 @@ def test_reusing_the_tree_goes_on_where_tables_had_ended_it():
     search.run(game)
     for move in ("e4", "Kc5", "e5"):  # not what the tables recommend, yet it may be played
         search.advance(search.state.string_to_action(move))
+        assert not search.state.is_terminal()  # the game itself goes on
         result = search.run()
         assert result.tree.root.edges
     assert search.state.fen().startswith("8/8/8/2k1P3")

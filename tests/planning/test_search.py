@@ -211,3 +211,15 @@ def test_a_root_that_a_line_ended_in_is_searched_again():
     assert search.state.outcome == "repetition"
     search.advance(search.state.string_to_action("e4"))
     assert search.run().simulations == 100
+
+
+def test_the_position_that_a_search_came_to_is_a_game_like_any_other():
+    """Twice the same position is the end of a line of the search, not of the game."""
+    search = sylvan.Search("uniform", simulations=50)
+    search.run(Chess(moves="Nf3 Nf6 Ng1", repetitions=2))
+    for move in ("Ng8", "Nf3", "Nf6", "Ng1"):
+        search.advance(search.state.string_to_action(move))
+        assert not search.state.is_terminal()
+    search.advance(search.state.string_to_action("Ng8"))
+    assert search.state.outcome == "repetition"
+    assert search.state == Chess(moves="Nf3 Nf6 Ng1 Ng8 " * 2, repetitions=2)

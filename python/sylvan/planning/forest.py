@@ -30,13 +30,13 @@ from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import (
-    as_root,
     checked_states,
     need_encoding,
     need_game,
     need_no_chance,
     need_turn,
     playable,
+    played,
     root_actions,
 )
 
@@ -325,6 +325,4 @@ def _after(state: Game, action: int) -> Game:
         raise IllegalAction(
             f"Action {action} is not legal here: choose one of {', '.join(map(str, near))}."
         )
-    state = as_root(state)
-    state.apply(action)
-    return state
+    return played(state, action)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, TypeVar
 
+from sylvan import _native
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
 from sylvan.games.game import MAX_SEATS, Game
 
@@ -18,6 +19,7 @@ __all__ = [
     "need_no_chance",
     "need_turn",
     "playable",
+    "played",
     "root_actions",
     "shown_to",
 ]
@@ -119,6 +121,17 @@ def playable(state: Game) -> list[int]:
     """
     lift = getattr(state, "restricted", None)
     return root_actions(state if lift is None else lift(None))
+
+
+def played(state: Game, action: int) -> Game:
+    """The game after an action, also where a draw could have been claimed."""
+    if isinstance(state, _native.Chess) and type(state).apply is _native.Chess.apply:
+        game = state.clone()
+        game.push(action)  # knows of no search, whose lines end sooner than games
+        return game
+    after = as_root(state)
+    after.apply(action)
+    return after
 
 
 def need_no_chance(state: Game, name: str) -> None:
