@@ -10,6 +10,7 @@ from sylvan.errors import ConfigError, EvaluationError, GameContractError, Illeg
 from sylvan.games import Chess, TicTacToe
 from sylvan.games.chess import expand_planes
 from sylvan.games.encoding import CODECS, ENCODERS, HISTORY_FILLS, Encoding
+from sylvan.testing import check_game
 
 MAIA = Encoding(encoder="lc0_112", codec="lc0")
 
@@ -45,6 +46,11 @@ def test_a_game_shows_itself_as_asked(encoder, codec):
         assert expanded.shape == (1, *encoding.observation_shape)
         assert eval(repr(game), {"Chess": Chess}) == game  # noqa: S307
         assert game.encoded(Encoding()) == Chess(moves="e4 e5")
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_it_keeps_the_contract_of_a_game_in_every_encoding(encoder):
+    check_game(Chess("8/P5k1/8/8/8/8/1K5p/8 w - - 0 60", encoder=encoder, codec="lc0"), games=2)
 
 
 def test_the_encoding_is_part_of_key_and_equality_but_not_of_the_position():
