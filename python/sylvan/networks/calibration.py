@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sylvan.errors import NetworkError
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
-__all__ = ["OpenModel", "Ranges"]
+__all__ = ["OpenModel", "Ranges", "Steps"]
 
 CHUNK = 64
 """Positions that run at once."""
@@ -21,7 +21,21 @@ CHUNK = 64
 MARGIN = 1.1
 """Ranges are taken this much wider than calibration saw them."""
 
+FLOOR = 0.3
+"""A plane counts as at least this share of its tensor's widest: what is narrow on a few hundred
+positions may be wider on others."""
+
 Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Eight bits for a tensor: a plane's value is `size * (integer - zero)`."""
+
+    size: Floats
+    """Per plane."""
+    zero: NDArray[np.uint8]
+    """Per plane."""
 
 
 @dataclass
@@ -32,12 +46,6 @@ class Ranges:
     """Per tensor and plane, the least value, or 0."""
     high: dict[str, Floats] = field(default_factory=dict)
     """Per tensor and plane, the greatest value, or 0."""
-    shape: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Per tensor, its planes and the numbers in each."""
-
-    def width(self, tensor: str) -> Floats:
-        """Per plane, how far apart its values are."""
-        return self.high[tensor] - self.low[tensor]
 
     def note(self, tensor: str, values: Floats) -> None:
         """Take in what a tensor is on some more positions."""
@@ -46,17 +54,38 @@ class Ranges:
         self.low[tensor] = np.minimum(self.low.get(tensor, low), low)
         self.high[tensor] = np.maximum(self.high.get(tensor, high), high)
 
-    def multiply(self, tensor: str, factors: Floats) -> None:
-        """The planes of a tensor have been multiplied."""
-        self.low[tensor] = self.low[tensor] * factors
-        self.high[tensor] = self.high[tensor] * factors
+    def steps(self, tensor: str, *, one_zero: bool) -> Steps:
+        """Eight bits for a tensor.
 
-    def steps(self, tensor: str) -> tuple[np.float32, np.uint8]:
-        """The size of a step of eight bits, and the number that stands for zero."""
-        low, high = float(self.low[tensor].min()), float(self.high[tensor].max())
-        step = max((high - low) * MARGIN / 255, 1e-9)
-        zero = round(-low / (high - low) * 255) if low < 0 else 0
-        return np.float32(step), np.uint8(zero)
+        With `one_zero` all planes have the same: 0 if nothing is negative, else 128. Otherwise each
+        plane has its own, so that the integers cover just its range.
+        """
+        low, high = self.low[tensor] * MARGIN, self.high[tensor] * MARGIN
+        if not low.any():
+            high = np.maximum(high, max(FLOOR * float(high.max()), 1e-6))
+            return Steps(high / 255, np.zeros(len(high), np.uint8))
+        if one_zero:
+            most = np.maximum(high, -low)
+            most = np.maximum(most, FLOOR * float(most.max()))
+            return Steps(most / 127, np.full(len(most), 128, np.uint8))
+        least = FLOOR * float((high - low).max()) / 2
+        low, high = np.minimum(low, -least), np.maximum(high, least)
+        size = (high - low) / np.float32(255)
+        return Steps(size, np.clip(np.rint(-low / size), 0, 255).astype(np.uint8))
+
+    def input_steps(self, tensor: str) -> Steps:
+        """Eight bits for an input of the model: most planes are 0 or 1, some count to a hundred.
+
+        Planes no wider than most get the steps of most without a margin, so that 0 and 1 stay
+        exact; a wider one is taken half as wide again as it was seen.
+        """
+        width = np.maximum(self.high[tensor], -self.low[tensor])
+        seen = width[width > 0]
+        common = float(np.median(seen)) if len(seen) else 1.0
+        signed = bool(self.low[tensor].any())
+        most = np.where(width > common, 1.5 * width, common) / (127 if signed else 255)
+        zero = np.full(len(width), 128 if signed else 0, np.uint8)
+        return Steps(most.astype(np.float32), zero)
 
 
 class OpenModel:
@@ -133,18 +162,19 @@ class OpenModel:
             values = session.run(inner or None, {"observations": part})
             yield {"observations": part} | dict(zip(inner, values, strict=bool(inner)))
 
-    def ranges(self, observations: Floats, noted: set[str]) -> Ranges:
-        """Shapes of all tensors, and the ranges of some, on positions."""
-        made = [output for node in self.model.graph.node for output in node.output]
+    def ranges(self, observations: Floats, tensors: set[str]) -> Ranges:
+        """The ranges of some tensors on positions."""
         ranges = Ranges()
-        first = next(iter(self.run(made, observations[:2])))
-        for tensor, value in first.items():
-            if value.ndim >= 2 and len(value) == len(observations[:2]):
-                ranges.shape[tensor] = (value.shape[1], int(np.prod(value.shape[2:])))
-        for values in self.run(sorted(noted), observations):
-            for tensor in noted:
+        for values in self.run(sorted(tensors), observations):
+            for tensor in tensors:
                 ranges.note(tensor, values[tensor])
         return ranges
+
+    def shapes(self, observations: Floats) -> dict[str, tuple[int, ...]]:
+        """The shape of every tensor on some positions."""
+        made = [output for node in self.model.graph.node for output in node.output]
+        values = next(self.run(made, observations))
+        return {tensor: tuple(value.shape) for tensor, value in values.items()}
 
     def to_bytes(self) -> bytes:
         """The model as a file has it, with the constants as they are now."""
