@@ -21,6 +21,18 @@ FENCE = re.compile(r"```(\w*)")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
 
 
+# Pages that take more than a few seconds.
+LONG = {"command-line", "analyse-a-game", "play-and-match", "networks"}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow] if page.stem in LONG else []
+
+
 @dataclass
 class Block:
     language: str
@@ -60,7 +72,9 @@ def run_command(command: str, where: str) -> None:
     assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=name(page), marks=marks(page)) for page in PAGES]
+)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}

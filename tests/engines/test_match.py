@@ -401,6 +401,7 @@ class TestLedger:
         with Ledger(file, plan), pytest.raises(ConfigError, match="being written by another"):
             Ledger(file, plan)
 
+    @pytest.mark.slow
     def test_a_killed_match_goes_on(self, tmp_path):
         """SIGKILL in the middle, the same command again: the games of an uninterrupted run."""
         file, pgn = tmp_path / "match.jsonl", tmp_path / "games.pgn"

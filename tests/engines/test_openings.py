@@ -28,6 +28,7 @@ def test_builtin_openings_are_what_python_chess_reads():
         assert board.fen() == opening.start().board().fen()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(STOCKFISH is None, reason="stockfish is not installed")
 def test_builtin_openings_are_balanced():
     """None is better than about a pawn for either side, by a shallow search of another program."""

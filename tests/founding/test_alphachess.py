@@ -318,6 +318,7 @@ def test_s1_25_a_person_plays_in_the_terminal():
         human_game([], human="red")
 
 
+@pytest.mark.slow
 def test_a_network_in_a_file_plays(tmp_path):
     from sylvan.classic.mcts_specification import ChessNN
 

@@ -401,6 +401,7 @@ def test_s3_21_one_board_or_a_batch(small):
         small.predict(np.zeros((18, 8, 8)))
 
 
+@pytest.mark.slow
 def test_s3_21_training_teaches(small):
     games = [ChessGame(fen) for fen in (None, MIDDLE_GAME, mirrored(MIDDLE_GAME), THREE_MOVES)]
     inputs = np.stack([game.get_canonical_board() for game in games])

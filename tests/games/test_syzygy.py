@@ -51,6 +51,7 @@ def random_boards(count: int, seed: int, clock: int = 0) -> Iterator[chess.Board
             yield board
 
 
+@pytest.mark.slow
 @needs_tables
 def test_probes_are_those_of_python_chess(oracle):
     seen = set()
@@ -136,6 +137,7 @@ def recommended(oracle: chess.syzygy.Tablebase, board: chess.Board) -> set[str]:
     return {move for move, rank in ranks.items() if rank == best}
 
 
+@pytest.mark.slow
 @needs_tables
 @pytest.mark.parametrize("clock", [0, 37])
 def test_a_root_chooses_from_what_the_tables_recommend(oracle, clock):

@@ -33,6 +33,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "game", "options"), CASES, ids=[case[0] for case in CASES])
 def test_the_model_says_what_the_module_says(size, game, options, tmp_path):
     network = trained(size, game, **options)
@@ -77,6 +78,7 @@ class Mine(torch.nn.Module):
         return NetworkOutput(out[:, :9] + self.noise * torch.rand(1), out[:, 9:])
 
 
+@pytest.mark.slow
 def test_a_module_of_ones_own(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
     export_onnx(Mine().eval(), tmp_path / "net.onnx", header=header)

@@ -28,6 +28,8 @@ from tests.networks.lc0_files import Shape, SmallNet
 from tests.networks.nets import maia, needs_nets
 from tests.networks.positions import seen
 
+pytestmark = pytest.mark.slow  # every test builds and runs models
+
 
 @pytest.fixture(scope="module")
 def positions():
