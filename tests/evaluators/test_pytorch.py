@@ -88,6 +88,23 @@ def test_padding_is_not_seen():
     np.testing.assert_allclose(one[1], two[1], atol=1e-5)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of PyTorch's compiler, about itself
+def test_compiled():
+    """Three batch sizes, and new weights without compiling again."""
+    network = build_network("1x8", game=Chess(), seed=1)
+    plain = TorchEvaluator(network, device="cpu")
+    compiled = TorchEvaluator(network, device="cpu", compile=True, batch=16)
+    for count in (1, 3, 21):
+        leaves = leaves_of(random_states(Chess(), count))
+        for one, two in zip(plain(leaves), compiled(leaves), strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-5)
+    other = build_network("1x8", game=Chess(), seed=2)
+    plain.refresh(other)
+    compiled.refresh(other)
+    np.testing.assert_allclose(plain(leaves)[0], compiled(leaves)[0], atol=1e-5)
+
+
 def test_deterministic_answers_do_not_depend_on_the_batch():
     network = build_network("2x32", game=Chess(), seed=1)
     evaluate = TorchEvaluator(network, device="cpu", deterministic=True)

@@ -5,8 +5,9 @@ and the places of legal logits; back come the logits of legal actions (about 35 
 value. Bits are expanded and logits gathered over there; batches are on their way while others are
 computed.
 
-*Batch shapes.* A GPU is asked for a few batch sizes only (powers of two up to `batch`), the rest of
-a batch is padding: kernels are chosen, and with `compile=True` compiled, once per size.
+*Batch shapes.* A GPU is asked for a few batch sizes only, powers of two up to `batch`; the rest of
+a batch is padding. Kernels are chosen once per size; with `compile=True` they are compiled for it,
+so there the sizes are powers of four.
 
 *Equal answers.* Batch norm is folded, so no position sees another; but sums may be added up in
 another order in another batch size, which changes the last digits (about 1e-6 in fp32, 1e-2 in
@@ -97,16 +98,20 @@ class TorchEvaluator(NetworkEvaluator):
         self._compile = compile
         self._on_gpu = self.device.type == "cuda"
         self._number_planes = self._numbers()
+        self._network: Any = None
         self.refresh(module)
 
     def refresh(self, network: torch.nn.Module) -> None:
         """Take over the numbers that a module has now."""
         module = folded(network).to(self.device, self.dtype)
+        if self._network is not None:  # in its place, where compiled code knows it
+            self._network.load_state_dict(module.state_dict())
+            return
         if self._on_gpu:
             module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         for parameter in module.parameters():
             parameter.requires_grad_(False)
-        self._network: Any = module
+        self._network = module
         self._answer: Any = self._outputs
         if self._compile:
             self._answer = torch.compile(self._outputs, dynamic=False)
@@ -199,7 +204,9 @@ class TorchEvaluator(NetworkEvaluator):
         """The batch size that is computed for `count` positions."""
         if not (self._on_gpu or self._compile):
             return count
-        return min(self.batch, 1 << (count - 1).bit_length())
+        # Powers of two; of four where each is compiled, which PyTorch gives up after eight.
+        power = (count - 1).bit_length()
+        return min(self.batch, 1 << (power + power % 2 if self._compile else power))
 
     def _sent(self, array: NDArray[Any], rows: int | None = None) -> torch.Tensor:
         """An array on the device, filled up to `rows`; from pinned memory if that is a GPU."""

@@ -50,7 +50,9 @@ class NetworkHeader(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    format: int = Field(FORMAT, description="of the header and the file around it")
+    format: Annotated[int, Field(ge=1)] = Field(
+        FORMAT, description="of the header and the file around it"
+    )
     sylvan: str = Field(__version__, description="version that wrote it")
     game: str = Field(description="`game_name` of the game it plays")
     observation_shape: tuple[Count, ...] = Field(
