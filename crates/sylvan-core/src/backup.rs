@@ -13,7 +13,6 @@
 use crate::config::ValueRange;
 use crate::game::Game;
 use crate::node::Kind;
-use crate::pool::share;
 use crate::tree::{Search, Step};
 use crate::values::Values;
 
@@ -27,29 +26,32 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// node changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
         let discount = self.settings.config.discount;
+        let known = self.settings.known;
         let learns_range = self.settings.config.value_range == ValueRange::Tree;
-        for (i, step) in path.windows(2).enumerate().rev() {
-            let (parent, Step { node: id, slot }) = (step[0].node, step[1]);
-            if proven && i + 2 < path.len() {
+        for i in (1..path.len()).rev() {
+            let (parent, Step { node: id, slot }) = (path[i - 1].node, path[i]);
+            if proven && i + 1 < path.len() {
                 proven = self.conclude(id);
             }
-            let (block, seat, kind) = {
-                let parent = &self.pool[parent];
-                (parent.children, parent.seat(), parent.kind())
+            let pool = &mut *self.pool;
+            let (family, seat, kind) = {
+                let parent = &pool[parent];
+                (parent.owned, parent.seat(), parent.kind())
             };
-            let node = &mut self.pool[id];
+            let node = &mut pool[id];
             node.visits += 1;
             node.w.add(&value);
-            let (first, u) = (node.visits == 1, share(node.prior, node.started()));
+            let (first, u) = (node.visits == 1, node.share());
             let q = if kind == Kind::Decision {
                 node.q(seat, discount)
             } else {
                 0.0
             };
             value = value.through(&node.extra, discount);
-            self.pool.record(block, slot, q, u);
+            let scored = known.map_or(q, |scale| scale.apply(q));
+            pool.record(family, slot, scored, u);
             if first {
-                self.pool.first_visit_finished(parent);
+                pool.first_visit_finished(family);
             }
             if learns_range && kind == Kind::Decision {
                 self.tree.seen.include(q);

@@ -124,7 +124,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.remove_subtree(child);
         }
         self.tree.forget(id);
-        self.pool.drop_block(id, &mut self.tree.bytes);
+        self.pool.drop_family(id, &mut self.tree.bytes);
         self.pool.drop_edges(id, &mut self.tree.bytes);
         self.pool[id].num_edges = 0;
         self.pool[id].set_kind(Kind::Leaf);
@@ -136,7 +136,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         while let Some(id) = stack.pop() {
             stack.extend(self.pool.ids(id));
             self.tree.forget(id);
-            self.pool.drop_block(id, &mut self.tree.bytes);
+            self.pool.drop_family(id, &mut self.tree.bytes);
             self.pool.drop_edges(id, &mut self.tree.bytes);
             self.pool.remove(id, &mut self.tree.bytes);
             self.tree.nodes -= 1;

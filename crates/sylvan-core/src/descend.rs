@@ -16,6 +16,7 @@
 //!
 //! Twin: `sylvan.reference.search`.
 
+use crate::batch::Batch;
 use crate::clock::{Clock, Signal};
 use crate::config::Stop;
 use crate::game::{Action, Game, Turn};
@@ -58,15 +59,14 @@ impl<E> From<E> for SearchError<E> {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Fills the tree's part of a batch: leaves are appended to `batch`, which `spare` supplies.
+    /// Fills the tree's part of a batch.
     pub fn fill(
         &mut self,
-        batch: &mut Vec<Box<Visit<G>>>,
-        spare: &mut Vec<Box<Visit<G>>>,
+        batch: &mut Batch<G>,
         clock: &mut Clock,
     ) -> Result<(), SearchError<G::Error>> {
         let first = batch.len();
-        let mut collided: Vec<Box<Visit<G>>> = Vec::new();
+        let mut collided: Vec<Vec<Step>> = Vec::new();
         let mut finished = 0;
         let result = loop {
             // In this order: making room may drop a path that no virtual visit holds.
@@ -75,47 +75,43 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             {
                 break Ok(());
             }
-            let fresh = || Box::new(Visit::new(&self.tree.state));
-            let mut visit = spare.pop().unwrap_or_else(fresh);
-            match self.descend(&mut visit) {
+            let visit = batch.next(&self.tree.state);
+            match self.descend(visit) {
                 Ok(Outcome::Leaf) => {
                     self.add_virtual_visits(&visit.path);
                     let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
                     visit.ticket = self.tree.next_ticket();
+                    visit.tree = self.tree.place;
                     self.tree.progress.waiting += 1;
                     self.tree.progress.started += u64::from(leaf != self.tree.root);
-                    batch.push(visit);
+                    batch.add();
                 }
                 Ok(Outcome::Finished) => {
-                    spare.push(visit);
                     finished += 1;
                     if finished >= PATIENCE && batch.len() == first {
                         break Ok(());
                     }
                 }
                 Ok(Outcome::Collision) if collided.len() >= self.settings.config.collisions => {
-                    spare.push(visit);
                     break Ok(());
                 }
                 Ok(Outcome::Collision) => {
                     self.add_virtual_visits(&visit.path);
                     let at_root = visit.path.len() == 1;
-                    collided.push(visit);
+                    collided.push(std::mem::take(&mut visit.path));
                     if at_root {
                         break Ok(()); // nothing else can be done before the root's evaluation
                     }
                 }
                 Err(error) => {
                     self.prune(&visit.path);
-                    spare.push(visit);
                     break Err(error);
                 }
             }
         };
-        for visit in collided {
-            self.remove_virtual_visits(&visit.path);
-            spare.push(visit);
+        for path in collided {
+            self.remove_virtual_visits(&path);
         }
         result
     }
@@ -158,25 +154,25 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Walks from the root to where this simulation ends. Values of finished positions are backed
     /// up; the statistics are otherwise untouched.
+    #[inline(never)] // apart from what surrounds it, its variables stay in registers
     fn descend(&mut self, visit: &mut Visit<G>) -> Result<Outcome, SearchError<G::Error>> {
         visit.path.clear();
         visit.path.push(Step {
             node: self.tree.root,
             slot: 0,
         });
-        visit.synced = 0;
-        if !G::KEEP_STATES {
+        if G::KEEP_STATES {
+            visit.synced = 0;
+        } else {
             visit.state.clone_from(&self.tree.state);
-            visit.synced = 1;
         }
         let mut id = self.tree.root;
         loop {
-            let node = &self.pool[id];
-            let settled = node.is_bounded() && self.settings.config.proofs && node.is_proven();
-            let step = if node.kind() == Kind::Decision && !settled {
+            id = self.stroll(visit, id)?;
+            let step = if self.pool[id].is_open() {
                 self.follow(visit, id)?
             } else {
-                match self.pause_at(visit, id, settled)? {
+                match self.pause_at(visit, id)? {
                     Some(outcome) => return Ok(outcome),
                     None => self.draw(visit, id)?,
                 }
@@ -186,22 +182,37 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
+    /// Walks on as long as the choices are plain.
+    #[inline]
+    fn stroll(&self, visit: &mut Visit<G>, mut id: NodeId) -> Result<NodeId, G::Error> {
+        while self.settings.is_plain && self.pool[id].is_open() {
+            let Some((slot, node)) = self.choose_plainly(id) else {
+                break;
+            };
+            if !G::KEEP_STATES {
+                visit.state.apply(self.pool[node].action)?;
+            }
+            visit.path.push(Step { node, slot });
+            id = node;
+        }
+        Ok(id)
+    }
+
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
     fn pause_at(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-        settled: bool,
     ) -> Result<Option<Outcome>, SearchError<G::Error>> {
         let node = &self.pool[id];
         match node.kind() {
             Kind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
-            Kind::Leaf => {
+            Kind::Leaf if !node.is_proven() => {
                 self.sync(visit)?;
                 let turn = visit.state.turn(&mut visit.actions)?;
                 self.settle(visit, id, turn)
             }
-            Kind::Chance if !settled => Ok(None),
+            Kind::Chance if !node.is_proven() => Ok(None),
             _ => self.finish(visit, id).map(Some),
         }
     }
@@ -209,7 +220,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
     /// kept one; in others it is there already.
     fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
-        if visit.synced == visit.path.len() {
+        if !G::KEEP_STATES || visit.synced == visit.path.len() {
             return Ok(());
         }
         let path = visit.path.iter().enumerate().rev();
@@ -225,7 +236,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Moves the state, which is at the end of the path, one step on.
     fn step(visit: &mut Visit<G>, action: Action) -> Result<(), G::Error> {
-        visit.synced = visit.path.len() + 1;
+        if G::KEEP_STATES {
+            visit.synced = visit.path.len() + 1;
+        }
         visit.state.apply(action)
     }
 
@@ -321,14 +334,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
             Choice::New(index) => {
                 let action = self.action_at(visit, id, index)?;
-                let (edge, prior) = if id == self.tree.root {
-                    (index, self.tree.edges.current()[index])
+                let prior = if id == self.tree.root {
+                    self.tree.edges.prior(index)
                 } else {
-                    (index, self.pool.bits.decode(self.pool.code(id, index)))
+                    self.pool.bits().decode(self.pool.code(id, index))
                 };
                 self.sync(visit)?;
                 Self::step(visit, action)?;
-                self.grow(visit, id, Node::new(action, edge as u16, prior))
+                self.grow(visit, id, Node::new(action, index as u16, prior))
             }
         }
     }
@@ -345,6 +358,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         if let Some(actions) = self.pool.actions(id) {
             return Ok(actions[index]);
+        }
+        if self.settings.first_is_best && !self.pool[id].has_family() {
+            return Ok(self.pool.note(id));
         }
         visit.state.action_at(index, &mut self.scratch.actions)
     }
@@ -387,16 +403,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let index = usize::from(child.index);
         let node = self.pool.add(child, &mut self.tree.bytes);
         self.tree.nodes += 1;
-        if self.pool[parent].kind() == Kind::Decision {
-            if parent == self.tree.root {
-                self.tree.edges.mark_visited(index);
-            } else {
-                self.pool.clear_code(parent, index);
-            }
-        }
-        let best = match self.pool[parent].kind() {
-            Kind::Decision => self.best_unvisited_prior(parent),
-            _ => -1.0,
+        let best = if self.pool[parent].kind() != Kind::Decision {
+            -1.0
+        } else if parent == self.tree.root {
+            self.tree.edges.mark_visited(index);
+            self.tree.edges.best().1
+        } else {
+            self.pool.visit_edge(parent, index)
         };
         let slot = self
             .pool

@@ -5,7 +5,7 @@
 
 use crate::game::Game;
 use crate::node::Kind;
-use crate::numbers::softmax;
+use crate::numbers::softmax_padded;
 use crate::root::RootEdges;
 use crate::tree::{Search, Visit};
 use crate::values::Values;
@@ -13,28 +13,32 @@ use crate::values::Values;
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
     /// has one entry per seat. Both were checked to be numbers.
-    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut [f32], values: &[f32]) {
-        softmax(logits);
+    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
+        softmax_padded(logits);
         let priors = logits;
         let id = visit.end();
         let is_root = id == self.tree.root;
+        let seats = &mut self.scratch.seats;
+        seats.clear();
+        seats.extend(values.iter().map(|&v| f64::from(v)));
+        let value = V::from_seats(seats);
+        let raw = value.seat(visit.seat) as f32;
         if is_root {
-            self.pool[id].num_edges = priors.len() as u16;
-            self.tree.edges = RootEdges::new(visit.actions.clone(), priors.to_vec());
+            let n = visit.actions.len();
+            self.pool[id].num_edges = n as u16;
+            self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
-            self.pool
-                .set_edges(id, priors, &visit.actions, &mut self.tree.bytes);
+            let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
+            pool.set_edges(id, priors, &visit.actions, bytes);
+            if !self.settings.first_is_best {
+                pool.set_note(id, raw.to_bits());
+            }
         }
         self.tree.keep(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(Kind::Decision);
         node.set_seat(visit.seat);
         node.set_pending(false);
-        let seats = &mut self.scratch.seats;
-        seats.clear();
-        seats.extend(values.iter().map(|&v| f64::from(v)));
-        let value = V::from_seats(seats);
-        node.raw = value.seat(visit.seat) as f32;
         self.remove_virtual_visits(&visit.path);
         self.backup(&visit.path, value, false);
         self.tree.progress.waiting -= 1;

@@ -11,9 +11,11 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use crate::batch::Batch;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::descend::SearchError;
+use crate::edges::Edges;
 use crate::evaluator::Evaluator;
 use crate::game::{Action, Game, Rules};
 use crate::pool::Pool;
@@ -25,9 +27,7 @@ use crate::values::Values;
 pub(crate) struct Shard<G: Game, V: Values> {
     pub(crate) pool: Pool<V>,
     pub(crate) trees: Vec<Tree<G>>,
-    /// Boxed, because a state may be large and a visit changes hands four times.
-    pub(crate) batch: Vec<Box<Visit<G>>>,
-    spare: Vec<Box<Visit<G>>>,
+    pub(crate) batch: Batch<G>,
     scratch: Scratch,
     /// Room for the logits of one leaf.
     logits: Vec<f32>,
@@ -64,31 +64,38 @@ impl Timing<'_> {
 }
 
 impl<G: Game, V: Values> Shard<G, V> {
-    fn new(settings: &Settings) -> Self {
+    /// A shard for trees that may take about this many bytes together.
+    fn new(settings: &Settings, bytes: u64) -> Self {
+        let edges = Edges {
+            bits: settings.config.prior_bits,
+            keep_actions: G::KEEP_STATES,
+        };
         Self {
-            pool: Pool::new(settings.config.prior_bits, G::KEEP_STATES),
+            pool: Pool::new(edges, bytes),
             trees: Vec::new(),
-            batch: Vec::new(),
-            spare: Vec::new(),
+            batch: Batch::default(),
             scratch: Scratch::default(),
             logits: Vec::new(),
             turn: 0,
         }
     }
 
-    pub(crate) fn search<'a>(
+    /// A tree at work, and the batch that it fills.
+    #[inline]
+    fn parts<'a>(
         &'a mut self,
         tree: usize,
         settings: &'a Settings,
         budget: u64,
-    ) -> Search<'a, G, V> {
-        Search {
+    ) -> (Search<'a, G, V>, &'a mut Batch<G>) {
+        let search = Search {
             pool: &mut self.pool,
             tree: &mut self.trees[tree],
             settings,
             scratch: &mut self.scratch,
             budget,
-        }
+        };
+        (search, &mut self.batch)
     }
 
     fn select(
@@ -112,17 +119,8 @@ impl<G: Game, V: Values> Shard<G, V> {
         budget: u64,
         clock: &mut Clock,
     ) -> Result<(), SearchError<G::Error>> {
-        let first = self.batch.len();
-        let mut batch = std::mem::take(&mut self.batch);
-        let mut spare = std::mem::take(&mut self.spare);
-        let filled = self
-            .search(tree, settings, budget)
-            .fill(&mut batch, &mut spare, clock);
-        batch[first..]
-            .iter_mut()
-            .for_each(|visit| visit.tree = tree);
-        (self.batch, self.spare) = (batch, spare);
-        filled
+        let (mut search, batch) = self.parts(tree, settings, budget);
+        search.fill(batch, clock)
     }
 
     /// Searches the trees to their ends, or to the pause.
@@ -143,7 +141,7 @@ impl<G: Game, V: Values> Shard<G, V> {
                 if self.batch.is_empty() && self.trees[tree].progress.stop.is_none() {
                     return Ok(()); // paused
                 }
-                self.evaluate(evaluator, settings, budget, &mut values)?;
+                self.evaluate(tree, evaluator, settings, budget, &mut values)?;
             }
             self.turn = tree + 1;
         }
@@ -157,40 +155,41 @@ impl<G: Game, V: Values> Shard<G, V> {
         trees.find(|&tree| !self.trees[tree].is_done())
     }
 
+    /// Evaluates the batch, which is that of one tree.
     fn evaluate(
         &mut self,
+        tree: usize,
         evaluator: &dyn Evaluator<G>,
         settings: &Settings,
         budget: u64,
         values: &mut [f32],
     ) -> Result<(), SearchError<G::Error>> {
-        let mut batch = std::mem::take(&mut self.batch);
         let mut logits = std::mem::take(&mut self.logits);
+        let (mut search, batch) = self.parts(tree, settings, budget);
         let (mut result, mut done) = (Ok(()), 0);
-        for visit in &batch {
+        for visit in batch.visits() {
             result = evaluator.evaluate(&visit.leaf(), &mut logits, values);
             if result.is_err() {
                 break;
             }
-            self.search(visit.tree, settings, budget)
-                .expand(visit, &mut logits, values);
+            search.expand(visit, &mut logits, values);
             done += 1;
         }
-        self.spare.extend(batch.drain(..done)); // the rest is abandoned
-        (self.batch, self.logits) = (batch, logits);
+        batch.forget(done); // the rest is abandoned
+        self.logits = logits;
         result.map_err(SearchError::Game)
     }
 
     fn abandon(&mut self, settings: &Settings) {
-        let mut batch = std::mem::take(&mut self.batch);
-        for visit in &batch {
-            self.search(visit.tree, settings, 0).abandon(visit);
+        let batch = std::mem::take(&mut self.batch);
+        for visit in batch.visits() {
+            self.parts(visit.tree, settings, 0).0.abandon(visit);
         }
-        for visit in batch.iter().rev() {
-            self.search(visit.tree, settings, 0).prune(&visit.path);
+        for visit in batch.visits().iter().rev() {
+            self.parts(visit.tree, settings, 0).0.prune(&visit.path);
         }
-        self.spare.append(&mut batch);
         self.batch = batch;
+        self.batch.forget(self.batch.len());
     }
 }
 
@@ -200,8 +199,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         let num_trees = states.len();
         let num_shards = config.threads.clamp(1, num_trees.max(1));
         let settings = Settings::new(config, rules);
+        let bytes = settings.config.limits.bytes.unwrap_or(u64::MAX) / num_shards as u64;
         let mut forest = Self {
-            shards: (0..num_shards).map(|_| Shard::new(&settings)).collect(),
+            shards: (0..num_shards)
+                .map(|_| Shard::new(&settings, bytes))
+                .collect(),
             per_shard: num_trees.div_ceil(num_shards).max(1),
             settings,
             num_trees,
@@ -209,7 +211,8 @@ impl<G: Game, V: Values> Forest<G, V> {
         let seed = forest.settings.config.seed;
         for (i, state) in states.into_iter().enumerate() {
             let shard = &mut forest.shards[i / forest.per_shard];
-            let tree = Tree::new(state, &mut shard.pool, seed, i as u64);
+            let mut tree = Tree::new(state, &mut shard.pool, seed, i as u64);
+            tree.place = shard.trees.len();
             shard.trees.push(tree);
         }
         forest
@@ -238,7 +241,8 @@ impl<G: Game, V: Values> Forest<G, V> {
     /// Tree number `i` at work.
     pub fn search(&mut self, i: usize) -> Search<'_, G, V> {
         let budget = self.budget();
-        self.shards[i / self.per_shard].search(i % self.per_shard, &self.settings, budget)
+        let shard = &mut self.shards[i / self.per_shard];
+        shard.parts(i % self.per_shard, &self.settings, budget).0
     }
 
     /// Starts a new search of every tree; `noise(i)` is handed to tree `i`.
@@ -287,7 +291,7 @@ impl<G: Game, V: Values> Forest<G, V> {
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &Visit<G>)> {
         let per_shard = self.per_shard;
         self.shards.iter().enumerate().flat_map(move |(s, shard)| {
-            let batch = shard.batch.iter();
+            let batch = shard.batch.visits().iter();
             batch.map(move |visit| (s * per_shard + visit.tree, visit.as_ref()))
         })
     }
@@ -307,7 +311,7 @@ impl<G: Game, V: Values> Forest<G, V> {
             rest = tail;
         }
         each(&mut jobs, |(shard, part)| {
-            for (visit, cells) in shard.batch.iter().zip(part.chunks_mut(len.max(1))) {
+            for (visit, cells) in shard.batch.visits().iter().zip(part.chunks_mut(len.max(1))) {
                 visit.state.observe(cells)?;
             }
             Ok(())
@@ -334,16 +338,16 @@ impl<G: Game, V: Values> Forest<G, V> {
         let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(shard, first)| {
             let mut buffer = std::mem::take(&mut shard.logits);
             let batch = std::mem::take(&mut shard.batch);
-            for (offset, visit) in batch.into_iter().enumerate() {
+            for (offset, visit) in batch.visits().iter().enumerate() {
                 let leaf = *first + offset;
                 buffer.clear();
-                logits(leaf, &visit, &mut buffer);
+                logits(leaf, visit, &mut buffer);
                 let values = &values[leaf * seats..][..seats];
-                shard
-                    .search(visit.tree, settings, budget)
-                    .expand(&visit, &mut buffer, values);
-                shard.spare.push(visit);
+                let (mut search, _) = shard.parts(visit.tree, settings, budget);
+                search.expand(visit, &mut buffer, values);
             }
+            shard.batch = batch;
+            shard.batch.forget(shard.batch.len());
             shard.logits = buffer;
             Ok(())
         });
@@ -369,9 +373,10 @@ impl<G: Game, V: Values> Forest<G, V> {
         let root = search.tree.root;
         search.remove_subtree(root);
         let (seed, stream) = (search.settings.config.seed, i as u64);
-        let rng = search.tree.rng.clone();
+        let (rng, place) = (search.tree.rng.clone(), search.tree.place);
         let evaluations = search.tree.evaluations;
         *search.tree = Tree::new(state, search.pool, seed, stream);
+        search.tree.place = place;
         search.tree.rng = rng;
         search.tree.evaluations = evaluations;
     }

@@ -137,7 +137,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             .map(|i| f64::from(dense.priors[i]) * dense.q[i])
             .sum();
         let mean = if mass > 0.0 { weighted / mass } else { 0.0 };
-        let mixed = (f64::from(self.pool[id].raw) + total * mean) / (1.0 + total);
+        let raw = if id == self.tree.root {
+            self.tree.edges.raw
+        } else {
+            f32::from_bits(self.pool.note(id))
+        };
+        let mixed = (f64::from(raw) + total * mean) / (1.0 + total);
         let completed = |i: usize| {
             if dense.visits[i] > 0 {
                 dense.q[i]

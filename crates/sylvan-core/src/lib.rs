@@ -1,9 +1,11 @@
 //! Trees and search. Knows no game, no Python and no network.
 //!
 //! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
-//! `node`, `words`, `pool` the memory; `tree` the search, with a file per step of the algorithm;
-//! `forest` many trees at once; `outcome` and `line` what a search found.
+//! `arena`, `node`, `edges`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
+//! a file per step of the algorithm; `forest` many trees at once; `outcome` and `line` what a search
+//! found.
 
+pub mod arena;
 pub mod budget;
 pub mod clock;
 pub mod config;
@@ -21,12 +23,14 @@ pub mod root;
 pub mod selection;
 pub mod tree;
 pub mod values;
-pub mod words;
 
 mod abandon;
 mod backup;
+mod batch;
 mod descend;
+mod edges;
 mod expand;
+mod lanes;
 mod line;
 mod pages;
 mod proofs;

@@ -2,15 +2,19 @@
 //!
 //! A node is also the edge that leads to it: its action, prior, visits and value sum are the
 //! N, P and W of that edge. What its parent needs while it chooses (Q and P / (1 + n) of every
-//! visited child) stands again in the parent's block of children (`children.rs`), side by side.
+//! visited child) stands again in the parent's family (`pool.rs`), side by side.
+//!
+//! In two-player games of win, draw and loss a node takes 32 bytes.
+
+use bytemuck::{Pod, Zeroable};
 
 use crate::game::{Action, Seat};
 use crate::values::Values;
 
-/// A place in the pool of nodes.
+/// A place in the pool.
 pub type NodeId = u32;
 
-/// No node, or no block.
+/// No node, or no chunk.
 pub const NONE: u32 = u32::MAX;
 
 /// What the tree knows of a node's state.
@@ -34,29 +38,47 @@ pub struct Node<V: Values> {
     pub extra: V::Extra,
     /// N: finished visits, the node's own evaluation included.
     pub visits: u32,
+    /// P, as the selection uses it: at the root's children with noise.
+    pub prior: f32,
+    pub action: Action,
+    /// What the node owns: its family if it has children, else its edges, or `NONE`.
+    pub(crate) owned: u32,
     /// Visits that wait for an evaluation.
     pub in_flight: u16,
     /// The place of `action` among the parent's legal actions.
     pub index: u16,
-    pub action: Action,
-    /// P, as the selection uses it: at the root's children with noise.
-    pub prior: f32,
-    /// The evaluator's value for the seat to move, which the Gumbel rule mixes with Q.
-    pub raw: f32,
-    /// The block of visited children, or `NONE`.
-    pub children: u32,
-    /// The block of unvisited priors, or `NONE`.
-    pub edges: u32,
     pub num_edges: u16,
     flags: u16,
 }
+
+// SAFETY: every field may be any bits, and none is followed by padding: `Values` are doubles, and
+// the rest are four times four and four times two bytes.
+unsafe impl<V: Values> Zeroable for Node<V> {}
+// SAFETY: as above.
+unsafe impl<V: Values> Pod for Node<V> {}
 
 const KIND: u16 = 0b11;
 const SEAT: u16 = 2;
 const LOW: u16 = 5;
 const HIGH: u16 = 7;
+const BOUNDS: u16 = 0b1111 << LOW;
+/// Anything from -1 to 1.
+const UNBOUNDED: u16 = 2 << HIGH;
 const EXACT: u16 = 1 << 9;
 const PENDING: u16 = 1 << 10;
+const PROVEN: u16 = 1 << 11;
+const FAMILY: u16 = 1 << 12;
+
+/// The bounds of seat 0's result, by the bits of the flags that encode them.
+static LIMITS: [(f64, f64); 16] = {
+    let mut limits = [(0.0, 0.0); 16];
+    let mut code = 0;
+    while code < 16 {
+        limits[code] = ((code & 3) as f64 - 1.0, (code >> 2) as f64 - 1.0);
+        code += 1;
+    }
+    limits
+};
 
 impl<V: Values> Node<V> {
     pub fn new(action: Action, index: u16, prior: f32) -> Self {
@@ -64,15 +86,13 @@ impl<V: Values> Node<V> {
             w: V::default(),
             extra: V::Extra::default(),
             visits: 0,
+            prior,
+            action,
+            owned: NONE,
             in_flight: 0,
             index,
-            action,
-            prior,
-            raw: 0.0,
-            children: NONE,
-            edges: NONE,
             num_edges: 0,
-            flags: 2 << HIGH, // anything from -1 to 1
+            flags: UNBOUNDED,
         }
     }
 
@@ -88,6 +108,12 @@ impl<V: Values> Node<V> {
 
     pub fn set_kind(&mut self, kind: Kind) {
         self.flags = self.flags & !KIND | kind as u16;
+    }
+
+    /// A seat chooses here, and what it will come to is not proven.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.flags & (KIND | PROVEN) == Kind::Decision as u16
     }
 
     /// The seat that chooses here; meaningful in decision nodes.
@@ -110,6 +136,16 @@ impl<V: Values> Node<V> {
         self.flags = self.flags & !PENDING | if pending { PENDING } else { 0 };
     }
 
+    /// The node has children, and `owned` is its family.
+    #[inline]
+    pub fn has_family(&self) -> bool {
+        self.flags & FAMILY != 0
+    }
+
+    pub(crate) fn set_family(&mut self, family: bool) {
+        self.flags = self.flags & !FAMILY | if family { FAMILY } else { 0 };
+    }
+
     /// Visits started: finished and in flight.
     #[inline]
     pub fn started(&self) -> u32 {
@@ -119,7 +155,7 @@ impl<V: Values> Node<V> {
     /// Whether anything is known of the result beyond its statistics.
     #[inline]
     pub fn is_bounded(&self) -> bool {
-        self.flags & (EXACT | 0b1111 << LOW) != 2 << HIGH
+        self.flags & (EXACT | BOUNDS) != UNBOUNDED
     }
 
     /// The bounds of seat 0's result, each -1, 0 or 1 (`Values::BOUNDS`).
@@ -131,7 +167,8 @@ impl<V: Values> Node<V> {
 
     pub fn set_bounds(&mut self, low: i8, high: i8) {
         let code = ((low + 1) as u16) << LOW | ((high + 1) as u16) << HIGH;
-        self.flags = self.flags & !(0b1111 << LOW) | code;
+        let proven = if low == high { PROVEN } else { 0 };
+        self.flags = self.flags & !(BOUNDS | PROVEN) | code | proven;
     }
 
     /// `V::exact` holds the proven result.
@@ -141,18 +178,13 @@ impl<V: Values> Node<V> {
 
     pub fn set_exact(&mut self, exact: V) {
         V::set_exact(&mut self.extra, exact);
-        self.flags |= EXACT;
+        self.flags |= EXACT | PROVEN;
     }
 
     /// The result is proven.
     #[inline]
     pub fn is_proven(&self) -> bool {
-        if V::BOUNDS {
-            let (low, high) = self.bounds();
-            low == high
-        } else {
-            self.is_exact()
-        }
+        self.flags & PROVEN != 0
     }
 
     /// The result of a proven node.
@@ -166,12 +198,13 @@ impl<V: Values> Node<V> {
     }
 
     /// The bounds of what the step into this node is worth to `seat`.
+    #[inline]
     pub fn step_bounds(&self, seat: Seat, discount: f64) -> (f64, f64) {
         if V::BOUNDS {
-            let (low, high) = self.bounds();
+            let (low, high) = LIMITS[usize::from(self.flags >> LOW & 15)];
             match seat {
-                0 => (f64::from(low), f64::from(high)),
-                _ => (-f64::from(high), -f64::from(low)),
+                0 => (low, high),
+                _ => (-high, -low),
             }
         } else if self.is_exact() {
             let value = V::exact(&self.extra)
@@ -189,10 +222,10 @@ impl<V: Values> Node<V> {
     pub fn q(&self, seat: Seat, discount: f64) -> f32 {
         let mean = self.w.seat(seat) / f64::from(self.visits);
         if V::BOUNDS {
-            let (low, high) = if self.is_bounded() {
-                self.step_bounds(seat, discount)
-            } else {
+            let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
                 (-1.0, 1.0)
+            } else {
+                self.step_bounds(seat, discount)
             };
             let mean = if mean < low { low } else { mean };
             (if mean > high { high } else { mean }) as f32

@@ -43,35 +43,50 @@ pub fn exp_double(x: f64) -> f64 {
     libm::exp(x)
 }
 
+/// Numbers that a softmax works on at a time; its sum is that of as many partial sums.
+const LANES: usize = 8;
+/// Padded logits come in multiples of this.
+pub const PADDING: usize = 16;
+
 /// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite, none NaN or `+inf`.
-pub fn softmax(logits: &mut [f32]) {
-    // Whole chunks of fixed length, the last one filled up with -inf, compile to vector code.
-    const LANES: usize = 8;
-    let max = logits
-        .iter()
-        .fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
+pub fn softmax(logits: &mut Vec<f32>) {
+    let n = logits.len();
+    softmax_padded(logits);
+    logits.truncate(n);
+}
+
+/// The same, with something behind them up to a multiple of `PADDING` entries: whole chunks compile
+/// to vector code.
+#[inline]
+pub fn softmax_padded(logits: &mut Vec<f32>) {
+    let n = logits.len();
+    // Always as many, and then cut off: how many are left over cannot be foreseen.
+    logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
+    logits.truncate(n.next_multiple_of(PADDING));
+    let chunks = &mut logits.as_chunks_mut::<LANES>().0[..n.div_ceil(LANES)];
+    let mut tops = [f32::NEG_INFINITY; LANES];
+    for chunk in chunks.iter() {
+        for (top, &x) in tops.iter_mut().zip(chunk) {
+            *top = if x > *top { x } else { *top };
+        }
+    }
+    let max = tops
+        .into_iter()
+        .fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
     let mut sums = [0.0f32; LANES];
-    let mut add = |chunk: &mut [f32; LANES]| {
+    for chunk in chunks.iter_mut() {
         for x in chunk.iter_mut() {
             *x = exp(*x - max);
         }
         for (sum, x) in sums.iter_mut().zip(chunk) {
             *sum += *x;
         }
-    };
-    let (chunks, rest) = logits.as_chunks_mut::<LANES>();
-    let mut last = [f32::NEG_INFINITY; LANES];
-    last[..rest.len()].copy_from_slice(rest);
-    chunks.iter_mut().for_each(&mut add);
-    add(&mut last);
+    }
     let scale = 1.0 / sums.iter().fold(0.0, |a, b| a + b);
     for chunk in chunks {
         for x in chunk {
             *x *= scale;
         }
-    }
-    for (x, last) in rest.iter_mut().zip(last) {
-        *x = last * scale;
     }
 }
 
@@ -98,7 +113,7 @@ impl PriorBits {
     }
 
     /// Bits of the float that are dropped, the code of the least exponent, the greatest code.
-    const fn format(self) -> (u32, u32, u32) {
+    pub(crate) const fn format(self) -> (u32, u32, u32) {
         match self {
             Self::Eight => (19, 111 << 4, 0xff),
             Self::Sixteen => (12, 95 << 11, 0xffff),

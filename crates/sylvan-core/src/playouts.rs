@@ -42,15 +42,15 @@ impl<G: Game> Evaluator<G> for HashRandom {
     ) -> Result<(), G::Error> {
         let key = leaf.state.key();
         // 16 bits of a multiplied key are random enough here and cost next to nothing.
-        let unit = |x: u64| (x >> 48) as f32 / 65536.0;
+        let number = |x: u64, width: f32| (x >> 48) as i32 as f32 * (width / 65536.0) - width / 2.0;
         logits.clear();
         logits.extend(leaf.actions.iter().map(|&action| {
             let mixed = (key ^ u64::from(action)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            4.0 * unit(mixed ^ (mixed << 29)) - 2.0
+            number(mixed ^ (mixed << 29), 4.0)
         }));
         let hash = mix(key, 0);
         for (seat, value) in values.iter_mut().enumerate() {
-            *value = 2.0 * unit(hash.rotate_left(16 * seat as u32)) - 1.0;
+            *value = number(hash.rotate_left(16 * seat as u32), 2.0);
         }
         if let [first, second] = values {
             *second = -*first;

@@ -1,40 +1,38 @@
-//! Where trees live: nodes and their blocks, shared by all trees of one thread.
+//! Where trees live: nodes and what they own, shared by all trees of one thread.
 //!
 //! Sharing one pool between the trees of a forest keeps their memory warm: what one game frees the
 //! next one uses. Node numbers never influence a search, so results do not depend on the sharing.
 //!
-//! A node with visited children owns a *block* of words:
+//! Everything lies in one arena of 16-byte units (`arena.rs`). A node owns nothing, or its *edges*,
+//! or a *family*, which leads on to its edges:
 //!
 //! ```text
-//!     [0] len, capacity (16 bits each)
-//!     [1] children without a finished visit
-//!     [2] best: the highest unvisited prior, negative if none is left   (f32)
-//!     [3] mass: the sum of the priors of the children                   (f32)
-//!     then per four children:
-//!     q[4]   Q for the seat that moves here; -inf if closed             (f32)
-//!     u[4]   P / (1 + n)                                                (f32)
-//!     id[4]  the children's numbers
+//!     family, one unit:   len, unfinished (16 bits each): children, and those without a finished visit
+//!                         best: the highest unvisited prior, negative if none is left   (f32)
+//!                         mass: the sum of the priors of the children                   (f32)
+//!                         edges, or NONE
+//!     then per four children a unit each of
+//!                         q   Q for the seat that moves here, on the scale of scores
+//!                             where the range of values is known; -inf if closed        (f32)
+//!                         u   P / (1 + n)                                               (f32)
+//!                         id  the children's numbers
 //! ```
 //!
-//! Selection reads nothing but the header, `q` and `u`, four children at a time: capacities are
-//! multiples of four, and places without a child look like closed edges. A block for four fills a
-//! line of the processor's cache. Children stand in the order in which they were first tried, which
-//! under PUCT and UCT is that of falling priors, then rising index: the order in which ties are
-//! resolved.
+//! Selection reads nothing but the first unit, `q` and `u`, four children at a time: places without
+//! a child look like closed edges. A family of four fills a line of the processor's cache. Children
+//! stand in the order in which they were first tried, which under PUCT and UCT is that of falling
+//! priors, then rising index: the order in which ties are resolved.
 //!
-//! A decision node also owns the codes of its unvisited priors (`PriorBits`), one per legal action
-//! in the game's order, 0 once visited; and for games that want it their action list behind it.
+//! The edges of a decision node (`edges.rs`) are the codes of its unvisited priors.
 
+use crate::arena::{Arena, UNIT_BYTES, Unit};
+use crate::edges::Edges;
 use crate::game::Action;
 use crate::node::{NONE, Node, NodeId};
 use crate::numbers::PriorBits;
-use crate::pages::prefer_large;
 use crate::values::Values;
-use crate::words::{LINE, Words};
 
-const HEADER: u32 = 4;
-
-/// The most edges of a node: the greatest capacity that 16 bits hold.
+/// The most edges of a node: places are 16 bits.
 pub const MAX_EDGES: usize = 65_532;
 
 /// The Q of a closed edge: no score beats another with it.
@@ -42,48 +40,35 @@ pub const CLOSED: f32 = f32::NEG_INFINITY;
 
 #[derive(Debug)]
 pub struct Pool<V: Values> {
-    nodes: Vec<Node<V>>,
-    /// Bytes for which large pages were asked.
-    asked: usize,
-    /// The head of the chain of free nodes, linked through `children`.
-    free: NodeId,
-    /// Codes of unvisited priors, and actions.
-    codes: Words,
-    /// Blocks of children.
-    blocks: Words,
-    pub bits: PriorBits,
-    keep_actions: bool,
+    arena: Arena,
+    pub edges: Edges,
+    values: std::marker::PhantomData<V>,
 }
-
-/// Four children side by side: q, u, id.
-type Group = [u32; 3 * LANES];
 
 /// Children in a group.
 pub const LANES: usize = 4;
 
-/// What selection reads of a block.
+/// Four children side by side: q, u, id.
+pub type Group = [[u32; LANES]; 3];
+
+const Q: usize = 0;
+const U: usize = 1;
+const ID: usize = 2;
+
+/// What selection reads of a family.
 #[derive(Clone, Copy)]
 pub struct Scan<'a> {
-    groups: &'a [Group],
+    /// Places without a child included.
+    pub groups: &'a [Group],
     pub unfinished: u32,
     pub best: f32,
     pub mass: f32,
 }
 
 impl Scan<'_> {
-    /// Q and u of the children, four at a time, places without a child included.
-    #[inline]
-    pub fn groups(&self) -> impl Iterator<Item = ([f32; LANES], [f32; LANES])> {
-        self.groups.iter().map(|group| {
-            let lane = |i: usize| f32::from_bits(group[i]);
-            let q = [lane(0), lane(1), lane(2), lane(3)];
-            (q, [lane(4), lane(5), lane(6), lane(7)])
-        })
-    }
-
     #[inline]
     pub fn id(&self, slot: usize) -> NodeId {
-        self.groups[slot / LANES][2 * LANES + slot % LANES]
+        self.groups[slot / LANES][ID][slot % LANES]
     }
 }
 
@@ -95,82 +80,110 @@ pub struct Child {
     pub u: f32,
 }
 
-/// Where a block lies.
+/// The first unit of a family.
 #[derive(Clone, Copy)]
-struct Block {
-    start: usize,
-    len: usize,
-    capacity: usize,
+struct Head {
+    len: u16,
+    unfinished: u16,
+    best: f32,
+    mass: f32,
+    edges: u32,
 }
 
-impl Block {
-    /// The place of a slot's q; u and id follow `LANES` and twice `LANES` behind.
+impl Head {
     #[inline]
-    fn place(start: usize, slot: usize) -> usize {
-        start + HEADER as usize + 3 * LANES * (slot / LANES) + slot % LANES
+    fn read(words: &[u32; 4]) -> Self {
+        Self {
+            len: words[0] as u16,
+            unfinished: (words[0] >> 16) as u16,
+            best: f32::from_bits(words[1]),
+            mass: f32::from_bits(words[2]),
+            edges: words[3],
+        }
+    }
+
+    #[inline]
+    fn words(self) -> [u32; 4] {
+        let counts = u32::from(self.len) | u32::from(self.unfinished) << 16;
+        [counts, self.best.to_bits(), self.mass.to_bits(), self.edges]
     }
 }
 
 impl<V: Values> Pool<V> {
-    pub fn new(bits: PriorBits, keep_actions: bool) -> Self {
+    /// A pool of about this many bytes, as far as that is known.
+    pub fn new(edges: Edges, bytes: u64) -> Self {
         Self {
-            nodes: Vec::new(),
-            asked: 0,
-            free: NONE,
-            codes: Words::new(1),
-            blocks: Words::new(LINE),
-            bits,
-            keep_actions,
+            arena: Arena::new(bytes),
+            edges,
+            values: std::marker::PhantomData,
         }
+    }
+
+    const NODE_UNITS: usize = size_of::<Node<V>>().div_ceil(UNIT_BYTES as usize);
+    const NODE_BYTES: u64 = Self::NODE_UNITS as u64 * UNIT_BYTES;
+
+    fn take(&mut self, units: u32, bytes: &mut u64) -> u32 {
+        *bytes += u64::from(units) * UNIT_BYTES;
+        self.arena.take(units)
+    }
+
+    fn give(&mut self, start: u32, units: u32, bytes: &mut u64) {
+        *bytes -= u64::from(units) * UNIT_BYTES;
+        self.arena.give(start, units);
     }
 
     /// Adds a node and the bytes it takes.
     #[inline]
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
-        *bytes += Self::NODE_BYTES;
-        if self.free == NONE {
-            self.nodes.push(node);
-            prefer_large(&mut self.nodes, &mut self.asked);
-            return self.nodes.len() as NodeId - 1;
-        }
-        let id = self.free;
-        self.free = self[id].children;
+        let id = self.take(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
         id
     }
 
-    const NODE_BYTES: u64 = size_of::<Node<V>>() as u64;
-
-    /// Frees a node that owns no blocks any more.
+    /// Frees a node that owns nothing any more.
     pub fn remove(&mut self, id: NodeId, bytes: &mut u64) {
         *bytes -= Self::NODE_BYTES;
-        self[id].children = self.free;
-        self.free = id;
+        self.arena.give(id, Self::NODE_UNITS as u32);
     }
 
     #[inline]
-    fn block(&self, id: NodeId) -> Option<Block> {
-        let start = self[id].children;
-        (start != NONE).then(|| {
-            let packed = self.blocks[start as usize];
-            Block {
-                start: start as usize,
-                len: packed as usize & 0xffff,
-                capacity: packed as usize >> 16,
-            }
-        })
+    fn head(&self, node: &Node<V>) -> Option<Head> {
+        let head = || Head::read(self.arena.words(node.owned));
+        node.has_family().then(head)
+    }
+
+    fn set_head(&mut self, id: NodeId, head: Head) {
+        let owned = self[id].owned;
+        *self.arena.words_mut(owned) = head.words();
+    }
+
+    #[inline]
+    fn groups(&self, family: u32, children: usize) -> &[Group] {
+        let len = 3 * children.div_ceil(LANES);
+        let units = &self.arena[family as usize + 1..][..len];
+        bytemuck::cast_slice(units.as_chunks::<3>().0)
+    }
+
+    #[inline]
+    fn group_mut(&mut self, family: u32, slot: usize) -> &mut Group {
+        let start = family as usize + 1 + 3 * (slot / LANES);
+        let units: &mut [Unit] = &mut self.arena[start..start + 3];
+        &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<3>().0)[0]
     }
 
     /// The visited children of a node, in the order of their slots.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = Child> {
-        let block = self.block(id);
-        let len = block.map_or(0, |block| block.len);
+        let len = self.num_children(id);
+        let groups = match len {
+            0 => &[],
+            _ => self.groups(self[id].owned, len),
+        };
         (0..len).map(move |slot| {
-            let place = Block::place(block.map_or(0, |block| block.start), slot);
+            let (group, lane) = (&groups[slot / LANES], slot % LANES);
             Child {
-                id: self.blocks[place + 2 * LANES],
-                q: f32::from_bits(self.blocks[place]),
-                u: f32::from_bits(self.blocks[place + LANES]),
+                id: group[ID][lane],
+                q: f32::from_bits(group[Q][lane]),
+                u: f32::from_bits(group[U][lane]),
             }
         })
     }
@@ -183,30 +196,26 @@ impl<V: Values> Pool<V> {
     /// What selection reads of a node's children, `None` if it has none.
     #[inline]
     pub fn scan(&self, node: &Node<V>) -> Option<Scan<'_>> {
-        if node.children == NONE {
-            return None;
-        }
-        let words = &self.blocks[node.children as usize..];
-        let (header, groups) = words.split_first_chunk::<{ HEADER as usize }>()?;
-        let groups = groups.as_chunks().0;
+        let head = self.head(node)?;
         Some(Scan {
-            groups: &groups[..header[0] as usize >> 18],
-            unfinished: header[1],
-            best: f32::from_bits(header[2]),
-            mass: f32::from_bits(header[3]),
+            groups: self.groups(node.owned, usize::from(head.len)),
+            unfinished: head.unfinished.into(),
+            best: head.best,
+            mass: head.mass,
         })
     }
 
     pub fn has_children(&self, id: NodeId) -> bool {
-        self[id].children != NONE
+        self[id].has_family()
     }
 
     pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
-        self.blocks[Block::place(self[id].children as usize, usize::from(slot)) + 2 * LANES]
+        let slot = usize::from(slot);
+        self.groups(self[id].owned, slot + 1)[slot / LANES][ID][slot % LANES]
     }
 
     pub fn num_children(&self, id: NodeId) -> usize {
-        self.block(id).map_or(0, |block| block.len)
+        self.head(&self[id]).map_or(0, |head| head.len.into())
     }
 
     /// The slot of the child behind legal action number `index`.
@@ -217,338 +226,306 @@ impl<V: Values> Pool<V> {
 
     /// Appends a child without a finished visit; `best` is the highest prior then left unvisited.
     pub fn push_child(&mut self, parent: NodeId, child: NodeId, best: f32, bytes: &mut u64) -> u16 {
-        let block = self.room(parent, bytes);
-        let (prior, started) = (self[child].prior, self[child].started());
-        let mass = f32::from_bits(self.blocks[block.start + 3]) + prior;
-        self.blocks[block.start] = (block.capacity as u32) << 16 | (block.len as u32 + 1);
-        self.blocks[block.start + 1] += 1;
-        self.blocks[block.start + 2] = best.to_bits();
-        self.blocks[block.start + 3] = mass.to_bits();
-        let place = Block::place(block.start, block.len);
-        self.blocks[place] = 0;
-        self.blocks[place + LANES] = share(prior, started).to_bits();
-        self.blocks[place + 2 * LANES] = child;
-        block.len as u16
+        let mut head = self.make_room(parent, bytes);
+        let (prior, u) = (self[child].prior, self[child].share());
+        let slot = head.len;
+        head.len += 1;
+        head.unfinished += 1;
+        head.best = best;
+        head.mass += prior;
+        self.set_head(parent, head);
+        let family = self[parent].owned;
+        let group = self.group_mut(family, slot.into());
+        let lane = usize::from(slot) % LANES;
+        group[Q][lane] = 0;
+        group[U][lane] = u.to_bits();
+        group[ID][lane] = child;
+        slot
     }
 
     /// Takes out a child without a finished visit; `best` is as in `push_child`.
     pub fn pull_child(&mut self, parent: NodeId, child: NodeId, best: f32, bytes: &mut u64) {
-        let Some(block) = self.block(parent) else {
+        let Some(mut head) = self.head(&self[parent]) else {
             return;
         };
         let rest: Vec<Child> = self.children(parent).filter(|c| c.id != child).collect();
         if rest.is_empty() {
-            return self.drop_block(parent, bytes);
+            return self.drop_family(parent, bytes);
         }
-        let mut mass = 0.0;
-        for (slot, Child { id, q, u }) in rest.iter().copied().enumerate() {
-            mass += self[id].prior;
-            let place = Block::place(block.start, slot);
-            self.blocks[place] = q.to_bits();
-            self.blocks[place + LANES] = u.to_bits();
-            self.blocks[place + 2 * LANES] = id;
+        let (family, old) = (self[parent].owned, family_units(head.len.into()));
+        head.len -= 1;
+        head.unfinished -= 1;
+        head.best = best;
+        head.mass = self.set_children(family, &rest);
+        let (lane, empty) = (rest.len() % LANES, f32::NEG_INFINITY.to_bits());
+        if lane > 0 {
+            let group = self.group_mut(family, rest.len());
+            (group[Q][lane], group[U][lane], group[ID][lane]) = (empty, 0, 0);
         }
-        let last = Block::place(block.start, rest.len());
-        self.blocks[last] = CLOSED.to_bits();
-        self.blocks[last + LANES] = 0;
-        self.blocks[last + 2 * LANES] = 0;
-        self.blocks[block.start] = (block.capacity as u32) << 16 | rest.len() as u32;
-        self.blocks[block.start + 1] -= 1;
-        self.blocks[block.start + 2] = best.to_bits();
-        self.blocks[block.start + 3] = mass.to_bits();
+        self.set_head(parent, head);
+        let new = family_units(rest.len());
+        if new < old {
+            self.give(family + new, old - new, bytes);
+        }
     }
 
-    /// The node's block with room for one more child.
-    fn room(&mut self, id: NodeId, bytes: &mut u64) -> Block {
-        let old = self.block(id);
-        let (len, capacity) = old.map_or((0, 0), |block| (block.len, block.capacity));
-        if let Some(block) = old
-            && len < capacity
-        {
-            return block;
+    /// The first unit of the node's family, which has room for one more child.
+    #[inline]
+    fn make_room(&mut self, id: NodeId, bytes: &mut u64) -> Head {
+        let head = self.head(&self[id]).unwrap_or(Head {
+            len: 0,
+            unfinished: 0,
+            best: 0.0,
+            mass: 0.0,
+            edges: self[id].owned,
+        });
+        let len = usize::from(head.len);
+        if len.is_multiple_of(LANES) {
+            self.add_group(id, len, bytes);
         }
-        let new = grown(capacity);
-        let start = self.blocks.take(HEADER + 3 * new as u32, bytes) as usize;
-        let end = start + HEADER as usize + 3 * new;
-        match old {
-            Some(old) => {
-                let used = HEADER as usize + 3 * capacity;
-                self.blocks.copy_within(old.start..old.start + used, start);
-                self.blocks.give(old.start as u32, used as u32, bytes);
+        head
+    }
+
+    /// Adds a group to the family of a node all of whose groups are full.
+    fn add_group(&mut self, id: NodeId, len: usize, bytes: &mut u64) {
+        let old = if len > 0 { family_units(len) } else { 0 };
+        let new = family_units(len + 1);
+        if new > old {
+            let (from, to) = (self[id].owned, self.take(new, bytes));
+            if old > 0 {
+                let from = from as usize..(from + old) as usize;
+                self.arena.copy_within(from, to as usize);
+                self.give(self[id].owned, old, bytes);
             }
-            None => self.blocks[start..start + HEADER as usize].fill(0),
+            self[id].owned = to;
+            self[id].set_family(true);
         }
-        let added = &mut self.blocks[start + HEADER as usize + 3 * capacity..end];
-        for group in added.as_chunks_mut::<{ 3 * LANES }>().0 {
-            group[..LANES].fill(CLOSED.to_bits());
-            group[LANES..].fill(0);
-        }
-        self.blocks[start] = (new as u32) << 16 | len as u32;
-        self[id].children = start as u32;
-        Block {
-            start,
-            len,
-            capacity: new,
-        }
+        let family = self[id].owned;
+        *self.group_mut(family, len) = [[CLOSED.to_bits(); LANES], [0; LANES], [0; LANES]];
     }
 
     /// Takes in a finished visit of the child in a slot: its Q, unless the edge is closed, and u.
     #[inline]
-    pub fn record(&mut self, block: u32, slot: u16, q: f32, u: f32) {
-        let place = Block::place(block as usize, usize::from(slot));
-        let lanes = &mut self.blocks[place..=place + LANES];
-        if lanes[0] != CLOSED.to_bits() {
-            lanes[0] = q.to_bits();
+    pub fn record(&mut self, family: u32, slot: u16, q: f32, u: f32) {
+        let group = self.group_mut(family, slot.into());
+        let lane = usize::from(slot) % LANES;
+        if group[Q][lane] != CLOSED.to_bits() {
+            group[Q][lane] = q.to_bits();
         }
-        lanes[LANES] = u.to_bits();
+        group[U][lane] = u.to_bits();
     }
 
     /// Closes the edge to a child for good.
     pub fn close(&mut self, parent: NodeId, slot: u16) {
-        let place = Block::place(self[parent].children as usize, usize::from(slot));
-        self.blocks[place] = CLOSED.to_bits();
+        let family = self[parent].owned;
+        self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES] = CLOSED.to_bits();
     }
 
     /// Brings `u` up to date after the child's visits or prior changed.
     #[inline]
     pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
-        let place = Block::place(self[parent].children as usize, usize::from(slot));
-        self.blocks[place + LANES] = share(self[child].prior, self[child].started()).to_bits();
+        let (family, u) = (self[parent].owned, self[child].share());
+        self.group_mut(family, slot.into())[U][usize::from(slot) % LANES] = u.to_bits();
     }
 
-    /// One child fewer is without a finished visit.
+    /// One child of the family fewer is without a finished visit.
     #[inline]
-    pub fn first_visit_finished(&mut self, parent: NodeId) {
-        let start = self[parent].children as usize;
-        self.blocks[start + 1] -= 1;
+    pub fn first_visit_finished(&mut self, family: u32) {
+        self.arena.words_mut(family)[0] -= 1 << 16;
     }
 
     /// Puts the children into another order and their priors in force; `order` lists their
     /// numbers, `best` is as in `push_child`.
     pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: f32) {
-        let Some(block) = self.block(id) else { return };
-        let old: Vec<Child> = self.children(id).collect();
-        let mut mass = 0.0;
-        for (slot, &child) in order.iter().enumerate() {
-            mass += self[child].prior;
-            let u = share(self[child].prior, self[child].started());
-            let q = old
-                .iter()
-                .find(|old| old.id == child)
-                .map_or(0.0, |old| old.q);
-            let place = Block::place(block.start, slot);
-            self.blocks[place] = q.to_bits();
-            self.blocks[place + LANES] = u.to_bits();
-            self.blocks[place + 2 * LANES] = child;
-        }
-        self.blocks[block.start + 2] = best.to_bits();
-        self.blocks[block.start + 3] = mass.to_bits();
-    }
-
-    /// Stores the priors of a decision node, all unvisited, and its actions if they are kept.
-    pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
-        let len = self.edge_words(priors.len());
-        let start = self.codes.take(len, bytes);
-        let block = &mut self.codes[start as usize..][..len as usize];
-        match self.bits {
-            PriorBits::Eight => {
-                let codes: &mut [u8] = bytemuck::cast_slice_mut(block);
-                for (code, &prior) in codes.iter_mut().zip(priors) {
-                    *code = PriorBits::Eight.encode(prior) as u8;
-                }
-            }
-            PriorBits::Sixteen => {
-                let codes: &mut [u16] = bytemuck::cast_slice_mut(block);
-                for (code, &prior) in codes.iter_mut().zip(priors) {
-                    *code = PriorBits::Sixteen.encode(prior) as u16;
-                }
-            }
-            PriorBits::ThirtyTwo => {
-                for (code, &prior) in block.iter_mut().zip(priors) {
-                    *code = PriorBits::ThirtyTwo.encode(prior);
-                }
-            }
-        }
-        if self.keep_actions {
-            let (_, kept) = block.split_at_mut(block.len() - actions.len());
-            kept.copy_from_slice(actions);
-        }
-        self[id].edges = start;
-        self[id].num_edges = priors.len() as u16;
-    }
-
-    /// Words for the codes (and actions) of `n` edges.
-    fn edge_words(&self, n: usize) -> u32 {
-        let codes = match self.bits {
-            PriorBits::Eight => n.div_ceil(4),
-            PriorBits::Sixteen => n.div_ceil(2),
-            PriorBits::ThirtyTwo => n,
+        let Some(mut head) = self.head(&self[id]) else {
+            return;
         };
-        (codes + if self.keep_actions { n } else { 0 }) as u32
+        let mut children: Vec<Child> = self.children(id).collect();
+        children.sort_by_key(|child| order.iter().position(|&id| id == child.id));
+        for child in &mut children {
+            child.u = self[child.id].share();
+        }
+        head.best = best;
+        head.mass = self.set_children(self[id].owned, &children);
+        self.set_head(id, head);
+    }
+
+    /// Writes the children of a family; the sum of their priors.
+    fn set_children(&mut self, family: u32, children: &[Child]) -> f32 {
+        let mut mass = 0.0;
+        for (slot, &Child { id, q, u }) in children.iter().enumerate() {
+            mass += self[id].prior;
+            let (group, lane) = (self.group_mut(family, slot), slot % LANES);
+            (group[Q][lane], group[U][lane], group[ID][lane]) = (q.to_bits(), u.to_bits(), id);
+        }
+        mass
+    }
+
+    /// Stores the priors of a decision node, all unvisited, with zeros behind (`Edges::write`).
+    #[inline]
+    pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
+        let n = actions.len();
+        let units = self.edges.units(n);
+        let start = self.take(units, bytes);
+        let chunk = &mut self.arena[start as usize..][..units as usize];
+        self.edges.write(chunk, priors, actions);
+        self[id].owned = start;
+        self[id].num_edges = n as u16;
+    }
+
+    /// The edges of a node, if it has any stored here.
+    #[inline]
+    fn edges_of(&self, node: &Node<V>) -> u32 {
+        self.head(node).map_or(node.owned, |head| head.edges)
+    }
+
+    #[inline]
+    fn edge_units(&self, id: NodeId) -> &[Unit] {
+        let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
+        match start {
+            NONE => &[],
+            _ => &self.arena[start as usize..][..self.edges.units(n) as usize],
+        }
+    }
+
+    #[inline]
+    fn edge_units_mut(&mut self, id: NodeId) -> &mut [Unit] {
+        let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
+        let units = self.edges.units(n) as usize;
+        &mut self.arena[start as usize..][..units]
+    }
+
+    /// What was to be remembered with the edges of a node.
+    #[inline]
+    pub fn note(&self, id: NodeId) -> u32 {
+        let n = usize::from(self[id].num_edges);
+        self.edges.note(self.edge_units(id), n)
+    }
+
+    pub fn set_note(&mut self, id: NodeId, note: u32) {
+        let (edges, n) = (self.edges, usize::from(self[id].num_edges));
+        edges.set_note(self.edge_units_mut(id), n, note);
     }
 
     /// The code of an unvisited edge, 0 if it is visited.
-    #[inline]
     pub fn code(&self, id: NodeId, index: usize) -> u32 {
-        let words = &self.codes[self[id].edges as usize..];
-        match self.bits {
-            PriorBits::Eight => bytemuck::cast_slice::<u32, u8>(words)[index].into(),
-            PriorBits::Sixteen => bytemuck::cast_slice::<u32, u16>(words)[index].into(),
-            PriorBits::ThirtyTwo => words[index],
-        }
+        self.edges.code(self.edge_units(id), index)
     }
 
-    /// Marks an edge as visited.
-    pub fn clear_code(&mut self, id: NodeId, index: usize) {
-        self.set_code(id, index, 0);
+    /// Marks an edge as visited; the prior of the best one that is left, negative if none is.
+    #[inline]
+    pub fn visit_edge(&mut self, id: NodeId, index: usize) -> f32 {
+        let (edges, n) = (self.edges, usize::from(self[id].num_edges));
+        let units = self.edge_units_mut(id);
+        edges.set_code(units, index, 0);
+        match edges.best(units, n).1 {
+            0 => -1.0,
+            code => edges.bits.decode(code),
+        }
     }
 
     /// Marks an edge as unvisited again.
     pub fn restore_code(&mut self, id: NodeId, index: usize, prior: f32) {
-        self.set_code(id, index, self.bits.encode(prior));
-    }
-
-    #[inline]
-    fn set_code(&mut self, id: NodeId, index: usize, code: u32) {
-        let start = self[id].edges as usize;
-        let words = &mut self.codes[start..];
-        match self.bits {
-            PriorBits::Eight => bytemuck::cast_slice_mut::<u32, u8>(words)[index] = code as u8,
-            PriorBits::Sixteen => bytemuck::cast_slice_mut::<u32, u16>(words)[index] = code as u16,
-            PriorBits::ThirtyTwo => words[index] = code,
-        }
+        let edges = self.edges;
+        edges.set_code(self.edge_units_mut(id), index, edges.bits.encode(prior));
     }
 
     /// The place and code of the largest code, the first of equals; code 0 if all are visited.
+    #[inline]
     pub fn best_edge(&self, id: NodeId) -> (usize, u32) {
-        match self.codes_of(id) {
-            Codes::Eight(codes) => first_max(codes),
-            Codes::Sixteen(codes) => first_max(codes),
-            Codes::ThirtyTwo(codes) => first_max(codes),
-        }
-    }
-
-    /// The largest code alone.
-    pub fn best_code(&self, id: NodeId) -> u32 {
-        match self.codes_of(id) {
-            Codes::Eight(codes) => max(codes).into(),
-            Codes::Sixteen(codes) => max(codes).into(),
-            Codes::ThirtyTwo(codes) => max(codes),
-        }
-    }
-
-    fn codes_of(&self, id: NodeId) -> Codes<'_> {
-        let node = &self[id];
-        let n = usize::from(node.num_edges);
-        if node.edges == NONE {
-            return Codes::ThirtyTwo(&[]);
-        }
-        let words = &self.codes[node.edges as usize..][..self.edge_words(n) as usize];
-        match self.bits {
-            PriorBits::Eight => Codes::Eight(&bytemuck::cast_slice(words)[..n]),
-            PriorBits::Sixteen => Codes::Sixteen(&bytemuck::cast_slice(words)[..n]),
-            PriorBits::ThirtyTwo => Codes::ThirtyTwo(&words[..n]),
+        let n = usize::from(self[id].num_edges);
+        match self.edge_units(id) {
+            [] => (0, 0),
+            units => self.edges.best(units, n),
         }
     }
 
     /// The legal actions of a decision node, where they are kept.
     pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
-        let node = &self[id];
-        if !self.keep_actions || node.edges == NONE {
-            return None;
-        }
-        let n = usize::from(node.num_edges);
-        let end = (node.edges + self.edge_words(n)) as usize;
-        Some(&self.codes[end - n..end])
+        let n = usize::from(self[id].num_edges);
+        self.edges.actions(self.edge_units(id), n)
     }
 
-    /// Gives back the codes of a node.
+    /// Gives back the edges of a node.
     pub fn drop_edges(&mut self, id: NodeId, bytes: &mut u64) {
-        let start = std::mem::replace(&mut self[id].edges, NONE);
-        if start != NONE {
-            let len = self.edge_words(usize::from(self[id].num_edges));
-            self.codes.give(start, len, bytes);
+        let (edges, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
+        match self.head(&self[id]) {
+            Some(head) => self.set_head(
+                id,
+                Head {
+                    edges: NONE,
+                    ..head
+                },
+            ),
+            None => self[id].owned = NONE,
+        }
+        if edges != NONE {
+            self.give(edges, self.edges.units(n), bytes);
         }
     }
 
-    /// Gives back the block of children of a node; the children themselves must be gone.
-    pub fn drop_block(&mut self, id: NodeId, bytes: &mut u64) {
-        if let Some(block) = self.block(id) {
-            self[id].children = NONE;
-            self.blocks.give(
-                block.start as u32,
-                HEADER + 3 * block.capacity as u32,
-                bytes,
-            );
+    /// Gives back the family of a node; the children themselves must be gone.
+    pub fn drop_family(&mut self, id: NodeId, bytes: &mut u64) {
+        if let Some(head) = self.head(&self[id]) {
+            let family = std::mem::replace(&mut self[id].owned, head.edges);
+            self[id].set_family(false);
+            self.give(family, family_units(head.len.into()), bytes);
         }
+    }
+
+    pub fn bits(&self) -> PriorBits {
+        self.edges.bits
     }
 
     /// Bytes that the pool ever used, free ones included.
     pub fn bytes(&self) -> u64 {
-        let nodes = self.nodes.len() as u64 * Self::NODE_BYTES;
-        nodes + self.codes.bytes() + self.blocks.bytes()
+        self.arena.bytes()
     }
 }
 
 impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
     type Output = Node<V>;
 
+    #[inline]
     fn index(&self, id: NodeId) -> &Node<V> {
-        &self.nodes[id as usize]
+        let units = &self.arena[id as usize..id as usize + Self::NODE_UNITS];
+        // SAFETY: a node is `Pod`, fits into its units and needs no stricter alignment. (What
+        // `bytemuck` does, less its check of the alignment, which cost two instructions in a hundred.)
+        unsafe { &*units.as_ptr().cast() }
     }
 }
 
 impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
+    #[inline]
     fn index_mut(&mut self, id: NodeId) -> &mut Node<V> {
-        &mut self.nodes[id as usize]
+        const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) };
+        let units = &mut self.arena[id as usize..id as usize + Self::NODE_UNITS];
+        // SAFETY: as above, and the units are borrowed for as long as the node.
+        unsafe { &mut *units.as_mut_ptr().cast() }
     }
 }
 
-/// The exploration share of an edge, P / (1 + n).
+impl<V: Values> Node<V> {
+    /// The exploration share of the edge to this node, P / (1 + n).
+    #[inline]
+    pub fn share(&self) -> f32 {
+        share(self.prior, self.started())
+    }
+}
+
 #[inline]
-pub fn share(prior: f32, started: u32) -> f32 {
+fn share(prior: f32, started: u32) -> f32 {
     prior / (1 + started) as f32
 }
 
-/// The next of the capacities 4, 8, 12, 16, 24, 32, 48, ...
-fn grown(capacity: usize) -> usize {
-    let next = match capacity {
-        0..16 => capacity + 4,
-        _ if capacity.is_power_of_two() => capacity + capacity / 2,
-        _ => (capacity + 1).next_power_of_two(),
+/// Units of a family with so many children: room for 4, 8, 12, 16, 24, 32, 48, ...
+fn family_units(children: usize) -> u32 {
+    let groups = children.div_ceil(LANES);
+    let power = groups.next_power_of_two();
+    let groups = match groups {
+        0..=4 => groups,
+        _ if groups <= power / 4 * 3 => power / 4 * 3,
+        _ => power,
     };
-    next.min(MAX_EDGES)
-}
-
-/// The codes of a node's edges.
-enum Codes<'a> {
-    Eight(&'a [u8]),
-    Sixteen(&'a [u16]),
-    ThirtyTwo(&'a [u32]),
-}
-
-/// The largest code; a plain fold, because it is the form that compiles to vector instructions.
-fn max<T: Copy + Ord + Default>(codes: &[T]) -> T {
-    codes
-        .iter()
-        .fold(T::default(), |a, &b| if b > a { b } else { a })
-}
-
-/// The place and value of the largest code, the first of equals; sixteen at a time, because a
-/// search one by one ends at an unforeseeable place.
-fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
-    const LANES: usize = 16;
-    let max = max(codes);
-    let (chunks, rest) = codes.as_chunks::<LANES>();
-    for (chunk, codes) in chunks.iter().enumerate() {
-        let mut equal = 0u32;
-        for (i, &code) in codes.iter().enumerate() {
-            equal |= u32::from(code == max) << i;
-        }
-        if equal != 0 {
-            return (LANES * chunk + equal.trailing_zeros() as usize, max.into());
-        }
-    }
-    let last = rest.iter().position(|&code| code == max);
-    (LANES * chunks.len() + last.unwrap_or(0), max.into())
+    1 + 3 * groups as u32
 }

@@ -7,7 +7,7 @@
 
 use crate::config::Selection;
 use crate::game::{Action, Game};
-use crate::node::{Kind, NONE, Node, NodeId};
+use crate::node::{Kind, Node, NodeId};
 use crate::numbers::PriorBits;
 use crate::tree::{Progress, Search, Seen};
 use crate::values::Values;
@@ -18,6 +18,8 @@ pub struct RootEdges {
     pub actions: Vec<Action>,
     /// As the evaluator gave them.
     pub priors: Vec<f32>,
+    /// The evaluator's value for the seat to move, which the Gumbel rule mixes with Q.
+    pub raw: f32,
     /// 32-bit codes of the priors in force (with noise), 0 where visited.
     codes: Vec<u32>,
 }
@@ -25,11 +27,12 @@ pub struct RootEdges {
 const EXACT: PriorBits = PriorBits::ThirtyTwo;
 
 impl RootEdges {
-    pub fn new(actions: Vec<Action>, priors: Vec<f32>) -> Self {
+    pub fn new(actions: Vec<Action>, priors: Vec<f32>, raw: f32) -> Self {
         let codes = priors.iter().map(|&p| EXACT.encode(p)).collect();
         Self {
             actions,
             priors,
+            raw,
             codes,
         }
     }
@@ -52,6 +55,11 @@ impl RootEdges {
     /// Priors in force; those of visited edges stand in the children.
     pub fn current(&self) -> Vec<f32> {
         self.codes.iter().map(|&code| EXACT.decode(code)).collect()
+    }
+
+    /// The prior in force of an unvisited edge.
+    pub fn prior(&self, index: usize) -> f32 {
+        EXACT.decode(self.codes[index])
     }
 
     pub fn is_unvisited(&self, index: usize) -> bool {
@@ -148,7 +156,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for child in others.into_iter().filter(|&child| child != root) {
             self.remove_subtree(child);
         }
-        self.pool.drop_block(old, &mut self.tree.bytes);
+        self.pool.drop_family(old, &mut self.tree.bytes);
         self.pool.drop_edges(old, &mut self.tree.bytes);
         self.pool.remove(old, &mut self.tree.bytes);
         self.tree.nodes -= 1;
@@ -168,19 +176,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut actions = Vec::new();
         self.tree.state.turn(&mut actions)?;
         let mut priors: Vec<f32> = (0..actions.len())
-            .map(|i| self.pool.bits.decode(self.pool.code(root, i)))
+            .map(|i| self.pool.bits().decode(self.pool.code(root, i)))
             .collect();
         for child in self.pool.ids(root) {
             priors[usize::from(self.pool[child].index)] = self.pool[child].prior;
         }
-        self.tree.edges = RootEdges::new(actions, priors);
+        let raw = f32::from_bits(self.pool.note(root));
+        self.tree.edges = RootEdges::new(actions, priors, raw);
         for child in self.pool.ids(root) {
             self.tree
                 .edges
                 .mark_visited(usize::from(self.pool[child].index));
         }
         self.pool.drop_edges(root, &mut self.tree.bytes);
-        debug_assert_eq!(self.pool[root].edges, NONE);
         Ok(())
     }
 }

@@ -27,8 +27,9 @@
 
 use crate::config::{Fpu, Selection};
 use crate::game::Game;
+use crate::lanes::best_score;
 use crate::node::NodeId;
-use crate::pool::{LANES, Scan};
+use crate::pool::Child;
 use crate::tree::{Scale, Search};
 use crate::values::Values;
 
@@ -43,6 +44,7 @@ pub enum Choice {
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// The edge that the rule of this search takes from a decision node.
+    #[inline]
     pub fn choose(&self, id: NodeId) -> Choice {
         match self.settings.config.selection {
             Selection::Puct { .. } => self.choose_puct(id),
@@ -52,50 +54,70 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    #[inline]
     fn choose_puct(&self, id: NodeId) -> Choice {
         let node = &self.pool[id];
         let Some(scan) = self.pool.scan(node) else {
             return Choice::New(self.best_unvisited(id).0);
         };
         let explore = self.settings.explore(node.started());
-        let scale = self.scale(id);
-        let fpu = if scan.unfinished > 0 || scan.best >= 0.0 {
-            self.fpu(id, scale, scan.mass)
-        } else {
-            0.0 // every edge has a Q of its own
+        let (slot, score) = match self.learned_scale(id) {
+            _ if scan.unfinished > 0 => self.best_of_unfinished(id, explore),
+            None => best_score(scan.groups, explore),
+            Some(scale) => self.best_of_learned(id, scale, explore),
         };
-        let (slot, score) = if scan.unfinished == 0 {
-            best_of(scan, scale, explore)
-        } else {
-            self.best_of_unfinished(id, fpu, scale, explore)
-        };
-        let fresh = fpu + explore * scan.best;
-        if scan.best < 0.0 || fresh < score {
-            return Choice::Visited(slot as u16, scan.id(slot));
+        if scan.best >= 0.0 {
+            let fresh = self.fpu(id, scan.mass) + explore * scan.best;
+            if fresh > score || fresh == score && !self.tie_goes_to(id, scan.id(slot)) {
+                return Choice::New(self.best_unvisited(id).0);
+            }
         }
-        let (index, prior) = self.best_unvisited(id);
-        let place = scan.id(slot);
-        let child = &self.pool[place];
-        let tie_goes_to_child =
-            child.prior > prior || (child.prior == prior && usize::from(child.index) < index);
-        if fresh == score && tie_goes_to_child {
-            Choice::Visited(slot as u16, place)
-        } else {
-            Choice::New(index)
-        }
+        Choice::Visited(slot as u16, scan.id(slot))
+    }
+
+    /// The visited edge that PUCT takes from a node, in the plainest case, which is nearly all: the
+    /// range of values is known, no first visit is under way, no unvisited edge is as good.
+    #[inline]
+    pub(crate) fn choose_plainly(&self, id: NodeId) -> Option<(u16, NodeId)> {
+        let node = &self.pool[id];
+        let scan = self.pool.scan(node)?;
+        let explore = self.settings.explore(node.started());
+        let (slot, score) = best_score(scan.groups, explore);
+        let urgent = scan.best >= 0.0 && self.fpu(id, scan.mass) + explore * scan.best >= score;
+        (scan.unfinished == 0 && !urgent).then(|| (slot as u16, scan.id(slot)))
+    }
+
+    /// Whether a visited child comes before the best unvisited edge, at equal scores.
+    #[cold]
+    fn tie_goes_to(&self, id: NodeId, child: NodeId) -> bool {
+        let (child, (index, prior)) = (&self.pool[child], self.best_unvisited(id));
+        child.prior > prior || (child.prior == prior && usize::from(child.index) < index)
     }
 
     /// The best child where some have no finished visit and so the first-play urgency for Q.
     #[cold]
-    fn best_of_unfinished(&self, id: NodeId, fpu: f32, scale: Scale, explore: f32) -> (usize, f32) {
+    fn best_of_unfinished(&self, id: NodeId, explore: f32) -> (usize, f32) {
+        let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
+        let (fpu, scale) = (self.fpu(id, mass), self.learned_scale(id));
+        self.best_of(id, |child| {
+            let q = match (self.pool[child.id].visits, scale) {
+                (0, _) => fpu,
+                (_, None) => child.q,
+                (_, Some(scale)) => scale.apply(child.q),
+            };
+            q + explore * child.u
+        })
+    }
+
+    /// The best child where the range of values is learned.
+    fn best_of_learned(&self, id: NodeId, scale: Scale, explore: f32) -> (usize, f32) {
+        self.best_of(id, |child| scale.apply(child.q) + explore * child.u)
+    }
+
+    /// The first of the highest scores and its place.
+    fn best_of(&self, id: NodeId, score: impl Fn(Child) -> f32) -> (usize, f32) {
         let mut best = (0, f32::NEG_INFINITY);
         for (slot, child) in self.pool.children(id).enumerate() {
-            let q = match self.pool[child.id].visits {
-                0 => fpu,
-                _ => scale.apply(child.q),
-            };
-            let score = q + explore * child.u;
+            let score = score(child);
             if score > best.1 {
                 best = (slot, score);
             }
@@ -104,48 +126,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The first-play urgency at a node whose tried edges have this prior mass.
-    pub fn fpu(&self, id: NodeId, scale: Scale, mass: f32) -> f32 {
+    #[inline(always)]
+    pub fn fpu(&self, id: NodeId, mass: f32) -> f32 {
         let rule = if id == self.tree.root {
             self.settings.config.fpu_root
         } else {
             self.settings.config.fpu
         };
         let node = &self.pool[id];
+        let value = || self.scale(id).apply(node.value(node.seat()));
         match rule {
-            Fpu::Parent => scale.apply(node.value(node.seat())),
-            Fpu::Reduction(r) => scale.apply(node.value(node.seat())) - r * mass.sqrt(),
-            Fpu::Loss => scale.lowest,
+            Fpu::Parent => value(),
+            Fpu::Reduction(r) => value() - r * mass.sqrt(),
+            Fpu::Loss => self.scale(id).lowest,
             Fpu::Value(value) => value,
         }
     }
-}
-
-/// The first of the highest scores and its place, four children at a time and without a branch
-/// that depends on a score.
-#[inline]
-fn best_of(scan: Scan, scale: Scale, explore: f32) -> (usize, f32) {
-    let score = |q: [f32; LANES], u: [f32; LANES]| {
-        let lane = |i: usize| scale.apply(q[i]) + explore * u[i];
-        [lane(0), lane(1), lane(2), lane(3)]
-    };
-    let greater = |a: f32, b: f32| if b > a { b } else { a };
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    for (q, u) in scan.groups() {
-        let scores = score(q, u);
-        for i in 0..LANES {
-            lanes[i] = greater(lanes[i], scores[i]);
-        }
-    }
-    let best = greater(greater(lanes[0], lanes[1]), greater(lanes[2], lanes[3]));
-    for (group, (q, u)) in scan.groups().enumerate() {
-        let scores = score(q, u);
-        let mut equal = 0;
-        for (i, score) in scores.into_iter().enumerate() {
-            equal |= u32::from(score == best) << i;
-        }
-        if equal != 0 {
-            return (LANES * group + equal.trailing_zeros() as usize, best);
-        }
-    }
-    (0, best)
 }

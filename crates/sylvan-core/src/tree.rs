@@ -27,12 +27,17 @@ pub struct Settings {
     pub config: Config,
     pub rules: Rules,
     /// The scale of scores, where the range of values is known.
-    known: Option<Scale>,
+    pub known: Option<Scale>,
     /// `c(N) * sqrt(N)` for small N.
     explore: Vec<f32>,
+    /// PUCT with a known range of values.
+    pub is_plain: bool,
+    /// The first child of a node is the one with the highest prior, whose action its edges note.
+    pub first_is_best: bool,
 }
 
-const EXPLORE_TABLE: u32 = 4096;
+/// Of visits for which exploration is tabled: a large search needs many, a small one starts sooner.
+const EXPLORE_TABLE: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 16;
 
 impl Settings {
     pub fn new(config: Config, rules: Rules) -> Self {
@@ -45,18 +50,23 @@ impl Settings {
             _ => None,
         };
         let mut settings = Self {
+            is_plain: matches!(config.selection, Selection::Puct { .. }) && known.is_some(),
+            first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             config,
             rules,
             known,
             explore: Vec::new(),
         };
-        settings.explore = (0..EXPLORE_TABLE)
+        let most = settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let tabled = most.clamp(*EXPLORE_TABLE.start(), *EXPLORE_TABLE.end());
+        settings.explore = (0..tabled as u32)
             .map(|n| settings.exploration(n))
             .collect();
         settings
     }
 
     /// `c(N) * sqrt(N)`, the factor of `P / (1 + n)` in PUCT.
+    #[inline]
     pub fn explore(&self, n: u32) -> f32 {
         match self.explore.get(n as usize) {
             Some(&explore) => explore,
@@ -137,6 +147,8 @@ pub struct Tree<G> {
     pub nodes: u64,
     pub bytes: u64,
     pub sweep: Sweep,
+    /// Its place among the trees of its shard.
+    pub place: usize,
     stream: u64,
 }
 
@@ -156,6 +168,7 @@ impl<G: Game> Tree<G> {
             nodes: 1,
             bytes,
             sweep: Sweep::default(),
+            place: 0,
             stream: mix(seed, stream),
         };
         tree.state.set_root();
@@ -202,7 +215,8 @@ pub struct Step {
 /// A walk from the root, and where it led.
 #[derive(Clone, Debug)]
 pub struct Visit<G> {
-    /// The state after the first `synced` steps of the path.
+    /// The state after the first `synced` steps of the path; in games whose states are not kept,
+    /// always that at its end.
     pub state: G,
     pub synced: usize,
     pub path: Vec<Step>,
@@ -271,6 +285,7 @@ pub struct Scale {
 }
 
 impl Scale {
+    #[inline]
     pub fn apply(self, q: f32) -> f32 {
         (q - self.shift) * self.factor
     }
@@ -280,13 +295,24 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The scale of scores at a node.
     #[inline]
     pub fn scale(&self, id: NodeId) -> Scale {
-        self.settings
-            .known
-            .unwrap_or_else(|| self.learned_scale(id))
+        match self.settings.known {
+            Some(scale) => scale,
+            None => self.learn_scale(id),
+        }
+    }
+
+    /// What maps the Q of a node's children to the scale of scores; where the range of values is
+    /// known, families have it on that scale already.
+    #[inline]
+    pub fn learned_scale(&self, id: NodeId) -> Option<Scale> {
+        match self.settings.known {
+            Some(_) => None,
+            None => Some(self.learn_scale(id)),
+        }
     }
 
     #[cold]
-    fn learned_scale(&self, id: NodeId) -> Scale {
+    fn learn_scale(&self, id: NodeId) -> Scale {
         let (min, max) = match self.settings.config.value_range {
             ValueRange::Siblings => self.sibling_range(id),
             _ => (self.tree.seen.min, self.tree.seen.max),
@@ -319,24 +345,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The place and prior of the best unvisited edge; a negative prior if none is left.
+    #[inline]
     pub fn best_unvisited(&self, id: NodeId) -> (usize, f32) {
         if id == self.tree.root {
             return self.tree.edges.best();
         }
         match self.pool.best_edge(id) {
             (_, 0) => (0, -1.0),
-            (index, code) => (index, self.pool.bits.decode(code)),
-        }
-    }
-
-    /// The prior of the best unvisited edge; negative if none is left.
-    pub fn best_unvisited_prior(&self, id: NodeId) -> f32 {
-        if id == self.tree.root {
-            return self.tree.edges.best().1;
-        }
-        match self.pool.best_code(id) {
-            0 => -1.0,
-            code => self.pool.bits.decode(code),
+            (index, code) => (index, self.pool.bits().decode(code)),
         }
     }
 
@@ -347,7 +363,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         } else {
             let n = usize::from(self.pool[id].num_edges);
             (0..n)
-                .map(|i| self.pool.bits.decode(self.pool.code(id, i)))
+                .map(|i| self.pool.bits().decode(self.pool.code(id, i)))
                 .collect()
         };
         for child in self.pool.ids(id) {

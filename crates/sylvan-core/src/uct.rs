@@ -17,17 +17,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if prior >= 0.0 {
             return Choice::New(index);
         }
-        let scale = self.scale(id);
+        let scale = self.learned_scale(id);
         let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
-        let fpu = self.fpu(id, scale, mass);
+        let fpu = self.fpu(id, mass);
         let log = ln(f64::from(self.pool[id].started()));
         let mut best = (Choice::New(index), f64::NEG_INFINITY);
         for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];
-            let q = if child.visits == 0 {
-                fpu
-            } else {
-                scale.apply(q)
+            let q = match (child.visits, scale) {
+                (0, _) => fpu,
+                (_, None) => q,
+                (_, Some(scale)) => scale.apply(q),
             };
             let n = f64::from(child.started().max(1));
             let score = f64::from(q) + c_uct * (log / n).sqrt();

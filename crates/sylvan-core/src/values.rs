@@ -10,12 +10,15 @@
 
 use std::fmt::Debug;
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::game::Seat;
 
-/// One value per seat, and what a node must store beside it.
-pub trait Values: Copy + Default + Debug + Send + Sync + 'static {
+/// One value per seat, and what a node must store beside it; plain numbers both, eight bytes each,
+/// because nodes lie in an arena of plain memory.
+pub trait Values: Pod + Default + Debug + Send + Sync {
     /// Stored in every node: rewards and proven results where the flags have no room for them.
-    type Extra: Copy + Default + Debug + Send + Sync;
+    type Extra: Pod + Default + Debug + Send + Sync;
 
     fn from_seats(values: &[f64]) -> Self;
     fn seat(&self, seat: Seat) -> f64;
@@ -37,7 +40,13 @@ pub trait Values: Copy + Default + Debug + Send + Sync + 'static {
 
 /// Two seats, zero-sum, returns in -1..1, no rewards, no discount.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(transparent)]
 pub struct Duel(f64);
+
+// SAFETY: a double in another name.
+unsafe impl Zeroable for Duel {}
+// SAFETY: as above.
+unsafe impl Pod for Duel {}
 
 impl Values for Duel {
     type Extra = ();
@@ -53,6 +62,7 @@ impl Values for Duel {
         f64::from_bits(self.0.to_bits() ^ u64::from(seat) << 63)
     }
 
+    #[inline]
     fn add(&mut self, other: &Self) {
         self.0 += other.0;
     }
@@ -76,7 +86,13 @@ impl Values for Duel {
 
 /// Up to `N` seats, any returns, rewards and a discount.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
 pub struct Seats<const N: usize>([f64; N]);
+
+// SAFETY: an array of doubles in another name.
+unsafe impl<const N: usize> Zeroable for Seats<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Pod for Seats<N> {}
 
 impl<const N: usize> Default for Seats<N> {
     fn default() -> Self {
@@ -85,10 +101,16 @@ impl<const N: usize> Default for Seats<N> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Paid<const N: usize> {
     reward: Seats<N>,
     exact: Seats<N>,
 }
+
+// SAFETY: two arrays of doubles, one behind the other, nothing between.
+unsafe impl<const N: usize> Zeroable for Paid<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Pod for Paid<N> {}
 
 impl<const N: usize> Values for Seats<N> {
     type Extra = Paid<N>;

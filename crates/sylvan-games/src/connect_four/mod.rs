@@ -30,8 +30,6 @@ pub struct ConnectFour {
     all: u64,
     size: Size,
     stones: u8,
-    /// The seat that moved last has four in a row.
-    won: bool,
 }
 
 impl Default for ConnectFour {
@@ -48,7 +46,6 @@ impl ConnectFour {
             all: 0,
             size,
             stones: 0,
-            won: false,
         }
     }
 
@@ -67,12 +64,18 @@ impl ConnectFour {
     }
 
     pub const fn is_terminal(&self) -> bool {
-        self.won || self.stones() == self.size.cells()
+        self.stones() == self.size.cells() || self.is_won()
+    }
+
+    /// The seat that moved last has four in a row. Found out when asked, because a search asks at
+    /// the end of a walk only.
+    const fn is_won(&self) -> bool {
+        self.size.has_four(self.all ^ self.mover)
     }
 
     /// The seat with four in a row.
     pub const fn winner(&self) -> Option<Seat> {
-        if self.won {
+        if self.is_won() {
             Some(1 - self.to_play())
         } else {
             None
@@ -96,7 +99,12 @@ impl ConnectFour {
     /// Columns that take another stone, from the left; none in a finished game.
     pub fn open_columns(&self) -> impl Iterator<Item = usize> + use<> {
         let state = *self;
-        (0..state.size.columns()).filter(move |&column| !state.won && state.is_open(column))
+        let columns = if state.is_won() {
+            0
+        } else {
+            state.size.columns()
+        };
+        (0..columns).filter(move |&column| state.is_open(column))
     }
 
     /// Drops a stone of the seat to move; on an error nothing changes.
@@ -139,12 +147,10 @@ impl ConnectFour {
     }
 
     /// Drops a stone into `column`, which is open.
+    #[inline]
     const fn drop_stone(&mut self, column: usize) {
-        let before = self.all;
-        self.all |= before + self.size.cell(column, 0);
-        let moved = self.mover | (self.all ^ before);
-        self.won = self.size.has_four(moved);
-        self.mover = self.all ^ moved;
+        self.mover ^= self.all; // the other seat's stones: it is to move next
+        self.all |= self.all + self.size.cell(column, 0);
         self.stones += 1;
     }
 }
@@ -177,10 +183,11 @@ impl Game for ConnectFour {
         Ok(Turn::Seat(self.to_play()))
     }
 
-    /// An action that is not legal changes nothing.
+    /// A column that does not exist or is full changes nothing.
+    #[inline]
     fn apply(&mut self, action: Action) -> Sure {
         let column = action as usize;
-        if column < self.size.columns() && !self.won && self.is_open(column) {
+        if column < self.size.columns() && self.is_open(column) {
             self.drop_stone(column);
         }
         Ok(())

@@ -118,7 +118,6 @@ impl ConnectFour {
             all,
             size,
             stones,
-            won: size.has_four(last),
         })
     }
 }

@@ -151,7 +151,11 @@ impl Solver {
 /// The score of a finished game for the seat that would be next.
 fn final_score(state: &ConnectFour) -> i32 {
     let slack = state.size().cells() + 2 - state.stones();
-    if state.won { -((slack / 2) as i32) } else { 0 }
+    if state.is_won() {
+        -((slack / 2) as i32)
+    } else {
+        0
+    }
 }
 
 /// The number of stones until the end that `score` stands for.

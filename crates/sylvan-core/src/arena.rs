@@ -1,0 +1,311 @@
+//! The memory of a pool: one arena of 16-byte units from which chunks of any length are cut.
+//!
+//! Nodes and blocks lie in it side by side, so that what one kind frees another can use, and a tree
+//! at the limit of its memory needs no reserve per kind. Chunks that touch become one *run* the
+//! moment they are free; a request takes the shortest run that is long enough and gives back what it
+//! does not need, else new units at the end. Every step takes constant time.
+//!
+//! Runs are sorted by length into classes (exact up to 32 units, then four per doubling), each a
+//! doubly linked chain through the runs themselves:
+//!
+//! ```text
+//!     first unit of a run   [0] next of its class   [1] previous   [2] length
+//!     last unit of a run    [3] length
+//! ```
+//!
+//! A bit per unit marks the first and the last unit of every run, which is how a freed chunk knows
+//! its free neighbours. Chunks that fill a line of the processor's cache begin where a line does.
+
+use crate::node::NONE;
+use crate::pages::prefer_large;
+
+/// 16 bytes, as four words.
+pub type Unit = u128;
+
+pub const UNIT_BYTES: u64 = size_of::<Unit>() as u64;
+
+/// Units in a line of the cache.
+const LINE: u32 = 4;
+/// Where lines begin: the allocator puts large memory 16 bytes behind the start of a page.
+const LINE_START: u32 = 3;
+/// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
+const STEP: usize = 4096;
+const EXACT_CLASSES: u32 = 32;
+const CLASSES: usize = 128;
+
+#[derive(Debug)]
+pub struct Arena {
+    units: Vec<Unit>,
+    /// Units ever handed out; those behind are fresh.
+    end: u32,
+    /// Bit `i`: unit `i` is the first or the last of a run.
+    tips: Vec<u64>,
+    /// The first run of each class.
+    heads: [u32; CLASSES],
+    /// Bit `c`: class `c` has runs.
+    filled: u128,
+    /// Bytes for which large pages were asked.
+    asked: usize,
+}
+
+/// The class of runs of this length.
+fn class(len: u32) -> usize {
+    if len <= EXACT_CLASSES {
+        return len as usize - 1;
+    }
+    let exponent = len.ilog2();
+    let quarter = len >> (exponent - 2) & 3;
+    let first = EXACT_CLASSES.ilog2();
+    ((EXACT_CLASSES + 4 * (exponent - first) + quarter) as usize).min(CLASSES - 1)
+}
+
+/// The first class all of whose runs have at least this length.
+fn class_from(len: u32) -> usize {
+    if len <= EXACT_CLASSES {
+        len as usize - 1
+    } else {
+        class(len - 1) + 1
+    }
+}
+
+/// Units from `start` to where a chunk of this length may begin.
+fn gap(start: u32, len: u32) -> u32 {
+    if len < LINE {
+        0
+    } else {
+        LINE_START.wrapping_sub(start) % LINE
+    }
+}
+
+impl Arena {
+    /// An arena that will have about this many bytes, as far as that is known.
+    pub fn new(bytes: u64) -> Self {
+        // Memory from this size on is moved without copying when it grows, and until then it is
+        // only reserved, not touched.
+        const MOVED: u64 = 32 << 20;
+        let mut units = Vec::new();
+        if bytes <= MOVED {
+            units.reserve_exact((bytes / UNIT_BYTES) as usize + STEP);
+        }
+        Self {
+            units,
+            end: 0,
+            tips: Vec::new(),
+            heads: [NONE; CLASSES],
+            filled: 0,
+            asked: 0,
+        }
+    }
+
+    /// The start of a chunk of `len` units, whose contents are arbitrary.
+    #[inline]
+    pub fn take(&mut self, len: u32) -> u32 {
+        match self.reuse(len) {
+            Some(start) => start,
+            None => self.extend(len),
+        }
+    }
+
+    /// Returns `len` units that were taken, together or in parts.
+    pub fn give(&mut self, mut start: u32, mut len: u32) {
+        if start > 0 && self.is_tip(start - 1) {
+            let before = self.words(start - 1)[3];
+            self.unlink(start - before, before);
+            (start, len) = (start - before, len + before);
+        }
+        if start + len < self.end && self.is_tip(start + len) {
+            let after = self.words(start + len)[2];
+            self.unlink(start + len, after);
+            len += after;
+        }
+        self.link(start, len);
+    }
+
+    /// Cuts a chunk from a run, if there is one that is long enough.
+    #[inline]
+    fn reuse(&mut self, len: u32) -> Option<u32> {
+        if self.filled == 0 {
+            return None;
+        }
+        let exact = self.heads[class(len)];
+        let start = if len <= EXACT_CLASSES && exact != NONE && gap(exact, len) == 0 {
+            exact
+        } else {
+            let slack = if len < LINE { 0 } else { LINE - 1 };
+            let classes = self.filled >> class_from(len + slack);
+            if classes == 0 {
+                return None;
+            }
+            self.heads[class_from(len + slack) + classes.trailing_zeros() as usize]
+        };
+        let run = self.words(start)[2];
+        self.unlink(start, run);
+        let gap = gap(start, len);
+        if gap > 0 {
+            self.link(start, gap);
+        }
+        if run > gap + len {
+            self.link(start + gap + len, run - gap - len);
+        }
+        Some(start + gap)
+    }
+
+    /// New units at the end.
+    #[inline]
+    fn extend(&mut self, len: u32) -> u32 {
+        let gap = gap(self.end, len);
+        let start = self.end + gap;
+        let end = start.checked_add(len);
+        let end = end.expect("budgets keep a pool below 2^32 units");
+        if end as usize > self.units.len() {
+            self.grow(end as usize);
+        }
+        self.end = end;
+        if gap > 0 {
+            self.give(start - gap, gap);
+        }
+        start
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        let len = end.next_multiple_of(STEP);
+        self.units.resize(len, 0);
+        self.tips.resize(len / 64, 0);
+        prefer_large(&mut self.units, &mut self.asked);
+    }
+
+    #[inline]
+    pub fn words(&self, unit: u32) -> &[u32; 4] {
+        bytemuck::cast_ref(&self.units[unit as usize])
+    }
+
+    #[inline]
+    pub fn words_mut(&mut self, unit: u32) -> &mut [u32; 4] {
+        bytemuck::cast_mut(&mut self.units[unit as usize])
+    }
+
+    fn link(&mut self, start: u32, len: u32) {
+        let class = class(len);
+        let next = std::mem::replace(&mut self.heads[class], start);
+        self.filled |= 1 << class;
+        if next != NONE {
+            self.words_mut(next)[1] = start;
+        }
+        self.words_mut(start + len - 1)[3] = len;
+        self.words_mut(start)[..3].copy_from_slice(&[next, NONE, len]);
+        self.mark(start, len, true);
+    }
+
+    fn unlink(&mut self, start: u32, len: u32) {
+        let [next, previous, ..] = *self.words(start);
+        if next != NONE {
+            self.words_mut(next)[1] = previous;
+        }
+        if previous != NONE {
+            self.words_mut(previous)[0] = next;
+        } else {
+            let class = class(len);
+            self.heads[class] = next;
+            if next == NONE {
+                self.filled &= !(1 << class);
+            }
+        }
+        self.mark(start, len, false);
+    }
+
+    fn is_tip(&self, unit: u32) -> bool {
+        self.tips[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+
+    fn mark(&mut self, start: u32, len: u32, on: bool) {
+        for unit in [start, start + len - 1] {
+            let bits = &mut self.tips[unit as usize / 64];
+            *bits = *bits & !(1 << (unit % 64)) | u64::from(on) << (unit % 64);
+        }
+    }
+
+    /// Bytes ever in use.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.end) * UNIT_BYTES
+    }
+}
+
+impl std::ops::Deref for Arena {
+    type Target = [Unit];
+
+    #[inline]
+    fn deref(&self) -> &[Unit] {
+        &self.units
+    }
+}
+
+impl std::ops::DerefMut for Arena {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Unit] {
+        &mut self.units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn chunks_never_overlap_and_fill_what_was_freed() {
+        let mut arena = Arena::new(0);
+        let mut rng = Rng::new(0, 0);
+        let mut live: Vec<(u32, u32, u32)> = Vec::new();
+        let (mut peak, mut used) = (0, 0);
+        for tag in 0..50_000u32 {
+            if live.len() > 400 || (!live.is_empty() && rng.below(3) == 0) {
+                let (start, len, tag) = live.swap_remove(rng.below(live.len()));
+                let chunk = &arena[start as usize..][..len as usize];
+                assert!(
+                    chunk.iter().all(|&unit| unit == tag.into()),
+                    "another wrote here"
+                );
+                arena.give(start, len);
+                used -= len;
+            } else {
+                let len = 1 + rng.below(if tag % 50 == 0 { 100 } else { 6 }) as u32;
+                let start = arena.take(len);
+                assert!(len < LINE || start % LINE == LINE_START);
+                arena[start as usize..][..len as usize].fill(tag.into());
+                live.push((start, len, tag));
+                used += len;
+            }
+            peak = peak.max(used);
+        }
+        assert!(
+            arena.end < 5 * peak / 4,
+            "{} units for at most {peak}",
+            arena.end
+        );
+    }
+
+    #[test]
+    fn what_is_free_becomes_one_run_again() {
+        let mut arena = Arena::new(0);
+        let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.take(len), len)).collect();
+        let end = arena.end;
+        for &(start, len) in chunks.iter().step_by(2) {
+            arena.give(start, len);
+        }
+        for &(start, len) in chunks.iter().skip(1).step_by(2) {
+            arena.give(start, len);
+        }
+        assert_eq!(arena.filled.count_ones(), 1);
+        assert_eq!(arena.words(0)[2], end);
+        assert_eq!(arena.take(end - LINE), LINE_START);
+    }
+
+    #[test]
+    fn every_run_of_a_class_is_long_enough() {
+        for len in 1..100_000 {
+            assert!(class(len) < class_from(len + 1), "{len}");
+            assert!(class_from(len) >= class(len));
+        }
+    }
+}

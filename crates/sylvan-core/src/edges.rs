@@ -1,0 +1,202 @@
+//! The edges of a decision node: the codes of its unvisited priors, in units of an arena.
+//!
+//! ```text
+//!     one code (`PriorBits`) per legal action in the game's order, 0 once visited
+//!     zeros up to the last word of a unit
+//!     that word: a note for whoever comes next to this node
+//!     for games that want it: the actions, one word each
+//! ```
+//!
+//! The note is the action behind the highest prior, so that the first child of a node costs no list
+//! of moves; under Gumbel, which tries edges in another order, it is the evaluator's value.
+
+use crate::arena::Unit;
+use crate::game::Action;
+use crate::lanes;
+use crate::numbers::PriorBits;
+
+/// How the edges of a pool are stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges {
+    pub bits: PriorBits,
+    pub keep_actions: bool,
+}
+
+const UNIT: usize = size_of::<Unit>();
+const WORD: usize = 4;
+
+impl Edges {
+    /// Units of the codes of `n` edges and the note.
+    #[inline]
+    fn code_units(self, n: usize) -> usize {
+        (self.code_bytes() * n + WORD).div_ceil(UNIT)
+    }
+
+    #[inline]
+    fn code_bytes(self) -> usize {
+        1 << self.bits as usize
+    }
+
+    /// Units for `n` edges.
+    #[inline]
+    pub fn units(self, n: usize) -> u32 {
+        let actions = if self.keep_actions {
+            n.div_ceil(UNIT / WORD)
+        } else {
+            0
+        };
+        (self.code_units(n) + actions) as u32
+    }
+
+    /// Writes the edges, and the action with the highest prior as their note; `priors` go on with
+    /// whatever up to a multiple of `numbers::PADDING`.
+    #[inline]
+    pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
+        let n = actions.len();
+        let (codes, kept) = units.split_at_mut(self.code_units(n));
+        match self.bits {
+            PriorBits::Eight => write_codes(codes, priors, n, lanes::encode),
+            PriorBits::Sixteen => write_codes::<8>(codes, priors, n, |priors| {
+                bytemuck::cast(priors.map(|prior| PriorBits::Sixteen.encode(prior) as u16))
+            }),
+            PriorBits::ThirtyTwo => write_codes::<4>(codes, priors, n, |priors| {
+                bytemuck::cast(priors.map(|prior| PriorBits::ThirtyTwo.encode(prior)))
+            }),
+        }
+        if self.keep_actions {
+            bytemuck::cast_slice_mut(kept)[..n].copy_from_slice(actions);
+        }
+        let best = self.best(codes, n).0;
+        set_note(codes, actions[best]);
+    }
+
+    #[inline]
+    pub fn note(self, units: &[Unit], n: usize) -> u32 {
+        let words: &[u32] = bytemuck::cast_slice(units);
+        words[UNIT / WORD * self.code_units(n) - 1]
+    }
+
+    pub fn set_note(self, units: &mut [Unit], n: usize, note: u32) {
+        set_note(&mut units[..self.code_units(n)], note);
+    }
+
+    pub fn code(self, units: &[Unit], index: usize) -> u32 {
+        match self.bits {
+            PriorBits::Eight => bytemuck::cast_slice::<_, u8>(units)[index].into(),
+            PriorBits::Sixteen => bytemuck::cast_slice::<_, u16>(units)[index].into(),
+            PriorBits::ThirtyTwo => bytemuck::cast_slice::<_, u32>(units)[index],
+        }
+    }
+
+    #[inline]
+    pub fn set_code(self, units: &mut [Unit], index: usize, code: u32) {
+        match self.bits {
+            PriorBits::Eight => bytemuck::cast_slice_mut::<_, u8>(units)[index] = code as u8,
+            PriorBits::Sixteen => bytemuck::cast_slice_mut::<_, u16>(units)[index] = code as u16,
+            PriorBits::ThirtyTwo => bytemuck::cast_slice_mut::<_, u32>(units)[index] = code,
+        }
+    }
+
+    /// The place and value of the largest code, the first of equals; code 0 if all are visited.
+    #[inline]
+    pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
+        match self.bits {
+            PriorBits::Eight => lanes::first_max(&units[..self.code_units(n)], !NOTE),
+            PriorBits::Sixteen => first_max(&bytemuck::cast_slice::<_, u16>(units)[..n]),
+            PriorBits::ThirtyTwo => first_max(&bytemuck::cast_slice::<_, u32>(units)[..n]),
+        }
+    }
+
+    /// The actions of `n` edges, where they are kept.
+    pub fn actions(self, units: &[Unit], n: usize) -> Option<&[Action]> {
+        if !self.keep_actions || units.is_empty() {
+            return None;
+        }
+        let kept = &units[self.code_units(n)..];
+        Some(&bytemuck::cast_slice(kept)[..n])
+    }
+}
+
+/// The last word of a unit.
+const NOTE: Unit = !0 << (128 - 32);
+
+fn set_note(codes: &mut [Unit], note: u32) {
+    if let Some(last) = codes.last_mut() {
+        *last = *last & !NOTE | Unit::from(note) << (128 - 32);
+    }
+}
+
+/// Fills units with the codes of `n` priors, and with zeros behind the last.
+#[inline]
+fn write_codes<const LANES: usize>(
+    units: &mut [Unit],
+    priors: &[f32],
+    n: usize,
+    encode: impl Fn(&[f32; LANES]) -> Unit,
+) {
+    let chunks = priors.as_chunks::<LANES>().0;
+    for (unit, priors) in units.iter_mut().zip(chunks) {
+        *unit = encode(priors);
+    }
+    let whole = n / LANES;
+    if let Some((last, behind)) = units[whole..].split_first_mut() {
+        *last &= !(Unit::MAX << (128 / LANES * (n % LANES)));
+        if let Some(next) = behind.first_mut() {
+            *next = 0; // a unit for nothing but the note
+        }
+    }
+}
+
+/// The place and value of the largest code, the first of equals.
+fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
+    let mut best = (0, T::default());
+    for (i, &code) in codes.iter().enumerate() {
+        if code > best.1 {
+            best = (i, code);
+        }
+    }
+    (best.0, best.1.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numbers::PADDING;
+
+    #[test]
+    fn edges_come_back_and_the_best_is_the_first_of_the_largest() {
+        for bits in [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo] {
+            for keep_actions in [false, true] {
+                for n in 1..70 {
+                    check(Edges { bits, keep_actions }, n);
+                }
+            }
+        }
+    }
+
+    fn check(edges: Edges, n: usize) {
+        let mut priors: Vec<f32> = (0..n).map(|i| (1 + i * 7 % 5) as f32 / 64.0).collect();
+        let actions: Vec<Action> = (0..n as u32).map(|i| 3 * i).collect();
+        let mut units = vec![!0; edges.units(n) as usize];
+        let mut codes: Vec<u32> = priors.iter().map(|&p| edges.bits.encode(p)).collect();
+        priors.resize(n.next_multiple_of(PADDING), f32::NEG_INFINITY);
+        edges.write(&mut units, &priors, &actions);
+        assert_eq!(edges.note(&units, n), actions[edges.best(&units, n).0]);
+        edges.set_note(&mut units, n, u32::MAX);
+        for _ in 0..=n {
+            let stored: Vec<u32> = (0..n).map(|i| edges.code(&units, i)).collect();
+            assert_eq!(stored, codes);
+            let max = codes.iter().copied().max().unwrap();
+            let (place, code) = edges.best(&units, n);
+            assert_eq!(code, max);
+            if max > 0 {
+                assert_eq!(place, codes.iter().position(|&c| c == max).unwrap());
+            }
+            codes[place] = 0;
+            edges.set_code(&mut units, place, 0);
+        }
+        let kept = edges.actions(&units, n);
+        assert_eq!(kept, edges.keep_actions.then_some(&actions[..]));
+        assert_eq!(edges.note(&units, n), u32::MAX);
+    }
+}

@@ -1,0 +1,216 @@
+//! The innermost loops: scores of four children, codes of sixteen priors at a time.
+//!
+//! Written for the vector instructions that every x86-64 processor has, because what the compiler
+//! makes of plain loops takes several times as many instructions; other processors get the loops,
+//! with the same results to the bit.
+
+use crate::arena::Unit;
+use crate::numbers::PriorBits;
+use crate::pool::Group;
+
+/// The place and score of the child with the highest `q + explore * u`, the first of equals.
+#[inline]
+pub fn best_score(groups: &[Group], explore: f32) -> (usize, f32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { sse2::best_score(groups, explore) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain::best_score(groups, explore);
+}
+
+/// The codes of sixteen priors.
+#[inline]
+pub fn encode(priors: &[f32; 16]) -> Unit {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { sse2::encode(priors) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain::encode(priors);
+}
+
+/// The place and value of the largest byte, the first of equals; of the last unit `mask` counts.
+#[inline]
+pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { sse2::first_max(units, mask) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain::first_max(units, mask);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod sse2 {
+    use std::arch::x86_64::*;
+
+    use super::*;
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn best_score(groups: &[Group], explore: f32) -> (usize, f32) {
+        let explore = _mm_set1_ps(explore);
+        let scores = |group: &Group| {
+            let [q, u, _]: [__m128; 3] = bytemuck::cast(*group);
+            _mm_add_ps(q, _mm_mul_ps(explore, u))
+        };
+        let Some((first, others)) = groups.split_first() else {
+            return (0, f32::NEG_INFINITY);
+        };
+        let first = scores(first);
+        let mut top = first;
+        for group in others {
+            top = _mm_max_ps(top, scores(group));
+        }
+        top = _mm_max_ps(top, _mm_shuffle_ps::<0b01_00_11_10>(top, top));
+        top = _mm_max_ps(top, _mm_shuffle_ps::<0b10_11_00_01>(top, top));
+        let best = _mm_cvtss_f32(top);
+        let place = |scores: __m128| _mm_movemask_ps(_mm_cmpeq_ps(scores, top));
+        let mut equal = place(first);
+        let mut group = 0;
+        while equal == 0 && group < others.len() {
+            equal = place(scores(&others[group]));
+            group += 1;
+        }
+        (4 * group + equal.trailing_zeros() as usize % 4, best)
+    }
+
+    /// `PriorBits::encode`, whose clamping to 1..=255 the narrowing instructions do.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn encode(priors: &[f32; 16]) -> Unit {
+        const DROPPED: i32 = PriorBits::Eight.format().0 as i32;
+        let half = _mm_set1_epi32(1 << (DROPPED - 1));
+        let least = _mm_set1_epi32(PriorBits::Eight.format().1 as i32);
+        let bits: [__m128i; 4] = bytemuck::cast(*priors);
+        let codes = |i: usize| {
+            _mm_sub_epi32(
+                _mm_srai_epi32::<DROPPED>(_mm_add_epi32(bits[i], half)),
+                least,
+            )
+        };
+        let low = _mm_packs_epi32(codes(0), codes(1));
+        let high = _mm_packs_epi32(codes(2), codes(3));
+        let bytes = _mm_packus_epi16(low, high);
+        bytemuck::cast(_mm_max_epu8(bytes, _mm_set1_epi8(1)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
+        let lanes = |unit: Unit| -> __m128i { bytemuck::cast(unit) };
+        let Some((&last, rest)) = units.split_last() else {
+            return (0, 0);
+        };
+        let last = lanes(last & mask);
+        let mut top = last;
+        for &unit in rest {
+            top = _mm_max_epu8(top, lanes(unit));
+        }
+        top = _mm_max_epu8(top, _mm_srli_si128::<8>(top));
+        top = _mm_max_epu8(top, _mm_srli_si128::<4>(top));
+        top = _mm_max_epu8(top, _mm_srli_si128::<2>(top));
+        top = _mm_max_epu8(top, _mm_srli_si128::<1>(top));
+        let max = _mm_cvtsi128_si32(top) as u8;
+        let all = _mm_set1_epi8(max as i8);
+        for (i, &unit) in rest.iter().enumerate() {
+            let equal = _mm_movemask_epi8(_mm_cmpeq_epi8(lanes(unit), all));
+            if equal != 0 {
+                return (16 * i + equal.trailing_zeros() as usize, max.into());
+            }
+        }
+        let equal = _mm_movemask_epi8(_mm_cmpeq_epi8(last, all));
+        (
+            16 * rest.len() + equal.trailing_zeros() as usize,
+            max.into(),
+        )
+    }
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod plain {
+    use super::*;
+
+    pub fn best_score(groups: &[Group], explore: f32) -> (usize, f32) {
+        let mut best = (0, f32::NEG_INFINITY);
+        for (i, [q, u, _]) in groups.iter().enumerate() {
+            for lane in 0..4 {
+                let score = f32::from_bits(q[lane]) + explore * f32::from_bits(u[lane]);
+                if score > best.1 {
+                    best = (4 * i + lane, score);
+                }
+            }
+        }
+        best
+    }
+
+    pub fn encode(priors: &[f32; 16]) -> Unit {
+        bytemuck::cast(priors.map(|prior| PriorBits::Eight.encode(prior) as u8))
+    }
+
+    pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
+        let (bytes, mask): (&[u8], [u8; 16]) = (bytemuck::cast_slice(units), bytemuck::cast(mask));
+        let mut best = (0, 0);
+        for (i, &byte) in bytes.iter().enumerate() {
+            let last = i + 16 >= bytes.len();
+            let byte = if last { byte & mask[i % 16] } else { byte };
+            if byte > best.1 {
+                best = (i, byte);
+            }
+        }
+        (best.0, best.1.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn the_first_of_the_highest_scores_is_found() {
+        let mut rng = Rng::new(2, 0);
+        for n in 0..6 {
+            for range in [1, 2, 7, 1000] {
+                for _ in 0..200 {
+                    let mut number = || rng.below(range) as f32 / 7.0;
+                    let mut group = || [0, 1, 2].map(|_| [0; 4].map(|_| number().to_bits()));
+                    let mut groups: Vec<Group> = (0..n).map(|_| group()).collect();
+                    for group in &mut groups {
+                        group[0][rng.below(4)] = f32::NEG_INFINITY.to_bits();
+                    }
+                    let (plain, vector) = (plain::best_score, best_score);
+                    assert_eq!(vector(&groups, 1.5), plain(&groups, 1.5));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_those_of_prior_bits() {
+        let mut rng = Rng::new(0, 0);
+        for _ in 0..10_000 {
+            let priors: [f32; 16] = std::array::from_fn(|i| match i {
+                0 => 0.0,
+                1 => 1.0,
+                2 => f32::MIN_POSITIVE / 8.0,
+                _ => (rng.uniform() * (-30.0 * rng.uniform()).exp2()) as f32,
+            });
+            assert_eq!(encode(&priors), plain::encode(&priors), "{priors:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_the_largest_is_found() {
+        let mut rng = Rng::new(1, 0);
+        for n in 1..6 {
+            for range in [1, 2, 5, 256] {
+                for _ in 0..200 {
+                    let bytes: Vec<u8> = (0..16 * n).map(|_| rng.below(range) as u8).collect();
+                    let units: Vec<Unit> = bytemuck::pod_collect_to_vec(&bytes);
+                    for mask in [!0, !0 >> 32] {
+                        assert_eq!(first_max(&units, mask), plain::first_max(&units, mask));
+                    }
+                }
+            }
+        }
+    }
+}
