@@ -20,6 +20,7 @@ __all__ = [
     "NetworkError",
     "ProtocolError",
     "SearchStateError",
+    "SnapshotError",
     "SolveTimeout",
     "SylvanError",
 ]
@@ -95,6 +96,10 @@ class EngineError(SylvanError, RuntimeError):
 
 class SearchStateError(SylvanError, RuntimeError):
     """A call that does not fit the state of the search: `update` without `select`."""
+
+
+class SnapshotError(SylvanError, ValueError):
+    """A file or a dictionary that is not a snapshot of a tree."""
 
 
 class SolveTimeout(SylvanError, TimeoutError):

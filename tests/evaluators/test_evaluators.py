@@ -18,7 +18,7 @@ from sylvan.evaluators import (
 )
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.planning.broken_games import Pass
-from tests.planning.random_games import Shape, make
+from tests.planning.random_games import RandomGame, Shape, make
 
 ALL = [Uniform(), HashRandom(), Rollout(), Rollout(playouts=5, max_length=3)]
 
@@ -110,6 +110,12 @@ def test_hash_random_is_fixed_by_the_position():
     np.testing.assert_array_equal(transposed[0][0], transposed[0][1])
     assert here[0] != there[0]
     assert here[0] == say(HashRandom(), ConnectFour("1526"), seed=99)[1][0][0]
+
+
+def test_hash_random_knows_states_without_a_key_by_what_they_show(monkeypatch):
+    monkeypatch.setattr(RandomGame, "key", lambda self: None)
+    states = [make(Shape(seed=seed)) for seed in range(5)]
+    assert len({tuple(row) for row in say(HashRandom(), *states)[1].tolist()}) == 5
 
 
 def test_hash_random_is_spread_over_its_range():

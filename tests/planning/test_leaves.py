@@ -66,6 +66,33 @@ def test_what_was_shown_is_not_overwritten(state):
             np.testing.assert_array_equal(array, copy)
 
 
+@pytest.mark.parametrize("state", NATIVE, ids=lambda state: type(state).__name__)
+def test_memory_that_nobody_holds_is_used_again(state):
+    """Any view counts as holding: a slice, a row, another shape or type."""
+    views = [
+        lambda array: array,
+        lambda array: array[:1],
+        lambda array: array.reshape(-1)[3:].view(np.uint8)[::2],
+        lambda array: memoryview(array[0]),
+    ]
+
+    def places(hold):
+        forest = Forest([state.clone() for _ in range(3)], simulations=12)
+        for leaves in forest:
+            observations = leaves.observations
+            held.append(hold(observations))
+            yield observations.__array_interface__["data"][0]
+            del observations
+            forest.update(*skewed(leaves))
+            del leaves
+
+    for view in views:
+        held = []
+        used = list(places(view))
+        assert len(used) > 5 and len(set(used)) == len(used)
+    assert len(set(places(lambda _: None))) <= 2
+
+
 def test_observations_are_written_once():
     for _, leaves in batches(ConnectFour()):
         assert leaves.observations is leaves.observations

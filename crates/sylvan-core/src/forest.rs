@@ -37,8 +37,8 @@ pub(crate) struct Shard<G: Game, V: Values> {
 
 /// Simulations of one tree before the next one's turn, where a clock ends them all.
 const TURN: u64 = 64;
-/// Bytes of a pool: it numbers its words with 32 bits.
-const POOL_MOST: u64 = 16_000_000_000;
+/// Bytes of a pool: it numbers its units of 16 bytes with 32 bits.
+const POOL_MOST: u64 = 60_000_000_000;
 
 #[derive(Debug)]
 pub struct Forest<G: Game, V: Values> {
@@ -222,11 +222,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.num_trees
     }
 
-    /// Bytes that each tree may take: its share, less a reserve of three eighths, because the pool
-    /// keeps nodes, codes and blocks apart and holds on to the most that each ever needed.
+    /// Bytes that each tree may take: its share, less a reserve of an eighth for what lies free
+    /// between chunks of the arena (`python -m benchmarks.memory` measures it).
     fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
-        let share = bytes / self.num_trees.max(1) as u64 / 8 * 5;
+        let share = bytes / self.num_trees.max(1) as u64 / 8 * 7;
         share.min(POOL_MOST / self.per_shard as u64)
     }
 

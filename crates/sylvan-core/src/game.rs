@@ -114,7 +114,8 @@ pub trait Game: Clone + Send + Sync {
         Ok(())
     }
 
-    /// Writes what the seat to move sees; `out` has `observation_len` cells.
+    /// Writes what the seat to move sees into every cell of `out`, which has `observation_len` of
+    /// them, with anything in them before.
     fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
 
     /// Equal keys are taken to mean equal futures.

@@ -205,7 +205,8 @@ mod tests {
             for range in [1, 2, 5, 256] {
                 for _ in 0..200 {
                     let bytes: Vec<u8> = (0..16 * n).map(|_| rng.below(range) as u8).collect();
-                    let units: Vec<Unit> = bytemuck::pod_collect_to_vec(&bytes);
+                    let units = bytes.as_chunks::<16>().0.iter();
+                    let units: Vec<Unit> = units.map(|&b| bytemuck::cast(b)).collect();
                     for mask in [!0, !0 >> 32] {
                         assert_eq!(first_max(&units, mask), plain::first_max(&units, mask));
                     }

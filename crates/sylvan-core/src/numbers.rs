@@ -70,9 +70,9 @@ pub fn softmax_padded(logits: &mut Vec<f32>) {
             *top = if x > *top { x } else { *top };
         }
     }
-    let max = tops
-        .into_iter()
-        .fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let greater = |a: f32, b: f32| if b > a { b } else { a };
+    let half: [f32; LANES / 2] = std::array::from_fn(|i| greater(tops[i], tops[i + LANES / 2]));
+    let max = greater(greater(half[0], half[1]), greater(half[2], half[3]));
     let mut sums = [0.0f32; LANES];
     for chunk in chunks.iter_mut() {
         for x in chunk.iter_mut() {

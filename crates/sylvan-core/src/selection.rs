@@ -28,7 +28,7 @@
 use crate::config::{Fpu, Selection};
 use crate::game::Game;
 use crate::lanes::best_score;
-use crate::node::NodeId;
+use crate::node::{Node, NodeId};
 use crate::pool::Child;
 use crate::tree::{Scale, Search};
 use crate::values::Values;
@@ -59,7 +59,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let Some(scan) = self.pool.scan(node) else {
             return Choice::New(self.best_unvisited(id).0);
         };
-        let explore = self.settings.explore(node.started());
+        let explore = self.explore(node);
         let (slot, score) = match self.learned_scale(id) {
             _ if scan.unfinished > 0 => self.best_of_unfinished(id, explore),
             None => best_score(scan.groups, explore),
@@ -80,10 +80,16 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn choose_plainly(&self, id: NodeId) -> Option<(u16, NodeId)> {
         let node = &self.pool[id];
         let scan = self.pool.scan(node)?;
-        let explore = self.settings.explore(node.started());
+        let explore = self.explore(node);
         let (slot, score) = best_score(scan.groups, explore);
         let urgent = scan.best >= 0.0 && self.fpu(id, scan.mass) + explore * scan.best >= score;
         (scan.unfinished == 0 && !urgent).then(|| (slot as u16, scan.id(slot)))
+    }
+
+    /// The factor of the exploration shares of a node's edges.
+    #[inline]
+    fn explore(&self, node: &Node<V>) -> f32 {
+        self.settings.explore(node.started())
     }
 
     /// Whether a visited child comes before the best unvisited edge, at equal scores.

@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 /// Of visits for which exploration is tabled: a large search needs many, a small one starts sooner.
-const EXPLORE_TABLE: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 16;
+const EXPLORE_TABLE: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 15;
 
 impl Settings {
     pub fn new(config: Config, rules: Rules) -> Self {

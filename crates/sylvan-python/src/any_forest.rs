@@ -6,7 +6,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PySlice};
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::node::Kind;
 use sylvan_core::outcome::NodeStats;
@@ -35,11 +35,49 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
     ) -> PyResult<Box<dyn Evaluator<Self>>> {
         crate::evaluators::common(name, params, discount)
     }
-    fn observations<V: Values>(forest: &mut Forest<Self, V>, py: Python<'_>)
-    -> PyResult<Py<PyAny>>;
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        spare: &mut Spare,
+    ) -> PyResult<Py<PyAny>>;
     /// Where a policy output has the logit of an action that is legal here.
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(action)
+    }
+}
+
+/// Arrays of observations that were handed out before, flat: memory that is warm once nobody else
+/// holds it. Two, for callers who keep one batch while they fill the next.
+#[derive(Default)]
+pub struct Spare([Option<Py<PyAny>>; 2]);
+
+impl Spare {
+    /// A flat array of at least `len` cells that nobody else holds, not even through a view.
+    fn take<'py, T: Element + Copy + Default>(
+        &mut self,
+        py: Python<'py>,
+        len: usize,
+    ) -> Bound<'py, PyArray1<T>> {
+        for place in &mut self.0 {
+            // SAFETY: the array is alive, and the lock is held.
+            let holders = |array: &Py<PyAny>| unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) };
+            if place.as_ref().is_none_or(|array| holders(array) > 1) {
+                continue;
+            }
+            let array = place.take().map(|array| array.into_bound(py));
+            if let Some(Ok(array)) = array.map(Bound::cast_into::<PyArray1<T>>)
+                && (len..=4 * len).contains(&array.len().unwrap_or(0))
+            {
+                return array;
+            }
+        }
+        PyArray1::from_vec(py, vec![T::default(); len])
+    }
+
+    /// Remembers an array that is about to be handed out.
+    fn keep<T: Element>(&mut self, array: &Bound<'_, PyArray1<T>>) {
+        self.0.swap(0, 1);
+        self.0[0] = Some(array.clone().into_any().unbind());
     }
 }
 
@@ -47,6 +85,7 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
 pub fn cells<G: Game<Error: Into<PyErr>>, V: Values>(
     forest: &mut Forest<G, V>,
     py: Python<'_>,
+    spare: &mut Spare,
 ) -> PyResult<Py<PyAny>>
 where
     G::Cell: Element,
@@ -55,13 +94,15 @@ where
     let mut shape = vec![forest.num_leaves()];
     shape.extend(&rules.observation_shape);
     let len = forest.num_leaves() * rules.observation_len();
-    let cells = py.detach(|| {
-        let mut cells = vec![G::Cell::default(); len];
-        forest.observe(&mut cells).map(|()| cells)
-    });
-    PyArray1::from_vec(py, cells.map_err(Into::into)?)
-        .reshape(shape)?
-        .into_py_any(py)
+    let array = spare.take::<G::Cell>(py, len);
+    let mut cells = array.try_readwrite()?;
+    let out = &mut cells.as_slice_mut()?[..len];
+    py.detach(|| forest.observe(out)).map_err(Into::into)?;
+    drop(cells);
+    let filled = array.get_item(PySlice::new(py, 0, len as isize, 1))?;
+    spare.keep(&array);
+    drop(array);
+    filled.call_method1("reshape", (shape,))?.into_py_any(py)
 }
 
 impl Bridge for PythonGame {
@@ -82,6 +123,7 @@ impl Bridge for PythonGame {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
+        _: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
         let arrays = PyList::empty(py);
         for (_, visit) in forest.leaves() {
@@ -112,7 +154,7 @@ pub trait AnyForest: Send {
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn num_leaves(&self) -> usize;
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
-    fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
     fn abandon(&mut self);
@@ -220,8 +262,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Ok(PyArray1::from_vec(py, indices))
     }
 
-    fn observations(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        G::observations(self, py)
+    fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>> {
+        G::observations(self, py, spare)
     }
 
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

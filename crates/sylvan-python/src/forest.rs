@@ -16,7 +16,7 @@ use sylvan_core::config::Limits;
 use sylvan_core::node::Kind;
 use sylvan_core::{Action, Timing};
 
-use crate::any_forest::{AnyForest, Policy};
+use crate::any_forest::{AnyForest, Policy, Spare};
 use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);
@@ -26,6 +26,7 @@ const SLICE: Duration = Duration::from_millis(40);
 
 struct Inner {
     forest: Box<dyn AnyForest>,
+    spare: Spare,
     seconds: Option<f64>,
     deadline: Option<Instant>,
 }
@@ -91,6 +92,7 @@ impl Forest {
             inner: Mutex::new(Inner {
                 seconds: config.limits.seconds,
                 deadline: None,
+                spare: Spare::default(),
                 forest: games::forest(&states, config)?,
             }),
         })
@@ -129,7 +131,8 @@ impl Forest {
     }
 
     fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.lock()?.forest.observations(py)
+        let inner = &mut *self.lock()?;
+        inner.forest.observations(py, &mut inner.spare)
     }
 
     /// The state of leaf `i` of the batch.

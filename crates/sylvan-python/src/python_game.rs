@@ -314,9 +314,19 @@ impl Game for PythonGame {
         ))
     }
 
+    /// The game's own key, or what its observation shows where it has none.
     fn key(&self) -> u64 {
         let key = Python::attach(|py| -> PyResult<u64> {
-            let bytes: Vec<u8> = self.get(py)?.call_method0(intern!(py, "key"))?.extract()?;
+            let state = self.get(py)?;
+            let mut key = state.call_method0(intern!(py, "key"))?;
+            if key.is_none() {
+                let observation = state.call_method0(intern!(py, "observation"))?;
+                let array = py
+                    .import("numpy")?
+                    .call_method1("asarray", (observation,))?;
+                key = array.call_method0("tobytes")?;
+            }
+            let bytes: Vec<u8> = key.extract()?;
             let mix = |hash, &byte: &u8| sylvan_core::rng::mix(hash, u64::from(byte));
             Ok(bytes.iter().fold(0, mix))
         });

@@ -9,10 +9,11 @@ Everything reads a result or the root of a tree through `protocol.py`; order of 
 colour), `svg` and `dot`; `ranking`, then `table` and `html`.
 """
 
+from sylvan.errors import SnapshotError
 from sylvan.views.dot import to_dot
 from sylvan.views.html import to_html
 from sylvan.views.save import save
-from sylvan.views.schema import Snapshot, SnapshotError
+from sylvan.views.schema import Snapshot
 from sylvan.views.snapshot import load_json, save_json, snapshot
 from sylvan.views.svg import to_svg
 from sylvan.views.table import table

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge, Gt, Len, Lt
 from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
 
-from sylvan.errors import SylvanError
+from sylvan.errors import SnapshotError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -91,10 +91,6 @@ class Snapshot(TypedDict):
     value_range: Annotated[list[Number], Len(2, 2)] | None
     limits: Limits
     nodes: Annotated[list[Row], Len(1)]
-
-
-class SnapshotError(SylvanError, ValueError):
-    """A file or a dictionary that is not a snapshot of the format above."""
 
 
 def validate(document: object) -> Snapshot:

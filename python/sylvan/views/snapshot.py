@@ -22,10 +22,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, SnapshotError
 from sylvan.views.atomic import write_text
 from sylvan.views.protocol import Edge, Node, Result
-from sylvan.views.schema import Limits, Row, RowKind, Snapshot, SnapshotError, validate
+from sylvan.views.schema import Limits, Row, RowKind, Snapshot, validate
 
 Searched: TypeAlias = Result | Node
 """What a search leaves behind: its result, or just the root of its tree."""

@@ -14,7 +14,7 @@ use sylvan_games::chess::{
     expand,
 };
 
-use crate::any_forest::{Bridge, cells};
+use crate::any_forest::{Bridge, Spare, cells};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -559,8 +559,9 @@ impl Bridge for Chess {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
+        spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
-        cells(forest, py)
+        cells(forest, py, spare)
     }
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(Chess::logit_index(self, action))

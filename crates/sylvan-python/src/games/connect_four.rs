@@ -13,7 +13,7 @@ use sylvan_core::{Forest, Game};
 use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
 
-use crate::any_forest::{Bridge, cells};
+use crate::any_forest::{Bridge, Spare, cells};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -236,8 +236,9 @@ impl Bridge for ConnectFour {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
+        spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
-        cells(forest, py)
+        cells(forest, py, spare)
     }
 }
 

@@ -8,7 +8,7 @@ use sylvan_core::values::Values;
 use sylvan_core::{Forest, Game};
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
-use crate::any_forest::{Bridge, cells};
+use crate::any_forest::{Bridge, Spare, cells};
 
 pyo3::import_exception!(sylvan.errors, GameOver);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
@@ -163,7 +163,8 @@ impl Bridge for TicTacToe {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
+        spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
-        cells(forest, py)
+        cells(forest, py, spare)
     }
 }
