@@ -124,6 +124,10 @@ def connect4_one_tree(quick: bool) -> list[Measurement]:
     return [Measurement("connect4_one_tree", speed, "simulations/s", spread)]
 
 
+SIMULATIONS = 10_000
+"""Of each search that is compared with OpenSpiel's, ours and theirs."""
+
+
 def openspiel_speed(state: object, simulations: int) -> float:
     """Simulations per second of OpenSpiel's Python MCTS with a uniform evaluator."""
     import numpy as np
@@ -183,10 +187,14 @@ def uniform_speed(state: Game, simulations: int) -> float:
 
 def python_game_vs_openspiel(quick: bool) -> list[Measurement]:
     """A game written in Python, uniform evaluator, ÷ OpenSpiel's Python MCTS on the same class."""
-    simulations, repeats = 10_000, 3 if quick else 9
-    ours, _ = repeat(lambda: uniform_speed(FourByFour(), simulations), repeats)
-    theirs, _ = repeat(lambda: openspiel_speed(FourByFour(), simulations), repeats)
-    return [_ratio("python_game_vs_openspiel", ours, theirs)]
+    return [
+        _ratio(
+            "python_game_vs_openspiel",
+            lambda: uniform_speed(FourByFour(), SIMULATIONS),
+            lambda: openspiel_speed(FourByFour(), SIMULATIONS),
+            3 if quick else 9,
+        )
+    ]
 
 
 def chess_vs_openspiel(quick: bool) -> list[Measurement]:
@@ -194,16 +202,25 @@ def chess_vs_openspiel(quick: bool) -> list[Measurement]:
     import pyspiel
 
     state = pyspiel.load_game("chess").new_initial_state()
-    repeats = 3 if quick else 9
-    ours, _ = repeat(lambda: uniform_speed(Chess(), 200_000), repeats)
-    theirs, _ = repeat(lambda: openspiel_speed(state, 10_000), repeats)
-    return [_ratio("chess_vs_openspiel", ours, theirs)]
+    return [
+        _ratio(
+            "chess_vs_openspiel",
+            lambda: uniform_speed(Chess(), SIMULATIONS),
+            lambda: openspiel_speed(state, SIMULATIONS),
+            3 if quick else 9,
+        )
+    ]
 
 
-def _ratio(name: str, ours: float, theirs: float) -> Measurement:
+def _ratio(
+    name: str, ours: Callable[[], float], theirs: Callable[[], float], repeats: int
+) -> Measurement:
+    """The ratio of two speeds, measured in turn, so that both meet the same machine."""
+    pairs = [(ours(), theirs()) for _ in range(repeats)]
+    fast, slow = (_median([pair[i] for pair in pairs], "")[0] for i in (0, 1))
+    print(f"{name}: {fast:,.0f} ÷ {slow:,.0f} simulations/s", file=sys.stderr)
     peer = "OpenSpiel Python MCTS, simulations/s"
-    print(f"{name}: {ours:,.0f} ÷ {theirs:,.0f} simulations/s", file=sys.stderr)
-    return Measurement(name, ours / theirs, "ratio", 0.0, peer, None)
+    return Measurement(name, *_median([a / b for a, b in pairs], "ratio"), peer, slow)
 
 
 def packed_planes(quick: bool) -> list[Measurement]:

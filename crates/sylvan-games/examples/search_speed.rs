@@ -1,6 +1,6 @@
 //! Simulations per second of the bare search, with hash-random evaluations.
 //!
-//! `cargo run --release --example search_speed -- [chess|connect4|forest|threads] [simulations]`
+//! `cargo run --release --example search_speed -- [chess|connect4|forest|threads] [simulations] [bytes]`
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -12,9 +12,15 @@ use sylvan_core::{Forest, Game, Timing};
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 
-fn measure<G: Game>(name: &str, roots: Vec<G>, simulations: u64, threads: usize) {
+fn measure<G: Game>(
+    name: &str,
+    roots: Vec<G>,
+    (simulations, bytes): (u64, Option<u64>),
+    threads: usize,
+) {
     let limits = Limits {
         simulations: Some(simulations),
+        bytes,
         ..Limits::default()
     };
     let config = Config {
@@ -53,13 +59,14 @@ fn measure<G: Game>(name: &str, roots: Vec<G>, simulations: u64, threads: usize)
 fn main() {
     let mut args = std::env::args().skip(1);
     let work = args.next().unwrap_or_else(|| "chess".to_owned());
-    let n: u64 = args
-        .next()
-        .map_or(600_000, |n| n.parse().expect("a number"));
+    let mut number = || args.next().map(|n| n.parse::<u64>().expect("a number"));
+    let (n, bytes) = (number().unwrap_or(600_000), number());
+    let (one, each) = ((n, bytes), (n / 256, bytes));
+    let games = || vec![Chess::default(); 256];
     match work.as_str() {
-        "connect4" => measure("connect four, one tree", vec![ConnectFour::default()], n, 1),
-        "forest" => measure("chess, 256 trees", vec![Chess::default(); 256], n / 256, 1),
-        "threads" => measure("chess, 256 trees", vec![Chess::default(); 256], n / 256, 2),
-        _ => measure("chess, one tree", vec![Chess::default()], n, 1),
+        "connect4" => measure("connect four", vec![ConnectFour::default()], one, 1),
+        "forest" => measure("chess, 256 trees", games(), each, 1),
+        "threads" => measure("chess, 256 trees", games(), each, 2),
+        _ => measure("chess", vec![Chess::default()], one, 1),
     }
 }
