@@ -49,7 +49,7 @@ def print_table(measurements: list[Measurement]) -> None:
     print("| name | value | spread | unit | peer | peer's value | ratio |")
     print("|---|---|---|---|---|---|---|")
     for m in measurements:
-        ratio = f"{m.value / m.peer_value:.2f}" if m.peer_value else ""
+        ratio = f"{m.value / m.peer_value:.2f}" if m.peer_value and m.unit != "ratio" else ""
         peer = f"{m.peer_value:,.4g}" if m.peer_value else ""
         print(
             f"| `{m.name}` | {m.value:,.4g} | ± {m.spread:,.2g} | {m.unit} "

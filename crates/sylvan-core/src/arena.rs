@@ -128,15 +128,7 @@ impl Arena {
         if self.filled == 0 {
             return None;
         }
-        let exact = self.heads[class(len)];
-        let start = if len <= EXACT_CLASSES && exact != NONE && gap(exact, len) == 0 {
-            exact
-        } else {
-            // One with room for the gap, or of which more is left over than a crumb that nothing
-            // fits into; rather than grow, any.
-            let slack = if len < LINE { 2 } else { LINE - 1 };
-            self.shortest(len + slack).or_else(|| self.shortest(len))?
-        };
+        let start = self.shortest(len)?;
         let run = self.words(start)[2];
         self.unlink(start, run);
         let gap = match gap(start, len) {

@@ -168,9 +168,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let mut id = self.tree.root;
         loop {
-            id = self.stroll(visit, id)?;
-            let step = if self.pool[id].is_open() {
-                self.follow(visit, id)?
+            let choice = self.stroll(visit, &mut id)?;
+            let step = if let Some(choice) = choice {
+                self.follow(visit, id, choice)?
+            } else if self.pool[id].is_open() {
+                self.follow(visit, id, self.choose(id))?
             } else {
                 match self.pause_at(visit, id)? {
                     Some(outcome) => return Ok(outcome),
@@ -182,20 +184,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Walks on as long as the choices are plain.
+    /// Walks on over visited edges as long as the choices are plain; the choice at `id`, where it
+    /// ends, if that is plain too.
     #[inline]
-    fn stroll(&self, visit: &mut Visit<G>, mut id: NodeId) -> Result<NodeId, G::Error> {
-        while self.settings.is_plain && self.pool[id].is_open() {
-            let Some((slot, node)) = self.choose_plainly(id) else {
-                break;
+    fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<Option<Choice>, G::Error> {
+        while self.settings.is_plain && self.pool[*id].is_open() {
+            let choice = self.choose_plainly(*id);
+            let Some(Choice::Visited(slot, node)) = choice else {
+                return Ok(choice);
             };
             if !G::KEEP_STATES {
                 visit.state.apply(self.pool[node].action)?;
             }
             visit.path.push(Step { node, slot });
-            id = node;
+            *id = node;
         }
-        Ok(id)
+        Ok(None)
     }
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
@@ -323,22 +327,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(V::from_seats(seats))
     }
 
-    /// Takes the edge that the selection rule prefers.
-    fn follow(&mut self, visit: &mut Visit<G>, id: NodeId) -> Result<Step, SearchError<G::Error>> {
-        match self.choose(id) {
+    /// Takes an edge.
+    fn follow(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        choice: Choice,
+    ) -> Result<Step, SearchError<G::Error>> {
+        match choice {
             Choice::Visited(slot, node) => {
                 if !G::KEEP_STATES {
                     Self::step(visit, self.pool[node].action)?;
                 }
                 Ok(Step { node, slot })
             }
-            Choice::New(index) => {
+            Choice::New(index, prior) => {
                 let action = self.action_at(visit, id, index)?;
-                let prior = if id == self.tree.root {
-                    self.tree.edges.prior(index)
-                } else {
-                    self.pool.bits().decode(self.pool.code(id, index))
-                };
                 self.sync(visit)?;
                 Self::step(visit, action)?;
                 self.grow(visit, id, Node::new(action, index as u16, prior))

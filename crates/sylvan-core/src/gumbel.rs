@@ -233,7 +233,7 @@ fn pick(edges: impl Iterator<Item = usize>, score: impl Fn(usize) -> f64, dense:
     let (index, _) = best.expect("a node that is not proven has an open edge");
     match dense.slots[index] {
         Some((slot, child)) => Choice::Visited(slot, child),
-        None => Choice::New(index),
+        None => Choice::New(index, dense.priors[index]),
     }
 }
 

@@ -57,11 +57,6 @@ impl RootEdges {
         self.codes.iter().map(|&code| EXACT.decode(code)).collect()
     }
 
-    /// The prior in force of an unvisited edge.
-    pub fn prior(&self, index: usize) -> f32 {
-        EXACT.decode(self.codes[index])
-    }
-
     pub fn is_unvisited(&self, index: usize) -> bool {
         self.codes[index] != 0
     }

@@ -34,12 +34,12 @@ use crate::tree::{Scale, Search};
 use crate::values::Values;
 
 /// An edge to follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     /// The child in this slot, and its number.
     Visited(u16, NodeId),
-    /// The legal action at this place, never tried before.
-    New(usize),
+    /// The legal action at this place, never tried before, and its prior.
+    New(usize, f32),
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
@@ -57,7 +57,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn choose_puct(&self, id: NodeId) -> Choice {
         let node = &self.pool[id];
         let Some(scan) = self.pool.scan(node) else {
-            return Choice::New(self.best_unvisited(id).0);
+            return self.newcomer(id);
         };
         let explore = self.explore(node);
         let (slot, score) = match self.learned_scale(id) {
@@ -68,22 +68,38 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if scan.best >= 0.0 {
             let fresh = self.fpu(id, scan.mass) + explore * scan.best;
             if fresh > score || fresh == score && !self.tie_goes_to(id, scan.id(slot)) {
-                return Choice::New(self.best_unvisited(id).0);
+                return self.newcomer(id);
             }
         }
         Choice::Visited(slot as u16, scan.id(slot))
     }
 
-    /// The visited edge that PUCT takes from a node, in the plainest case, which is nearly all: the
-    /// range of values is known, no first visit is under way, no unvisited edge is as good.
+    /// What PUCT takes from a node in the plainest case, which is nearly all: the range of values is
+    /// known, no first visit is under way, no tie; otherwise `None`.
     #[inline]
-    pub(crate) fn choose_plainly(&self, id: NodeId) -> Option<(u16, NodeId)> {
+    pub(crate) fn choose_plainly(&self, id: NodeId) -> Option<Choice> {
         let node = &self.pool[id];
-        let scan = self.pool.scan(node)?;
+        let Some(scan) = self.pool.scan(node) else {
+            return Some(self.newcomer(id));
+        };
         let explore = self.explore(node);
         let (slot, score) = best_score(scan.groups, explore);
-        let urgent = scan.best >= 0.0 && self.fpu(id, scan.mass) + explore * scan.best >= score;
-        (scan.unfinished == 0 && !urgent).then(|| (slot as u16, scan.id(slot)))
+        if scan.unfinished > 0 {
+            return None;
+        }
+        if scan.best >= 0.0 {
+            let fresh = self.fpu(id, scan.mass) + explore * scan.best;
+            if fresh >= score {
+                return (fresh > score).then(|| self.newcomer(id));
+            }
+        }
+        Some(Choice::Visited(slot as u16, scan.id(slot)))
+    }
+
+    /// The best unvisited edge.
+    fn newcomer(&self, id: NodeId) -> Choice {
+        let (index, prior) = self.best_unvisited(id);
+        Choice::New(index, prior)
     }
 
     /// The factor of the exploration shares of a node's edges.

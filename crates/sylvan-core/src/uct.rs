@@ -15,13 +15,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn choose_uct(&self, id: NodeId, c_uct: f64) -> Choice {
         let (index, prior) = self.best_unvisited(id);
         if prior >= 0.0 {
-            return Choice::New(index);
+            return Choice::New(index, prior);
         }
         let scale = self.learned_scale(id);
         let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
         let fpu = self.fpu(id, mass);
         let log = ln(f64::from(self.pool[id].started()));
-        let mut best = (Choice::New(index), f64::NEG_INFINITY);
+        let mut best = (Choice::New(index, prior), f64::NEG_INFINITY);
         for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];
             let q = match (child.visits, scale) {

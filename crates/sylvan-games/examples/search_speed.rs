@@ -48,11 +48,12 @@ fn measure<G: Game>(
     let bytes: u64 = (0..trees as usize).map(|i| forest.tree(i).bytes).sum();
     let signature = forest.search(0).signature();
     println!(
-        "{name}: {:.0}k simulations/s, {finished} simulations, {:.1} bytes/node, depth {}, stop {:?}, signature {signature}",
+        "{name}: {:.0}k simulations/s, {finished} simulations, {:.1} bytes/node, depth {}, stop {:?}, {} bytes held, signature {signature}",
         finished as f64 / seconds / 1e3,
         bytes as f64 / nodes as f64,
         forest.tree(0).progress.depth,
         forest.tree(0).progress.stop,
+        forest.bytes(),
     );
 }
 

@@ -249,7 +249,8 @@ class Forest:
     @property
     def seconds(self) -> float:
         """How long the search has taken."""
-        return self._took if self._began is None else time.perf_counter() - self._began
+        began = self._began  # once: another thread may end the search meanwhile
+        return self._took if began is None else time.perf_counter() - began
 
     def result(self, tree: int = 0) -> SearchResult:
         """What the search found in one tree; also while it is under way."""
