@@ -222,11 +222,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.num_trees
     }
 
-    /// Bytes that each tree may take: its share, less a reserve of an eighth for what lies free
+    /// Bytes that each tree may take: its share, less a reserve of a sixth for what lies free
     /// between chunks of the arena (`python -m benchmarks.memory` measures it).
     fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
-        let share = bytes / self.num_trees.max(1) as u64 / 8 * 7;
+        let share = bytes / self.num_trees.max(1) as u64 / 6 * 5;
         share.min(POOL_MOST / self.per_shard as u64)
     }
 
