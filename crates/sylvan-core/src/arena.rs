@@ -31,12 +31,18 @@ const LINE: u32 = 4;
 const LINE_START: u32 = 3;
 /// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
 const STEP: usize = 4096;
+/// Units of a small arena: 1 MiB, which moves in no time.
+const SMALL: usize = 1 << 16;
+/// Bytes that an arena without a limit makes room for.
+const MOST_ROOM: u64 = 4 << 30;
 const EXACT_CLASSES: u32 = 32;
 const CLASSES: usize = 128;
 
 #[derive(Debug)]
 pub struct Arena {
     units: Vec<Unit>,
+    /// Units to make room for once the arena is no longer small.
+    room: usize,
     /// Units ever handed out; those behind are fresh.
     end: u32,
     /// Bit `i`: unit `i` is the first or the last of a run.
@@ -79,17 +85,12 @@ fn gap(start: u32, len: u32) -> u32 {
 }
 
 impl Arena {
-    /// An arena that will have about this many bytes, as far as that is known.
+    /// An arena that will have at most about this many bytes.
     pub fn new(bytes: u64) -> Self {
-        // Memory from this size on is moved without copying when it grows, and until then it is
-        // only reserved, not touched.
-        const MOVED: u64 = 32 << 20;
-        let mut units = Vec::new();
-        if bytes <= MOVED {
-            units.reserve_exact((bytes / UNIT_BYTES) as usize + STEP);
-        }
+        let room = bytes.saturating_add(bytes / 8).min(MOST_ROOM);
         Self {
-            units,
+            units: Vec::new(),
+            room: (room / UNIT_BYTES) as usize,
             end: 0,
             tips: Vec::new(),
             heads: [NONE; CLASSES],
@@ -169,9 +170,15 @@ impl Arena {
         start
     }
 
+    /// Makes room for `end` units. An arena that is no longer small gets all its room at once: memory
+    /// that is only reserved costs nothing, whereas moving it would take twice as much for a moment.
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
+        if len > SMALL.max(self.units.capacity()) && len < self.room {
+            let more = self.room - self.units.len();
+            let _ = self.units.try_reserve_exact(more); // else it grows by doubling
+        }
         self.units.resize(len, 0);
         self.tips.resize(len / 64, 0);
         prefer_large(&mut self.units, &mut self.asked);

@@ -8,22 +8,24 @@
 /// From this many bytes on an arena asks for large pages.
 const LARGE: usize = 64 << 20;
 
-/// Tells the operating system that large pages suit this memory, whenever the vector has grown to a
-/// new capacity; `asked` remembers the last one. Only advice: it changes no contents and may do
-/// nothing.
+/// Tells the operating system that large pages suit this memory, once there is much in it and
+/// whenever it has moved; `asked` remembers the last capacity. Only advice: it changes no contents
+/// and may do nothing.
 pub fn prefer_large<T>(memory: &mut Vec<T>, asked: &mut usize) {
     let bytes = memory.capacity() * size_of::<T>();
-    if bytes == *asked || bytes < LARGE {
+    if bytes == *asked || memory.len() * size_of::<T>() < LARGE {
         return;
     }
     *asked = bytes;
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;
-        let start = (memory.as_mut_ptr() as usize).next_multiple_of(PAGE);
-        let end = (memory.as_mut_ptr() as usize + bytes) / PAGE * PAGE;
-        // SAFETY: the range lies inside the allocation that the vector owns, its start is on a page
-        // boundary, and MADV_HUGEPAGE neither reads, writes nor unmaps it. A failure is harmless.
+        // Outwards, to all of the mapping that the allocator has made for so much memory: one that
+        // is advised in part cannot be moved any more, only copied.
+        let start = memory.as_mut_ptr() as usize / PAGE * PAGE;
+        let end = (memory.as_mut_ptr() as usize + bytes).next_multiple_of(PAGE);
+        // SAFETY: the pages hold the allocation that the vector owns and at most the allocator's
+        // notes beside it; MADV_HUGEPAGE neither reads, writes nor unmaps them. A failure is harmless.
         unsafe {
             libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
         }
