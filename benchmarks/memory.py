@@ -42,7 +42,7 @@ def measure(game: str, budget: int, seconds: float) -> dict[str, Any]:
     def look(_: object) -> None:
         nonlocal peak, full_after
         peak = max(peak, resident() - before)
-        if full_after is None and search.result.bytes > 0.9 * budget:
+        if full_after is None and search.result.bytes > 0.8 * budget:
             full_after = time.monotonic() - start
 
     result = search.run(state, progress=look)

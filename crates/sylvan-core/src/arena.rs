@@ -31,8 +31,8 @@ const LINE: u32 = 4;
 const LINE_START: u32 = 3;
 /// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
 const STEP: usize = 4096;
-/// Units of a small arena: 1 MiB, which moves in no time.
-const SMALL: usize = 1 << 16;
+/// Units of a small arena: 16 MiB, which moves in no time and reuses warm memory.
+const SMALL: usize = 1 << 20;
 /// Bytes that an arena without a limit makes room for.
 const MOST_ROOM: u64 = 4 << 30;
 const EXACT_CLASSES: u32 = 32;
@@ -175,7 +175,8 @@ impl Arena {
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
-        if len > SMALL.max(self.units.capacity()) && len < self.room {
+        let small = SMALL.min(self.room / 8);
+        if len > small.max(self.units.capacity()) && len < self.room {
             let more = self.room - self.units.len();
             let _ = self.units.try_reserve_exact(more); // else it grows by doubling
         }
