@@ -72,6 +72,11 @@ pub trait Game: Clone + Send + Sync {
 
     fn rules(&self) -> Rules;
 
+    /// `rules().value_range`, for games that know it without the rest.
+    fn value_range(&self) -> (f64, f64) {
+        self.rules().value_range
+    }
+
     /// Another handle to the same state, which nobody will change; for games that are kept.
     fn share(&self) -> Self {
         self.clone()

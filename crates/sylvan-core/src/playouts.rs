@@ -17,7 +17,7 @@ impl<G: Game> Evaluator<G> for Uniform {
     ) -> Result<(), G::Error> {
         logits.clear();
         logits.resize(leaf.actions.len(), 0.0);
-        let (low, high) = leaf.state.rules().value_range;
+        let (low, high) = leaf.state.value_range();
         let middle = (low + high) / 2.0;
         values.fill(if middle.is_finite() {
             middle as f32
@@ -107,7 +107,7 @@ impl Rollout {
             paid.fill(0.0);
             state.returns(&mut paid)?;
         } else {
-            let (low, high) = leaf.state.rules().value_range;
+            let (low, high) = leaf.state.value_range();
             let middle = (low + high) / 2.0;
             paid.fill(if middle.is_finite() && !has_rewards {
                 middle

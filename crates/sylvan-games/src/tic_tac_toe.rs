@@ -169,13 +169,17 @@ impl Game for TicTacToe {
     type Error = std::convert::Infallible;
     type Cell = f32;
 
+    fn value_range(&self) -> (f64, f64) {
+        (-1.0, 1.0)
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             num_players: 2,
             num_actions: 9,
             zero_sum: true,
             has_rewards: false,
-            value_range: (-1.0, 1.0),
+            value_range: self.value_range(),
             observation_shape: vec![2, 3, 3],
         }
     }

@@ -393,13 +393,17 @@ impl Game for Chess {
     type Error = Infallible;
     type Cell = u64;
 
+    fn value_range(&self) -> (f64, f64) {
+        (-1.0, 1.0)
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             num_players: 2,
             num_actions: az73::NUM_ACTIONS,
             zero_sum: true,
             has_rewards: false,
-            value_range: (-1.0, 1.0),
+            value_range: self.value_range(),
             observation_shape: vec![self.encoding.encoder.num_planes()],
         }
     }
