@@ -40,7 +40,9 @@ def start(net: str | None) -> float:
         process.stdin.flush()
         lines: list[str] = []
         while not lines or lines[-1] != "readyok":
-            lines.append(process.stdout.readline().strip())
+            line = process.stdout.readline()
+            assert line, f"the engine ended after {lines}"
+            lines.append(line.strip())
         took = time.perf_counter() - began
         process.stdin.write("quit\n")
         process.stdin.flush()
