@@ -19,7 +19,6 @@ the network makes 2,000 a second, 20 minutes at 3,300 (int8), the search's own e
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -27,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sylvan.cli.terminal import print_json
 from sylvan.engines.ledger import Ledger
 from sylvan.engines.match import Match, Played
 from sylvan.engines.report import Report
@@ -72,6 +72,7 @@ def kept(
         games: list[Played] = []
         yield games, games.append
         return
+    file.parent.mkdir(parents=True, exist_ok=True)
     with Ledger(file, match) as ledger:
         yield ledger.games, ledger.add
 
@@ -100,7 +101,7 @@ def main(arguments: list[str]) -> int:
         rows.append((name, report, seconds))
     if given.json:
         facts = [{"name": n, "seconds": s, "must": MUST[n], **r.to_json()} for n, r, s in rows]
-        print(json.dumps(facts, indent=1, default=str))
+        print_json(facts)
     else:
         print(
             "| name | games | score | must | won, drawn, lost | Elo | seconds |\n"

@@ -24,10 +24,10 @@ class Strength:
 
 
 LADDER = (
-    Strength(800, 12, 1.0),
-    Strength(1250, 100, 0.5),
-    Strength(1600, 1_600, 0.25),
-    Strength(2000, 20_000, 0.0),
+    Strength(790, 12, 1.0),
+    Strength(1270, 100, 0.5),
+    Strength(1800, 1_600, 0.25),
+    Strength(2020, 20_000, 0.0),
 )
 """From weakest to strongest."""
 
@@ -37,7 +37,7 @@ WEAKEST, STRONGEST = LADDER[0].elo, LADDER[-1].elo
 def strength(elo: int) -> Strength:
     """How to play at an Elo; below the first row and above the last as there.
 
-    >>> strength(800) == LADDER[0], strength(9999).simulations == LADDER[-1].simulations
+    >>> strength(700) == LADDER[0], strength(9999) == LADDER[-1]
     (True, True)
     """
     elo = min(STRONGEST, max(WEAKEST, elo))

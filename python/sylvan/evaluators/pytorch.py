@@ -118,8 +118,8 @@ class TorchEvaluator(NetworkEvaluator):
 
     @property
     def preferred_batch(self) -> int:
-        """Leaves that keep the device busy."""
-        return self.batch if self._on_gpu else min(self.batch, 32)
+        """Leaves of one tree that keep the device busy; more in flight would mislead the search."""
+        return min(self.batch, 256 if self._on_gpu else 32)
 
     def forward(self, observations: Floats) -> Inference:
         """The network's answer to `[B, *header.observation_shape]`."""
