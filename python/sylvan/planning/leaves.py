@@ -112,22 +112,29 @@ class Leaves:
                 f"The values have shape {values.shape}: they must be "
                 f"{' or '.join(str(shape) for shape in allowed)}."
             )
-        bad = ~np.isfinite(values)
-        if bad.any():
-            place = tuple(map(int, np.argwhere(bad)[0]))
-            seat = f" for seat {place[1]}" if values.shape == (count, seats) else ""
-            raise EvaluationError(
-                f"The value of leaf {place[0]} (tree {self.trees[place[0]]}) is "
-                f"{values[place]}{seat}: give finite values."
-            )
-        if values.size == count and seats == 2:
-            signs = np.where(self.seats == 0, np.float32(1), np.float32(-1))
-            first = values.reshape(count) * signs
-            return np.stack([first, -first], axis=1).reshape(-1)
-        if self.forest.one_value and seats == 2:
+        if not np.isfinite(values).all():
+            raise EvaluationError(self._not_finite(values))
+        if seats != 2 or not self.forest.one_value:
+            return np.ascontiguousarray(values.reshape(-1))
+        if values.size == count:
+            mine = values.reshape(count)
+            first = np.where(self.seats == 0, mine, -mine)
+        else:
             first = (values[:, 0] - values[:, 1]) / np.float32(2)
-            return np.stack([first, -first], axis=1).reshape(-1)
-        return np.ascontiguousarray(values.reshape(-1))
+        per_seat = np.empty((count, 2), np.float32)
+        per_seat[:, 0], per_seat[:, 1] = first, -first
+        return per_seat.reshape(-1)
+
+    def _not_finite(self, values: NDArray[np.float32]) -> str:
+        """What is wrong with the first value that is no number."""
+        place = tuple(map(int, np.argwhere(~np.isfinite(values))[0]))
+        seat = (
+            f" for seat {place[1]}" if values.shape == (len(self), self.forest.num_players) else ""
+        )
+        return (
+            f"The value of leaf {place[0]} (tree {self.trees[place[0]]}) is "
+            f"{values[place]}{seat}: give finite values."
+        )
 
 
 def _floats(array: ArrayLike, name: str) -> NDArray[np.float32]:
