@@ -22,8 +22,9 @@ use crate::pool::Pool;
 use crate::tree::{Scratch, Search, Settings, Tree, Visit};
 use crate::values::Values;
 
-/// The trees of one thread.
+/// The trees of one thread, on lines of the cache that no other thread writes to.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Shard<G: Game, V: Values> {
     pub(crate) pool: Pool<V>,
     pub(crate) trees: Vec<Tree<G>>,
