@@ -393,22 +393,23 @@ fn each<T: Send, E: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    if let [item] = items {
-        return work(item);
+    let Some((first, others)) = items.split_first_mut() else {
+        return Ok(());
+    };
+    if others.is_empty() {
+        return work(first);
     }
     std::thread::scope(|scope| {
-        let threads: Vec<_> = items
+        let threads: Vec<_> = others
             .iter_mut()
             .map(|item| scope.spawn(|| work(item)))
             .collect();
-        let joined: Vec<_> = threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect();
-        joined.into_iter().collect()
+        let mine = work(first); // this thread would only wait
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.fold(mine, Result::and)
     })
 }
