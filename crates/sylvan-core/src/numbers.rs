@@ -60,6 +60,14 @@ pub fn softmax(logits: &mut Vec<f32>) {
 #[inline]
 pub fn softmax_padded(logits: &mut Vec<f32>) {
     let n = logits.len();
+    if let [first, rest @ ..] = &logits[..]
+        && rest.iter().all(|x| x == first)
+    {
+        // What follows would give the same, bit for bit: exp(0) is 1, and the sum is exact.
+        logits.fill(1.0 / n as f32);
+        logits.resize(n.next_multiple_of(PADDING), 0.0);
+        return;
+    }
     // Always as many, and then cut off: how many are left over cannot be foreseen.
     logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
     logits.truncate(n.next_multiple_of(PADDING));
@@ -162,6 +170,21 @@ mod tests {
         }
         assert_eq!(exp(0.0), 1.0);
         assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+    }
+
+    #[test]
+    fn equal_logits_are_no_special_case() {
+        assert_eq!(exp(0.0), 1.0);
+        for n in 1..300 {
+            let mut equal = vec![0.7; n];
+            softmax(&mut equal);
+            // One more that is nothing, so that they are not all equal.
+            let mut general = vec![0.7; n];
+            general.push(f32::NEG_INFINITY);
+            softmax(&mut general);
+            assert_eq!(general.pop(), Some(0.0));
+            assert_eq!(equal, general);
+        }
     }
 
     #[test]
