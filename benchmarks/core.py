@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks.measure import Measurement, print_json, print_table, rate, repeat
+from benchmarks.measure import Measurement, rate, repeat, run_named
 from benchmarks.python_game import FourByFour
 from sylvan import Forest, Game
 from sylvan.evaluators import HashRandom, Uniform
@@ -263,17 +263,5 @@ BENCHMARKS: tuple[Callable[[bool], list[Measurement]], ...] = (
 )
 
 
-def main(arguments: list[str]) -> None:
-    """Run all benchmarks, or those named."""
-    names = [argument for argument in arguments if not argument.startswith("--")]
-    measurements = []
-    for benchmark in BENCHMARKS:
-        if names and benchmark.__name__ not in names:
-            continue
-        print(f"measuring {benchmark.__name__} ...", file=sys.stderr)
-        measurements += benchmark("--quick" in arguments)
-    (print_json if "--json" in arguments else print_table)(measurements)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_named(BENCHMARKS, sys.argv[1:])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-__all__ = ["Measurement", "print_json", "print_table", "rate", "repeat"]
+__all__ = ["Benchmark", "Measurement", "print_json", "print_table", "rate", "repeat", "run_named"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,24 @@ class Measurement:
     spread: float
     peer: str | None = None
     peer_value: float | None = None
+
+
+Benchmark = Callable[[bool], list[Measurement]]
+"""A function that measures, quickly if asked, and is known by its name."""
+
+
+def run_named(benchmarks: Sequence[Benchmark], arguments: list[str]) -> None:
+    """Run all benchmarks, or those named; with `--quick` and `--json`."""
+    known = {benchmark.__name__: benchmark for benchmark in benchmarks}
+    names = [argument for argument in arguments if not argument.startswith("--")]
+    for name in names:
+        if name not in known:
+            sys.exit(f"error: there is no benchmark {name!r}: there are {', '.join(known)}.")
+    measurements = []
+    for name in names or known:
+        print(f"measuring {name} ...", file=sys.stderr)
+        measurements += known[name]("--quick" in arguments)
+    (print_json if "--json" in arguments else print_table)(measurements)
 
 
 def repeat(work: Callable[[], float], repeats: int) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import Measurement, print_json, print_table, rate, repeat
+from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan import Forest, Search
 from sylvan.evaluators import Cached, OnnxEvaluator, load_evaluator
 from sylvan.games import Chess
@@ -185,17 +185,5 @@ BENCHMARKS: tuple[Callable[[bool], list[Measurement]], ...] = (
 )
 
 
-def main(arguments: list[str]) -> None:
-    """Run all benchmarks, or those named."""
-    names = [argument for argument in arguments if not argument.startswith("--")]
-    measurements = []
-    for benchmark in BENCHMARKS:
-        if names and benchmark.__name__ not in names:
-            continue
-        print(f"measuring {benchmark.__name__} ...", file=sys.stderr)
-        measurements += benchmark("--quick" in arguments)
-    (print_json if "--json" in arguments else print_table)(measurements)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_named(BENCHMARKS, sys.argv[1:])
