@@ -14,7 +14,6 @@ checks that the tree has the visits asked for.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.engine import start
 from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan import Forest, Search
 from sylvan.evaluators import Cached, OnnxEvaluator, load_evaluator
@@ -155,24 +155,7 @@ def int8_gain(quick: bool) -> list[Measurement]:
 
 def ready(quick: bool) -> list[Measurement]:
     """Seconds from starting the engine to `readyok`, with the network."""
-    command = [sys.executable, "-c", "from sylvan.engines.uci import main; main()"]
-
-    def start() -> float:
-        begun = time.perf_counter()
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as engine:
-            assert engine.stdin is not None and engine.stdout is not None
-            engine.stdin.write(f"uci\nsetoption name WeightsFile value {network()}\nisready\n")
-            engine.stdin.flush()
-            answers = [line for line in iter(engine.stdout.readline, "readyok\n") if line]
-            seconds = time.perf_counter() - begun
-            engine.stdin.write("quit\n")
-            engine.stdin.flush()
-            assert "uciok\n" in answers
-        return seconds
-
-    seconds, spread = repeat(start, 3 if quick else 11)
+    seconds, spread = repeat(lambda: start(str(network())), 3 if quick else 11)
     return [Measurement("ready", seconds, "s", spread)]
 
 

@@ -18,6 +18,7 @@ from sylvan.errors import ConfigError
 from sylvan.games import Chess
 from sylvan.games.chess import expand_planes
 from tests.games.chess_games import boards, history, side_by_side
+from tests.games.chess_oracles import before_the_first
 
 PIECES = [chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN, chess.KING]
 FILLS = ["no", "fen_only", "always"]
@@ -53,22 +54,6 @@ def draw_board(planes: NDArray[np.float32], board: chess.Board, mover: chess.Col
             rank = 7 - rank
         theirs = 6 if piece.color != mover else 0
         planes[PIECES.index(piece.piece_type) + theirs, rank, file] = 1
-
-
-def before_the_first(first: chess.Board, fill: str, place: int) -> chess.Board | None:
-    """What stands in for the board `-place` plies before the first one."""
-    filled = fill == "always" or (
-        fill == "fen_only" and first.epd(en_passant="fen") != chess.Board().epd()
-    )
-    if first.ep_square is None:
-        return first if filled else None
-    if not filled and place < -1:
-        return None
-    before = first.copy()
-    forwards = 8 if first.turn == chess.BLACK else -8  # the pawn is of the side not to move
-    pawn = before.remove_piece_at(first.ep_square + forwards)
-    before.set_piece_at(first.ep_square - forwards, pawn)
-    return before
 
 
 def planes_of(game: Chess) -> NDArray[np.float32]:

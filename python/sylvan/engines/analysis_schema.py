@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sylvan.errors import ProtocolError
+from sylvan.planning.config import plain_rule
 
 __all__ = ["Cancel", "Cancelled", "Failure", "Line", "Query", "Report", "Score", "read", "schema"]
 
@@ -177,7 +177,7 @@ def _fault(error: ValidationError, model: type[BaseModel]) -> ProtocolError:
         return ProtocolError(f"There is no field {field[:60]!r}: {hint}", field)
     if faults[0]["type"] == "missing":
         return ProtocolError(f"{field} is missing: every request has one.", field)
-    rules = [_plain(fault["msg"]) for fault in faults if fault["loc"][0] == field]
+    rules = [_json_rule(fault["msg"]) for fault in faults if fault["loc"][0] == field]
     shown = json.dumps(faults[0]["input"], default=str)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     meaning = model.model_fields[field].description
@@ -185,23 +185,9 @@ def _fault(error: ValidationError, model: type[BaseModel]) -> ProtocolError:
     return ProtocolError(f"{field} is {shown}: it must be {wanted} ({meaning}).", field)
 
 
-def _plain(message: str) -> str:
-    """What a pydantic message asks for: "at least 0"."""
-    rule = re.sub(r"^(Input|String|List) should (be|have) |, (unable|got) .*", "", message)
-    for pydantic, plain in _PLAIN.items():
-        rule = rule.replace(pydantic, plain)
-    return rule
-
-
-_PLAIN = {
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "above",
-    "a valid integer": "a whole number",
-    "a valid ": "a ",
-    "boolean": "true or false",
-    "a true": "true",
-}
+def _json_rule(message: str) -> str:
+    """What a field must be, in JSON's words."""
+    return plain_rule(message).replace("True or False", "true or false")
 
 
 def schema() -> dict[str, Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan.errors import ConfigError, IllegalAction, IllegalPosition
+from sylvan.games.chess import keeps_errors
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -50,7 +51,7 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
     while True:
         where = f"{source}, game {len(games) + 1}"
         try:
-            game = chess.pgn.read_game(stream, Visitor=_keeps_errors())
+            game = chess.pgn.read_game(stream, Visitor=keeps_errors())
         except ValueError as error:
             raise IllegalPosition(f"{where}: {_one_line(error)}") from None
         if game is None:
@@ -94,17 +95,6 @@ def _has_tags(game: chess.pgn.Game) -> bool:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _keeps_errors() -> Any:
-    """A PGN reader that keeps the error of a move instead of logging it."""
-    import chess.pgn
-
-    class Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
-        def handle_error(self, error: Exception) -> None:
-            self.game.errors.append(error)
-
-    return Builder
 
 
 def game_text(game: chess.pgn.Game) -> str:

@@ -4,8 +4,7 @@
 its first layer to its last. Nobody waits for another inside the network, so nobody has to spin:
 while the search selects leaves all cores are free, and where a core is taken away the others go on
 at full speed. ONNX Runtime's own thread pool, which shares out every layer, is slower even on a
-machine without other work, and several times slower on one with it (docs/lc0-networks.md has the
-figures).
+machine without other work, and several times slower on one with it.
 
 *Equal answers.* What is said of a position does not depend on the number of threads. Nor did it, to
 the last bit, depend on what else was in its batch wherever we tried; but ONNX Runtime does not
@@ -41,7 +40,7 @@ class OnnxEvaluator(NetworkEvaluator):
 
     :param threads: that share a batch; by default one for each processor this program may use.
     :param batch: positions that one thread evaluates at once at most: more do not fit its cache.
-    :param deterministic: evaluate every position alone, a fifth slower, so that an answer depends
+    :param deterministic: evaluate every position alone, which is slower, so that an answer depends
         on nothing but the position.
     :param header: for a model whose metadata has none.
     :raises NetworkError: it is no model, or not one as described.

@@ -30,7 +30,7 @@ from sylvan.games.game import Game
 if TYPE_CHECKING:
     import chess
 
-__all__ = ["Chess", "Encoding", "expand_planes"]
+__all__ = ["Chess", "Encoding", "expand_planes", "keeps_errors"]
 
 expand_planes = _native.expand_planes
 
@@ -151,7 +151,7 @@ class Chess(_native.Chess, Game):
         """
         import chess.pgn
 
-        game = chess.pgn.read_game(io.StringIO(text), Visitor=_builder())
+        game = chess.pgn.read_game(io.StringIO(text), Visitor=keeps_errors())
         if game is None:
             raise IllegalPosition("the text has no game: give a PGN with moves like '1. e4 e5'")
         if game.errors:
@@ -218,7 +218,7 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def _builder() -> Any:
+def keeps_errors() -> Any:
     """A PGN reader that keeps the error of a move instead of logging it."""
     import chess.pgn
 

@@ -27,7 +27,7 @@ from sylvan.errors import ConfigError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["ALIASES", "SearchConfig", "configured"]
+__all__ = ["ALIASES", "SearchConfig", "configured", "plain_rule"]
 
 ALIASES = {
     "num_simulations": "simulations",
@@ -309,7 +309,17 @@ def _rule(fault: ErrorDetails) -> str:
     """What a pydantic fault asks for: "at least 0"."""
     if any(str(place).startswith("tuple") for place in fault["loc"]):
         return "a pair of finite numbers"
-    rule = re.sub(r"^Input should be |^Value error, |, (unable|got) .*", "", fault["msg"])
+    return plain_rule(fault["msg"])
+
+
+def plain_rule(message: str) -> str:
+    """A pydantic message in plain words.
+
+    >>> plain_rule("Input should be greater than or equal to 0")
+    'at least 0'
+    """
+    start = r"^(Input|String|List) should (be|have) |^Value error, "
+    rule = re.sub(rf"{start}|, (unable|got) .*", "", message)
     for pydantic, plain in _PLAIN.items():
         rule = rule.replace(pydantic, plain)
     return rule
