@@ -1,0 +1,124 @@
+"""Games by name: `connect4`, `my_game.py:MyGame`, `open_spiel:breakthrough(rows=6)`.
+
+A name and its parameters say everything about a game's first state, so a run's folder needs to keep
+nothing else to play the same game again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sylvan.errors import ConfigError, GameContractError
+from sylvan.games.game import Game
+
+__all__ = ["BUILT_IN", "GameSpec"]
+
+BUILT_IN = {"chess": "Chess", "connect4": "ConnectFour", "tictactoe": "TicTacToe"}
+"""Names of the native games and their classes in `sylvan.games`."""
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A game that can be started as often as one likes.
+
+    >>> GameSpec("connect4", {"columns": 5, "rows": 4}).first().legal_actions()
+    [0, 1, 2, 3, 4]
+    >>> GameSpec("conect4").first()
+    Traceback (most recent call last):
+    sylvan.errors.ConfigError: There is no game 'conect4': did you mean 'connect4'?
+    """
+
+    name: str
+    """`chess`, `path.py:Class` or `open_spiel:name`."""
+    params: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the class."""
+
+    def first(self, start: str = "") -> Game:
+        """A new first state.
+
+        :param start: another beginning than the game's own, for games that take one: a FEN.
+        :raises ConfigError: there is no such game, or it does not take these parameters.
+        """
+        if start:
+            return self._made(start)
+        return self._first.clone()
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the rules are in Rust, so that positions are made again rather than stored."""
+        return self.name in BUILT_IN
+
+    @property
+    def short_name(self) -> str:
+        """For tables and titles: `Nim` for `games/nim.py:Nim`."""
+        return self.name.rpartition(":")[2]
+
+    @cached_property
+    def _first(self) -> Game:
+        return self._made()
+
+    def _made(self, *arguments: Any) -> Game:
+        if self.name.startswith("open_spiel:"):
+            from sylvan.games.open_spiel import from_open_spiel
+
+            if arguments or self.params:
+                raise ConfigError(
+                    f"{self.name} takes its parameters in its name: open_spiel:name(rows=6)."
+                )
+            return from_open_spiel(self.name.removeprefix("open_spiel:"))
+        try:
+            state: Game = self._class(*arguments, **self.params)
+        except TypeError as error:
+            raise ConfigError(
+                f"The game {self.name} does not take {arguments or self.params}: {error}."
+            ) from None
+        return state
+
+    @cached_property
+    def _class(self) -> Any:
+        if self.name in BUILT_IN:
+            import sylvan.games
+
+            return getattr(sylvan.games, BUILT_IN[self.name])
+        path, colon, name = self.name.rpartition(":")
+        if not colon or not path.endswith(".py"):
+            close = difflib.get_close_matches(self.name, BUILT_IN, 1, 0.5)
+            hint = (
+                f"did you mean {close[0]!r}?"
+                if close
+                else f"give {', '.join(BUILT_IN)}, path.py:Class or open_spiel:name."
+            )
+            raise ConfigError(f"There is no game {self.name!r}: {hint}")
+        found = getattr(_module(Path(path)), name, None)
+        if found is None:
+            raise ConfigError(f"{path} has no class {name!r}: name the game's class.")
+        if not (isinstance(found, type) and issubclass(found, Game)):
+            raise GameContractError(
+                f"{name} in {path} is no game: it must subclass sylvan.Game, or have its methods."
+            )
+        return found
+
+
+def _module(path: Path) -> ModuleType:
+    """The module in a file, run once however often it is asked for."""
+    if not path.is_file():
+        raise ConfigError(f"There is no file {path}: give the path of the game's Python file.")
+    key = f"_sylvan_game_{abs(hash(path.resolve()))}"
+    if key not in sys.modules:
+        spec = importlib.util.spec_from_file_location(key, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[key] = module  # before it runs: dataclasses look themselves up there
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[key]
+            raise
+    return sys.modules[key]
