@@ -1,0 +1,52 @@
+"""What the loop tells whoever watches: a live view, a log, a test, a notebook of your own.
+
+A watcher hears of everything as it happens and decides nothing: a run ends with the same weights
+whoever watches it. Calls come from one thread, between batches, so a slow watcher slows the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sylvan.training.config import TrainingConfig
+
+__all__ = ["Numbers", "Watcher"]
+
+Numbers = Mapping[str, float]
+"""Figures by name, as the metrics have them: `selfplay.games`, `loss.policy`, `rating.elo`."""
+
+
+class Watcher:
+    """Hears of a run and does nothing with it; subclasses show it, and override what they want.
+
+    In order: `run_begin`, then for each step `step_begin`, `selfplay_progress` many times,
+    `learner_progress` many times, perhaps `rated`, `step_end`; at last `run_end`. A `message` may
+    come at any time.
+    """
+
+    def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
+        """A run begins, or goes on: `step` steps and `elapsed` seconds of it are done."""
+
+    def step_begin(self, step: int, progress: float) -> None:
+        """Step `step`, counted from 1, begins when a share `progress` of the budget is spent."""
+
+    def selfplay_progress(self, positions: int, total: int, games: int = 0) -> None:
+        """So many positions of this step's `total` were searched, and so many games ended."""
+
+    def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:
+        """So many of this step's updates are made; `losses` are the newest, by name."""
+
+    def rated(self, step: int, rating: Numbers) -> None:
+        """The arena has measured the network of this step: `rating.elo` and others."""
+
+    def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
+        """A step is done and safe on disk; `numbers` is its line of the metrics."""
+
+    def message(self, text: str) -> None:
+        """One sentence that a person should read: a fallback, a promotion, why a run ended."""
+
+    def run_end(self, step: int, reason: str) -> None:
+        """The run stops after `step` steps: `done`, `interrupted` or `failed`."""
