@@ -19,6 +19,7 @@ __all__ = [
     "MissingExtra",
     "NetworkError",
     "ProtocolError",
+    "RunError",
     "SearchStateError",
     "SnapshotError",
     "SolveTimeout",
@@ -92,6 +93,10 @@ class EngineError(SylvanError, RuntimeError):
     def __init__(self, message: str, ending: str = "disconnect") -> None:
         super().__init__(message)
         self.ending = ending
+
+
+class RunError(SylvanError, ValueError):
+    """A training run's folder that is not one, is damaged, or does not fit what is asked of it."""
 
 
 class SearchStateError(SylvanError, RuntimeError):
