@@ -1,10 +1,11 @@
-"""An evaluator from a network's file, whatever its kind.
+"""An evaluator from a network's file, whatever its kind, or from the folder of a training run.
 
 | file | written by | runs on |
 |---|---|---|
 | `.onnx` | Sylvan | ONNX Runtime |
 | `.safetensors` | Sylvan | PyTorch |
 | `.pb`, `.pb.gz` | lc0, Maia | ONNX Runtime, or PyTorch |
+| a run's folder | `sylvan train` | its best network, on ONNX Runtime or PyTorch |
 """
 
 from __future__ import annotations
@@ -16,15 +17,38 @@ from typing import Any
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.cached import Cached
 
-__all__ = ["SUFFIXES", "is_network", "load_evaluator"]
+__all__ = ["SUFFIXES", "is_network", "is_run", "load_evaluator", "network_file"]
 
 SUFFIXES = (".onnx", ".safetensors", ".pb", ".pb.gz")
 BACKENDS = ("auto", "onnx", "torch")
 
 
 def is_network(path: str | PathLike[str]) -> bool:
-    """Whether a path ends like a network's file."""
-    return str(path).endswith(SUFFIXES)
+    """Whether a path ends like a network's file, or is the folder of a run."""
+    return str(path).endswith(SUFFIXES) or is_run(path)
+
+
+def is_run(path: str | PathLike[str]) -> bool:
+    """Whether a path is the folder of a training run."""
+    return (Path(path) / "config.toml").is_file() and (Path(path) / "networks").is_dir()
+
+
+def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:
+    """The file that a path stands for: itself, or the best network of a run's folder.
+
+    :param backend: `torch` for the file that PyTorch reads; otherwise ONNX Runtime's is preferred.
+    :raises NetworkError: the run has no network yet.
+    """
+    if not is_run(path):
+        return Path(path)
+    kinds = {"onnx": [".onnx"], "torch": [".safetensors"]}.get(backend, [".onnx", ".safetensors"])
+    files = [Path(path) / "networks" / f"best{kind}" for kind in kinds]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise NetworkError(
+            f"The run {path} has no network yet: let it go on until its first rating, or its end."
+        )
+    return found
 
 
 def load_evaluator(
@@ -36,7 +60,7 @@ def load_evaluator(
     history_fill: str = "fen_only",
     **options: Any,
 ) -> Any:
-    """An evaluator that asks the network in a file.
+    """An evaluator that asks the network in a file, or the best network of a run's folder.
 
     :param backend: `onnx`, `torch`, or `auto`, which needs PyTorch only for what nothing else runs.
     :param cache_bytes: memory for evaluations; 0 remembers none. See `Cached`.
@@ -45,17 +69,17 @@ def load_evaluator(
     :param options: of the evaluator: `threads`, `policy_temperature`, ...
     :raises NetworkError: the file is not there, damaged, or of no kind that is read.
     """
-    source = Path(path)
+    if backend not in BACKENDS:
+        raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
+    source = network_file(path, backend)
     if not is_network(source):
         raise NetworkError(
             f"{source} is not a network's file by its name: give one that ends in "
-            f"{', '.join(SUFFIXES)}."
+            f"{', '.join(SUFFIXES)}, or the folder of a run."
         )
-    if backend not in BACKENDS:
-        raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
     if not source.is_file():
         raise NetworkError(f"There is no file {source}: give the path of a network.")
-    options.setdefault("name", source.name)
+    options.setdefault("name", Path(path).name)
     evaluator = _evaluator(source, backend, history_fill, options)
     return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
 

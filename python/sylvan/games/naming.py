@@ -18,7 +18,7 @@ from typing import Any
 from sylvan.errors import ConfigError, GameContractError
 from sylvan.games.game import Game
 
-__all__ = ["BUILT_IN", "GameSpec"]
+__all__ = ["BUILT_IN", "GameSpec", "load_object"]
 
 BUILT_IN = {"chess": "Chess", "connect4": "ConnectFour", "tictactoe": "TicTacToe"}
 """Names of the native games and their classes in `sylvan.games`."""
@@ -96,9 +96,7 @@ class GameSpec:
                 else f"give {', '.join(BUILT_IN)}, path.py:Class or open_spiel:name."
             )
             raise ConfigError(f"There is no game {self.name!r}: {hint}")
-        found = getattr(_module(Path(path)), name, None)
-        if found is None:
-            raise ConfigError(f"{path} has no class {name!r}: name the game's class.")
+        found = load_object(self.name, "the game's class")
         if not (isinstance(found, type) and issubclass(found, Game)):
             raise GameContractError(
                 f"{name} in {path} is no game: it must subclass sylvan.Game, or have its methods."
@@ -106,10 +104,23 @@ class GameSpec:
         return found
 
 
+def load_object(name: str, what: str) -> Any:
+    """What a Python file of the user's defines: `path.py:Name`.
+
+    :param what: for messages: "the game's class".
+    :raises ConfigError: there is no such file, or nothing of that name in it.
+    """
+    path, _, own = name.rpartition(":")
+    found = getattr(_module(Path(path)), own, None)
+    if found is None:
+        raise ConfigError(f"{path} has no {own!r}: give path.py:Name of {what}.")
+    return found
+
+
 def _module(path: Path) -> ModuleType:
     """The module in a file, run once however often it is asked for."""
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}: give the path of the game's Python file.")
+        raise ConfigError(f"There is no file {str(path)!r}: give the path of a Python file.")
     key = f"_sylvan_game_{abs(hash(path.resolve()))}"
     if key not in sys.modules:
         spec = importlib.util.spec_from_file_location(key, path)

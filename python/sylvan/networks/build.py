@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
 
-__all__ = ["architecture_named", "build_network"]
+__all__ = ["architecture_named", "build_network", "seeded"]
 
 _BODIES: dict[str, tuple[type[Any], type[BodySettings]]] = {
     "mlp": (MLP, MLPSettings),
@@ -120,7 +120,7 @@ def _built(header: NetworkHeader, seed: int | None) -> Network:
     make_body, kind = _BODIES[name]
     settings = kind.read(name, architecture)
     norm = settings.norm if isinstance(settings, TowerSettings) else "fixed"
-    with _seeded(seed):
+    with seeded(seed):
         body = make_body(header.observation_shape, settings)
         # The header says which head it is, so that the file does when the rule of "auto" changes.
         policy = policy_kind(header, body.out_shape, settings)
@@ -134,7 +134,7 @@ def _finite(bounds: tuple[float, float]) -> tuple[float, float] | None:
 
 
 @contextmanager
-def _seeded(seed: int | None) -> Iterator[None]:
+def seeded(seed: int | None) -> Iterator[None]:
     """Random numbers from a seed; the generator outside stays as it was."""
     if seed is None:
         yield
