@@ -76,7 +76,7 @@ def measure(size: str, quick: bool) -> list[Measurement]:
     planes = torch.rand(BATCH, 112, 8, 8, device="cuda").half()
     planes = planes.contiguous(memory_format=torch.channels_last)
     with torch.inference_mode():
-        bare, bare_spread = timed(lambda: evaluator._network(planes), seconds, repeats)
+        bare, bare_spread = timed(lambda: evaluator._module.network(planes), seconds, repeats)
     found = [Measurement(f"bare_{size}", bare, "positions/s", bare_spread)]
     compiled = TorchEvaluator(network, device="cuda", batch=BATCH, compile=True)
     for name, each in (("evaluator", evaluator), ("compiled", compiled)):

@@ -176,3 +176,17 @@ def test_settings_are_checked(options, sentence):
 def test_what_runs_inside_the_search_needs_no_cache():
     with pytest.raises(ConfigError, match=r"^HashRandom\(\) runs inside the search, quicker than"):
         Cached(HashRandom())
+
+
+def test_nothing_goes_past_the_cache():
+    """An evaluator that can be asked ahead is asked through the cache alone."""
+
+    class Ahead:
+        def __call__(self, leaves):
+            raise NotImplementedError
+
+        submit = collect = infer = __call__
+
+    cached = Cached(Ahead())
+    assert hasattr(cached, "infer")
+    assert not hasattr(cached, "submit") and not hasattr(cached, "collect")

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sylvan
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
+from sylvan.evaluators.lanes import padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
@@ -27,6 +30,9 @@ ENCODINGS = [
         ("planes18", "lc0"),
     )
 ]
+
+# A GPU is tested where there is one; all that it does differently is in `cuda_graphs`.
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 def leaves_of(states):
@@ -82,10 +88,50 @@ def test_padding_is_not_seen():
     states = random_states(ConnectFour(), 11)
     plain = TorchEvaluator(network, device="cpu")
     padded = TorchEvaluator(network, device="cpu", batch=8, policy_temperature=2.0)
-    padded._padded_size = lambda count: 8  # as on a GPU
+    padded._lanes[0].size = lambda count: 8  # as on a GPU
     one, two = plain(leaves_of(states)), padded(leaves_of(states))
     np.testing.assert_allclose(one[0], 2 * two[0], atol=1e-5)
     np.testing.assert_allclose(one[1], two[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@given(batch=st.integers(1, 5000), data=st.data())
+def test_prepared_batch_sizes(few, batch, data):
+    """Each holds its positions, is its own size, and there are few."""
+    count = data.draw(st.integers(1, batch))
+    size = padded_size(count, batch, few=few)
+    assert count <= size <= batch and padded_size(size, batch, few=few) == size
+    assert count > size // 4 - 1 if few else size < 2 * count
+    sizes = {padded_size(each, batch, few=few) for each in range(1, batch + 1)}
+    assert len(sizes) <= (8 if few else 19)
+
+
+@pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
+def test_two_batches_under_way(game):
+    """What is collected belongs to its ticket, in whatever order."""
+    network = build_network("1x16", game=game, seed=1)
+    evaluate = TorchEvaluator(network, device="cpu", batch=8)
+    halves = [leaves_of(random_states(game, count, seed=count)) for count in (5, 21)]
+    tickets = [evaluate.submit(leaves) for leaves in halves]
+    for leaves, ticket in reversed(list(zip(halves, tickets, strict=True))):
+        for one, two in zip(evaluate.collect(ticket), evaluate(leaves), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
+def test_many_sizes_and_new_weights(game, device):
+    """Several batches under way, then with other weights, against one position after another."""
+    evaluate = TorchEvaluator(build_network("2x32", game=game), device=device, batch=64)
+    counts = (1, 64, 40, 150)
+    states = [random_states(game, count, seed=count) for count in counts]
+    for seed in (1, 2):
+        network = build_network("2x32", game=game, seed=seed)
+        evaluate.refresh(network)
+        tickets = [evaluate.submit(leaves_of(each)) for each in states]
+        for each, ticket in zip(states, tickets, strict=True):
+            for one, two in zip(evaluate.collect(ticket), by_hand(network, each), strict=True):
+                np.testing.assert_allclose(one, two, atol=1e-5 if device == "cpu" else 0.03)
 
 
 @pytest.mark.slow

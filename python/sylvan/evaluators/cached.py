@@ -99,7 +99,8 @@ class Cached:
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the evaluator has: `header`, `infer`, `preferred_batch`."""
-        if name == "evaluator":  # not set yet, while copying
+        # `evaluator` is not set yet while copying; the others would go past the cache.
+        if name in ("evaluator", "submit", "collect"):
             raise AttributeError(name)
         return getattr(self.evaluator, name)
 
@@ -212,6 +213,9 @@ class _Some:
     @cached_property
     def observations(self) -> NDArray[Any]:
         return self.leaves.observations[self.rows]
+
+    def observe(self, out: NDArray[Any]) -> None:
+        out[...] = self.observations
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:

@@ -2,12 +2,17 @@
 
 *What crosses the bus.* To a GPU go packed planes (896 bytes for a chess position instead of 28 kB)
 and the places of legal logits; back come the logits of legal actions (about 35 of 4672) and the
-value. Bits are expanded and logits gathered over there; batches are on their way while others are
-computed.
+value. Bits are expanded and logits gathered over there.
 
-*Batch shapes.* A GPU is asked for a few batch sizes only, powers of two up to `batch`; the rest of
-a batch is padding. Kernels are chosen once per size; with `compile=True` they are compiled for it,
-so there the sizes are powers of four.
+*Two halves.* `submit` starts an evaluation, `collect` waits for it. Whoever has two forests selects
+in one while the other is evaluated:
+
+    one, two = submit(first.select()), submit(second.select())
+    first.update(*collect(one)); one = submit(first.select())
+    second.update(*collect(two)); ...
+
+*Batch shapes.* A GPU is asked for a few batch sizes only (`lanes.padded_size`); each is recorded as
+a CUDA graph when it first comes (`cuda_graphs`), and compiled before that with `compile=True`.
 
 *Equal answers.* Batch norm is folded, so no position sees another; but sums may be added up in
 another order in another batch size, which changes the last digits (about 1e-6 in fp32, 1e-2 in
@@ -18,8 +23,9 @@ machine and its number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import cycle
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,16 +41,34 @@ from sylvan.networks.header import NetworkHeader
 try:
     import torch
 
-    from sylvan.networks.export import folded
+    from sylvan.evaluators.device_module import DeviceModule
+    from sylvan.evaluators.lanes import Lane, padded_size
 except ModuleNotFoundError:
     raise torch_missing() from None
 
 if TYPE_CHECKING:
     from sylvan.planning.leaves import Leaves
 
-__all__ = ["TorchEvaluator"]
+__all__ = ["Ticket", "TorchEvaluator"]
 
 Precision = Literal["auto", "float32", "float16", "bfloat16"]
+
+LANES = 2
+"""Batches that are on a GPU at the same time: one computed, one on its way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ticket:
+    """An evaluation under way; `TorchEvaluator.collect` waits for it."""
+
+    logits: torch.Tensor
+    """`[len(leaves.actions)]` room for the logits of legal actions."""
+    value: torch.Tensor
+    """`[B, header.value_outputs]` room for values."""
+    seats: NDArray[np.int64]
+    """`[B]` to move."""
+    waits: list[Callable[[], None]] = field(default_factory=list)
+    """To be called before anything is read."""
 
 
 class TorchEvaluator(NetworkEvaluator):
@@ -56,7 +80,8 @@ class TorchEvaluator(NetworkEvaluator):
     :param network: a module with the signature of `NetworkOutput`, or a file.
     :param device: `auto` is a GPU where there is one, else `cpu`.
     :param dtype: of the weights; `auto` is float16 on a GPU, else float32.
-    :param compile: compile the network, which takes a minute per batch size and pays in long runs.
+    :param compile: compile the network, which takes a minute per batch size and pays in long runs;
+        or the mode of `torch.compile` to do it in, such as `max-autotune-no-cudagraphs`.
     :param batch: positions that are evaluated at once at most.
     :param deterministic: evaluate every position alone and repeatably; slow on a GPU.
     :param header: of a module that has none.
@@ -70,7 +95,7 @@ class TorchEvaluator(NetworkEvaluator):
         *,
         device: str = "auto",
         dtype: Precision = "auto",
-        compile: bool = False,  # noqa: A002 (as PyTorch calls it)
+        compile: bool | str = False,  # noqa: A002 (as PyTorch calls it)
         batch: int = 1024,
         deterministic: bool = False,
         policy_temperature: float = 1.0,
@@ -95,26 +120,34 @@ class TorchEvaluator(NetworkEvaluator):
         self.dtype = _dtype(dtype, self.device, deterministic)
         self.deterministic = deterministic
         self.batch = 1 if deterministic else batch
-        self._compile = compile
         self._on_gpu = self.device.type == "cuda"
-        self._number_planes = self._numbers()
-        self._network: Any = None
-        self.refresh(module)
+        self._module = DeviceModule(module, header, self.device, self.dtype)
+        self._lanes = self._built_lanes(compile)
+        self._turn = cycle(self._lanes)
+
+    def _built_lanes(self, mode: bool | str) -> list[Lane]:
+        """As many ways to the device as are worth it."""
+        module: Any = self._module
+        if mode:
+            mode = mode if isinstance(mode, str) else "default"
+            module = torch.compile(module, dynamic=False, mode=mode)
+
+        def size(count: int) -> int:
+            prepared = self._on_gpu or bool(mode)
+            return padded_size(count, self.batch, few=bool(mode)) if prepared else count
+
+        if not self._on_gpu:
+            return [Lane(module, size)]
+        from sylvan.evaluators.cuda_graphs import CudaLane
+
+        options = {"deterministic": self.deterministic}
+        return [CudaLane(module, size, self.device, **options) for _ in range(LANES)]
 
     def refresh(self, network: torch.nn.Module) -> None:
-        """Take over the numbers that a module has now."""
-        module = folded(network).to(self.device, self.dtype)
-        if self._network is not None:  # in its place, where compiled code knows it
-            self._network.load_state_dict(module.state_dict())
-            return
-        if self._on_gpu:
-            module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        for parameter in module.parameters():
-            parameter.requires_grad_(False)
-        self._network = module
-        self._answer: Any = self._outputs
-        if self._compile:
-            self._answer = torch.compile(self._outputs, dynamic=False)
+        """Take over the numbers that a module has now; what is under way ends with the old ones."""
+        self._lanes[0].idle()
+        self._module.refresh(network)
+        self._lanes[0].idle()  # before another stream reads them
 
     @property
     def preferred_batch(self) -> int:
@@ -127,117 +160,88 @@ class TorchEvaluator(NetworkEvaluator):
 
     def infer(self, observations: NDArray[Any]) -> Inference:
         """The network's answer to observations as the game gives them, one per row."""
-        policy, value, moves_left = zip(*self._parts(observations), strict=True)
-        return Inference(
-            _host(policy), _host(value), _host(moves_left) if self.header.moves_left else None
-        )
+        packed = observations.dtype == np.uint64 and self.encoding is not None
+        rows = observations.view(np.int64) if packed else self.expanded(observations)
+        room = self._lanes[0].room
+        seen = room(rows.shape, torch.int64 if packed else torch.float32)
+        seen.numpy()[...] = rows
+        outputs = [
+            room((len(rows), width), torch.float32)
+            for width in (self.header.num_logits, self.header.value_outputs, 1)
+        ]
+        waits = []
+        for first, last, lane in self._parts(len(rows)):
+            with lane.open():
+                answers = lane.answer(seen[first:last])
+                for answer, output in zip(answers, outputs, strict=True):
+                    if answer is not None:
+                        lane.bring(answer, output[first:last])
+                waits.append(lane.mark())
+        for wait in waits:
+            wait()
+        policy, value, moves_left = (output.numpy() for output in outputs)
+        return Inference(policy, value, moves_left if self.header.moves_left else None)
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
+        return self.collect(self.submit(leaves))
+
+    def submit(self, leaves: Leaves) -> Ticket:
+        """Start the evaluation of leaves; on a processor it is over when this returns."""
         self.need_same_outputs(leaves)
-        rows = np.repeat(np.arange(len(leaves)), np.diff(leaves.offsets))
-        places = rows % self.batch * self.header.num_logits + leaves.logit_indices
-        gathered, values = [], []
-        start = 0
-        for number, (policy, value, _) in enumerate(self._parts(leaves.observations)):
-            last = min((number + 1) * self.batch, len(leaves))
-            end = int(leaves.offsets[last])
-            chosen = self._sent(places[start:end])
-            gathered.append(policy.flatten().index_select(0, chosen).to(torch.float32))
-            values.append(value)
-            start = end
-        logits = _host(gathered)
-        if self.policy_temperature != 1.0:
-            logits /= np.float32(self.policy_temperature)
-        return logits, self.values(_host(values), leaves.seats)
+        room = self._lanes[0].room
+        seen = self._seen(leaves, room)
+        indices = room((len(leaves.actions),), torch.int32)
+        indices.numpy()[...] = leaves.logit_indices
+        counts = room((len(leaves),), torch.int64)
+        np.subtract(leaves.offsets[1:], leaves.offsets[:-1], out=counts.numpy())
+        ticket = Ticket(
+            room((len(indices),), torch.float32),
+            room((len(leaves), self.header.value_outputs), torch.float32),
+            leaves.seats,
+        )
+        for first, last, lane in self._parts(len(leaves)):
+            legal = slice(int(leaves.offsets[first]), int(leaves.offsets[last]))
+            with lane.open():
+                policy, value, _ = lane.answer(seen[first:last])
+                logits = _gathered(policy, lane.sent(indices[legal]), lane.sent(counts[first:last]))
+                lane.bring(logits, ticket.logits[legal])
+                lane.bring(value, ticket.value[first:last])
+                ticket.waits.append(lane.mark())
+        return ticket
 
-    def _parts(
-        self, observations: NDArray[Any]
-    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, Any]]:
-        """The answer, in parts of at most `batch`: policy, value and moves left on the device."""
-        packed = observations.dtype == np.uint64 and self.encoding is not None
-        if packed:
-            observations = np.ascontiguousarray(observations).view(np.int64)
-            # Signed, because PyTorch shifts no unsigned numbers.
-        else:
-            observations = self.expanded(observations)
-        for start in range(0, len(observations), self.batch):
-            part = observations[start : start + self.batch]
-            with torch.inference_mode(), self._repeatable():
-                sent = self._sent(part, self._padded_size(len(part)))
-                outputs = self._answer(sent, packed)
-            policy, value, moves_left = outputs
-            kept = None if moves_left is None else moves_left[: len(part)]
-            yield policy[: len(part)], value[: len(part)], kept
+    def collect(self, ticket: Ticket) -> tuple[Floats, Floats]:
+        """Wait for an evaluation: logits of the legal actions and values, as `__call__` gives."""
+        for wait in ticket.waits:
+            wait()
+        logits = self.tempered(ticket.logits.numpy())
+        return logits, self.values(ticket.value.numpy(), ticket.seats)
 
-    def _outputs(self, observations: torch.Tensor, packed: bool) -> tuple[Any, Any, Any]:
-        """Policy, value as fp32 (win, draw and loss as probabilities) and moves left."""
-        planes = self._expanded(observations) if packed else observations.to(self.dtype)
-        if self._on_gpu and planes.dim() == 4:
-            planes = planes.contiguous(memory_format=torch.channels_last)
-        policy, value, moves_left = self._network(planes)
-        value = value.float()
-        if self.header.value == "wdl":
-            value = torch.softmax(value, dim=1)
-        return policy, value, None if moves_left is None else moves_left.float()
+    def _parts(self, count: int) -> Iterator[tuple[int, int, Lane]]:
+        """First and last row of every part of at most `batch`, and the lane whose turn it is."""
+        for first in range(0, count, self.batch):
+            yield first, min(first + self.batch, count), next(self._turn)
 
-    def _expanded(self, packed: torch.Tensor) -> torch.Tensor:
-        """Planes `[B, planes, 8, 8]` from bits `[B, planes]`, as `expand_planes` makes them."""
-        squares = torch.arange(64, device=packed.device)
-        planes = ((packed.unsqueeze(2) >> squares) & 1).to(self.dtype)
-        for plane, scale in self._number_planes:
-            planes[:, plane] = (packed[:, plane] * scale).to(self.dtype).unsqueeze(1)
-        return planes.view(len(packed), -1, 8, 8)
-
-    def _numbers(self) -> list[tuple[int, float]]:
-        """The planes that hold a number instead of bits, and what it is multiplied by."""
+    def _seen(
+        self, leaves: Leaves, room: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]
+    ) -> torch.Tensor:
+        """Observations of leaves in memory that the device can read; bits stay packed."""
+        shape = self.header.observation_shape
         if self.encoding is None:
-            return []
-        from sylvan.games.chess import expand_planes
-
-        # The second bit alone: it says nothing of the last square, which a number fills.
-        twos = np.full((1, self.header.observation_shape[0]), 2, np.uint64)
-        last = expand_planes(twos, self.encoding.encoder)[0, :, 7, 7]
-        return [(int(plane), float(last[plane]) / 2) for plane in np.flatnonzero(last)]
-
-    def _padded_size(self, count: int) -> int:
-        """The batch size that is computed for `count` positions."""
-        if not (self._on_gpu or self._compile):
-            return count
-        # Powers of two; of four where each is compiled, which PyTorch gives up after eight.
-        power = (count - 1).bit_length()
-        return min(self.batch, 1 << (power + power % 2 if self._compile else power))
-
-    def _sent(self, array: NDArray[Any], rows: int | None = None) -> torch.Tensor:
-        """An array on the device, filled up to `rows`; from pinned memory if that is a GPU."""
-        rows = len(array) if rows is None else rows
-        if not self._on_gpu and rows == len(array):
-            return torch.from_numpy(np.require(array, requirements=["W"]))
-        pinned = torch.empty((rows, *array.shape[1:]), dtype=_kind(array), pin_memory=self._on_gpu)
-        pinned.numpy()[: len(array)] = array
-        pinned.numpy()[len(array) :] = 0
-        return pinned.to(self.device, non_blocking=True)
-
-    @contextmanager
-    def _repeatable(self) -> Iterator[None]:
-        """Algorithms that give the same bits again, where that was asked for."""
-        if not (self.deterministic and self._on_gpu):
-            yield
-            return
-        with torch.backends.cudnn.flags(
-            enabled=True, benchmark=False, deterministic=True, allow_tf32=False
-        ):
-            yield
+            seen = room((len(leaves), *shape), torch.float32)
+            leaves.observe(seen.numpy())
+        else:
+            seen = room((len(leaves), shape[0]), torch.int64)
+            # Signed, because PyTorch shifts no unsigned numbers of 64 bits.
+            leaves.observe(seen.numpy().view(np.uint64))
+        return seen
 
 
-def _kind(array: NDArray[Any]) -> torch.dtype:
-    return torch.from_numpy(np.empty(0, array.dtype)).dtype
-
-
-def _host(parts: Sequence[torch.Tensor]) -> Floats:
-    """Parts as one array in memory."""
-    whole: Floats = torch.cat([part.float() for part in parts]).cpu().numpy()
-    return whole
+def _gathered(policy: torch.Tensor, indices: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Logits of legal actions, flat, of a policy `[B, num_logits]`: `counts[i]` of row i."""
+    rows = torch.arange(len(policy), dtype=torch.int32, device=policy.device)
+    rows = torch.repeat_interleave(rows, counts, output_size=len(indices))
+    return policy.flatten().index_select(0, rows * policy.shape[1] + indices)
 
 
 def _device(name: str) -> torch.device:

@@ -60,6 +60,16 @@ class Leaves:
         observations: NDArray[Any] = self.forest._native.observations()
         return observations
 
+    def observe(self, out: NDArray[Any]) -> None:
+        """Write `observations` into an array of the same shape, in pinned memory say."""
+        seen = self.observations
+        if seen.shape != out.shape:
+            raise EvaluationError(
+                f"The observations have shape {seen.shape}: they do not fit into {out.shape}, what "
+                "the network takes."
+            )
+        out[...] = seen
+
     @cached_property
     def logit_indices(self) -> NDArray[np.int64]:
         """Where a row of the policy has the logit of each of `actions`."""

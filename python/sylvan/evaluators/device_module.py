@@ -1,0 +1,87 @@
+"""A network between what goes to a device and what comes back.
+
+Observations arrive as a game gives them: numbers, or packed planes of chess, 64 bits for the 64
+squares of a plane. They are expanded on the device, where bits become half-precision numbers in the
+order of memory that its convolutions like. A win, a draw and a loss leave as probabilities.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from sylvan.networks.export import folded
+from sylvan.networks.header import NetworkHeader
+
+__all__ = ["DeviceModule", "Outputs"]
+
+Outputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
+"""Policy `[B, num_logits]` as the network gives it, value `[B, value_outputs]` and perhaps moves
+left `[B, 1]`, both as float32."""
+
+
+class DeviceModule(torch.nn.Module):
+    """A network, its batch norms folded, that is ready on a device and only answers.
+
+    The network is copied: training the original further changes nothing here until `refresh`.
+    """
+
+    shifts: torch.Tensor
+
+    def __init__(
+        self,
+        network: torch.nn.Module,
+        header: NetworkHeader,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        super().__init__()
+        self.header, self.device, self.dtype = header, device, dtype
+        self.on_gpu = device.type == "cuda"
+        self.network = self._converted(network)
+        if self.on_gpu:
+            self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.network.requires_grad_(False)
+        self.number_planes = _number_planes(header)
+        self.register_buffer("shifts", torch.arange(8, dtype=torch.uint8, device=device))
+
+    def _converted(self, network: torch.nn.Module) -> torch.nn.Module:
+        return folded(network).to(self.device, self.dtype)
+
+    def refresh(self, network: torch.nn.Module) -> None:
+        """Take over a network's numbers in place, where compiled code and graphs know them."""
+        self.network.load_state_dict(self._converted(network).state_dict())
+
+    def forward(self, observations: torch.Tensor) -> Outputs:
+        """The answer to packed planes `[B, planes]` (int64) or to numbers of the header's shape."""
+        packed = observations.dtype == torch.int64
+        planes = self._expanded(observations) if packed else observations.to(self.dtype)
+        if self.on_gpu and planes.dim() == 4:
+            planes = planes.contiguous(memory_format=torch.channels_last)
+        policy, value, moves_left = self.network(planes)
+        value = value.float()
+        if self.header.value == "wdl":
+            value = torch.softmax(value, dim=1)
+        return policy, value, None if moves_left is None else moves_left.float()
+
+    def _expanded(self, packed: torch.Tensor) -> torch.Tensor:
+        """Planes `[B, planes, 8, 8]` from bits `[B, planes]`, as `expand_planes` makes them."""
+        count, planes = packed.shape
+        # By bytes, the ranks of a plane: eight times less to write than by numbers of 64 bits.
+        ranks = packed.view(torch.uint8).view(count, planes, 8, 1)
+        squares = ((ranks >> self.shifts) & 1).to(self.dtype)
+        for plane, scale in self.number_planes:
+            squares[:, plane] = (packed[:, plane] * scale).to(self.dtype).view(count, 1, 1)
+        return squares
+
+
+def _number_planes(header: NetworkHeader) -> list[tuple[int, float]]:
+    """The planes that hold a number instead of bits, and what it is multiplied by."""
+    if header.encoding is None:
+        return []
+    from sylvan.games.chess import expand_planes
+
+    # The second bit alone: it says nothing of the last square, which a number fills.
+    twos = np.full((1, header.observation_shape[0]), 2, np.uint64)
+    last = expand_planes(twos, header.encoding.encoder)[0, :, 7, 7]
+    return [(int(plane), float(last[plane]) / 2) for plane in np.flatnonzero(last)]

@@ -1,0 +1,102 @@
+"""Ways for batches to a device and back. This one is for the processor, where work is done at once.
+
+A lane takes a batch that lies in memory, answers it on its device and brings numbers back. Batches
+that were given to two lanes of a GPU (`cuda_graphs`) are on their way at the same time.
+
+*Batch sizes.* A device that prepares for a batch size is asked for few of them, and what is missing
+to one is padding. Padding is left as it is: no position of a batch sees another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from sylvan.evaluators.device_module import Outputs
+
+__all__ = ["Lane", "padded_size"]
+
+
+class Lane:
+    """The processor. `with lane.open():` stands around all that a batch needs.
+
+    :param module: from observations to `Outputs`; a `DeviceModule`, perhaps compiled.
+    :param size: the batch size that is computed for so many positions.
+    """
+
+    def __init__(
+        self, module: Callable[[torch.Tensor], Outputs], size: Callable[[int], int]
+    ) -> None:
+        self.module = module
+        self.size = size
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """What happens inside goes this way; on a GPU one thread's at a time."""
+        with torch.inference_mode():
+            yield
+
+    def room(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Memory for what goes to the device or comes from it, not filled."""
+        return torch.empty(shape, dtype=dtype)
+
+    def sent(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Numbers that lie in `room`, on the device."""
+        return numbers
+
+    def answer(self, observations: torch.Tensor) -> Outputs:
+        """What the network says of observations that lie in `room`, on the device.
+
+        The next batch of this lane may be written over it.
+        """
+        count = len(observations)
+        missing = self.size(count) - count
+        if missing:
+            padding = observations.new_zeros((missing, *observations.shape[1:]))
+            observations = torch.cat([observations, padding])
+        return first_rows(self.module(observations), count)
+
+    def bring(self, numbers: torch.Tensor, room: torch.Tensor) -> None:
+        """Write what the device has found into `room`, as soon as it is found."""
+        room.copy_(numbers)
+
+    def mark(self) -> Callable[[], None]:
+        """A function that waits for all that this lane was given until now."""
+        return _nothing
+
+    def idle(self) -> None:
+        """Wait until nothing is under way on the device."""
+
+
+def _nothing() -> None:
+    """There is nothing to wait for."""
+
+
+def first_rows(outputs: Outputs, count: int) -> Outputs:
+    """The outputs without their padding."""
+    policy, value, moves_left = outputs
+    return policy[:count], value[:count], None if moves_left is None else moves_left[:count]
+
+
+def padded_size(count: int, batch: int, *, few: bool) -> int:
+    """The least prepared batch size that holds `count` positions; `batch` is the largest.
+
+    Powers of two, from 256 on those times three quarters too; where few sizes are wanted, because
+    each is compiled, `batch` and its quarters, sixteenths, ...
+
+    >>> [padded_size(count, 2000, few=False) for count in (5, 257, 385, 1025, 1700)]
+    [8, 384, 512, 1536, 2000]
+    >>> [padded_size(count, 2000, few=True) for count in (5, 257, 385, 1025, 1700)]
+    [8, 500, 500, 2000, 2000]
+    """
+    if few:
+        size = batch
+        while size > 1 and count <= -(-size // 4):
+            size = -(-size // 4)
+        return size
+    power = 1 << (count - 1).bit_length()
+    if power >= 512 and count <= power // 4 * 3:
+        power = power // 4 * 3
+    return min(batch, power)
