@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from os import PathLike
 from pathlib import Path
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sylvan.errors import RunError
 from sylvan.networks.checkpoint import write_bytes
 
-__all__ = ["FILE", "Columns", "Metrics", "read_columns", "read_lines"]
+__all__ = ["FILE", "Columns", "Metrics", "read_columns", "read_lines", "to_columns"]
 
 FILE = "metrics.jsonl"
 """Its name in a run's folder."""
@@ -120,14 +120,19 @@ def read_lines(path: str | PathLike[str]) -> Iterator[Line]:
 
 
 def read_columns(path: str | PathLike[str]) -> Columns:
-    """The numbers of a metrics file as arrays of one length, ordered by step.
+    """The numbers of a metrics file as arrays of one length, ordered by step."""
+    return to_columns(read_lines(path))
+
+
+def to_columns(lines: Iterable[Mapping[str, Any]]) -> Columns:
+    """The numbers of lines as arrays of one length, ordered by step.
 
     A step that has several lines is one entry; where two lines name the same number, the later
     counts. Texts are left out.
     """
     steps: dict[int, dict[str, float]] = {}
-    for line in read_lines(path):
-        numbers = {k: float(v) for k, v in line.items() if isinstance(v, int | float)}
+    for line in lines:
+        numbers = {k: float(v) for k, v in line.items() if isinstance(v, int | float | np.number)}
         steps.setdefault(int(line["step"]), {}).update(numbers)
     names = dict.fromkeys(["step", *(name for row in steps.values() for name in row)])
     rows = [steps[step] for step in sorted(steps)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sylvan.training.config import TrainingConfig
+    from sylvan.training.record import GameRecord
 
 __all__ = ["Numbers", "Watcher"]
 
@@ -23,8 +24,8 @@ class Watcher:
     """Hears of a run and does nothing with it; subclasses show it, and override what they want.
 
     In order: `run_begin`, then for each step `step_begin`, `selfplay_progress` many times,
-    `learner_progress` many times, perhaps `rated`, `step_end`; at last `run_end`. A `message` may
-    come at any time.
+    `game_ended`, `learner_progress` many times, perhaps `rated`, `step_end`; at last `run_end`. A
+    `message` may come at any time.
     """
 
     def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
@@ -35,6 +36,9 @@ class Watcher:
 
     def selfplay_progress(self, positions: int, total: int, games: int = 0) -> None:
         """So many positions of this step's `total` were searched, and so many games ended."""
+
+    def game_ended(self, record: GameRecord) -> None:
+        """A game of self-play is over; of each step at least the last one is told."""
 
     def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:
         """So many of this step's updates are made; `losses` are the newest, by name."""

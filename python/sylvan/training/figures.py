@@ -1,0 +1,159 @@
+"""The figures that a run is watched by: their names in the metrics, and what follows from them.
+
+A name says which part of the loop measured it: `selfplay.`, `replay.`, `loss.`, `seconds.`,
+`rating.`, `run.`. Whatever is derived, such as games per second, is derived here, once, for the
+live view, the plots and the tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.training.metrics import Columns
+
+__all__ = [
+    "NAMES",
+    "PARTS",
+    "Series",
+    "best_step",
+    "known",
+    "last",
+    "mistakes",
+    "per_second",
+    "series",
+    "sparkline",
+    "time_shares",
+    "time_span",
+]
+
+Series = NDArray[np.float64]
+"""`[steps]` numbers."""
+
+NAMES = {
+    "run.elapsed": "seconds spent on the run, pauses left out",
+    "run.progress": "share of the budget that is spent, 0 to 1",
+    "selfplay.games": "games that ended in the step",
+    "selfplay.positions": "positions that were searched in the step",
+    "selfplay.simulations": "simulations of those searches",
+    "selfplay.length": "plies of a game, mean",
+    "selfplay.entropy": "nats of the policy target, mean",
+    "selfplay.openings": "share of the step's games whose first plies no other of them has",
+    "selfplay.surprise": "nats by which the search changed the network's policy, mean",
+    "selfplay.resigned": "games that were resigned",
+    "selfplay.false_resignations": "share of resignations, played on, that would not have lost",
+    "selfplay.cache_hits": "share of evaluations that were remembered",
+    "selfplay.first_seat": "mean return of the first seat",
+    "selfplay.draws": "share of games that paid everyone the same",
+    "replay.window": "positions that batches are drawn from",
+    "replay.positions": "positions stored since the run began",
+    "replay.games": "games stored since the run began",
+    "loss.policy": "cross-entropy of the network's policy against the target, nats",
+    "loss.value": "loss of the value output",
+    "loss.total": "what is minimised: all losses with their weights",
+    "loss.gradient_norm": "length of the gradient before it is clipped",
+    "loss.learning_rate": "of the optimiser's last update",
+    "loss.updates": "updates of the step",
+    "seconds.step": "wall time of the step",
+    "seconds.network": "of self-play, waiting for the network",
+    "seconds.search": "of self-play, in the search and the rules",
+    "seconds.learner": "making updates",
+    "seconds.arena": "rating",
+    "rating.elo": "of the network against the run's yardsticks",
+    "rating.low": "lower end of its 95% interval",
+    "rating.high": "upper end of its 95% interval",
+}
+"""What a run logs, by name; `rating.` has further ones that depend on the game."""
+
+PARTS = ("network", "search", "learner", "arena")
+"""What takes a run's time, in the order of the loop."""
+
+
+def series(columns: Columns, name: str) -> Series:
+    """`[steps]` numbers of a name; all NaN if the run has none."""
+    return columns.get(name, np.full(len(columns["step"]), math.nan))
+
+
+def known(values: Sequence[float] | Series) -> Series:
+    """Those that are finite numbers."""
+    array = np.asarray(values, np.float64)
+    return array[np.isfinite(array)]
+
+
+def last(columns: Columns, name: str) -> float:
+    """The newest finite number of a name; NaN if there is none."""
+    found = known(series(columns, name))
+    return float(found[-1]) if found.size else math.nan
+
+
+def best_step(columns: Columns, name: str = "rating.elo", *, lowest: bool = False) -> int | None:
+    """The index of the highest (or lowest) number; the earliest of equals, None if there is none.
+
+    >>> best_step({"step": np.arange(3.0), "rating.elo": np.array([math.nan, 7.0, 7.0])})
+    1
+    """
+    values = series(columns, name)
+    if not np.isfinite(values).any():
+        return None
+    return int(np.nanargmin(values) if lowest else np.nanargmax(values))
+
+
+def mistakes(columns: Columns) -> list[str]:
+    """The names of mistake rates, shares of positions whose chosen move changes the game value."""
+    return [name for name in columns if name.startswith("rating.mistakes")]
+
+
+def per_second(columns: Columns, what: str) -> Series:
+    """`games`, `positions` or `simulations` per second of self-play."""
+    seconds = series(columns, "seconds.network") + series(columns, "seconds.search")
+    with np.errstate(all="ignore"):
+        return np.where(seconds > 0, series(columns, f"selfplay.{what}") / seconds, math.nan)
+
+
+def time_shares(columns: Columns) -> dict[str, Series]:
+    """The share of each step's wall time by part, in the order of `PARTS`; then the `rest`."""
+    whole = series(columns, "seconds.step")
+    with np.errstate(all="ignore"):
+        parts = {part: series(columns, f"seconds.{part}") / whole for part in PARTS}
+    shares = {part: np.clip(np.where(np.isfinite(v), v, 0), 0, 1) for part, v in parts.items()}
+    rest = np.clip(1 - sum(shares.values()), 0, 1)
+    return {**shares, "rest": np.where(np.isfinite(whole), rest, math.nan)}
+
+
+def sparkline(values: Sequence[float] | Series, width: int) -> str:
+    """A curve in so many letters at most: each is the mean of its share of the values.
+
+    >>> sparkline([1, 2, 3, 4, 3, 2, 1, 0], 8)
+    '▃▅▆█▆▅▃▁'
+    >>> sparkline([5.0, 5.0], 8), sparkline([], 8)
+    ('▄▄', '')
+    """
+    found = np.clip(known(values), -1e150, 1e150)  # whose differences exist
+    if not found.size:
+        return ""
+    means = [float(part.mean()) for part in np.array_split(found, min(width, found.size))]
+    low, high = min(means), max(means)
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        return "▄" * len(means)
+    return "".join("▁▂▃▄▅▆▇█"[round(7 * (mean - low) / (high - low))] for mean in means)
+
+
+def time_span(seconds: float) -> str:
+    """A span for people.
+
+    >>> time_span(7.4), time_span(252), time_span(3780), time_span(200_000), time_span(math.nan)
+    ('7 s', '4:12 min', '1:03 h', '2 d 7 h', '–')
+    """
+    if not math.isfinite(seconds):
+        return "–"
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02} min"
+    if whole < 48 * 3600:
+        return f"{whole // 3600}:{whole % 3600 // 60:02} h"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
