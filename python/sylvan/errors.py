@@ -24,6 +24,7 @@ __all__ = [
     "SnapshotError",
     "SolveTimeout",
     "SylvanError",
+    "TrainingError",
 ]
 
 
@@ -109,6 +110,10 @@ class SnapshotError(SylvanError, ValueError):
 
 class SolveTimeout(SylvanError, TimeoutError):
     """An exact solver did not know the score in the time that it was given."""
+
+
+class TrainingError(SylvanError, RuntimeError):
+    """Training cannot go on: a loss that is no number, examples that do not fit the network."""
 
 
 class MissingExtra(SylvanError, ImportError):

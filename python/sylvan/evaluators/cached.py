@@ -116,6 +116,11 @@ class Cached:
             self._entries.clear()
             self.lookups = self.hits = self.used = 0
 
+    def refresh(self, network: Any) -> None:
+        """Let the evaluator take over another network, and forget what the old one said."""
+        self.evaluator.refresh(network)
+        self.clear()
+
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Logits of the legal actions and values, evaluated or remembered."""
         keys = self._keys(leaves)

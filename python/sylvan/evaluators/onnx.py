@@ -76,6 +76,15 @@ class OnnxEvaluator(NetworkEvaluator):
         self._outputs, self._fixed = _checked(self._session, header, named)
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="sylvan-onnx")
 
+    def reload(self, model: bytes) -> None:
+        """Go on with another model of the same header: the same network with other numbers.
+
+        :raises NetworkError: it does not fit; the old one stays.
+        """
+        session = _session(model, self.name)
+        outputs, fixed = _checked(session, self.header, self.name)
+        self._session, self._outputs, self._fixed = session, outputs, fixed
+
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
         """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
         self.need_same_outputs(leaves)

@@ -1,0 +1,154 @@
+"""The evaluator of self-play: asks the newest network, and takes over its weights at every step.
+
+*On a processor* networks run on ONNX Runtime, which is several times as fast as PyTorch. An export
+takes seconds, so it is made once, of a copy whose weights are all different random numbers. Where
+those numbers turn up in the model says which of the model's constants is which weight of the
+module, whatever the exporter named it, and whether it transposed it. From then on new weights are
+written into those places and a new session is opened, in some milliseconds.
+
+The first model is compared with the module. If it says something else (the exporter has computed
+something from the weights), every refresh exports again; if the module cannot be exported at all,
+PyTorch evaluates it.
+
+*On a GPU* it is PyTorch.
+
+`Cached` in front remembers what the network said since the last refresh: games of one forest begin
+alike, so in Connect Four a third to a half of all leaves were seen before.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from sylvan.errors import NetworkError
+from sylvan.evaluators.cached import Cached
+from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.pytorch import TorchEvaluator
+from sylvan.networks.device import device_named
+from sylvan.networks.export import TOLERANCE, folded, max_difference, onnx_bytes
+from sylvan.networks.header import NetworkHeader
+
+__all__ = ["OnnxNetwork", "SwappableModel", "self_play_evaluator"]
+
+log = logging.getLogger(__name__)
+
+
+def self_play_evaluator(
+    network: nn.Module,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    cache_bytes: int = 0,
+    **options: Any,
+) -> Any:
+    """An evaluator of `network` as it is now; `refresh(network)` takes over newer weights.
+
+    :param device: `auto` is a GPU where there is one, else `cpu`.
+    :param threads: of a processor; None: all that this program may use.
+    :param cache_bytes: for answers that are remembered until the next refresh; 0: none are.
+    :param options: of `OnnxEvaluator` or `TorchEvaluator`.
+    """
+    evaluator: Any
+    if device_named(device).type != "cpu":
+        evaluator = TorchEvaluator(network, device=device, **options)
+    else:
+        try:
+            evaluator = OnnxNetwork(network, threads=threads, **options)
+        except Exception as error:  # the exporter has many ways to give up
+            log.warning(
+                "%s cannot be exported to ONNX (%s): PyTorch evaluates it, more slowly",
+                type(network).__name__,
+                str(error).partition("\n")[0],
+            )
+            evaluator = TorchEvaluator(network, device="cpu")
+    return Cached(evaluator, cache_bytes) if cache_bytes else evaluator
+
+
+class OnnxNetwork(OnnxEvaluator):
+    """ONNX Runtime, with the weights that a module has at the last refresh."""
+
+    def __init__(self, network: nn.Module, **options: Any) -> None:
+        self._model = SwappableModel(network)
+        name = options.pop("name", type(network).__name__)
+        super().__init__(self._model.filled(network), name=name, **options)
+
+    def refresh(self, network: nn.Module) -> None:
+        """Take over the numbers that a module has now."""
+        self.reload(self._model.filled(network))
+
+
+class SwappableModel:
+    """An ONNX model of a module into which other weights of the same module can be written."""
+
+    def __init__(self, network: nn.Module) -> None:
+        header = getattr(network, "header", None)
+        if not isinstance(header, NetworkHeader):
+            raise NetworkError(f"{type(network).__name__} has no header: set network.header.")
+        self.header = header
+        marked = _marked(network)
+        self._proto, self._places = _located(onnx_bytes(marked, header), marked)
+        self.swaps = True
+        """Whether weights can be written into the model; else it is exported each time."""
+        self.swaps = self._says_the_same(network)
+
+    def filled(self, network: nn.Module) -> bytes:
+        """The model with the numbers that the module has now."""
+        if not self.swaps:
+            return onnx_bytes(network, self.header)
+        tensors = folded(network).state_dict()
+        for name, tensor, transposed in self._places:
+            numbers = tensors[name].detach().cpu().float().numpy()
+            tensor.raw_data = (numbers.T if transposed else numbers).tobytes()
+        data: bytes = self._proto.SerializeToString()
+        return data
+
+    def _says_the_same(self, network: nn.Module) -> bool:
+        shape = (16, *self.header.observation_shape)
+        observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
+        difference = max_difference(network, self.filled(network), observations, self.header)
+        return difference <= TOLERANCE
+
+
+def _marked(network: nn.Module) -> nn.Module:
+    """A folded copy whose numbers are all different, so that they can be recognised."""
+    marked = copy.deepcopy(folded(network)).cpu().float()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for tensor in marked.state_dict().values():
+            if tensor.is_floating_point():
+                # Positive, as a variance must be.
+                tensor.copy_(torch.rand(tensor.shape, generator=generator) + 0.5)
+    return marked
+
+
+def _located(model: bytes, marked: nn.Module) -> tuple[Any, list[tuple[str, Any, bool]]]:
+    """The model, and for each of its constants that is a weight: its name in the module, the
+    constant, and whether it is transposed.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    proto = onnx.load_from_string(model)
+    names: dict[tuple[tuple[int, ...], bytes], tuple[str, bool]] = {}
+    for name, tensor in marked.state_dict().items():
+        if tensor.is_floating_point():
+            numbers = tensor.numpy()
+            if numbers.ndim == 2:
+                names[numbers.T.shape, numbers.T.tobytes()] = name, True
+            names[numbers.shape, numbers.tobytes()] = name, False
+    places = []
+    for constant in proto.graph.initializer:
+        if constant.data_type != onnx.TensorProto.FLOAT:
+            continue
+        numbers = numpy_helper.to_array(constant)
+        found = names.get((numbers.shape, numbers.tobytes()))
+        if found is not None:
+            constant.ClearField("float_data")
+            places.append((found[0], constant, found[1]))
+    return proto, places
