@@ -25,6 +25,7 @@ from sylvan.training.metrics import Metrics, to_columns
 from sylvan.training.panel import Facts, Phase, panel
 from sylvan.training.record import GameRecord
 from sylvan.training.watcher import Watcher
+from tests.training import runs
 
 CONFIG = SimpleNamespace(
     game=SimpleNamespace(spec=GameSpec("tictactoe")), run=SimpleNamespace(steps=20, minutes=None)
@@ -32,21 +33,7 @@ CONFIG = SimpleNamespace(
 
 
 def line(step, **more):
-    return {
-        "step": step,
-        "run.elapsed": 5.0 * step,
-        "run.progress": step / 20,
-        "selfplay.games": 12,
-        "selfplay.positions": 100,
-        "selfplay.simulations": 6400,
-        "seconds.step": 5.0,
-        "seconds.network": 3.0,
-        "seconds.search": 1.0,
-        "seconds.learner": 0.5,
-        "loss.policy": 2.0 / step,
-        "loss.value": 1.0 / step,
-        **more,
-    }
+    return {"step": step, **runs.line(step, **more)}
 
 
 def record(actions, returns, ending="end"):
@@ -234,7 +221,7 @@ def test_a_terminal_gets_the_picture_and_is_given_back(tmp_path):
 
 def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
     for step in range(1, 6):
-        Metrics(tmp_path).log(step, **{k: v for k, v in line(step).items() if k != "step"})
+        Metrics(tmp_path).log(step, **runs.line(step))
     Metrics(tmp_path).log(5, rating={"elo": 31.0})
     watcher = LiveView(console(terminal=True))
     watcher.run_begin(CONFIG, tmp_path, 5, 25.0)
@@ -280,7 +267,7 @@ def test_watching_takes_less_than_a_hundredth(tmp_path):
     """Processor time of a second of watching, the thread's included."""
     watcher = LiveView(console(terminal=True))
     for step in range(1, 300):
-        Metrics(tmp_path).log(step, **{k: v for k, v in line(step).items() if k != "step"})
+        Metrics(tmp_path).log(step, **runs.line(step))
     watcher.run_begin(CONFIG, tmp_path, 299, 0.0)
     time.sleep(0.5)  # imports, and the first picture
     before, began = time.process_time(), time.monotonic()

@@ -54,13 +54,14 @@ NAMES = {
     "loss.policy": "cross-entropy of the network's policy against the target, nats",
     "loss.value": "loss of the value output",
     "loss.total": "what is minimised: all losses with their weights",
-    "loss.gradient_norm": "length of the gradient before it is clipped",
-    "loss.learning_rate": "of the optimiser's last update",
-    "loss.updates": "updates of the step",
+    "loss.target_entropy": "nats of the policy targets, below which the policy loss cannot go",
+    "learner.gradient_norm": "length of the gradient before it is clipped",
+    "learner.learning_rate": "of the optimiser's last update",
+    "learner.updates": "updates of the step",
     "seconds.step": "wall time of the step",
     "seconds.network": "of self-play, waiting for the network",
     "seconds.search": "of self-play, in the search and the rules",
-    "seconds.learner": "making updates",
+    "learner.seconds": "making updates",
     "seconds.arena": "rating",
     "rating.elo": "of the network against the run's yardsticks",
     "rating.low": "lower end of its 95% interval",
@@ -68,8 +69,13 @@ NAMES = {
 }
 """What a run logs, by name; `rating.` has further ones that depend on the game."""
 
-PARTS = ("network", "search", "learner", "arena")
-"""What takes a run's time, in the order of the loop."""
+PARTS = {
+    "network": "seconds.network",
+    "search": "seconds.search",
+    "learner": "learner.seconds",
+    "arena": "seconds.arena",
+}
+"""What takes a run's time, in the order of the loop, and the names of its seconds."""
 
 
 def series(columns: Columns, name: str) -> Series:
@@ -108,7 +114,7 @@ def mistakes(columns: Columns) -> list[str]:
 
 def per_second(columns: Columns, what: str) -> Series:
     """`games`, `positions` or `simulations` per second of self-play."""
-    seconds = series(columns, "seconds.network") + series(columns, "seconds.search")
+    seconds = series(columns, PARTS["network"]) + series(columns, PARTS["search"])
     with np.errstate(all="ignore"):
         return np.where(seconds > 0, series(columns, f"selfplay.{what}") / seconds, math.nan)
 
@@ -117,7 +123,7 @@ def time_shares(columns: Columns) -> dict[str, Series]:
     """The share of each step's wall time by part, in the order of `PARTS`; then the `rest`."""
     whole = series(columns, "seconds.step")
     with np.errstate(all="ignore"):
-        parts = {part: series(columns, f"seconds.{part}") / whole for part in PARTS}
+        parts = {part: series(columns, name) / whole for part, name in PARTS.items()}
     shares = {part: np.clip(np.where(np.isfinite(v), v, 0), 0, 1) for part, v in parts.items()}
     rest = np.clip(1 - sum(shares.values()), 0, 1)
     return {**shares, "rest": np.where(np.isfinite(whole), rest, math.nan)}

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sylvan.training.figures import (
-    PARTS,
     Series,
     known,
     last,
@@ -23,6 +22,7 @@ from sylvan.training.figures import (
     time_span,
 )
 from sylvan.training.metrics import Columns, to_columns
+from sylvan.training.palette import BLUE, ORANGE, PARTS_PAINT
 from sylvan.views.text import ABSENT, percent, short_count, shorten
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Facts", "Phase", "panel"]
 
-BLUE, SKY, ORANGE, SAND = "#4a9ad8", "#a6cfec", "#e07b2e", "#f4bc85"
-PAINT = dict(zip(PARTS, (BLUE, SKY, ORANGE, SAND), strict=True))
 NARROW = 76
 """Letters below which there is one column."""
 CURVE = 24
@@ -199,10 +197,10 @@ def _losses(columns: Columns) -> list[Row]:
     for name, label in (
         ("loss.policy", "policy loss"),
         ("loss.value", "value loss"),
-        ("loss.learning_rate", "learning rate"),
+        ("learner.learning_rate", "learning rate"),
     ):
         if math.isfinite(value := last(columns, name)):
-            figure = f"{value:.3f}" if name != "loss.learning_rate" else f"{value:.1e}"
+            figure = f"{value:.3f}" if name != "learner.learning_rate" else f"{value:.1e}"
             rows.append((label, figure, series(columns, name)))
     return rows
 
@@ -232,9 +230,9 @@ def _time(columns: Columns, room: int) -> RenderableType:
     bar, legend = Text.assemble(("time".ljust(16), "dim"), no_wrap=True), Text()
     cells = _apportioned(list(shares.values()), max(8, room - 16))
     for (part, share), count in zip(shares.items(), cells, strict=True):
-        bar.append("█" * count, style=PAINT.get(part, "dim"))
+        bar.append("█" * count, style=PARTS_PAINT.get(part, "dim"))
         if share >= 0.005 and part != "rest":
-            legend.append("■", style=PAINT[part])
+            legend.append("■", style=PARTS_PAINT[part])
             legend.append(f"\u00a0{part}\u00a0{percent(share)}")
             legend.append("  ")
     return Group(bar, Padding(legend, (0, 0, 0, 16 if room >= NARROW - 4 else 0)))
