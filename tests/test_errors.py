@@ -573,7 +573,7 @@ def test_every_error_has_a_row():
     elsewhere |= {"NetworkError"}  # tests/networks
     elsewhere |= {"SnapshotError"}  # tests/views
     elsewhere |= {"EngineError", "ProtocolError"}  # tests/engines
-    elsewhere |= {"RunError", "TrainingError"}  # tests/training
+    elsewhere |= {"ReplayError", "RunError", "TrainingError"}  # tests/training
     kinds = set(errors.__all__) - elsewhere
     assert all(len(re.findall(rf"\b{kind}\b", source)) > 1 for kind in kinds)
 

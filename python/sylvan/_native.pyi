@@ -22,6 +22,7 @@ __all__ = [
     "ln",
     "mix",
     "quantise_priors",
+    "remake_positions",
     "softmax",
 ]
 
@@ -220,4 +221,16 @@ class Chess:
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, list[int]], dict[str, Any]]: ...
 
+def remake_positions(
+    starts: Sequence[Any],
+    origin: NDArray[np.int64],
+    actions: NDArray[np.uint16],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    target: NDArray[np.uint16],
+    policy: NDArray[np.uint16],
+    target_begin: NDArray[np.int64],
+    target_end: NDArray[np.int64],
+    threads: int = 1,
+) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]: ...
 def expand_planes(packed: NDArray[np.uint64], encoder: str = "lc0_112") -> NDArray[np.float32]: ...

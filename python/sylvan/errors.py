@@ -19,6 +19,7 @@ __all__ = [
     "MissingExtra",
     "NetworkError",
     "ProtocolError",
+    "ReplayError",
     "RunError",
     "SearchStateError",
     "SnapshotError",
@@ -94,6 +95,10 @@ class EngineError(SylvanError, RuntimeError):
     def __init__(self, message: str, ending: str = "disconnect") -> None:
         super().__init__(message)
         self.ending = ending
+
+
+class ReplayError(SylvanError, ValueError):
+    """Stored games that cannot be read or written: damaged, of another game, a full disk."""
 
 
 class RunError(SylvanError, ValueError):

@@ -5,7 +5,6 @@ import math
 import time
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +22,9 @@ from sylvan.training.live import (
 )
 from sylvan.training.metrics import Metrics, to_columns
 from sylvan.training.panel import Facts, Phase, panel
-from sylvan.training.record import GameRecord
 from sylvan.training.watcher import Watcher
 from tests.training import runs
+from tests.training.games import game
 
 CONFIG = SimpleNamespace(
     game=SimpleNamespace(spec=GameSpec("tictactoe")), run=SimpleNamespace(steps=20, minutes=None)
@@ -37,19 +36,8 @@ def line(step, **more):
 
 
 def record(actions, returns, ending="end"):
-    count = len(actions)
-    return GameRecord(
-        actions=np.array(actions, np.int32),
-        seats=np.arange(count, dtype=np.int8) % 2,
-        policy_offsets=np.zeros(count + 1, np.int64),
-        policy_actions=np.zeros(0, np.int32),
-        policy=np.zeros(0, np.float32),
-        values=np.zeros((count, 2), np.float32),
-        weights=np.ones(count, np.float32),
-        surprise=np.zeros(count, np.float32),
-        returns=np.array(returns, np.float32),
-        ending=ending,
-    )
+    moves = " ".join(f"a{action}" for action in actions)
+    return game(moves, returns=returns, ending=ending)
 
 
 def shown(facts, width):

@@ -3,7 +3,7 @@
 //! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
 //! `arena`, `node`, `edges`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
 //! a file per step of the algorithm; `forest` many trees at once; `outcome` and `line` what a search
-//! found.
+//! found; `remake` positions of games that are kept as moves.
 
 pub mod arena;
 pub mod budget;
@@ -18,6 +18,7 @@ pub mod numbers;
 pub mod outcome;
 pub mod playouts;
 pub mod pool;
+pub mod remake;
 pub mod rng;
 pub mod root;
 pub mod selection;

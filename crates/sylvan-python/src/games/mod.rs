@@ -2,6 +2,7 @@
 
 mod chess;
 mod connect_four;
+mod remake;
 mod tic_tac_toe;
 
 use pyo3::PyTypeInfo;
@@ -63,5 +64,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;
     module.add_class::<PySolver>()?;
+    module.add_function(wrap_pyfunction!(remake::remake_positions, module)?)?;
     module.add_class::<PyTicTacToe>()
 }

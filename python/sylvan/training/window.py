@@ -1,0 +1,259 @@
+"""The replay's window in memory: a row per position that was searched, columns of plain numbers.
+
+What a batch needs is gathered from columns with one indexing each, so its cost does not depend on
+how the games were stored. Actions and policies stay as small as on the disk; observations of native
+games are made when they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import ReplayError
+from sylvan.games.game import Game
+from sylvan.networks.header import ValueKind
+from sylvan.training.columns import Column
+from sylvan.training.packing import Layout, fractions
+from sylvan.training.record import GameRecord
+from sylvan.training.targets import TargetConfig, moves_left, value_targets
+
+__all__ = ["Picked", "Window"]
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some rows of the window, n of them."""
+
+    places: NDArray[np.int64]
+    """`[n, 2]` record and ply."""
+    seats: NDArray[np.int8]
+    starts: list[str]
+    """Different first states …"""
+    origin: NDArray[np.int64]
+    """… and `[n]` which of them."""
+    actions: NDArray[Any]
+    """Flat; row i came about by `actions[begin[i]:end[i]]`."""
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    target: NDArray[Any]
+    """Flat; row i's policy is over the actions `target[target_begin[i]:target_end[i]]`, …"""
+    policy: NDArray[np.uint16]
+    """… in proportion to the same part of this."""
+    target_begin: NDArray[np.int64]
+    target_end: NDArray[np.int64]
+    policy_weight: NDArray[np.float32]
+    value: NDArray[np.float32]
+    moves_left: NDArray[np.float32]
+    observations: NDArray[Any] | None
+    auxiliary: dict[str, NDArray[np.float32]]
+
+
+class Window:
+    """Rows, counted from the first position of the run; the oldest can be dropped.
+
+    :param layout: of the records.
+    :param first: record and position that the first row to come has.
+    :param kind: what the network's value output is.
+    :param targets: what it shall learn.
+    :param surprise_share: see `ReplayConfig`.
+    :param game: any state, for where its policy has each action's logit.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        first: tuple[int, int],
+        kind: ValueKind,
+        targets: TargetConfig,
+        surprise_share: float,
+        game: Game,
+    ) -> None:
+        self._layout, self._kind, self._targets = layout, kind, targets
+        self._surprise_share = surprise_share
+        self._game = game
+        record, row = first
+        width = {"wdl": 3, "scalar": 1, "seats": layout.seats}[kind]
+        codes = layout.action_dtype[1:]
+        # Per record: where its actions and its start's text begin, in flat columns.
+        self._first_action, self._first_letter = (Column(np.int64, (), record) for _ in "ab")
+        self._actions, self._letters = Column(codes), Column(np.uint8)
+        # Per row.
+        self._record, self._ply = Column(np.int64, (), row), Column(np.int32, (), row)
+        self._seat = Column(np.int8, (), row)
+        self._first_target, self._targets_of = (Column(t, (), row) for t in (np.int64, np.uint16))
+        self._policy_weight, self._moves_left = (Column(np.float32, (), row) for _ in "ab")
+        self._value = Column(np.float32, (width,), row)
+        self.frequency = Column(np.float32, (), row)
+        """How often a row is to be drawn, 1 on average over its game: policy surprise."""
+        self._target, self._policy = Column(codes), Column(np.uint16)
+        shape, dtype = layout.observation_shape, layout.observation_dtype
+        self._observations = None if layout.native else Column(dtype, shape, row)
+        self._auxiliary: dict[str, Column] | None = None
+
+    @property
+    def begin(self) -> int:
+        """The first row."""
+        return self._record.begin
+
+    @property
+    def end(self) -> int:
+        """One past the last row."""
+        return self._record.end
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return sum(column.nbytes for column in self._columns())
+
+    def _columns(self) -> list[Column]:
+        own = [value for value in vars(self).values() if isinstance(value, Column)]
+        return own + list((self._auxiliary or {}).values())
+
+    def add(self, record: GameRecord) -> int:
+        """Add a game's rows; their number."""
+        plies = record.searched
+        self._add_auxiliary(record, plies)
+        number = self._first_action.end
+        self._first_action.extend(np.array([self._actions.end]))
+        self._first_letter.extend(np.array([self._letters.end]))
+        self._actions.extend(record.actions)
+        self._letters.extend(np.frombuffer(record.start.encode(), np.uint8))
+        offsets = record.policy_offsets
+        self._first_target.extend(self._target.end + offsets[plies])
+        self._targets_of.extend(np.diff(offsets)[plies])
+        self._target.extend(self._logits(record))
+        self._policy.extend(fractions(record.policy))
+        self._record.extend(np.full(len(plies), number))
+        self._ply.extend(plies)
+        self._seat.extend(record.seats[plies])
+        self._policy_weight.extend(record.weights[plies])
+        self._moves_left.extend(moves_left(record)[plies])
+        self._value.extend(value_targets(record, self._targets, self._kind))
+        self.frequency.extend(_frequency(record.surprise[plies], self._surprise_share))
+        if self._observations is not None:
+            assert record.observations is not None  # `pack` has seen to that
+            self._observations.extend(record.observations[plies])
+        return len(plies)
+
+    def _add_auxiliary(self, record: GameRecord, plies: NDArray[np.int64]) -> None:
+        if self._auxiliary is None:
+            self._auxiliary = {
+                name: Column(np.float32, array.shape[1:], self.end)
+                for name, array in record.auxiliary.items()
+            }
+        if set(record.auxiliary) != set(self._auxiliary):
+            raise ReplayError(
+                f"A record has the auxiliary targets {sorted(record.auxiliary)}, those before it "
+                f"{sorted(self._auxiliary)}: a game offers the same ones in all its records."
+            )
+        for name, column in self._auxiliary.items():
+            column.extend(record.auxiliary[name][plies])
+
+    def _logits(self, record: GameRecord) -> NDArray[Any]:
+        """Where a policy has the logits of a record's `policy_actions`.
+
+        Native games find that out when a batch is made. A game in Python that says so itself is
+        played once more.
+        """
+        own = type(self._game).logit_index is not Game.logit_index
+        if self._layout.native or not own:
+            return record.policy_actions
+        state, logits = self._game.clone(), []
+        for ply, action in enumerate(record.actions.tolist()):
+            logits += [state.logit_index(code) for code in record.legal(ply).tolist()]
+            state.apply(action)
+        return np.array(logits, np.int64)
+
+    def drop(self, row: int) -> None:
+        """Forget the rows before a row, and records that have none left."""
+        row = min(max(row, self.begin), self.end)
+        if row == self.begin:
+            return
+        last = row == self.end
+        keep = np.array([row])
+        record = self._first_action.end if last else int(self._record[keep][0])
+        targets = self._target.end if last else int(self._first_target[keep][0])
+        at = np.array([record])
+        whole = record == self._first_action.end
+        actions = self._actions.end if whole else int(self._first_action[at][0])
+        letters = self._letters.end if whole else int(self._first_letter[at][0])
+        for column, place in (
+            (self._first_action, record),
+            (self._first_letter, record),
+            (self._actions, actions),
+            (self._letters, letters),
+            (self._target, targets),
+            (self._policy, targets),
+        ):
+            column.drop(place)
+        for column in self._by_row():
+            column.drop(row)
+
+    def _by_row(self) -> list[Column]:
+        flat = (self._first_action, self._first_letter, self._actions, self._letters)
+        others = (*flat, self._target, self._policy)
+        return [c for c in self._columns() if all(c is not other for other in others)]
+
+    def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of some (record, ply); -1 for those that are no longer there."""
+        keys = (self._record.flat << 24) | self._ply.flat
+        wanted = (places[:, 0] << 24) | places[:, 1]
+        found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        return np.where(keys[found] == wanted, found + self.begin, -1)
+
+    def pick(self, rows: NDArray[np.int64]) -> Picked:
+        """Some rows, copied except for flat arrays, which never change."""
+        records, plies = self._record[rows], self._ply[rows]
+        starts, origin = self._starts(records)
+        begin = self._first_action[records] - self._actions.begin
+        target_begin = self._first_target[rows] - self._target.begin
+        auxiliary = self._auxiliary or {}
+        return Picked(
+            places=np.stack([records, plies.astype(np.int64)], axis=1),
+            seats=self._seat[rows],
+            starts=starts,
+            origin=origin,
+            actions=self._actions.flat,
+            begin=begin,
+            end=begin + plies,
+            target=self._target.flat,
+            policy=self._policy.flat,
+            target_begin=target_begin,
+            target_end=target_begin + self._targets_of[rows],
+            policy_weight=self._policy_weight[rows],
+            value=self._value[rows],
+            moves_left=self._moves_left[rows],
+            observations=None if self._observations is None else self._observations[rows],
+            auxiliary={name: column[rows] for name, column in auxiliary.items()},
+        )
+
+    def _starts(self, records: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+        """The different first states of some records, and which of them each has."""
+        if not len(self._letters):
+            return [""], np.zeros(len(records), np.int64)
+        ends = np.append(self._first_letter.flat[1:], self._letters.end)
+        begin = self._first_letter[records] - self._letters.begin
+        end = ends[records - self._first_letter.begin] - self._letters.begin
+        letters = self._letters.flat
+        known: dict[bytes, int] = {}
+        origin = [
+            known.setdefault(letters[a:b].tobytes(), len(known))
+            for a, b in zip(begin.tolist(), end.tolist(), strict=True)
+        ]
+        return [text.decode() for text in known], np.array(origin, np.int64)
+
+
+def _frequency(surprise: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """How often the rows of a game are to be drawn: 1 on average.
+
+    A share of it goes to each row alike, the rest by its part in the game's surprise.
+    """
+    total = surprise.sum(dtype=np.float64)
+    if share == 0 or total <= 0:
+        return np.ones(len(surprise), np.float32)
+    frequency = 1 - share + share * len(surprise) * (surprise / total)
+    return np.asarray(frequency, np.float32)
