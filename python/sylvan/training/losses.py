@@ -48,7 +48,7 @@ class Targets:
     weight: torch.Tensor
     """`[B]` importance of the position."""
     moves_left: torch.Tensor | None = None
-    """`[B, 1]` plies until the end."""
+    """`[B, 1]` plies until the end; negative where the game was not played to it."""
     auxiliary: Mapping[str, torch.Tensor] = field(default_factory=dict)
     """Name to `[B, ...]`."""
 
@@ -64,7 +64,8 @@ def losses(
     if output.moves_left is not None and targets.moves_left is not None:
         error = (output.moves_left.float() - targets.moves_left) / PLIES
         huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=0.5)
-        parts["moves_left"] = _mean(huber[:, 0], targets.weight)
+        known = targets.moves_left[:, 0] >= 0
+        parts["moves_left"] = _mean(huber[:, 0], targets.weight * known)
     for name, answer in (getattr(output, "auxiliary", None) or {}).items():
         if name in targets.auxiliary:
             parts[name] = _squared(answer, targets.auxiliary[name], targets.weight)

@@ -247,7 +247,6 @@ class Replay:
         if self._shard.length > self.config.shard_megabytes * 2**20:
             number = int(self._shard.path.stem) + 1
             self._shard.sync()
-            self._shard.close()
             path = self.folder / _name(number)
             self._shard = Shard(path, self._layout, (self._records, self._positions))
         return self._shard
@@ -317,10 +316,8 @@ class Replay:
         self._priorities.extend(kept[len(kept) - count :])
 
     def close(self) -> None:
-        """Let go of files and memory; the next call that needs them takes them up again."""
+        """Let go of the memory; the next call that needs it reads the files again."""
         with self._lock:
-            if self._shard is not None:
-                self._shard.close()
             self._shard = self._window = self._draw = None
 
     def _delete_before(self, row: int) -> None:

@@ -93,21 +93,16 @@ class Shard:
     ) -> None:
         self.path = Path(path)
         self.layout = layout
-        exists = self.path.exists() and self.path.stat().st_size > 0
-        self._file = self.path.open("r+b" if exists else "w+b", buffering=0)
-        try:
-            if exists:
-                _, place = read_header(self.path, layout)
-                found = list(frames_of(self.path, place))
-                tails = [f.begin for f in found if isinstance(f, Damage) and f.tail]
-                self.length = tails[0] if tails else self.path.stat().st_size
-                self._file.truncate(self.length)
-            else:
-                self.length = 0
-                self._write(_header(layout, before))
-        except BaseException:
-            self._file.close()
-            raise
+        self.length = 0
+        """Bytes that are sound."""
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            self._write(_header(layout, before))
+            return
+        _, place = read_header(self.path, layout)
+        found = frames_of(self.path, place)
+        tails = [item.begin for item in found if isinstance(item, Damage) and item.tail]
+        self.length = tails[0] if tails else self.path.stat().st_size
+        os.truncate(self.path, self.length)
 
     def append(self, records: Sequence[GameRecord], together: int = 1) -> list[bytes]:
         """Write records at the end, all or none of them; give them as they were packed.
@@ -123,20 +118,18 @@ class Shard:
 
     def sync(self) -> None:
         """Wait until all that was appended is on the disk."""
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        with self.path.open("r+b") as file:
+            os.fsync(file.fileno())
 
     def _write(self, data: bytes) -> None:
         try:
-            self._file.seek(self.length)
-            rest = memoryview(data)
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            with self.path.open("ab", buffering=0) as file:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
         except OSError as error:
-            self._file.truncate(self.length)
+            if self.path.exists():
+                os.truncate(self.path, self.length)
             reason = (
                 "the disk is full: make room and run it again"
                 if error.errno == errno.ENOSPC
@@ -179,7 +172,7 @@ def read_header(path: Path, layout: Layout | None = None) -> tuple[dict[str, Any
     if len(text) < length or zlib.crc32(text) != checksum:
         raise DamagedHeader(f"{path} has a damaged header.")
     fields: dict[str, Any] = json.loads(text)
-    if fields["format"] > FORMAT:
+    if fields.get("format", 0) > FORMAT:
         raise ReplayError(
             f"{path} has format {fields['format']}, written by Sylvan {fields['sylvan']}: this "
             f"is {__version__}, which reads up to {FORMAT}; update Sylvan."
