@@ -1,5 +1,6 @@
 """The live view: what it shows on any terminal, what it says without one, what it costs."""
 
+import inspect
 import io
 import math
 import time
@@ -22,7 +23,7 @@ from sylvan.training.live import (
 )
 from sylvan.training.metrics import Metrics, to_columns
 from sylvan.training.panel import Facts, Phase, panel
-from sylvan.training.watcher import Watcher
+from sylvan.training.watcher import Watcher, Watchers
 from tests.training import runs
 from tests.training.games import game
 
@@ -217,6 +218,29 @@ def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
     watcher.close()
     assert facts.columns["step"].tolist() == [1, 2, 3, 4, 5]
     assert facts.best == (31.0, 5) and 25.0 <= facts.elapsed < 27.0
+
+
+def test_several_watchers_hear_the_same(tmp_path):
+    """Every method of a watcher, so that one that is added is passed on too."""
+    heard = []
+
+    def listener(name):
+        methods = {
+            method: lambda self, *args, method=method: heard.append((name, method, args))
+            for method, value in vars(Watcher).items()
+            if callable(value) and not method.startswith("_")
+        }
+        return type("Listener", (Watcher,), methods)()
+
+    both = Watchers(listener("one"), listener("two"))
+    methods = [name for name in vars(Watcher) if not name.startswith("_")]
+    for method in methods:
+        names = inspect.signature(getattr(Watcher, method)).parameters
+        arguments = tuple(range(len(names) - 1))
+        getattr(both, method)(*arguments)
+        assert heard == [("one", method, arguments), ("two", method, arguments)]
+        heard.clear()
+    assert len(methods) == 10
 
 
 def test_the_end_is_expected_at_the_pace_of_the_last_steps():

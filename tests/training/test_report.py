@@ -1,6 +1,7 @@
 """Plots, the report and TensorBoard: what is drawn is what was measured."""
 
 import io
+import json
 import math
 import re
 import sys
@@ -12,6 +13,7 @@ import pytest
 from matplotlib.image import imread
 
 from sylvan.errors import MissingExtra, RunError
+from sylvan.training.figures import run_columns
 from sylvan.training.metrics import FILE, Metrics, read_columns, to_columns
 from sylvan.training.plots import PLOTS, Curves, figure, png, smooth
 from sylvan.training.report import summary, write_comparison, write_report
@@ -164,6 +166,25 @@ def test_the_summary_reports_last_and_best(tmp_path):
     assert facts["rating, last"] == "+40" and facts["rating, best"] == "+60 at step 2"
     assert facts["mistakes hard, last"] == "25%"
     assert facts["mistakes hard, best"] == "20% at step 2"
+
+
+def test_ratings_are_those_of_the_whole_table(tmp_path):
+    run = write_run(tmp_path / "run", [10.0, NAN, 60.0])
+    fitted = {"step-000001": {"elo": 30.0, "low": 20.0, "high": 40.0}, "step-000002": {"elo": 5.0}}
+    table = {"ratings": {**fitted, "random": {"elo": 0.0, "low": 0.0, "high": 0.0}}}
+    (run / "ratings.json").write_text(json.dumps(table))
+    columns = run_columns(run)
+    np.testing.assert_array_equal(columns["rating.elo"], [30, NAN, 60])
+    np.testing.assert_array_equal(columns["rating.low"], [20, NAN, 40])
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "[]", '{"ratings": [1]}', '{"ratings": {"step-000001": 3}}']
+)
+def test_a_damaged_table_of_ratings_changes_nothing(tmp_path, damage):
+    run = write_run(tmp_path / "run", [10.0])
+    (run / "ratings.json").write_text(damage)
+    assert run_columns(run)["rating.elo"].tolist() == [10.0]
 
 
 def test_a_comparison_is_one_page(tmp_path):

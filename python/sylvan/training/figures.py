@@ -7,13 +7,16 @@ live view, the plots and the tables.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.training.metrics import Columns
+from sylvan.training.metrics import FILE, Columns, read_columns
 
 __all__ = [
     "NAMES",
@@ -24,6 +27,7 @@ __all__ = [
     "last",
     "mistakes",
     "per_second",
+    "run_columns",
     "series",
     "sparkline",
     "time_shares",
@@ -77,6 +81,25 @@ PARTS = {
     "arena": "seconds.arena",
 }
 """What takes a run's time, in the order of the loop, and the names of its seconds."""
+
+
+def run_columns(folder: str | PathLike[str]) -> Columns:
+    """The metrics of a run's folder, with ratings as all its games together have them by now.
+
+    A rating in the metrics is what was known at its step. Games of later networks say more about
+    earlier ones, and `ratings.json` has the Elo of all of them from one fit.
+    """
+    columns = read_columns(Path(folder) / FILE)
+    try:
+        fitted = json.loads((Path(folder) / "ratings.json").read_bytes())["ratings"]
+        for index, step in enumerate(columns["step"]):
+            for name, value in fitted.get(f"step-{int(step):06d}", {}).items():
+                column = f"rating.{name}"
+                if column in columns and np.isfinite(columns[column][index]):
+                    columns[column][index] = value
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass  # no arena, or a file of another kind: what was logged stands
+    return columns
 
 
 def series(columns: Columns, name: str) -> Series:

@@ -187,6 +187,9 @@ class LiveView(Watcher):
         detail = f"updates, loss {total:.3f}" if math.isfinite(total) else "updates"
         self._phase = Phase("learning", update, updates, detail)
 
+    def arena_progress(self, opponent: str, games: int, total: int) -> None:
+        self._phase = Phase("rating", games, total, f"games against {opponent}")
+
     def game_ended(self, record: GameRecord) -> None:
         self._record = record
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from sylvan.errors import RunError
 from sylvan.networks.checkpoint import write_bytes
-from sylvan.training.figures import best_step, last, mistakes, series, time_span
-from sylvan.training.metrics import FILE, Columns, read_columns
+from sylvan.training.figures import best_step, last, mistakes, run_columns, series, time_span
+from sylvan.training.metrics import Columns
 from sylvan.training.palette import BLUE, INK, LINE, QUIET
 from sylvan.training.plots import PLOTS, Across, Curves, png
 from sylvan.views.text import percent, short_count
@@ -107,7 +107,7 @@ def measured(folder: Path) -> Columns:
 
     :raises RunError: it has none yet.
     """
-    columns = read_columns(folder / FILE)
+    columns = run_columns(folder)
     if not columns["step"].size:
         raise RunError(f"{folder} has no metrics yet: let the run finish its first step.")
     return columns

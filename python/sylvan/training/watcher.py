@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sylvan.training.config import TrainingConfig
     from sylvan.training.record import GameRecord
 
-__all__ = ["Numbers", "Watcher"]
+__all__ = ["Numbers", "Watcher", "Watchers"]
 
 Numbers = Mapping[str, float]
 """Figures by name, as the metrics have them: `selfplay.games`, `loss.policy`, `rating.elo`."""
@@ -24,8 +24,8 @@ class Watcher:
     """Hears of a run and does nothing with it; subclasses show it, and override what they want.
 
     In order: `run_begin`, then for each step `step_begin`, `selfplay_progress` many times,
-    `game_ended`, `learner_progress` many times, perhaps `rated`, `step_end`; at last `run_end`. A
-    `message` may come at any time.
+    `game_ended`, `learner_progress` many times, perhaps `arena_progress` and `rated`, `step_end`;
+    at last `run_end`. A `message` may come at any time.
     """
 
     def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
@@ -43,6 +43,9 @@ class Watcher:
     def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:
         """So many of this step's updates are made; `losses` are the newest, by name."""
 
+    def arena_progress(self, opponent: str, games: int, total: int) -> None:
+        """So many of `total` games against an opponent are over."""
+
     def rated(self, step: int, rating: Numbers) -> None:
         """The arena has measured the network of this step: `rating.elo` and others."""
 
@@ -54,3 +57,50 @@ class Watcher:
 
     def run_end(self, step: int, reason: str) -> None:
         """The run stops after `step` steps: `done`, `interrupted` or `failed`."""
+
+
+class Watchers(Watcher):
+    """Several that hear the same, in their order."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self.watchers = watchers
+
+    def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
+        for each in self.watchers:
+            each.run_begin(config, folder, step, elapsed)
+
+    def step_begin(self, step: int, progress: float) -> None:
+        for each in self.watchers:
+            each.step_begin(step, progress)
+
+    def selfplay_progress(self, positions: int, total: int, games: int = 0) -> None:
+        for each in self.watchers:
+            each.selfplay_progress(positions, total, games)
+
+    def game_ended(self, record: GameRecord) -> None:
+        for each in self.watchers:
+            each.game_ended(record)
+
+    def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:
+        for each in self.watchers:
+            each.learner_progress(update, updates, losses)
+
+    def arena_progress(self, opponent: str, games: int, total: int) -> None:
+        for each in self.watchers:
+            each.arena_progress(opponent, games, total)
+
+    def rated(self, step: int, rating: Numbers) -> None:
+        for each in self.watchers:
+            each.rated(step, rating)
+
+    def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
+        for each in self.watchers:
+            each.step_end(step, numbers, progress)
+
+    def message(self, text: str) -> None:
+        for each in self.watchers:
+            each.message(text)
+
+    def run_end(self, step: int, reason: str) -> None:
+        for each in self.watchers:
+            each.run_end(step, reason)
