@@ -48,7 +48,7 @@ def test_what_is_saved_is_loaded(size, tmp_path):
     assert loaded.header == network.header.replace(training_step=99)
     observations = torch.randn(5, 2, 6, 7)
     network.eval()
-    for one, two in zip(network(observations), loaded(observations), strict=True):
+    for one, two in zip(network(observations)[:3], loaded(observations)[:3], strict=True):
         assert torch.equal(one, two)
 
 

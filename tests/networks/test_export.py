@@ -9,7 +9,7 @@ import torch
 from sylvan.errors import NetworkError
 from sylvan.games import ConnectFour, TicTacToe
 from sylvan.networks import NetworkHeader, NetworkOutput, build_network, export_onnx
-from sylvan.networks.export import TOLERANCE, folded
+from sylvan.networks.export import TOLERANCE, folded, folded_state, max_difference, onnx_bytes
 from tests.networks.positions import seen
 
 
@@ -103,3 +103,20 @@ def test_folding_changes_nothing_but_the_norms():
     with torch.no_grad():
         for one, two in zip(network(observations)[:2], plain(observations)[:2], strict=True):
             torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["batch", "fixed"])
+def test_folded_numbers_are_those_of_the_folded_copy(norm):
+    network = build_network("2x8", game=ConnectFour(), seed=1, norm=norm, pooling_every=1).train()
+    network(torch.randn(16, 2, 6, 7))  # so that batch norms have seen something
+    found = folded_state(network)
+    for name, tensor in folded(network).state_dict().items():
+        assert torch.equal(found[name], tensor), name
+
+
+def test_a_traced_model_says_the_same_in_any_batch_size():
+    network = build_network("t1x16", game=ConnectFour(), seed=1, moves_left=True)
+    model = onnx_bytes(network, network.header, traced=True)
+    for size in (1, 5):
+        observations = np.random.default_rng(1).normal(size=(size, 2, 6, 7)).astype(np.float32)
+        assert max_difference(network, model, observations) < 1e-5

@@ -66,7 +66,7 @@ def test_gradients_reach_every_parameter(size, norm):
     more = {"norm": norm, "pooling_every": 2} if size == "2x8" else {}
     network = built(size, header(moves_left=True), **more).train()
     output = network(torch.randn(8, 2, 3, 3, generator=torch.Generator().manual_seed(1)))
-    sum((part**2).sum() for part in output).backward()
+    sum((part**2).sum() for part in output[:3]).backward()
     still = [name for name, p in network.named_parameters() if not p.grad.abs().sum() > 0]
     assert not still
 

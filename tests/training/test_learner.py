@@ -54,9 +54,11 @@ def same_bits(one, two):
     ids=["tower", "fixed", "folded", "mlp", "transformer"],
 )
 def test_a_gradient_reaches_every_parameter(size, settings, value):
-    learner = learner_of(size, network=settings | {"value": value, "moves_left": True})
+    extra = {"value": value, "moves_left": True, "auxiliary": {"owner": 4}}
+    learner = learner_of(size, network=settings | extra)
     before = weights(learner.network)
-    trained(learner, 3)
+    found = trained(learner, 3, examples=MadeUp(learner.header, {"owner": 4}))
+    assert set(found.parts) == {"policy", "value", "moves_left", "owner"}
     for name, parameter in learner.network.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
         assert not torch.equal(parameter, before[name]), name
@@ -265,6 +267,32 @@ def test_no_more_batches_are_drawn_than_updates_made():
         MadeUp(learner.header).sample(16, twin)
     assert examples.drawn == 4 and rng.random() == twin.random()
     assert learner.train(examples, 0, 0.5, rng).updates == 0 and examples.drawn == 4
+
+
+class Prioritised(MadeUp):
+    """Hears how much is left to learn, before it draws again."""
+
+    def __init__(self, header):
+        super().__init__(header)
+        self.config = type("Config", (), {"prioritised": True})
+        self.heard = []
+
+    def sample(self, count, rng):
+        assert len(self.heard) == self.drawn
+        return super().sample(count, rng)
+
+    def update_priorities(self, places, priorities):
+        assert places.shape == (16, 2) and priorities.shape == (16,)
+        assert (priorities > 0).all() and (places[:, 0] == self.drawn).all()
+        self.heard.append(priorities)
+
+
+def test_a_replay_with_priorities_hears_of_every_batch_before_the_next():
+    learner = learner_of("2x8", TicTacToe(), learning_rate=5e-3)
+    examples = Prioritised(learner.header)
+    trained(learner, 80, examples=examples)
+    assert len(examples.heard) == 80
+    assert examples.heard[-1].mean() < examples.heard[0].mean() / 4
 
 
 def test_seats_of_a_game_for_three():

@@ -7,11 +7,11 @@ order of memory that its convolutions like. A win, a draw and a loss leave as pr
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 
 from sylvan.networks.export import folded
 from sylvan.networks.header import NetworkHeader
+from sylvan.networks.planes import PackedPlanes
 
 __all__ = ["DeviceModule", "Outputs"]
 
@@ -25,8 +25,6 @@ class DeviceModule(torch.nn.Module):
 
     The network is copied: training the original further changes nothing here until `refresh`.
     """
-
-    shifts: torch.Tensor
 
     def __init__(
         self,
@@ -42,8 +40,7 @@ class DeviceModule(torch.nn.Module):
         if self.on_gpu:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network.requires_grad_(False)
-        self.number_planes = _number_planes(header)
-        self.register_buffer("shifts", torch.arange(8, dtype=torch.uint8, device=device))
+        self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
 
     def _converted(self, network: torch.nn.Module) -> torch.nn.Module:
         return folded(network).to(self.device, self.dtype)
@@ -54,34 +51,14 @@ class DeviceModule(torch.nn.Module):
 
     def forward(self, observations: torch.Tensor) -> Outputs:
         """The answer to packed planes `[B, planes]` (int64) or to numbers of the header's shape."""
-        packed = observations.dtype == torch.int64
-        planes = self._expanded(observations) if packed else observations.to(self.dtype)
+        if self.planes is not None and observations.dtype == torch.int64:
+            planes = self.planes(observations, self.dtype)
+        else:
+            planes = observations.to(self.dtype)
         if self.on_gpu and planes.dim() == 4:
             planes = planes.contiguous(memory_format=torch.channels_last)
-        policy, value, moves_left = self.network(planes)
+        policy, value, moves_left = self.network(planes)[:3]
         value = value.float()
         if self.header.value == "wdl":
             value = torch.softmax(value, dim=1)
         return policy, value, None if moves_left is None else moves_left.float()
-
-    def _expanded(self, packed: torch.Tensor) -> torch.Tensor:
-        """Planes `[B, planes, 8, 8]` from bits `[B, planes]`, as `expand_planes` makes them."""
-        count, planes = packed.shape
-        # By bytes, the ranks of a plane: eight times less to write than by numbers of 64 bits.
-        ranks = packed.view(torch.uint8).view(count, planes, 8, 1)
-        squares = ((ranks >> self.shifts) & 1).to(self.dtype)
-        for plane, scale in self.number_planes:
-            squares[:, plane] = (packed[:, plane] * scale).to(self.dtype).view(count, 1, 1)
-        return squares
-
-
-def _number_planes(header: NetworkHeader) -> list[tuple[int, float]]:
-    """The planes that hold a number instead of bits, and what it is multiplied by."""
-    if header.encoding is None:
-        return []
-    from sylvan.games.chess import expand_planes
-
-    # The second bit alone: it says nothing of the last square, which a number fills.
-    twos = np.full((1, header.observation_shape[0]), 2, np.uint64)
-    last = expand_planes(twos, header.encoding.encoder)[0, :, 7, 7]
-    return [(int(plane), float(last[plane]) / 2) for plane in np.flatnonzero(last)]

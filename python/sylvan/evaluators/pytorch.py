@@ -43,6 +43,7 @@ try:
 
     from sylvan.evaluators.device_module import DeviceModule
     from sylvan.evaluators.lanes import Lane, padded_size
+    from sylvan.networks.device import device_named
 except ModuleNotFoundError:
     raise torch_missing() from None
 
@@ -116,7 +117,7 @@ class TorchEvaluator(NetworkEvaluator):
             )
         name = name or type(module).__name__
         super().__init__(header, name=name, policy_temperature=policy_temperature)
-        self.device = _device(device)
+        self.device = device_named(device)
         self.dtype = _dtype(dtype, self.device, deterministic)
         self.deterministic = deterministic
         self.batch = 1 if deterministic else batch
@@ -242,20 +243,6 @@ def _gathered(policy: torch.Tensor, indices: torch.Tensor, counts: torch.Tensor)
     rows = torch.arange(len(policy), dtype=torch.int32, device=policy.device)
     rows = torch.repeat_interleave(rows, counts, output_size=len(indices))
     return policy.flatten().index_select(0, rows * policy.shape[1] + indices)
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device: torch.device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise ConfigError(
-            f"device is {name!r}, which PyTorch cannot use here ({reason}): use 'auto' or 'cpu'."
-        ) from None
-    return device
 
 
 def _dtype(name: str, device: torch.device, deterministic: bool) -> torch.dtype:

@@ -16,6 +16,7 @@ from sylvan.networks.layers import Norm, activation_layer, convolution, dense
 from sylvan.networks.settings import BodySettings
 
 __all__ = [
+    "Auxiliary",
     "DensePolicy",
     "Lc0Policy",
     "MovesLeft",
@@ -176,6 +177,24 @@ class MovesLeft(nn.Module):
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Plies `[B, 1]`."""
         return torch.relu(self.out(self.activation(self.hidden(self.reduce(features)))))
+
+
+class Auxiliary(nn.Module):
+    """Numbers without a range, for a target of the game's: `[B, C, H, W]` or `[B, D]` to
+    `[B, outputs]`.
+    """
+
+    def __init__(
+        self, outputs: int, features: tuple[int, ...], settings: BodySettings, norm: Norm
+    ) -> None:
+        super().__init__()
+        self.reduce, width = _reduced(features, settings.value_channels, settings, norm)
+        self.out = dense(width, outputs, last=True)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """`[B, outputs]`."""
+        out: torch.Tensor = self.out(self.reduce(features))
+        return out
 
 
 def _reduced(

@@ -64,6 +64,7 @@ def _architecture(network: Lc0Network) -> dict[str, Any]:
         "value_hidden": len(network.value.dense1.bias),
         "moves_left_channels": 8 if moves_left is None else len(moves_left.conv.bias),
         "moves_left_hidden": 64 if moves_left is None else len(moves_left.dense1.bias),
+        "auxiliary": {},
         "value_range": None,
         "blocks": len(network.blocks),
         "channels": network.channels,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from sylvan.networks.header import NetworkHeader
-from sylvan.networks.heads import MovesLeft, Value, policy_head
+from sylvan.networks.heads import Auxiliary, MovesLeft, Value, policy_head
 from sylvan.networks.output import NetworkOutput
 from sylvan.networks.settings import BodySettings
 
@@ -36,12 +36,19 @@ class Network(nn.Module):
         self.policy = policy_head(header, shape, settings, norm)
         self.value = Value(header, shape, settings, norm)
         self.moves_left = MovesLeft(shape, settings, norm) if header.moves_left else None
+        self.auxiliary = nn.ModuleDict(
+            {
+                name: Auxiliary(outputs, shape, settings, norm)
+                for name, outputs in settings.auxiliary.items()
+            }
+        )
 
     def forward(self, observations: torch.Tensor) -> NetworkOutput:
         """Logits, value and moves left of `[B, *header.observation_shape]`."""
         features = self.body(observations)
         moves_left = self.moves_left(features) if self.moves_left is not None else None
-        return NetworkOutput(self.policy(features), self.value(features), moves_left)
+        auxiliary = {name: head(features) for name, head in self.auxiliary.items()} or None
+        return NetworkOutput(self.policy(features), self.value(features), moves_left, auxiliary)
 
     @property
     def parameter_count(self) -> int:

@@ -17,7 +17,7 @@ __all__ = ["NetworkOutput"]
 
 
 class NetworkOutput(NamedTuple):
-    """The three outputs of a network; B is the batch."""
+    """The outputs of a network; B is the batch."""
 
     policy: torch.Tensor
     """`[B, num_logits]` logits, not probabilities; illegal moves need no masking."""
@@ -30,3 +30,6 @@ class NetworkOutput(NamedTuple):
     """
     moves_left: torch.Tensor | None = None
     """`[B, 1]` plies until the end, or nothing."""
+    auxiliary: dict[str, torch.Tensor] | None = None
+    """Name to `[B, ...]`: further outputs that teach the body something and that no search asks
+    for; each is trained on the target of its name."""

@@ -36,6 +36,9 @@ class BodySettings(BaseModel):
     value_hidden: Count = Field(128, description="width of the value's hidden layer")
     moves_left_channels: Count = Field(8, description="planes before the moves-left layers")
     moves_left_hidden: Count = Field(64, description="width of the moves-left hidden layer")
+    auxiliary: dict[str, Count] = Field(
+        {}, description="further outputs that only teach the body: name to how many numbers"
+    )
     value_range: tuple[float, float] | None = Field(
         None, description="least and most of a value per seat; None: no limit"
     )

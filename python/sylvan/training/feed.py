@@ -2,7 +2,8 @@
 
 While one batch is trained on, a thread draws the next. It draws as many as the learner asked for,
 in order, from one generator that nobody else uses meanwhile: the learner gets the batches that it
-would have got without the thread.
+would have got without the thread. Only where what a batch teaches decides about the next one, as
+with priorities, nothing is drawn ahead.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ class TrainingBatch(Protocol):
     def auxiliary(self) -> Mapping[str, NDArray[np.float32]]:
         """Name to `[B, ...]`."""
 
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """`[B, 2]` where each comes from, for `update_priorities`."""
+
 
 class Examples(Protocol):
     """What the learner draws from: the replay, or a file of labelled positions."""
@@ -67,9 +72,13 @@ class Examples(Protocol):
 
 
 def batches(
-    examples: Examples, size: int, count: int, rng: np.random.Generator
+    examples: Examples, size: int, count: int, rng: np.random.Generator, *, ahead: bool = True
 ) -> Iterator[TrainingBatch]:
-    """`count` batches of `size`, each drawn while the one before it is used."""
+    """`count` batches of `size`; `ahead`: each is drawn while the one before it is used."""
+    if not ahead:
+        for _ in range(count):
+            yield examples.sample(size, rng)
+        return
     with ThreadPoolExecutor(1, thread_name_prefix="sylvan-batches") as pool:
         coming = pool.submit(examples.sample, size, rng) if count else None
         for number in range(count):
@@ -84,7 +93,7 @@ class Sender:
 
     def __init__(self, header: NetworkHeader, device: torch.device) -> None:
         self.header, self.device = header, device
-        self.planes = PackedPlanes(header.encoding) if header.encoding is not None else None
+        self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
 
     def observations(self, batch: TrainingBatch) -> torch.Tensor:
         """`[B, *observation_shape]` fp32; packed planes are expanded over there.
@@ -92,6 +101,7 @@ class Sender:
         :raises TrainingError: they are of another game or encoding.
         """
         array = batch.observations
+        observations: torch.Tensor
         if self.planes is not None and array.dtype == np.uint64:
             observations = self.planes(self.sent(array.view(np.int64)))
         else:

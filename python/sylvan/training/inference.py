@@ -1,8 +1,8 @@
 """The evaluator of self-play: asks the newest network, and takes over its weights at every step.
 
 *On a processor* networks run on ONNX Runtime, which is several times as fast as PyTorch. An export
-takes seconds, so it is made once, of a copy whose weights are all different random numbers. Where
-those numbers turn up in the model says which of the model's constants is which weight of the
+can take seconds, so it is made once, of a copy whose weights are all different random numbers.
+Where those numbers turn up in the model says which of the model's constants is which weight of the
 module, whatever the exporter named it, and whether it transposed it. From then on new weights are
 written into those places and a new session is opened, in some milliseconds.
 
@@ -31,8 +31,8 @@ from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.networks.device import device_named
-from sylvan.networks.export import TOLERANCE, folded, max_difference, onnx_bytes
-from sylvan.networks.header import NetworkHeader
+from sylvan.networks.export import TOLERANCE, folded, folded_state, max_difference, onnx_bytes
+from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
 __all__ = ["OnnxNetwork", "SwappableModel", "self_play_evaluator"]
 
@@ -74,13 +74,14 @@ class OnnxNetwork(OnnxEvaluator):
     """ONNX Runtime, with the weights that a module has at the last refresh."""
 
     def __init__(self, network: nn.Module, **options: Any) -> None:
-        self._model = SwappableModel(network)
+        self.model = SwappableModel(network)
+        """What files of the same network can be made with, without another export."""
         name = options.pop("name", type(network).__name__)
-        super().__init__(self._model.filled(network), name=name, **options)
+        super().__init__(self.model.filled(network), name=name, **options)
 
     def refresh(self, network: nn.Module) -> None:
         """Take over the numbers that a module has now."""
-        self.reload(self._model.filled(network))
+        self.reload(self.model.filled(network))
 
 
 class SwappableModel:
@@ -91,28 +92,40 @@ class SwappableModel:
         if not isinstance(header, NetworkHeader):
             raise NetworkError(f"{type(network).__name__} has no header: set network.header.")
         self.header = header
-        marked = _marked(network)
-        self._proto, self._places = _located(onnx_bytes(marked, header), marked)
         self.swaps = True
         """Whether weights can be written into the model; else it is exported each time."""
-        self.swaps = self._says_the_same(network)
+        marked = _marked(network)
+        if not self._fits(network, marked, traced=True):
+            self.swaps = self._fits(network, marked, traced=False)
+
+    def _fits(self, network: nn.Module, marked: nn.Module, *, traced: bool) -> bool:
+        """Export, write the module's weights into the model, and see whether both say the same."""
+        try:
+            model = onnx_bytes(marked, self.header, traced=traced)
+            self._proto, self._places = _located(model, marked)
+            shape = (16, *self.header.observation_shape)
+            observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
+            difference = max_difference(network, self.filled(network), observations, self.header)
+        except Exception:  # the exporter has many ways to give up
+            if traced:
+                return False
+            raise
+        return difference <= TOLERANCE
 
     def filled(self, network: nn.Module) -> bytes:
-        """The model with the numbers that the module has now."""
+        """The model with the numbers and the header that the module has now."""
+        header: NetworkHeader = network.header  # type: ignore[assignment]
         if not self.swaps:
-            return onnx_bytes(network, self.header)
-        tensors = folded(network).state_dict()
+            return onnx_bytes(network, header)
+        for entry in self._proto.metadata_props:
+            if entry.key == HEADER_KEY:
+                entry.value = header.to_json()
+        tensors = folded_state(network)
         for name, tensor, transposed in self._places:
             numbers = tensors[name].detach().cpu().float().numpy()
             tensor.raw_data = (numbers.T if transposed else numbers).tobytes()
         data: bytes = self._proto.SerializeToString()
         return data
-
-    def _says_the_same(self, network: nn.Module) -> bool:
-        shape = (16, *self.header.observation_shape)
-        observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
-        difference = max_difference(network, self.filled(network), observations, self.header)
-        return difference <= TOLERANCE
 
 
 def _marked(network: nn.Module) -> nn.Module:

@@ -41,7 +41,7 @@ from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.average import Average
 from sylvan.training.feed import Examples, Sender, TrainingBatch, batches
-from sylvan.training.losses import Targets, losses, target_entropy
+from sylvan.training.losses import Targets, losses, priorities, target_entropy
 from sylvan.training.optimizer import (
     OptimizerName,
     make_optimizer,
@@ -59,6 +59,8 @@ State = dict[str, Any]
 
 Progress = float | Callable[[float], float]
 """How much of the run is done, in [0, 1]; or that as a function of the share of updates made."""
+
+PriorityUpdate = Callable[[NDArray[np.int64], NDArray[np.float32]], None]
 
 TOLD_EVERY = 0.2
 """Seconds between two calls of a watcher: reading a loss makes a GPU wait."""
@@ -224,13 +226,14 @@ class Learner:
         """
         begun, told = time.perf_counter(), 0.0
         sums: dict[str, torch.Tensor] = {}
-        rate = 0.0
+        rate, update = 0.0, _priority_update(replay)
         self.network.train()
         with _threads(self.threads):
-            for number, batch in enumerate(batches(replay, self.config.batch, updates, rng)):
+            feed = batches(replay, self.config.batch, updates, rng, ahead=update is None)
+            for number, batch in enumerate(feed):
                 share = progress(number / updates) if callable(progress) else progress
                 rate = learning_rate(self.config, share)
-                parts = self._update(batch, rate)
+                parts = self._update(batch, rate, update)
                 for name, value in parts.items():
                     sums[name] = sums[name] + value if name in sums else value
                 if watch is not None and time.perf_counter() - told > TOLD_EVERY:
@@ -249,7 +252,9 @@ class Learner:
             seconds=time.perf_counter() - begun,
         )
 
-    def _update(self, batch: TrainingBatch, rate: float) -> dict[str, torch.Tensor]:
+    def _update(
+        self, batch: TrainingBatch, rate: float, update: PriorityUpdate | None
+    ) -> dict[str, torch.Tensor]:
         """One step of the optimizer; what it says of itself, still on the device."""
         if self._statistics:
             torch._foreach_copy_(self._kept, self._statistics)
@@ -257,7 +262,7 @@ class Learner:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         observations, targets = self._sender.observations(batch), self._sender.targets(batch)
-        parts = self._parts(observations, targets)
+        parts, errors = self._parts(observations, targets)
         total = torch.stack([self.config.weight(name) * part for name, part in parts.items()]).sum()
         self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self.optimizer)
@@ -269,14 +274,20 @@ class Learner:
         self.updates_made += 1
         if self._average is not None:
             self._average.update(self.network)
+        if update is not None:
+            update(batch.places, errors.cpu().numpy())
         told = {name: part.detach() for name, part in parts.items()}
         told |= {"total": total.detach(), "gradient_norm": norm.detach()}
         return told | {"target_entropy": target_entropy(targets)}
 
-    def _losses(self, observations: torch.Tensor, targets: Targets) -> dict[str, torch.Tensor]:
+    def _losses(
+        self, observations: torch.Tensor, targets: Targets
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """The parts of the loss, and what is left to learn from each position, `[B]`."""
         with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
             output = self.network(observations)
-        return dict(self._loss(output, targets, self.header))
+        errors = priorities(output, targets, self.header)
+        return dict(self._loss(output, targets, self.header)), errors
 
     def _not_finite(
         self,
@@ -364,6 +375,14 @@ class Learner:
                 f"learner.optimizer is {self.config.optimizer!r}, but the state is of "
                 f"{optimizer!r}, which remembers other things: keep it, or begin a new run."
             )
+
+
+def _priority_update(replay: Examples) -> PriorityUpdate | None:
+    """Where the replay wants to hear how much is left to learn, if it does."""
+    if not getattr(getattr(replay, "config", None), "prioritised", False):
+        return None
+    update: PriorityUpdate = replay.update_priorities  # type: ignore[attr-defined]
+    return update
 
 
 def _arrays(network: nn.Module) -> dict[str, NDArray[Any]]:

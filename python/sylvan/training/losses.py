@@ -27,7 +27,7 @@ from torch.nn import functional
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
-__all__ = ["Targets", "losses", "policy_loss", "target_entropy", "value_loss"]
+__all__ = ["Targets", "losses", "policy_loss", "priorities", "target_entropy", "value_loss"]
 
 PLIES = 20.0
 """Unit of the moves-left error: an error of this many plies counts like a value wrong by 1."""
@@ -66,35 +66,58 @@ def losses(
         huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=0.5)
         known = targets.moves_left[:, 0] >= 0
         parts["moves_left"] = _mean(huber[:, 0], targets.weight * known)
-    for name, answer in (getattr(output, "auxiliary", None) or {}).items():
+    for name, answer in (output.auxiliary or {}).items():
         if name in targets.auxiliary:
-            parts[name] = _squared(answer, targets.auxiliary[name], targets.weight)
+            parts[name] = _mean(_squares(answer, targets.auxiliary[name]), targets.weight)
     return parts
 
 
 def policy_loss(logits: torch.Tensor, targets: Targets) -> torch.Tensor:
     """Cross-entropy between the target and the softmax over legal actions."""
-    # The least finite number, not -inf: 0 · -inf would be no number.
-    lowest = torch.finfo(torch.float32).min
-    legal = logits.float().masked_fill(~targets.legal, lowest)
-    surprise = -torch.log_softmax(legal, dim=1).masked_fill(~targets.legal, 0.0)
-    entropy = (targets.policy * surprise).sum(dim=1)
-    return _mean(entropy, targets.weight * targets.policy_weight)
+    return _mean(_policy_errors(logits, targets), targets.weight * targets.policy_weight)
 
 
 def value_loss(value: torch.Tensor, targets: Targets, header: NetworkHeader) -> torch.Tensor:
     """Cross-entropy of win, draw and loss, or the squared error in units of half the range."""
-    if header.value == "wdl":
-        surprise = -torch.log_softmax(value.float(), dim=1)
-        return _mean((targets.value * surprise).sum(dim=1), targets.weight)
-    scale = _half_range(header)
-    return _squared(value / scale, targets.value / scale, targets.weight)
+    return _mean(_value_errors(value, targets, header), targets.weight)
 
 
 def target_entropy(targets: Targets) -> torch.Tensor:
     """The part of the policy loss that no network can remove: the entropy of its target."""
-    entropy = -torch.special.xlogy(targets.policy, targets.policy).sum(dim=1)
-    return _mean(entropy, targets.weight * targets.policy_weight)
+    return _mean(_entropies(targets.policy), targets.weight * targets.policy_weight)
+
+
+@torch.no_grad()
+def priorities(output: NetworkOutput, targets: Targets, header: NetworkHeader) -> torch.Tensor:
+    """`[B]` what there is to learn from each position: policy and value errors above the least.
+
+    Positive, so that no position is never drawn again.
+    """
+    policy = _policy_errors(output.policy, targets) - _entropies(targets.policy)
+    value = _value_errors(output.value, targets, header)
+    if header.value == "wdl":
+        value = value - _entropies(targets.value)
+    return (policy * targets.policy_weight + value).clamp(min=1e-6)
+
+
+def _policy_errors(logits: torch.Tensor, targets: Targets) -> torch.Tensor:
+    # The least finite number, not -inf: 0 · -inf would be no number.
+    lowest = torch.finfo(torch.float32).min
+    legal = logits.float().masked_fill(~targets.legal, lowest)
+    surprise = -torch.log_softmax(legal, dim=1).masked_fill(~targets.legal, 0.0)
+    return (targets.policy * surprise).sum(dim=1)
+
+
+def _value_errors(value: torch.Tensor, targets: Targets, header: NetworkHeader) -> torch.Tensor:
+    if header.value == "wdl":
+        return -(targets.value * torch.log_softmax(value.float(), dim=1)).sum(dim=1)
+    scale = _half_range(header)
+    return _squares(value / scale, targets.value / scale)
+
+
+def _entropies(probabilities: torch.Tensor) -> torch.Tensor:
+    entropies: torch.Tensor = -torch.special.xlogy(probabilities, probabilities).sum(dim=1)
+    return entropies
 
 
 def _half_range(header: NetworkHeader) -> float:
@@ -103,9 +126,8 @@ def _half_range(header: NetworkHeader) -> float:
     return (float(bounds[1]) - float(bounds[0])) / 2.0 if bounds else 1.0
 
 
-def _squared(found: torch.Tensor, target: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    error = (found.float() - target).square().flatten(1).mean(dim=1)
-    return _mean(error, weight)
+def _squares(found: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (found.float() - target).square().flatten(1).mean(dim=1)
 
 
 def _mean(each: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
