@@ -57,8 +57,8 @@ def console(terminal, width=100):
 
 
 def test_speed_is_per_second_of_self_play():
-    columns = to_columns([line(1), line(2, **{"seconds.network": 0.0, "seconds.search": 0.0})])
-    assert per_second(columns, "games")[0] == 3.0  # 12 games in 3 + 1 seconds
+    columns = to_columns([line(1), line(2, **{"seconds.selfplay": 0.0})])
+    assert per_second(columns, "games")[0] == 3.0  # 12 games in 4 seconds
     assert per_second(columns, "simulations")[0] == 1600.0
     assert math.isnan(per_second(columns, "games")[1])
 

@@ -64,9 +64,10 @@ NAMES = {
     "learner.learning_rate": "of the optimiser's last update",
     "learner.updates": "updates of the step",
     "seconds.step": "wall time of the step",
-    "seconds.network": "of self-play, waiting for the network",
-    "seconds.search": "of self-play, in the search and the rules",
-    "learner.seconds": "making updates",
+    "seconds.selfplay": "wall time of self-play",
+    "seconds.network": "inside the network during self-play",
+    "seconds.search": "inside the search and the rules, partly while the network works",
+    "learner.seconds": "making updates, waiting for batches included",
     "seconds.arena": "rating",
     "rating.elo": "of the network against the run's yardsticks",
     "rating.low": "lower end of its 95% interval",
@@ -74,13 +75,8 @@ NAMES = {
 }
 """What a run logs, by name; `rating.` has further ones that depend on the game."""
 
-PARTS = {
-    "network": "seconds.network",
-    "search": "seconds.search",
-    "learner": "learner.seconds",
-    "arena": "seconds.arena",
-}
-"""What takes a run's time, in the order of the loop, and the names of its seconds."""
+PARTS = ("network", "search", "learner", "arena")
+"""What takes a run's time, in the order of the loop."""
 
 
 def run_columns(folder: str | PathLike[str]) -> Columns:
@@ -138,16 +134,26 @@ def mistakes(columns: Columns) -> list[str]:
 
 def per_second(columns: Columns, what: str) -> Series:
     """`games`, `positions` or `simulations` per second of self-play."""
-    seconds = series(columns, PARTS["network"]) + series(columns, PARTS["search"])
+    seconds = series(columns, "seconds.selfplay")
     with np.errstate(all="ignore"):
         return np.where(seconds > 0, series(columns, f"selfplay.{what}") / seconds, math.nan)
 
 
 def time_shares(columns: Columns) -> dict[str, Series]:
-    """The share of each step's wall time by part, in the order of `PARTS`; then the `rest`."""
-    whole = series(columns, "seconds.step")
+    """The share of each step's wall time by part, in the order of `PARTS`; then the `rest`.
+
+    The search works while the network does. Its share is what of self-play is not the network:
+    the time that a search in no time at all would save.
+    """
+    whole, network = series(columns, "seconds.step"), series(columns, "seconds.network")
+    seconds = {
+        "network": network,
+        "search": series(columns, "seconds.selfplay") - network,
+        "learner": series(columns, "learner.seconds"),
+        "arena": series(columns, "seconds.arena"),
+    }
     with np.errstate(all="ignore"):
-        parts = {part: series(columns, name) / whole for part, name in PARTS.items()}
+        parts = {part: seconds[part] / whole for part in PARTS}
     shares = {part: np.clip(np.where(np.isfinite(v), v, 0), 0, 1) for part, v in parts.items()}
     rest = np.clip(1 - sum(shares.values()), 0, 1)
     return {**shares, "rest": np.where(np.isfinite(whole), rest, math.nan)}

@@ -254,7 +254,7 @@ def _draw_time(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
             axes.stackplot(
                 run.across(across),
                 stack,
-                labels=list(PARTS),
+                labels=PARTS,
                 colors=[PARTS_PAINT[part] for part in PARTS],
                 linewidth=0,
             )
