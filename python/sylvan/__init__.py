@@ -13,6 +13,7 @@ from sylvan._native import Rng, __version__
 from sylvan.games.game import Game
 from sylvan.planning import (
     Forest,
+    LatentSearch,
     Leaves,
     Search,
     SearchConfig,
@@ -24,6 +25,7 @@ from sylvan.planning.display import set_views
 __all__ = [
     "Forest",
     "Game",
+    "LatentSearch",
     "Leaves",
     "Rng",
     "Search",

@@ -20,6 +20,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.started -= u64::from(id != self.tree.root);
         self.tree.progress.stop = None; // it may have counted this leaf
         self.tree.evaluations -= 1;
+        self.tree.arrived -= 1;
     }
 
     /// Removes the nodes at the end of a path that no walk has finished or waits for.

@@ -83,6 +83,9 @@ pub struct Config {
     pub leaves_in_flight: usize,
     /// Descents of one batch that may end at a leaf already waiting.
     pub collisions: usize,
+    /// Of a learned model, actions that are kept below the root, those with the highest priors; 0
+    /// for all.
+    pub top_k: usize,
     /// Of priors below the root, whose own are kept as they come.
     pub prior_bits: PriorBits,
     pub seed: u64,
@@ -107,6 +110,7 @@ impl Default for Config {
             proofs: true,
             leaves_in_flight: 1,
             collisions: 1,
+            top_k: 0,
             prior_bits: PriorBits::Eight,
             seed: 0,
             threads: 1,

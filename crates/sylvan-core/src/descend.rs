@@ -82,6 +82,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
                     visit.ticket = self.tree.next_ticket();
+                    visit.state.arrive(self.tree.arrive());
                     visit.tree = self.tree.place;
                     self.tree.progress.waiting += 1;
                     self.tree.progress.started += u64::from(leaf != self.tree.root);
@@ -256,7 +257,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         match turn {
             Turn::Seat(seat) => {
                 let n = visit.actions.len();
-                if n == 0 {
+                if n == 0 && !(G::LEARNED && id != self.tree.root) {
                     return Err(SearchError::NoActions);
                 }
                 if n > MAX_EDGES {

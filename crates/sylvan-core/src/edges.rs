@@ -19,7 +19,8 @@ use crate::numbers::PriorBits;
 #[derive(Clone, Copy, Debug)]
 pub struct Edges {
     pub bits: PriorBits,
-    pub keep_actions: bool,
+    /// Nodes with fewer edges than this have their actions kept; those of others can be found again.
+    pub kept_below: usize,
 }
 
 const UNIT: usize = size_of::<Unit>();
@@ -40,7 +41,7 @@ impl Edges {
     /// Units for `n` edges.
     #[inline]
     pub fn units(self, n: usize) -> u32 {
-        let actions = if self.keep_actions {
+        let actions = if n < self.kept_below {
             n.div_ceil(UNIT / WORD)
         } else {
             0
@@ -63,7 +64,7 @@ impl Edges {
                 bytemuck::cast(priors.map(|prior| PriorBits::ThirtyTwo.encode(prior)))
             }),
         }
-        if self.keep_actions {
+        if n < self.kept_below {
             bytemuck::cast_slice_mut(kept)[..n].copy_from_slice(actions);
         }
         let best = self.best(codes, n).0;
@@ -109,7 +110,7 @@ impl Edges {
 
     /// The actions of `n` edges, where they are kept.
     pub fn actions(self, units: &[Unit], n: usize) -> Option<&[Action]> {
-        if !self.keep_actions || units.is_empty() {
+        if n >= self.kept_below || units.is_empty() {
             return None;
         }
         let kept = &units[self.code_units(n)..];
@@ -166,9 +167,9 @@ mod tests {
     #[test]
     fn edges_come_back_and_the_best_is_the_first_of_the_largest() {
         for bits in [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo] {
-            for keep_actions in [false, true] {
+            for kept_below in [0, 20, usize::MAX] {
                 for n in 1..70 {
-                    check(Edges { bits, keep_actions }, n);
+                    check(Edges { bits, kept_below }, n);
                 }
             }
         }
@@ -196,7 +197,7 @@ mod tests {
             edges.set_code(&mut units, place, 0);
         }
         let kept = edges.actions(&units, n);
-        assert_eq!(kept, edges.keep_actions.then_some(&actions[..]));
+        assert_eq!(kept, (n < edges.kept_below).then_some(&actions[..]));
         assert_eq!(edges.note(&units, n), u32::MAX);
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Priors are the softmax of the evaluator's logits over the legal actions. A leaf never shows
 //! its children before its evaluation came, and gets them all at once, as edges without nodes.
+//! Where a model is learned, the evaluation also says what the step to the leaf paid.
 
 use crate::game::Game;
+use crate::latent::narrow;
 use crate::node::Kind;
 use crate::numbers::softmax_padded;
 use crate::root::RootEdges;
@@ -12,16 +14,35 @@ use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
-    /// has one entry per seat. Both were checked to be numbers.
-    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
-        softmax_padded(logits);
-        let priors = logits;
+    /// has one entry per seat. Both were checked to be numbers. `rewards`, one per seat, are there
+    /// where the game is learned; `logits` are then one per action that exists, below the root.
+    pub fn expand(
+        &mut self,
+        visit: &Visit<G>,
+        logits: &mut Vec<f32>,
+        values: &[f32],
+        rewards: Option<&[f32]>,
+    ) {
         let id = visit.end();
         let is_root = id == self.tree.root;
+        let learned = &mut self.scratch.actions;
+        let actions = if G::LEARNED && !is_root {
+            narrow(logits, learned, self.settings.config.top_k);
+            learned
+        } else {
+            &visit.actions
+        };
+        softmax_padded(logits);
+        let priors = logits;
         let seats = &mut self.scratch.seats;
         seats.clear();
         seats.extend(values.iter().map(|&v| f64::from(v)));
         let value = V::from_seats(seats);
+        if let Some(rewards) = rewards.filter(|_| !is_root) {
+            seats.clear();
+            seats.extend(rewards.iter().map(|&r| f64::from(r)));
+            V::set_reward(&mut self.pool[id].extra, &V::from_seats(seats));
+        }
         let raw = value.seat(visit.seat) as f32;
         if is_root {
             let n = visit.actions.len();
@@ -29,7 +50,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
             let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
-            pool.set_edges(id, priors, &visit.actions, bytes);
+            pool.set_edges(id, priors, actions, bytes);
             if !self.settings.first_is_best {
                 pool.set_note(id, raw.to_bits());
             }

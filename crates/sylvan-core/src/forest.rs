@@ -69,7 +69,13 @@ impl<G: Game, V: Values> Shard<G, V> {
     fn new(settings: &Settings, bytes: u64) -> Self {
         let edges = Edges {
             bits: settings.config.prior_bits,
-            keep_actions: G::KEEP_STATES,
+            kept_below: if G::LEARNED {
+                settings.rules.num_actions // all of them in order need no list
+            } else if G::KEEP_STATES {
+                usize::MAX
+            } else {
+                0
+            },
         };
         Self {
             pool: Pool::new(edges, bytes),
@@ -173,7 +179,7 @@ impl<G: Game, V: Values> Shard<G, V> {
             if result.is_err() {
                 break;
             }
-            search.expand(visit, &mut logits, values);
+            search.expand(visit, &mut logits, values, None);
             done += 1;
         }
         batch.forget(done); // the rest is abandoned
@@ -320,11 +326,13 @@ impl<G: Game, V: Values> Forest<G, V> {
     }
 
     /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
-    /// action of leaf `i`, `values` holds one per seat, leaf after leaf. All were checked.
+    /// action of leaf `i`, `values` holds one per seat, leaf after leaf, and so do `rewards`, which
+    /// a learned model gives. All were checked.
     pub fn update(
         &mut self,
         logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
         values: &[f32],
+        rewards: Option<&[f32]>,
     ) {
         let budget = self.budget();
         let settings = &self.settings;
@@ -345,7 +353,8 @@ impl<G: Game, V: Values> Forest<G, V> {
                 logits(leaf, visit, &mut buffer);
                 let values = &values[leaf * seats..][..seats];
                 let (mut search, _) = shard.parts(visit.tree, settings, budget);
-                search.expand(visit, &mut buffer, values);
+                let rewards = rewards.map(|rewards| &rewards[leaf * seats..][..seats]);
+                search.expand(visit, &mut buffer, values, rewards);
             }
             shard.batch = batch;
             shard.batch.forget(shard.batch.len());

@@ -69,6 +69,9 @@ pub trait Game: Clone + Send + Sync {
     /// Moving and listing actions is dear: the tree keeps the state and the list of actions of
     /// every node that it has expanded, within its budget, instead of deriving them again.
     const KEEP_STATES: bool = false;
+    /// A learned model instead of rules: what a step paid and which actions follow is told with the
+    /// evaluation of the state that it leads to.
+    const LEARNED: bool = false;
 
     fn rules(&self) -> Rules;
 
@@ -110,6 +113,9 @@ pub trait Game: Clone + Send + Sync {
     /// Takes a legal action or a chance outcome. What happens on another is up to the game, but it
     /// must not be undefined behaviour.
     fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
+
+    /// The state waits for an evaluation, the tree's `number`-th since it was planted.
+    fn arrive(&mut self, _number: u64) {}
 
     /// What the end pays each seat; `out` has `num_players` entries. Asked only in finished games.
     fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;

@@ -13,6 +13,7 @@ pub mod evaluator;
 pub mod forest;
 pub mod game;
 pub mod gumbel;
+pub mod latent;
 pub mod node;
 pub mod numbers;
 pub mod outcome;

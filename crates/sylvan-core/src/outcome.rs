@@ -107,6 +107,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Kind::Decision => {
                 let mut actions = Vec::new();
                 state.turn(&mut actions)?;
+                if G::LEARNED && id != self.tree.root {
+                    let all = 0..self.settings.rules.num_actions as Action;
+                    actions = self
+                        .pool
+                        .actions(id)
+                        .map_or_else(|| all.collect(), Into::into);
+                }
                 let priors = self.priors(id);
                 actions
                     .into_iter()

@@ -144,6 +144,8 @@ pub struct Tree<G> {
     pub progress: Progress,
     /// Evaluations asked for since the tree was made.
     pub evaluations: u64,
+    /// The same since it was planted.
+    pub arrived: u64,
     pub nodes: u64,
     pub bytes: u64,
     pub sweep: Sweep,
@@ -165,6 +167,7 @@ impl<G: Game> Tree<G> {
             seen: Seen::default(),
             progress: Progress::default(),
             evaluations: 0,
+            arrived: 0,
             nodes: 1,
             bytes,
             sweep: Sweep::default(),
@@ -179,6 +182,12 @@ impl<G: Game> Tree<G> {
     pub fn next_ticket(&mut self) -> u64 {
         self.evaluations += 1;
         mix(self.stream, self.evaluations)
+    }
+
+    /// How many evaluations were asked for before this one.
+    pub fn arrive(&mut self) -> u64 {
+        self.arrived += 1;
+        self.arrived - 1
     }
 
     /// Keeps the state of a node that was expanded, if the game wants that.

@@ -44,6 +44,11 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(action)
     }
+    /// Of a learned model's state: the slot that its last step started from, that step's action, and
+    /// its own slot.
+    fn last_step(&self) -> (u32, Action, u32) {
+        (0, 0, 0)
+    }
 }
 
 /// Arrays of observations that were handed out before, flat: memory that is warm once nobody else
@@ -155,8 +160,15 @@ pub trait AnyForest: Send {
     fn num_leaves(&self) -> usize;
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
     fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>>;
+    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
-    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
+    fn update(
+        &mut self,
+        py: Python<'_>,
+        policy: Policy<'_>,
+        values: &[f32],
+        rewards: Option<&[f32]>,
+    ) -> PyResult<()>;
     fn abandon(&mut self);
     fn run(
         &mut self,
@@ -266,6 +278,23 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         G::observations(self, py, spare)
     }
 
+    /// Of each leaf the slot that its last step started from, that step's action, its own slot.
+    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (mut parents, mut actions, mut slots) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, visit) in Forest::leaves(self) {
+            let (parent, action, slot) = visit.state.last_step();
+            parents.push(i64::from(parent));
+            actions.push(i64::from(action));
+            slots.push(i64::from(slot));
+        }
+        (
+            PyArray1::from_vec(py, parents),
+            PyArray1::from_vec(py, actions),
+            PyArray1::from_vec(py, slots),
+        )
+            .into_py_any(py)
+    }
+
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let leaf = Forest::leaves(self).nth(i);
         let (_, visit) = leaf
@@ -273,7 +302,18 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         visit.state.to_python(like)
     }
 
-    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()> {
+    fn update(
+        &mut self,
+        py: Python<'_>,
+        policy: Policy<'_>,
+        values: &[f32],
+        rewards: Option<&[f32]>,
+    ) -> PyResult<()> {
+        if G::LEARNED
+            && let Policy::All(rows) = &policy
+        {
+            return update_learned(self, py, rows, values, rewards);
+        }
         let legal = match policy {
             Policy::All(rows) => Cow::Owned(gathered(self, &rows)?),
             Policy::Legal(flat) => Cow::Borrowed(flat),
@@ -287,7 +327,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         let fill = |i: usize, _: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| {
             out.extend_from_slice(&legal[offsets[i]..offsets[i + 1]]);
         };
-        unlocked::<G, _>(py, || Forest::update(self, &fill, values));
+        unlocked::<G, _>(py, || Forest::update(self, &fill, values, rewards));
         Ok(())
     }
 
@@ -414,6 +454,40 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     }
 }
 
+/// Takes in what a learned model says: rows of logits of all actions, in which a root's illegal ones
+/// do not count.
+fn update_learned<G: Bridge, V: Values>(
+    forest: &mut Forest<G, V>,
+    py: Python<'_>,
+    rows: &numpy::ndarray::ArrayView2<'_, f32>,
+    values: &[f32],
+    rewards: Option<&[f32]>,
+) -> PyResult<()> {
+    let finite = |row: &[f32]| row.iter().fold(true, |all, x| all & x.is_finite());
+    let mut all: Vec<Action> = Vec::new();
+    for (i, (row, (tree, visit))) in rows.rows().into_iter().zip(forest.leaves()).enumerate() {
+        let row = row.as_slice().expect("rows are contiguous");
+        if !finite(row) {
+            all.resize(row.len(), 0);
+            (0..).zip(&mut all).for_each(|(i, action)| *action = i);
+            check_logits(i, tree, &all, row)?;
+            let legal: Vec<f32> = visit.actions.iter().map(|&a| row[a as usize]).collect();
+            if !legal.is_empty() {
+                check_logits(i, tree, &visit.actions, &legal)?;
+            }
+        }
+    }
+    let fill = |i: usize, visit: &sylvan_core::tree::Visit<G>, out: &mut Vec<f32>| {
+        let row = rows.row(i);
+        match &visit.actions[..] {
+            [] => out.extend_from_slice(row.as_slice().expect("rows are contiguous")),
+            legal => out.extend(legal.iter().map(|&action| row[action as usize])),
+        }
+    };
+    unlocked::<G, _>(py, || forest.update(&fill, values, rewards));
+    Ok(())
+}
+
 /// The logits of legal actions, leaf after leaf, out of rows of all outputs.
 fn gathered<G: Bridge, V: Values>(
     forest: &Forest<G, V>,
@@ -468,10 +542,10 @@ fn build<G: Bridge + 'static>(
         && config.discount == 1.0;
     Ok(match rules.num_players {
         2 if duel => Box::new(Forest::<G, Duel>::new(states, rules, config)),
-        1 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<1>>::new(states, rules, config)),
+        1 if G::KEEP_STATES => Box::new(Forest::<G, Seats<1>>::new(states, rules, config)),
         1..=2 => Box::new(Forest::<G, Seats<2>>::new(states, rules, config)),
-        3..=4 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<4>>::new(states, rules, config)),
-        5..=8 if G::NEEDS_LOCK => Box::new(Forest::<G, Seats<8>>::new(states, rules, config)),
+        3..=4 if G::KEEP_STATES => Box::new(Forest::<G, Seats<4>>::new(states, rules, config)),
+        5..=8 if G::KEEP_STATES => Box::new(Forest::<G, Seats<8>>::new(states, rules, config)),
         n => {
             let message = format!("num_players is {n}: a game has 1 to 8 seats.");
             return Err(GameContractError::new_err(message));

@@ -25,6 +25,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         proofs: get(dict, "proofs")?,
         leaves_in_flight: get(dict, "leaves_in_flight")?,
         collisions: get(dict, "collisions")?,
+        top_k: get::<Option<usize>>(dict, "top_k")?.unwrap_or(0),
         prior_bits: PriorBits::new(get(dict, "prior_bits")?)
             .ok_or_else(|| PyValueError::new_err("prior_bits must be 8, 16 or 32."))?,
         seed: get(dict, "seed")?,

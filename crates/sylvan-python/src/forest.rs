@@ -148,7 +148,8 @@ impl Forest {
         values: PyReadonlyArray1<'_, f32>,
     ) -> PyResult<()> {
         let policy = Policy::All(policy.as_array());
-        self.lock()?.forest.update(py, policy, values.as_slice()?)
+        let values = values.as_slice()?;
+        self.lock()?.forest.update(py, policy, values, None)
     }
 
     /// The same with logits of the legal actions only, leaf after leaf.
@@ -159,7 +160,30 @@ impl Forest {
         values: PyReadonlyArray1<'_, f32>,
     ) -> PyResult<()> {
         let policy = Policy::Legal(policy.as_slice()?);
-        self.lock()?.forest.update(py, policy, values.as_slice()?)
+        let values = values.as_slice()?;
+        self.lock()?.forest.update(py, policy, values, None)
+    }
+
+    /// Takes in what a learned model says: logits of all actions, `[leaves, num_actions]`, values and
+    /// rewards, `[leaves * seats]`.
+    fn update_learned(
+        &self,
+        py: Python<'_>,
+        policy: PyReadonlyArray2<'_, f32>,
+        values: PyReadonlyArray1<'_, f32>,
+        rewards: PyReadonlyArray1<'_, f32>,
+    ) -> PyResult<()> {
+        let policy = Policy::All(policy.as_array());
+        let (values, rewards) = (values.as_slice()?, rewards.as_slice()?);
+        self.lock()?
+            .forest
+            .update(py, policy, values, Some(rewards))
+    }
+
+    /// Of each leaf of a learned model: the slot that its last step started from, that step's action,
+    /// its own slot.
+    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.lock()?.forest.steps(py)
     }
 
     /// Gives up on all leaves in flight.

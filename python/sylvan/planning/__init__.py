@@ -7,6 +7,7 @@
 | `forest`  | many trees, one batch: ask and tell |
 | `leaves`  | the batch, and the check of what an evaluator says of it |
 | `search`  | one tree, one call |
+| `latent`  | the same over a learned model, whose states are numbers of rows |
 | `result`  | what a search found |
 | `tree`    | a lazy view of the tree behind it |
 | `display` | how results are shown, filled in by `sylvan.views` |
@@ -14,6 +15,7 @@
 
 from sylvan.planning.config import SearchConfig
 from sylvan.planning.forest import Forest
+from sylvan.planning.latent import LatentModel, LatentSearch, LatentState, ModelOutput
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.result import SearchResult
 from sylvan.planning.search import Search, Status, search
@@ -22,7 +24,11 @@ from sylvan.planning.tree import EdgeView, NodeView, TreeView
 __all__ = [
     "EdgeView",
     "Forest",
+    "LatentModel",
+    "LatentSearch",
+    "LatentState",
     "Leaves",
+    "ModelOutput",
     "NodeView",
     "Search",
     "SearchConfig",

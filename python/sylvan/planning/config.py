@@ -176,6 +176,11 @@ class SearchConfig(BaseModel):
     collisions: Annotated[int, Field(ge=0, le=32768)] | None = Field(
         None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
     )
+    top_k: Annotated[int, Field(ge=1, le=65532)] | None = Field(
+        None,
+        description="learned models: actions kept below the root, those of the highest priors; "
+        "None: all",
+    )
     prior_bits: Literal[8, 16, 32] = Field(
         8,
         description="bits of a prior below the root; 8 keep it within 3.2 % and nodes small",

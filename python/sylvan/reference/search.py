@@ -48,8 +48,7 @@ class Search:
         # seats then play for -1, 0 or 1, proofs are bounds, otherwise exact results.
         self.plain = not self.has_rewards and config.discount == 1.0
         self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
-        self.root, self.nodes = self.new_node(), 1
-        self.seen = (f32(np.inf), f32(-np.inf))
+        self.root, self.nodes, self.seen = self.new_node(), 1, (f32(np.inf), f32(-np.inf))
 
     def run(self, noise: Sequence[float] | None = None) -> Node:
         """One search of the tree as it stands; `noise` takes the place of what would be drawn."""
@@ -152,6 +151,7 @@ class Search:
         for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
             node.children[action] = self.new_node(action, index, prior)
         node.raw = f32(values[node.seat])
+        node.reward = list(state.rewards())  # which a learned model knows only now
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()

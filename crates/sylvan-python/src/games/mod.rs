@@ -2,12 +2,14 @@
 
 mod chess;
 mod connect_four;
+mod latent;
 mod remake;
 mod tic_tac_toe;
 
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use sylvan_core::Config;
+use sylvan_core::latent::Latent;
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
@@ -17,6 +19,7 @@ use crate::python_game::PythonGame;
 
 use self::chess::PyChess;
 use self::connect_four::{PyConnectFour, PySolver};
+use self::latent::PyLatent;
 use self::tic_tac_toe::PyTicTacToe;
 
 /// A forest of the game that these states belong to.
@@ -29,6 +32,9 @@ pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn A
     }
     if states.iter().all(keeps_rules::<PyTicTacToe>) {
         return build_from::<TicTacToe>(states, config);
+    }
+    if states.iter().all(keeps_rules::<PyLatent>) {
+        return build_from::<Latent>(states, config);
     }
     build_from::<PythonGame>(
         states,
@@ -65,5 +71,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyConnectFour>()?;
     module.add_class::<PySolver>()?;
     module.add_function(wrap_pyfunction!(remake::remake_positions, module)?)?;
+    module.add_class::<PyLatent>()?;
     module.add_class::<PyTicTacToe>()
 }

@@ -1,0 +1,141 @@
+//! `sylvan._native.LatentState`: where a search over a learned model starts.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use sylvan_core::latent::{Latent, Model};
+use sylvan_core::values::Values;
+use sylvan_core::{Action, Forest, Seat};
+
+use crate::any_forest::{Bridge, Spare, cells};
+
+/// A root: who chooses, from which actions. What follows is up to the model.
+#[pyclass(subclass, name = "LatentState", module = "sylvan._native")]
+#[derive(Clone)]
+pub struct PyLatent {
+    state: Latent,
+}
+
+#[pymethods]
+impl PyLatent {
+    #[new]
+    #[pyo3(signature = (num_players, num_actions, legal_actions, seat=0, *,
+                        zero_sum=false, value_range=(f64::NEG_INFINITY, f64::INFINITY)))]
+    fn new(
+        num_players: usize,
+        num_actions: usize,
+        legal_actions: Vec<Action>,
+        seat: Seat,
+        zero_sum: bool,
+        value_range: (f64, f64),
+    ) -> PyResult<Self> {
+        let known = |&action: &Action| (action as usize) < num_actions;
+        if legal_actions.is_empty() || !legal_actions.iter().all(known) {
+            return Err(PyValueError::new_err(format!(
+                "legal_actions must be some of 0 to {}.",
+                num_actions.saturating_sub(1)
+            )));
+        }
+        if !(1..=sylvan_core::MAX_SEATS).contains(&num_players) || usize::from(seat) >= num_players
+        {
+            return Err(PyValueError::new_err(format!(
+                "seat {seat} of {num_players}: a model has 1 to 8 seats, counted from 0."
+            )));
+        }
+        let model = Model {
+            num_players,
+            num_actions,
+            zero_sum: zero_sum && num_players == 2,
+            value_range,
+        };
+        Ok(Self {
+            state: Latent::new(Arc::new(model), seat, legal_actions.into()),
+        })
+    }
+
+    #[getter]
+    fn num_players(&self) -> usize {
+        self.state.model().num_players
+    }
+
+    #[getter]
+    fn num_actions(&self) -> usize {
+        self.state.model().num_actions
+    }
+
+    #[getter]
+    fn zero_sum(&self) -> bool {
+        self.state.model().zero_sum
+    }
+
+    #[getter]
+    fn value_range(&self) -> (f64, f64) {
+        self.state.model().value_range
+    }
+
+    /// The legal actions of a root; inside the tree all.
+    fn legal_actions(&self) -> Vec<Action> {
+        let all = || (0..self.num_actions() as Action).collect();
+        self.state.legal().map_or_else(all, <[Action]>::to_vec)
+    }
+
+    fn apply(&mut self, action: Action) {
+        self.state.step(action);
+    }
+
+    fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::of(&slf.get_type(), slf.borrow().state.clone())
+    }
+
+    fn to_play(&self) -> Seat {
+        self.state.seat()
+    }
+
+    /// Never: a model does not know.
+    fn is_terminal(&self) -> bool {
+        false
+    }
+
+    fn returns(&self) -> Vec<f64> {
+        vec![0.0; self.num_players()]
+    }
+
+    /// Nothing: a model keeps what it sees to itself.
+    fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        PyArray1::from_vec(py, Vec::new())
+    }
+}
+
+impl PyLatent {
+    /// An object of the Python class `class` in this state.
+    fn of<'py>(class: &Bound<'py, PyType>, state: Latent) -> PyResult<Bound<'py, PyAny>> {
+        let object = class.call_method1("__new__", (class, 1, 1, [0]))?;
+        object.cast::<Self>()?.borrow_mut().state = state;
+        Ok(object)
+    }
+}
+
+impl Bridge for Latent {
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(object.cast::<PyLatent>()?.borrow().state.clone())
+    }
+
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        PyLatent::of(&like.get_type(), self.clone())
+    }
+
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        spare: &mut Spare,
+    ) -> PyResult<Py<PyAny>> {
+        cells(forest, py, spare)
+    }
+
+    fn last_step(&self) -> (u32, Action, u32) {
+        (self.parent, self.action, self.slot)
+    }
+}

@@ -1,0 +1,346 @@
+"""Planning with a learned model (MuZero): no rules, only what a model says.
+
+    plan = LatentSearch(model, simulations=50).run(observation, legal_actions)
+
+A model is anything with two methods, each over a batch of B:
+
+- `initial_inference(observations)`: what it makes of the positions at the roots;
+- `recurrent_inference(hidden, actions)`: what it makes of a step, from hidden states `[B, ...]` and
+  actions `[B]`.
+
+Both give value, reward, policy logits and hidden state, as a `ModelOutput` or any such tuple; NumPy
+arrays, or PyTorch tensors on any device. The tree stores slot numbers. Hidden states stay where the
+model made them, in one array of `simulations + 1` rows per root, are gathered and written in
+batches, and give their rows to the next search.
+
+Whose turn it is, nobody asks the model: seats move one after another. Legal actions are known at
+the root only. Below it every action is open, except those whose logit is -inf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan.errors import ConfigError, EvaluationError
+from sylvan.games.game import MAX_SEATS, Game
+from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.forest import Forest
+from sylvan.planning.leaves import Leaves
+from sylvan.planning.result import SearchResult
+
+__all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
+
+Floats = NDArray[np.float32]
+
+
+class ModelOutput(NamedTuple):
+    """What a model says of a batch of B positions; A actions, S seats."""
+
+    value: Any
+    """What is still to come, from here on: `[B]` for the seat to move (one seat, or two of a
+    zero-sum game), or `[B, S]` in seat order."""
+    reward: Any
+    """What the step that led here paid: `[B]` to the seat that made it (one seat, or two of a
+    zero-sum game), or `[B, S]` in seat order. Ignored at the root."""
+    policy: Any
+    """`[B, A]` logits; -inf says that an action does not exist."""
+    hidden: Any
+    """`[B, ...]`"""
+
+
+class LatentModel(Protocol):
+    """What a search asks of a model."""
+
+    def initial_inference(self, observations: Any) -> Any:
+        """A `ModelOutput` for observations `[B, ...]`."""
+
+    def recurrent_inference(self, hidden: Any, actions: Any) -> Any:
+        """A `ModelOutput` for the steps `actions` `[B]` from hidden states `[B, ...]`."""
+
+
+class LatentState(_native.LatentState, Game):
+    """A root: the seat to move and its legal actions. What follows is up to the model."""
+
+    __slots__ = ()
+
+
+class LatentSearch:
+    """Searches over a learned model, of one position or of many at once.
+
+    :param num_players: seats, which move one after another.
+    :param zero_sum: whether two seats play for each other's loss; by default they do.
+    :param value_bounds: the least and the most that a seat can still get, where that is known;
+        otherwise the range of values is learned in each search.
+    :param settings: of the search (`SearchConfig`): `simulations`, `discount`, `top_k`, ...
+
+    >>> class Coin:
+    ...     '''Action 1 pays one, action 0 nothing, for ever.'''
+    ...     def initial_inference(self, observations):
+    ...         n = len(observations)
+    ...         return np.zeros(n), np.zeros(n), np.zeros((n, 2)), np.zeros((n, 1))
+    ...     def recurrent_inference(self, hidden, actions):
+    ...         n = len(actions)
+    ...         return np.zeros(n), actions == 1, np.zeros((n, 2)), hidden
+    >>> LatentSearch(Coin(), simulations=20, discount=0.9).run(np.zeros(1)).best
+    1
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        config: SearchConfig | None = None,
+        *,
+        num_players: int = 1,
+        zero_sum: bool | None = None,
+        value_bounds: tuple[float, float] = (-np.inf, np.inf),
+        **settings: Any,
+    ) -> None:
+        for method in ("initial_inference", "recurrent_inference"):
+            if not callable(getattr(model, method, None)):
+                raise ConfigError(
+                    f"The model is a {type(model).__name__}, which has no {method}(): give one "
+                    "with initial_inference and recurrent_inference."
+                )
+        if not 1 <= num_players <= MAX_SEATS:
+            raise ConfigError(f"num_players is {num_players}: a model has 1 to {MAX_SEATS} seats.")
+        if zero_sum and num_players != 2:
+            raise ConfigError(f"zero_sum is for two seats, not {num_players}: leave it out.")
+        self.model = model
+        self.config = configured(config, settings)
+        if self.config.simulations is None:
+            raise ConfigError("A search over a model needs a row for each state: set simulations.")
+        self.num_players = num_players
+        self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
+        self.value_bounds = value_bounds
+        self.forest: Forest | None = None
+        self._hidden: Any = None
+
+    def run(
+        self,
+        observation: Any,
+        legal_actions: Sequence[int] | None = None,
+        *,
+        seat: int = 0,
+        noise: Sequence[float] | None = None,
+    ) -> SearchResult:
+        """Search one position.
+
+        :param observation: as the model takes it, without the batch.
+        :param legal_actions: by default all that the model knows.
+        :param noise: one number per legal action, in place of what would be drawn.
+        """
+        legal = None if legal_actions is None else [legal_actions]
+        given = None if noise is None else [noise]
+        return self.run_many(observation[None], legal, seats=[seat], noise=given)[0]
+
+    def run_many(
+        self,
+        observations: Any,
+        legal_actions: Sequence[Sequence[int]] | None = None,
+        *,
+        seats: Sequence[int] | None = None,
+        noise: Sequence[Sequence[float] | None] | None = None,
+    ) -> list[SearchResult]:
+        """Search many positions side by side, one batch of the model per simulation.
+
+        :param observations: `[B, ...]`.
+        """
+        forest = self.search(observations, legal_actions, seats=seats, noise=noise)
+        return forest.results()
+
+    def search(
+        self,
+        observations: Any,
+        legal_actions: Sequence[Sequence[int]] | None = None,
+        *,
+        seats: Sequence[int] | None = None,
+        noise: Sequence[Sequence[float] | None] | None = None,
+    ) -> Forest:
+        """The same, as the forest of searched trees, which the next call replants."""
+        first = _output(self.model.initial_inference(observations), "initial_inference")
+        policy = _numbers(first.policy, "policy", "initial_inference")
+        count = len(policy)
+        if policy.ndim != 2 or not count:
+            raise EvaluationError(
+                f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
+            )
+        roots = self._roots(policy, legal_actions, seats)
+        forest = self._planted(roots)
+        forest.begin(noise)
+        leaves = forest.select()
+        assert leaves is not None and len(leaves) == count
+        self._write(leaves.trees * self._stride, first.hidden, count)
+        self._tell(leaves, first, "initial_inference")
+        while (leaves := forest.select()) is not None:
+            parents, actions, slots = forest._native.steps()
+            base = leaves.trees * self._stride
+            hidden = self._read(base + parents)
+            answer = self.model.recurrent_inference(hidden, _like(actions, hidden))
+            output = _output(answer, "recurrent_inference")
+            self._write(base + slots, output.hidden, len(leaves))
+            self._tell(leaves, output, "recurrent_inference")
+        return forest
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the hidden states and of the trees."""
+        hidden = 0 if self._hidden is None else int(self._hidden.nbytes)
+        return hidden + (0 if self.forest is None else self.forest._native.bytes())
+
+    @property
+    def _stride(self) -> int:
+        """Rows of hidden states per tree: its root's, and one for each simulation."""
+        return (self.config.simulations or 0) + 1
+
+    def _roots(
+        self,
+        policy: Floats,
+        legal_actions: Sequence[Sequence[int]] | None,
+        seats: Sequence[int] | None,
+    ) -> list[LatentState]:
+        count, num_actions = policy.shape
+        legal = [range(num_actions)] * count if legal_actions is None else legal_actions
+        seats = [0] * count if seats is None else seats
+        if not len(legal) == len(seats) == count:
+            raise ConfigError(
+                f"There are {count} observations, {len(legal)} lists of legal actions and "
+                f"{len(seats)} seats: give one of each per root."
+            )
+        for i, (actions, seat) in enumerate(zip(legal, seats, strict=True)):
+            if not len(actions):
+                raise ConfigError(f"Root {i} has no legal action: search where somebody can move.")
+            if not all(0 <= action < num_actions for action in actions):
+                raise ConfigError(
+                    f"The legal actions of root {i} go up to {max(actions)}, but the model knows "
+                    f"{num_actions}: give codes from 0 to {num_actions - 1}."
+                )
+            if not 0 <= seat < self.num_players:
+                raise ConfigError(
+                    f"Root {i} has seat {seat}: there are {self.num_players} seats, counted from 0."
+                )
+        return [
+            LatentState(
+                self.num_players,
+                num_actions,
+                list(actions),
+                seat,
+                zero_sum=self.zero_sum,
+                value_range=self.value_bounds,
+            )
+            for actions, seat in zip(legal, seats, strict=True)
+        ]
+
+    def _planted(self, roots: list[LatentState]) -> Forest:
+        """A forest of these roots; the one from before where it has as many trees."""
+        old = self.forest
+        if old is None or len(old) != len(roots) or old.num_actions != roots[0].num_actions:
+            self.forest = Forest(roots, self.config)
+            self._hidden = None
+            return self.forest
+        if old.in_flight:
+            old.abandon()
+        for tree, root in enumerate(roots):
+            old.plant(tree, root)
+        return old
+
+    def _write(self, rows: NDArray[np.int64], hidden: Any, count: int) -> None:
+        """Put new hidden states into their rows, where the model made them."""
+        shape = tuple(hidden.shape)
+        if not shape or shape[0] != count:
+            raise EvaluationError(
+                f"The hidden state has shape {shape}: give one for each of {count} positions."
+            )
+        assert self.forest is not None
+        if self._hidden is None:
+            rows_of_all = (len(self.forest) * self._stride, *shape[1:])
+            if _is_tensor(hidden):
+                self._hidden = hidden.new_empty(rows_of_all)
+            else:
+                self._hidden = np.empty(rows_of_all, np.asarray(hidden).dtype)
+        if tuple(self._hidden.shape[1:]) != shape[1:]:
+            raise EvaluationError(
+                f"The hidden state has shape {shape[1:]} per position, but others had "
+                f"{tuple(self._hidden.shape[1:])}: always give the same."
+            )
+        self._hidden[_like(rows, self._hidden)] = hidden
+
+    def _read(self, rows: NDArray[np.int64]) -> Any:
+        return self._hidden[_like(rows, self._hidden)]
+
+    def _tell(self, leaves: Leaves, output: ModelOutput, method: str) -> None:
+        """Hand the forest what the model said."""
+        forest, count = leaves.forest, len(leaves)
+        policy = _numbers(output.policy, "policy", method)
+        if policy.shape != (count, forest.num_actions):
+            raise EvaluationError(
+                f"{method}() gave a policy of shape {policy.shape}: it must be "
+                f"{(count, forest.num_actions)}."
+            )
+        movers = (leaves.seats - 1) % self.num_players
+        values = self._per_seat(_numbers(output.value, "value", method), leaves.seats, method)
+        rewards = self._per_seat(_numbers(output.reward, "reward", method), movers, method)
+        forest._native.update_learned(policy, values, rewards)
+        forest._leaves = None
+        forest.generation += 1
+
+    def _per_seat(self, numbers: Floats, seats: NDArray[np.int64], method: str) -> Floats:
+        """Values or rewards `[B * S]`, seat by seat, from either form."""
+        count, players = len(seats), self.num_players
+        if not np.isfinite(numbers).all():
+            leaf = int(np.argwhere(~np.isfinite(numbers))[0][0])
+            raise EvaluationError(
+                f"{method}() gave {numbers[leaf]} for position {leaf} of its batch: give finite "
+                "values and rewards."
+            )
+        if numbers.shape == (count, players):
+            return np.ascontiguousarray(numbers.reshape(-1))
+        single = players == 1 or self.zero_sum
+        if not single or numbers.size != count:
+            forms = f"{(count, players)}" + (f" or {(count,)}" if single else "")
+            raise EvaluationError(
+                f"{method}() gave values or rewards of shape {numbers.shape}: give {forms}."
+            )
+        if players == 1:
+            return np.ascontiguousarray(numbers.reshape(-1))
+        mine = np.where(seats == 0, numbers.reshape(count), -numbers.reshape(count))
+        return np.stack([mine, -mine], axis=1).astype(np.float32).reshape(-1)
+
+
+def _output(answer: Any, method: str) -> ModelOutput:
+    if not isinstance(answer, tuple | list) or len(answer) != 4:
+        raise EvaluationError(
+            f"{method}() gave a {type(answer).__name__}: it must give value, reward, policy logits "
+            "and hidden state."
+        )
+    return ModelOutput(*answer)
+
+
+def _numbers(array: Any, name: str, method: str) -> Floats:
+    """An output of the model in memory, in single precision."""
+    if _is_tensor(array):
+        array = array.detach().cpu().numpy()
+    try:
+        return np.ascontiguousarray(array, np.float32)
+    except (TypeError, ValueError) as error:
+        raise EvaluationError(
+            f"{method}() gave a {name} that cannot be read as an array: {error}."
+        ) from None
+
+
+def _is_tensor(array: Any) -> bool:
+    """Whether an array is PyTorch's, without loading PyTorch to find out."""
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def _like(indices: NDArray[np.int64], array: Any) -> Any:
+    """Indices where an array can use them."""
+    if not _is_tensor(array):
+        return indices
+    import torch
+
+    return torch.from_numpy(indices).to(array.device)

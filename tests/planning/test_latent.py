@@ -1,0 +1,355 @@
+"""Searches over a learned model: equal to the reference, and to searches over the rules.
+
+A model that knows the rules of a game by heart must lead to the same tree as the rules themselves,
+above the ends of games: there the model pays the result with the last step and nothing after it.
+"""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylvan import LatentSearch, Search, SearchConfig, reference
+from sylvan.errors import ConfigError, EvaluationError
+from sylvan.games import Game, TicTacToe
+from sylvan.planning import LatentState
+from sylvan.reference.latent import LatentGame, evaluate
+
+# --- models ------------------------------------------------------------------------------------
+
+
+class TableModel:
+    """A model whose every answer is a hash of the hidden state: 40 of them, `[B, 1]`."""
+
+    def __init__(self, seed, actions, players, holes=False):
+        rng = np.random.default_rng(seed)
+        self.after = rng.integers(0, 40, (40, actions))
+        self.logits = rng.normal(size=(40, actions)).astype(np.float32)
+        if holes:
+            self.logits[rng.random((40, actions)) < 0.3] = -np.inf
+            self.logits[:, 0] = 1.0
+        shape = (40,) if players <= 2 else (40, players)
+        self.values = rng.normal(size=shape).astype(np.float32)
+        self.rewards = rng.normal(size=(40, actions, *shape[1:])).astype(np.float32)
+
+    def initial_inference(self, observations):
+        states = np.asarray(observations, int)[:, 0]
+        nothing = np.zeros_like(self.values[states])
+        return self.values[states], nothing, self.logits[states], states[:, None]
+
+    def recurrent_inference(self, hidden, actions):
+        before = hidden[:, 0]
+        states = self.after[before, actions]
+        rewards = self.rewards[before, actions]
+        return self.values[states], rewards, self.logits[states], states[:, None]
+
+
+class PerfectModel:
+    """The rules of a game as a model: a hidden state is the number of a position."""
+
+    def __init__(self, first):
+        self.positions = [first]
+
+    def said(self, positions, rewards):
+        hidden = np.arange(len(self.positions), len(self.positions) + len(positions))[:, None]
+        self.positions += positions
+        logits, values = zip(*(judged(position) for position in positions), strict=True)
+        return np.array(values), np.array(rewards), np.array(logits, np.float32), hidden
+
+    def initial_inference(self, observations):
+        roots = [self.positions[0]] * len(observations)
+        return self.said(roots, np.zeros((len(roots), roots[0].num_players)))
+
+    def recurrent_inference(self, hidden, actions):
+        positions, rewards = [], []
+        for (number,), action in zip(hidden, actions, strict=True):
+            position = self.positions[number].clone()
+            paid = np.zeros(position.num_players)
+            if not position.is_terminal():
+                position.apply(int(action))
+                paid += position.rewards()
+                if position.is_terminal():
+                    paid += position.returns()
+            positions.append(position)
+            rewards.append(paid)
+        return self.said(positions, rewards)
+
+
+def judged(position):
+    """Logits of all actions and values per seat, hashed from what a position shows."""
+    if position.is_terminal():
+        return np.zeros(position.num_actions), np.zeros(position.num_players)
+    rng = np.random.default_rng(zlib.crc32(position.observation().tobytes()))
+    logits = np.full(position.num_actions, -np.inf, np.float32)
+    legal = list(position.legal_actions())
+    logits[legal] = rng.normal(size=len(legal)).astype(np.float32)
+    values = rng.uniform(-1, 1, position.num_players).astype(np.float32)
+    if position.zero_sum:
+        values = np.array([values[0], -values[0]])
+    return logits, values
+
+
+def judged_leaves(leaves):
+    logits, values = zip(*(judged(state) for state in leaves.states), strict=True)
+    return np.array(logits, np.float32), np.array(values, np.float32)
+
+
+class Counting(Game):
+    """One seat counts down from 12 by 1 to 3; steps pay what is written on the cell they reach."""
+
+    num_players, num_actions = 1, 3
+    value_range = (-12.0, 12.0)
+
+    def __init__(self, left=12, paid=0.0):
+        self.left, self.paid = left, paid
+
+    def legal_actions(self):
+        return range(min(3, self.left))
+
+    def apply(self, action):
+        self.left -= action + 1
+        self.paid = ((self.left * 7) % 5 - 2) / 2
+
+    def clone(self):
+        return Counting(self.left, self.paid)
+
+    def to_play(self):
+        return 0
+
+    def is_terminal(self):
+        return self.left == 0
+
+    def returns(self):
+        return (0.5,)
+
+    def rewards(self):
+        return (self.paid,)
+
+    def observation(self):
+        return np.array([self.left], np.float32)
+
+
+class Ring(Game):
+    """Three seats in turn take one or two of eleven; whoever takes the last is paid most."""
+
+    num_players, num_actions = 3, 2
+
+    def __init__(self, left=11, seat=0):
+        self.left, self.seat = left, seat
+
+    def legal_actions(self):
+        return range(min(2, self.left))
+
+    def apply(self, action):
+        self.left -= action + 1
+        self.seat = (self.seat + 1) % 3
+
+    def clone(self):
+        return Ring(self.left, self.seat)
+
+    def to_play(self):
+        return self.seat
+
+    def is_terminal(self):
+        return self.left == 0
+
+    def returns(self):
+        return tuple((1.0, 0.0, -1.0)[(seat - self.seat + 1) % 3] for seat in range(3))
+
+    def observation(self):
+        return np.array([self.left, self.seat], np.float32)
+
+
+# --- equal trees ---------------------------------------------------------------------------------
+
+RULES = st.sampled_from(["puct", "gumbel", "uct"])
+
+
+def visits(node, is_end=lambda path: False, path=()):
+    """Visits by path, of the whole tree above ends."""
+    counts = {path: node.N}
+    if not is_end(path):
+        for edge in node.edges:
+            if edge.N:
+                child = edge.child
+                counts |= visits(child, is_end, (*path, edge.action))
+    return counts
+
+
+def reference_visits(node, path=()):
+    counts = {path: node.N}
+    for action, child in node.children.items():
+        if child.N:
+            counts |= reference_visits(child, (*path, action))
+    return counts
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    actions=st.integers(1, 6),
+    players=st.integers(1, 3),
+    holes=st.booleans(),
+    top_k=st.none() | st.integers(1, 5),
+    rule=RULES,
+    in_flight=st.sampled_from([1, 3]),
+    discount=st.sampled_from([1.0, 0.9]),
+    scale=st.sampled_from(["tree", "siblings", (-20.0, 20.0)]),
+)
+def test_equals_the_reference(
+    seed, actions, players, holes, top_k, rule, in_flight, discount, scale
+):
+    model = TableModel(seed, actions, players, holes)
+    config = SearchConfig(
+        simulations=40,
+        selection=rule,
+        noise=rule == "puct",
+        discount=discount,
+        value_range=scale,
+        leaves_in_flight=in_flight,
+        top_k=top_k,
+        seed=seed,
+    )
+    first, legal = np.array([3]), list(range(actions))[: max(1, actions - 1)]
+    plan = LatentSearch(model, config, num_players=players).run(first, legal, seat=players - 1)
+    game = LatentGame(
+        model,
+        first,
+        legal,
+        num_actions=actions,
+        num_players=players,
+        seat=players - 1,
+        top_k=top_k,
+    )
+    specification = reference.Search(game, evaluate, config)
+    root = specification.run()
+    assert visits(plan.tree.root) == reference_visits(root)
+    assert plan.best == reference.best(specification)
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Counting(), Ring()], ids=lambda g: type(g).__name__)
+@pytest.mark.parametrize("rule", ["puct", "gumbel", "uct"])
+@pytest.mark.parametrize("simulations", [60, 500])
+def test_equals_the_search_over_the_rules(game, rule, simulations):
+    config = SearchConfig(simulations=simulations, selection=rule, proofs=False, noise=True, seed=5)
+    by_rules = Search(judged_leaves, config).run(game)
+    search = LatentSearch(
+        PerfectModel(game), config, num_players=game.num_players, value_bounds=game.value_range
+    )
+    by_model = search.run(np.zeros(1), list(game.legal_actions()))
+
+    def is_end(path):
+        position = game.clone()
+        for action in path:
+            position.apply(action)
+        return position.is_terminal()
+
+    assert visits(by_model.tree.root, is_end) == visits(by_rules.tree.root)
+    assert by_model.best == by_rules.best
+    assert by_model.value == pytest.approx(by_rules.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_roots_are_searched_as_one_by_one(threads):
+    model = TableModel(7, 5, 2)
+    config = SearchConfig(simulations=30, noise=False, threads=threads)
+    search = LatentSearch(model, config, num_players=2)
+    observations = np.arange(12)[:, None]
+    legal = [[a for a in range(5) if a != i % 5] for i in range(12)]
+    seats = [i % 2 for i in range(12)]
+    for _ in range(2):  # the second time in the rows and trees of the first
+        together = search.run_many(observations, legal, seats=seats)
+        for i, plan in enumerate(together):
+            alone = LatentSearch(model, config, num_players=2)
+            expected = alone.run(observations[i], legal[i], seat=seats[i])
+            assert visits(plan.tree.root) == visits(expected.tree.root)
+
+
+def test_hidden_states_may_be_tensors():
+    torch = pytest.importorskip("torch")
+    arrays = TableModel(3, 4, 1)
+
+    class Tensors:
+        def initial_inference(self, observations):
+            answer = arrays.initial_inference(observations)
+            return (*answer[:3], torch.from_numpy(answer[3]))
+
+        def recurrent_inference(self, hidden, actions):
+            assert isinstance(hidden, torch.Tensor) and isinstance(actions, torch.Tensor)
+            answer = arrays.recurrent_inference(hidden.numpy(), actions.numpy())
+            return tuple(map(torch.from_numpy, answer))
+
+    plans = [LatentSearch(m, simulations=25).run(np.array([1])) for m in (arrays, Tensors())]
+    assert visits(plans[0].tree.root) == visits(plans[1].tree.root)
+
+
+def test_memory_does_not_grow_with_searches():
+    search = LatentSearch(TableModel(1, 6, 1), simulations=20)
+    search.run(np.array([1]))
+    after_one = search.bytes
+    for state in range(50):
+        search.run(np.array([state % 40]))
+    assert search.bytes <= after_one * 1.5
+
+
+def test_its_tree_is_shown_like_any_other(tmp_path):
+    plan = LatentSearch(TableModel(1, 3, 1), simulations=20).run(np.array([1]))
+    plan.save(tmp_path / "tree.svg")
+    assert "<svg" in (tmp_path / "tree.svg").read_text()
+    assert "simulations" in str(plan)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+class Broken(TableModel):
+    def __init__(self, **answers):
+        super().__init__(0, 3, 1)
+        self.answers = answers
+
+    def recurrent_inference(self, hidden, actions):
+        names = ("value", "reward", "policy", "hidden")
+        answer = dict(
+            zip(names, super().recurrent_inference(hidden, actions), strict=True), **self.answers
+        )
+        return tuple(answer.values())
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ({"value": np.array([np.nan])}, "gave nan for position 0"),
+        ({"reward": np.array([np.inf])}, "gave inf for position 0"),
+        ({"policy": np.zeros((1, 4))}, r"policy of shape \(1, 4\): it must be \(1, 3\)"),
+        ({"policy": np.array([[np.nan, 0, 0]])}, "has NaN for action 0"),
+        ({"policy": np.full((1, 3), -np.inf)}, "no finite logit"),
+        ({"hidden": np.zeros((1, 2))}, r"shape \(2,\) per position, but others had \(1,\)"),
+        ({"value": np.zeros((1, 2))}, r"shape \(1, 2\): give \(1, 1\) or \(1,\)"),
+    ],
+)
+def test_a_model_that_answers_wrongly(answers, sentence):
+    search = LatentSearch(Broken(**answers), simulations=5)
+    with pytest.raises(EvaluationError, match=sentence):
+        search.run(np.array([1]))
+    search.model = TableModel(0, 3, 1)
+    assert search.run(np.array([1])).simulations == 5  # usable again
+
+
+@pytest.mark.parametrize(
+    ("legal", "sentence"),
+    [([], "Root 0 has no legal action"), ([3], "go up to 3, but the model knows 3")],
+)
+def test_legal_actions_must_exist(legal, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        LatentSearch(TableModel(0, 3, 1), simulations=5).run(np.array([1]), legal)
+
+
+def test_a_model_must_have_both_methods():
+    with pytest.raises(ConfigError, match="which has no initial_inference"):
+        LatentSearch(object(), simulations=5)
+    with pytest.raises(ConfigError, match="set simulations"):
+        LatentSearch(TableModel(0, 3, 1), simulations=None, seconds=1)
+    with pytest.raises(ValueError, match="seat 2 of 2"):
+        LatentState(2, 3, [0], 2)
