@@ -32,6 +32,7 @@ def configs(draw, simulations=st.integers(0, 400)):
         noise=draw(st.booleans()),
         dirichlet_alpha=draw(st.sampled_from([0.03, 0.3, 10.0])),
         dirichlet_fraction=draw(st.sampled_from([0.0, 0.25, 1.0])),
+        forced_playouts=draw(st.sampled_from([0.0, 0.0, 0.5, 2.0, 10.0])),
         temperature=draw(st.sampled_from([0.0, 1e-3, 1.0, 1e3])),
         seed=draw(st.integers(0, 2**32)),
         proofs=draw(st.booleans()),

@@ -76,6 +76,8 @@ pub struct Config {
     pub value_range: ValueRange,
     pub discount: f64,
     pub noise: Option<Dirichlet>,
+    /// `forced.rs`: k, 0 for none.
+    pub forced_playouts: f64,
     pub temperature: f64,
     /// Prove results and act on them (`proofs.rs`).
     pub proofs: bool,
@@ -106,6 +108,7 @@ impl Default for Config {
             value_range: ValueRange::Known(-1.0, 1.0),
             discount: 1.0,
             noise: None,
+            forced_playouts: 0.0,
             temperature: 0.0,
             proofs: true,
             leaves_in_flight: 1,

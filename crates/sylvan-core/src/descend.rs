@@ -168,6 +168,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.state.clone_from(&self.tree.state);
         }
         let mut id = self.tree.root;
+        if let Some(choice) = self.forced() {
+            let step = self.follow(visit, id, choice)?;
+            visit.path.push(step);
+            id = step.node;
+        }
         loop {
             let choice = self.stroll(visit, &mut id)?;
             let step = if let Some(choice) = choice {

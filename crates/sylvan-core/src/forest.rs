@@ -89,7 +89,7 @@ impl<G: Game, V: Values> Shard<G, V> {
 
     /// A tree at work, and the batch that it fills.
     #[inline]
-    fn parts<'a>(
+    pub(crate) fn parts<'a>(
         &'a mut self,
         tree: usize,
         settings: &'a Settings,
@@ -231,7 +231,7 @@ impl<G: Game, V: Values> Forest<G, V> {
 
     /// Bytes that each tree may take: its share, less a reserve of a sixth for what lies free
     /// between chunks of the arena (`python -m benchmarks.memory` measures it).
-    fn budget(&self) -> u64 {
+    pub(crate) fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
         let share = bytes / self.num_trees.max(1) as u64 / 6 * 5;
         share.min(POOL_MOST / self.per_shard as u64)
@@ -252,12 +252,21 @@ impl<G: Game, V: Values> Forest<G, V> {
         shard.parts(i % self.per_shard, &self.settings, budget).0
     }
 
-    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`.
-    pub fn begin(&mut self, mut noise: impl FnMut(usize) -> Option<Vec<f64>>) {
+    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`. A quiet one draws no
+    /// noise and forces no playouts, whatever the settings.
+    pub fn begin(&mut self, quiet: bool, noise: impl Fn(usize) -> Option<Vec<f64>> + Sync) {
         self.abandon();
-        for i in 0..self.num_trees {
-            self.search(i).begin(noise(i));
-        }
+        self.settings.quiet = quiet;
+        let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
+        let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
+            for tree in 0..shard.trees.len() {
+                let noise = noise(*number * per_shard + tree);
+                shard.parts(tree, settings, budget).0.begin(noise);
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
     }
 
     /// Every tree has ended its search.
@@ -374,7 +383,7 @@ impl<G: Game, V: Values> Forest<G, V> {
 
     /// Makes the position after `action` the root of tree `i`; nothing may be in flight.
     pub fn advance(&mut self, i: usize, action: Action) -> Result<(), G::Error> {
-        self.search(i).advance(action)
+        self.search(i).advance(action, true).map(|_| ())
     }
 
     /// Plants a new tree in place of tree `i`.
@@ -398,7 +407,7 @@ impl<G: Game, V: Values> Forest<G, V> {
 }
 
 /// Works on every item, on a thread each if there are several; the first error in order.
-fn each<T: Send, E: Send>(
+pub(crate) fn each<T: Send, E: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {

@@ -3,10 +3,11 @@
 //! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
 //! `arena`, `node`, `edges`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
 //! a file per step of the algorithm; `forest` many trees at once; `outcome` and `line` what a search
-//! found; `remake` positions of games that are kept as moves.
+//! found, `bulk` in all trees of a forest; `remake` positions of games that are kept as moves.
 
 pub mod arena;
 pub mod budget;
+pub mod bulk;
 pub mod clock;
 pub mod config;
 pub mod evaluator;
@@ -32,6 +33,7 @@ mod batch;
 mod descend;
 mod edges;
 mod expand;
+mod forced;
 mod lanes;
 mod line;
 mod pages;

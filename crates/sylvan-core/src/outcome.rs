@@ -3,7 +3,8 @@
 //! The *policy target* is the visit distribution at temperature 1 (PUCT, UCT) or the improved
 //! policy (Gumbel), whatever temperature picks the action. Both respect proofs: edges that are
 //! closed have no part in them, and at a proven root only edges that keep its value have. A root
-//! none of whose eligible edges was visited falls back to its priors.
+//! none of whose eligible edges was visited falls back to its priors. Visits that were only forced
+//! do not count (`forced.rs`).
 //!
 //! Temperature works on logarithms of counts relative to the greatest,
 //! `p ∝ exp((ln n - ln n_max) / T)`, so small temperatures cannot overflow; 0 is the greatest count,
@@ -148,7 +149,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Which edges of the root an action may be chosen from.
-    fn eligible(&self, dense: &Dense) -> Vec<bool> {
+    pub(crate) fn eligible(&self, dense: &Dense) -> Vec<bool> {
         let root = &self.pool[self.tree.root];
         let seat = root.seat();
         let discount = self.settings.config.discount;
@@ -171,17 +172,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub fn policy(&self) -> Vec<f32> {
         let dense = self.dense(self.tree.root);
         let eligible = self.eligible(&dense);
+        let best = self.best_among(&dense, &eligible);
+        self.target(&dense, &eligible, best)
+    }
+
+    /// The policy target, where the rest is known; `best` is the place of the preferred action.
+    pub(crate) fn target(&self, dense: &Dense, eligible: &[bool], best: usize) -> Vec<f32> {
         let mut policy: Vec<f64> = match self.settings.config.selection {
             Selection::Gumbel { .. } => {
-                let improved = self.improved_policy(self.tree.root, &dense);
+                let improved = self.improved_policy(self.tree.root, dense);
                 improved.into_iter().map(f64::from).collect()
             }
-            _ => dense.visits.iter().map(|&n| f64::from(n)).collect(),
+            _ => {
+                let earned = self.earned_visits(dense, best);
+                earned.into_iter().map(f64::from).collect()
+            }
         };
-        mask(&mut policy, &eligible);
+        mask(&mut policy, eligible);
         if policy.iter().all(|&p| p == 0.0) {
             policy = dense.priors.iter().map(|&p| f64::from(p)).collect();
-            mask(&mut policy, &eligible);
+            mask(&mut policy, eligible);
         }
         let sum: f64 = policy.iter().sum();
         policy.into_iter().map(|p| (p / sum) as f32).collect()
@@ -190,7 +200,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The place of the action that the search prefers.
     pub fn best(&self) -> usize {
         let dense = self.dense(self.tree.root);
-        let eligible = self.eligible(&dense);
+        self.best_among(&dense, &self.eligible(&dense))
+    }
+
+    /// The same among some edges.
+    pub(crate) fn best_among(&self, dense: &Dense, eligible: &[bool]) -> usize {
         let edges = || (0..eligible.len()).filter(|&i| eligible[i]);
         let gumbel = self.tree.progress.gumbel.as_ref();
         let count = |i: usize| match gumbel {
@@ -199,7 +213,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         let most = edges().map(count).max().unwrap_or(0);
         let score: Vec<f64> = match gumbel {
-            Some(_) => self.gumbel_scores(&dense),
+            Some(_) => self.gumbel_scores(dense),
             None => vec![0.0; dense.priors.len()],
         };
         let mut best = None;

@@ -6,7 +6,7 @@
 //! precision; a node that becomes root starts from what the tree remembered of them.
 
 use crate::config::Selection;
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, MAX_SEATS, Turn};
 use crate::node::{Kind, Node, NodeId};
 use crate::numbers::PriorBits;
 use crate::tree::{Progress, Search, Seen};
@@ -22,6 +22,16 @@ pub struct RootEdges {
     pub raw: f32,
     /// 32-bit codes of the priors in force (with noise), 0 where visited.
     codes: Vec<u32>,
+}
+
+/// Where a move led, by the rules of the game alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    pub turn: Turn,
+    /// What the end pays each seat; zeros while the game goes on.
+    pub returns: [f64; MAX_SEATS],
+    /// What the move paid each seat.
+    pub rewards: [f64; MAX_SEATS],
 }
 
 const EXACT: PriorBits = PriorBits::ThirtyTwo;
@@ -89,6 +99,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
             let noise = handed.unwrap_or_else(|| {
                 let mut noise = self.tree.rng.gumbel(n);
+                let scale = if self.settings.quiet { 0.0 } else { scale };
                 noise.iter_mut().for_each(|g| *g *= scale);
                 noise
             });
@@ -97,7 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return;
         }
         let mut priors = self.tree.edges.priors.clone();
-        if let Some(dirichlet) = self.settings.config.noise {
+        if let Some(dirichlet) = self.settings.config.noise.filter(|_| !self.settings.quiet) {
             let noise = handed.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
             for (prior, noise) in priors.iter_mut().zip(noise) {
                 let mixed = (1.0 - dirichlet.fraction) * f64::from(*prior);
@@ -127,22 +138,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool.reorder(root, &order, best);
     }
 
-    /// Makes the position after `action` the new root and frees the rest. A position that the tree
-    /// does not know starts a new tree, and so does one in which a root has other moves than a node
-    /// inside: a drawn game that is searched all the same. Nothing may be in flight.
-    pub fn advance(&mut self, action: Action) -> Result<(), G::Error> {
+    /// Makes the position after `action` the new root and frees the rest; with `keep`, its subtree
+    /// stays. A position that the tree does not know starts a new tree, and so does one in which a
+    /// root has other moves than a node inside: a drawn game that is searched all the same. Nothing
+    /// may be in flight.
+    pub fn advance(&mut self, action: Action, keep: bool) -> Result<Landing, G::Error> {
         let mut state = self.tree.state.clone();
         state.apply(action)?;
         let (mut inside, mut at_root) = (Vec::new(), Vec::new());
         let turn = state.turn(&mut inside)?;
+        let landing = self.landing(&state, turn)?;
         state.set_root();
-        let same = state.turn(&mut at_root)? == turn && at_root == inside;
+        let same = keep && state.turn(&mut at_root)? == turn && at_root == inside;
         self.tree.sweep.reset();
         self.tree.seen = Seen::default();
         let old = self.tree.root;
         let others: Vec<NodeId> = self.pool.ids(old).collect();
         let mut kept = others.iter().copied();
-        let kept = kept.find(|&child| same && self.pool[child].action == action);
+        let kept = kept.find(|&child| {
+            let child = &self.pool[child];
+            // A proof whose edges were dropped has nothing to choose from.
+            let bare = child.kind() == Kind::Leaf && child.is_proven();
+            same && !bare && child.action == action
+        });
         let root = kept.unwrap_or_else(|| {
             self.tree.nodes += 1;
             self.pool
@@ -157,7 +175,24 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.nodes -= 1;
         self.tree.state = state;
         self.tree.root = root;
-        self.adopt_root()
+        self.adopt_root()?;
+        Ok(landing)
+    }
+
+    fn landing(&self, state: &G, turn: Turn) -> Result<Landing, G::Error> {
+        let rules = &self.settings.rules;
+        let mut landing = Landing {
+            turn,
+            returns: [0.0; MAX_SEATS],
+            rewards: [0.0; MAX_SEATS],
+        };
+        if turn == Turn::Over {
+            state.returns(&mut landing.returns[..rules.num_players])?;
+        }
+        if rules.has_rewards {
+            state.rewards(&mut landing.rewards[..rules.num_players])?;
+        }
+        Ok(landing)
     }
 
     /// Moves the edges of a node that became root out of the pool.

@@ -3,7 +3,7 @@
 //! `Tree` is what belongs to one root: its state, its random stream, the progress of the search.
 //! `Search` is a tree at work, together with the pool that holds its nodes and the settings it
 //! follows; the steps of the algorithm are methods of it, one file each:
-//! `descend.rs` walks to a leaf, `selection.rs` (`uct.rs`, `gumbel.rs`) picks the edges,
+//! `descend.rs` walks to a leaf, `selection.rs` (`uct.rs`, `gumbel.rs`, `forced.rs`) picks the edges,
 //! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
 //! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
 
@@ -34,6 +34,8 @@ pub struct Settings {
     pub is_plain: bool,
     /// The first child of a node is the one with the highest prior, whose action its edges note.
     pub first_is_best: bool,
+    /// The search that has begun explores without noise and forced playouts.
+    pub quiet: bool,
 }
 
 /// Of visits for which exploration is tabled: a large search needs many, a small one starts sooner.
@@ -52,6 +54,7 @@ impl Settings {
         let mut settings = Self {
             is_plain: matches!(config.selection, Selection::Puct { .. }) && known.is_some(),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
+            quiet: false,
             config,
             rules,
             known,

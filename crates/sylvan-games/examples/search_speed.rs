@@ -31,7 +31,7 @@ fn measure<G: Game>(
     let rules = roots[0].rules();
     let trees = roots.len() as u64;
     let mut forest = Forest::<G, Duel>::new(roots, rules, config);
-    forest.begin(|_| None);
+    forest.begin(false, |_| None);
     let asked = AtomicBool::new(false);
     let start = Instant::now();
     let timing = Timing {

@@ -7,6 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice};
+use sylvan_core::bulk::MoveError;
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::node::Kind;
 use sylvan_core::outcome::NodeStats;
@@ -17,6 +18,7 @@ use crate::python_game::PythonGame;
 
 pyo3::import_exception!(sylvan.errors, EvaluationError);
 pyo3::import_exception!(sylvan.errors, GameContractError);
+pyo3::import_exception!(sylvan.errors, IllegalAction);
 pyo3::import_exception!(sylvan.errors, SearchStateError);
 
 /// A game whose states come from and go to Python.
@@ -153,7 +155,7 @@ impl Bridge for PythonGame {
 
 /// A forest of some game, whose values are stored in some way.
 pub trait AnyForest: Send {
-    fn begin(&mut self, noise: Vec<Option<Vec<f64>>>);
+    fn begin(&mut self, py: Python<'_>, quiet: bool, noise: Vec<Option<Vec<f64>>>);
     fn is_done(&self) -> bool;
     fn select(&mut self, py: Python<'_>, timing: &Timing) -> PyResult<()>;
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -185,6 +187,10 @@ pub trait AnyForest: Send {
     ) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
+    fn state<'py>(&self, tree: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>>;
+    fn draw(&self, uniforms: &[f64]) -> PyResult<Vec<i64>>;
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>>;
     fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>);
     fn pick(&mut self, tree: usize) -> Action;
@@ -226,8 +232,10 @@ fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
 }
 
 impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
-    fn begin(&mut self, noise: Vec<Option<Vec<f64>>>) {
-        Forest::begin(self, |i| noise.get(i).cloned().flatten());
+    fn begin(&mut self, py: Python<'_>, quiet: bool, noise: Vec<Option<Vec<f64>>>) {
+        unlocked::<G, _>(py, || {
+            Forest::begin(self, quiet, |i| noise.get(i).cloned().flatten());
+        });
     }
 
     fn is_done(&self) -> bool {
@@ -378,6 +386,49 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         Forest::plant(self, tree, G::from_python(state)?);
         Ok(())
+    }
+
+    /// The state at the root of a tree.
+    fn state<'py>(&self, tree: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.tree(tree).state.to_python(like)
+    }
+
+    /// Of all trees: offsets, actions, policy, visits, priors, best, seats, values, surprise,
+    /// simulations.
+    fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let found = unlocked::<G, _>(py, || Forest::outcomes(self));
+        (
+            PyArray1::from_vec(py, found.offsets),
+            PyArray1::from_vec(py, found.actions),
+            PyArray1::from_vec(py, found.policy),
+            PyArray1::from_vec(py, found.visits),
+            PyArray1::from_vec(py, found.priors),
+            PyArray1::from_vec(py, found.best),
+            PyArray1::from_vec(py, found.seats),
+            PyArray1::from_vec(py, found.values),
+            PyArray1::from_vec(py, found.surprise),
+            PyArray1::from_vec(py, found.simulations),
+        )
+            .into_py_any(py)
+    }
+
+    /// Turns, returns and rewards after a move in every tree.
+    fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>> {
+        let moved = unlocked::<G, _>(py, || Forest::play(self, actions, keep));
+        let landings = moved.map_err(|error| match error {
+            MoveError::Game(error) => error.into(),
+            MoveError::Illegal { .. } => IllegalAction::new_err(error.to_string()),
+        })?;
+        (
+            PyArray1::from_vec(py, landings.turns),
+            PyArray1::from_vec(py, landings.returns),
+            PyArray1::from_vec(py, landings.rewards),
+        )
+            .into_py_any(py)
+    }
+
+    fn draw(&self, uniforms: &[f64]) -> PyResult<Vec<i64>> {
+        Forest::draw(self, uniforms).map_err(Into::into)
     }
 
     /// The root's actions, policy, best action, principal variation.

@@ -21,6 +21,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
             alpha: get(dict, "dirichlet_alpha")?,
             fraction: get(dict, "dirichlet_fraction")?,
         }),
+        forced_playouts: get(dict, "forced_playouts")?,
         temperature: get(dict, "temperature")?,
         proofs: get(dict, "proofs")?,
         leaves_in_flight: get(dict, "leaves_in_flight")?,

@@ -98,9 +98,15 @@ impl Forest {
         })
     }
 
-    /// Starts a new search of every tree; `noise[i]` is handed to tree `i` if it is not None.
-    #[pyo3(signature = (noise=None))]
-    fn begin(&self, noise: Option<Vec<Option<Vec<f64>>>>) -> PyResult<()> {
+    /// Starts a new search of every tree; `noise[i]` is handed to tree `i` if it is not None. A
+    /// quiet one draws no noise and forces no playouts.
+    #[pyo3(signature = (noise=None, quiet=false))]
+    fn begin(
+        &self,
+        py: Python<'_>,
+        noise: Option<Vec<Option<Vec<f64>>>>,
+        quiet: bool,
+    ) -> PyResult<()> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
         self.asked.store(false, Ordering::Relaxed);
@@ -108,7 +114,7 @@ impl Forest {
             .seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .and_then(|seconds| Instant::now().checked_add(seconds));
-        inner.forest.begin(noise.unwrap_or_default());
+        inner.forest.begin(py, quiet, noise.unwrap_or_default());
         Ok(())
     }
 
@@ -260,6 +266,44 @@ impl Forest {
         inner.forest.plant(tree, state)
     }
 
+    /// The state at the root of a tree, as the search holds it.
+    fn state<'py>(&self, py: Python<'py>, tree: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.check(tree)?;
+        self.lock()?.forest.state(tree, self.like.bind(py))
+    }
+
+    /// What the searches of all trees found: offsets, actions, policy, visits, priors, best, seats,
+    /// values, surprise, simulations.
+    fn outcomes(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.lock()?.forest.outcomes(py)
+    }
+
+    /// Takes an action in every tree where it is not negative; gives turns, returns, rewards.
+    fn play(
+        &self,
+        py: Python<'_>,
+        actions: PyReadonlyArray1<'_, i64>,
+        keep: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        let actions = actions.as_slice()?;
+        need_one_each(actions.len(), self.num_trees)?;
+        inner.forest.play(py, actions, keep)
+    }
+
+    /// An outcome of chance where a uniform number is not negative, -1 elsewhere.
+    fn draw<'py>(
+        &self,
+        py: Python<'py>,
+        uniforms: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let uniforms = uniforms.as_slice()?;
+        need_one_each(uniforms.len(), self.num_trees)?;
+        let drawn = self.lock()?.forest.draw(uniforms)?;
+        Ok(PyArray1::from_vec(py, drawn))
+    }
+
     /// (actions, policy, best, principal variation) of a tree, None before its root is evaluated.
     fn outcome(&self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>> {
         self.check(tree)?;
@@ -351,6 +395,14 @@ impl Forest {
     fn bytes(&self) -> PyResult<u64> {
         Ok(self.lock()?.forest.bytes())
     }
+}
+
+fn need_one_each(given: usize, trees: usize) -> PyResult<()> {
+    if given == trees {
+        return Ok(());
+    }
+    let message = format!("An array has {given} entries: give one for each of {trees} trees.");
+    Err(SearchStateError::new_err(message))
 }
 
 fn kind(kind: Kind) -> &'static str {

@@ -24,14 +24,14 @@ from __future__ import annotations
 import difflib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from sylvan.errors import ConfigError, GameContractError, IllegalAction
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from sylvan.games.encoding import Encoding
 
@@ -165,6 +165,20 @@ class Game(ABC):
         """What the last step paid, shape `(num_players,)`. Default: zeros."""
         return (0.0,) * self.num_players
 
+    def estimate(self) -> Sequence[float] | None:
+        """What an unfinished game is about worth to each seat, shape `(num_players,)`, in the range
+        of `returns`: the verdict on a game of self-play that is broken off. Default: None, a draw.
+        """
+        return None
+
+    def auxiliary(self, end: Self) -> Mapping[str, ArrayLike]:  # noqa: ARG002
+        """Further things that a network can learn to see here, by name, as the seat to move sees
+        them: whose a field will be, what the score will be. Default: none.
+
+        :param end: the state in which the game ended.
+        """
+        return {}
+
     def set_root(self) -> None:
         """A search starts here. For games whose rules ask how a position came about: chess lets a
         position be searched in which a draw could be claimed.
@@ -243,8 +257,8 @@ class Game(ABC):
         return names[text]
 
 
-# Networks ask for these, the search does not.
-_OF_NETWORKS = {"encoded", "logit_index"}
+# Networks and training ask for these, the search does not.
+_OF_NETWORKS = {"encoded", "logit_index", "estimate", "auxiliary"}
 _METHODS = tuple(
     name
     for name, value in vars(Game).items()

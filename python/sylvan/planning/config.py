@@ -161,6 +161,11 @@ class SearchConfig(BaseModel):
     dirichlet_fraction: Annotated[float, Field(ge=0, le=1)] = Field(
         0.25, description="share of the noise in the root's priors"
     )
+    forced_playouts: NotNegative = Field(
+        0.0,
+        description="PUCT: k of the sqrt(k * P * N) visits that an edge of the root gets once it "
+        "was tried, so that noise is looked into; the policy target leaves them out. KataGo: 2",
+    )
     temperature: NotNegative = Field(
         0.0, description="of the picked action; 0 takes the best, 1 in proportion to visits"
     )
@@ -240,6 +245,10 @@ class SearchConfig(BaseModel):
             0.0 if self.c_base is None else self.c_factor * ln((1 + n + self.c_base) / self.c_base)
         )
         return (self.c_puct + grown) * math.sqrt(n)
+
+    def forced_visits(self, prior: float, n: int) -> float:
+        """Visits that a tried edge of the root gets whatever its value, of n that all have."""
+        return math.sqrt(self.forced_playouts * prior * n)
 
     def mixed(self, prior: float, eta: float) -> float:
         """A prior of the root and its part of the noise, (1 - f) * P + f * eta."""

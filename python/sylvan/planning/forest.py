@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,10 @@ from sylvan.errors import (
     SearchStateError,
 )
 from sylvan.evaluators import evaluator_for
+from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.leaves import Leaves
+from sylvan.planning.outcomes import Landings, Outcomes
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import (
     checked_states,
@@ -39,9 +41,6 @@ from sylvan.planning.roots import (
     played,
     root_actions,
 )
-
-if TYPE_CHECKING:
-    from sylvan.games import Game
 
 __all__ = ["Forest"]
 
@@ -56,15 +55,18 @@ class Forest:
     ) -> None:
         """Plant a tree for each of `states`, which are copied and of the same game."""
         self.config = configured(config, settings)
-        self.states = checked_states(states)
-        first = self.states[0]
+        given = checked_states(states)
+        first = given[0]
+        self._states: list[Game | None] = [*given]
+        self._class, self._encoding = type(first), getattr(first, "encoding", None)
+        self._has_chance = getattr(type(first), "is_chance", None) is not Game.is_chance
         self.num_players, self.num_actions = first.num_players, first.num_actions
         self.num_logits: int = getattr(first, "num_logits", first.num_actions)
         """Outputs of a policy: one per action, unless the states' encoding says otherwise."""
         self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
         """Whether one value per leaf, for the seat to move, says all."""
         low, high = map(float, first.value_range)
-        self._native = _native.Forest(self.states, self.config.native((low, high)))
+        self._native = _native.Forest(given, self.config.native((low, high)))
         self.generation = 0
         """Grows when trees change."""
         self.batches = 0
@@ -75,18 +77,33 @@ class Forest:
         self._evaluator = "custom"
 
     @property
+    def states(self) -> Sequence[Game]:
+        """The states at the roots. After `play` those of chess know their past, but not the moves
+        that made it.
+        """
+        return [self.state(tree) for tree in range(len(self))]
+
+    def state(self, tree: int) -> Game:
+        """The state at the root of one tree."""
+        state = self._states[tree]
+        if state is None:  # `play` moved it
+            state = self._states[tree] = self._native.state(tree)
+        return state
+
+    @property
     def in_flight(self) -> bool:
         """Whether leaves wait for `update`."""
         return self._leaves is not None
 
-    def begin(self, noise: Noise | None = None) -> None:
+    def begin(self, noise: Noise | None = None, *, quiet: bool = False) -> None:
         """Start a new search of all trees as they stand; those of finished games do nothing.
 
-        `noise[i]`, one number per legal action of root i, takes the place of what would be drawn.
+        `noise[i]`, one number per legal action of root i, takes the place of what would be drawn. A
+        `quiet` search has no noise and no forced playouts, whatever the settings.
         """
-        for tree, state in enumerate(self.states):
-            need_no_chance(state, f"The root of tree {tree}")
-        self._native.begin(None if noise is None else self._rows(noise))
+        for tree in range(len(self)) if self._has_chance else ():
+            need_no_chance(self.state(tree), f"The root of tree {tree}")
+        self._native.begin(None if noise is None else self._rows(noise), quiet)
         self.generation += 1
         self._began, self._took, self._ended = time.perf_counter(), 0.0, False
 
@@ -115,7 +132,7 @@ class Forest:
             )
         rows = [None if row is None else [float(x) for x in row] for row in noise]
         for tree, row in enumerate(rows):
-            legal = len(root_actions(self.states[tree]))
+            legal = len(root_actions(self.state(tree)))
             if row is not None and (len(row) != legal or not np.isfinite(row).all()):
                 raise ConfigError(
                     f"noise for tree {tree} is {row}: give {legal} finite numbers, one for each "
@@ -185,7 +202,7 @@ class Forest:
         """
         if self.in_flight:
             raise SearchStateError("Leaves wait for their evaluation: call update() or abandon().")
-        evaluator = evaluator_for(self.states[0], evaluator)
+        evaluator = evaluator_for(self.state(0), evaluator)
         self._need_encoding(evaluator)
         if self._began is None:
             self.begin()
@@ -208,7 +225,7 @@ class Forest:
 
     def _need_encoding(self, evaluator: Any) -> None:
         """Fail if the evaluator reads positions in another way than they show themselves."""
-        wanted, shown = (getattr(thing, "encoding", None) for thing in (evaluator, self.states[0]))
+        wanted, shown = getattr(evaluator, "encoding", None), self._encoding
         if wanted is not None and wanted != shown:
             raise ConfigError(
                 f"The evaluator reads {wanted}, but the states show themselves as {shown}: plant "
@@ -258,39 +275,68 @@ class Forest:
 
     def results(self) -> list[SearchResult]:
         """What the search found, tree by tree."""
-        return [self.result(tree) for tree in range(len(self.states))]
+        return [self.result(tree) for tree in range(len(self))]
 
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self._states)
 
     def advance(self, tree: int, *actions: int) -> None:
         """Make the position after some actions the root of a tree; its subtree is kept."""
-        states = [self.states[self._number(tree)]]
+        states = [self.state(self._number(tree))]
         for action in actions:
             states.append(_after(states[-1], action))
         for action, state in zip(actions, states[1:], strict=True):
             self._native.advance(tree, action)
-            self.states[tree] = state
+            self._states[tree] = state
         if actions and states[-1].is_terminal() and root_actions(states[-1]):
             # The end of every line that led here, but as a root it is searched.
             self._native.plant(tree, states[-1])
-        self.generation += 1
-        self._began, self._ended = None, False
+        self._moved()
 
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""
-        old = self.states[self._number(tree)]
+        self._number(tree)
         need_game(state, "The new state")
-        if type(state) is not type(old):
+        if type(state) is not self._class:
             raise GameContractError(
-                f"The new state is a {type(state).__name__} in a forest of {type(old).__name__}: "
+                f"The new state is a {type(state).__name__} in a forest of {self._class.__name__}: "
                 "plant a state of the same game."
             )
-        need_encoding(state, old, "The new state")
+        need_encoding(state, self._encoding, "The new state")
         need_turn(state, "The new state")
         state = state.clone()
         self._native.plant(tree, state)
-        self.states[tree] = state
+        self._states[tree] = state
+        self._moved()
+
+    def outcomes(self) -> Outcomes:
+        """What the search found in all trees, in flat arrays: `results` for thousands of trees."""
+        return Outcomes.of(self._native.outcomes(), self.num_players)
+
+    def play(self, actions: ArrayLike, *, keep: bool = True) -> Landings:
+        """Take `actions[i]` in tree i, none where it is negative: `advance` for thousands of trees.
+
+        With `keep`, the subtree behind an action stays. Unless all are legal, none is taken.
+        """
+        moves = np.ascontiguousarray(actions, np.int64)
+        landings = Landings.of(self._native.play(moves, keep), self.num_players)
+        if (moves >= 0).all():
+            self._states = [None] * len(self)
+        else:
+            for tree in np.flatnonzero(moves >= 0):
+                self._states[tree] = None
+        self._moved()
+        return landings
+
+    def draw(self, uniforms: ArrayLike) -> NDArray[np.int64]:
+        """Outcomes of chance, for `play`, in trees where chance is to move.
+
+        :param uniforms: `[N]` numbers from 0 to 1 that decide them; negative where nothing is
+            drawn, which gives -1
+        """
+        return self._native.draw(np.ascontiguousarray(uniforms, np.float64))
+
+    def _moved(self) -> None:
         self.generation += 1
         self._began, self._ended = None, False
 

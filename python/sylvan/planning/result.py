@@ -59,12 +59,12 @@ class SearchResult:
         native = forest._native
         outcome = native.outcome(tree)
         if outcome is None:
-            need_turn(forest.states[tree], f"The root of tree {tree}")
+            need_turn(forest.state(tree), f"The root of tree {tree}")
             raise SearchStateError(
                 f"The root of tree {tree} is not evaluated yet: search before reading a result."
             )
         actions, policy, self.best, self.pv = outcome
-        self.game = forest.states[tree].clone()
+        self.game = forest.state(tree).clone()
         self.config: SearchConfig = forest.config
         self.seconds = seconds
         self.evaluator = evaluator

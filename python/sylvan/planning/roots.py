@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sylvan import _native
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
 from sylvan.games.game import MAX_SEATS, Game
+
+if TYPE_CHECKING:
+    from sylvan.games.encoding import Encoding
 
 __all__ = [
     "as_root",
@@ -43,7 +46,7 @@ def checked_states(states: Iterable[Game]) -> list[Game]:
                 f"State {i} is a {type(state).__name__} and state 0 a {type(states[0]).__name__}: "
                 "search them in two forests."
             )
-        need_encoding(state, states[0], f"State {i}")
+        need_encoding(state, getattr(states[0], "encoding", None), f"State {i}")
         need_turn(state, f"State {i}")
     return [state.clone() for state in states]
 
@@ -84,9 +87,9 @@ def need_turn(state: Game, name: str) -> None:
         raise GameOver(f"{name} is a finished game: search one that goes on.")
 
 
-def need_encoding(state: Game, other: Game, name: str) -> None:
-    """Fail unless `state` shows itself to networks as `other` does."""
-    encoding, expected = getattr(state, "encoding", None), getattr(other, "encoding", None)
+def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:
+    """Fail unless `state` shows itself to networks in this encoding."""
+    encoding = getattr(state, "encoding", None)
     if encoding != expected:
         raise ConfigError(
             f"{name} shows itself as {encoding} in a forest of {expected}: use "

@@ -51,8 +51,7 @@ def scores(node: Node, search: Search) -> list[float]:
     completed = [visited[c.index][1] if c.N else mixed for c in edges]
     least, greatest = min(completed), max(completed)
     factor = (config.c_visit + max(c.N for c in edges)) * config.c_scale
-    factor /= max(greatest - least, 1e-8)
-    sigma = [(q - least) * factor for q in completed]
+    sigma = [(q - least) * (factor / max(greatest - least, 1e-8)) for q in completed]
     return [ln(float(c.prior)) + s for c, s in zip(edges, sigma, strict=True)]
 
 
@@ -63,8 +62,7 @@ def improved_policy(node: Node, search: Search) -> NDArray[np.float32]:
 
 def root_scores(search: Search) -> list[float]:
     """The same scores at the root, with the noise."""
-    own = scores(search.root, search)
-    return [g + score for g, score in zip(search.gumbel, own, strict=True)]
+    return [g + s for g, s in zip(search.gumbel, scores(search.root, search), strict=True)]
 
 
 def choose(node: Node, search: Search) -> Node:

@@ -2,15 +2,14 @@
 the improved policy (Gumbel), whatever temperature picks the action. Both respect proofs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import exp, ln
 from sylvan.reference import gumbel
-from sylvan.reference.node import Node, total
+from sylvan.reference.node import f32, total
 from sylvan.reference.search import Search
+from sylvan.reference.selection import puct_score, values
 
 
 def eligible(search: Search) -> list[bool]:
@@ -26,26 +25,40 @@ def eligible(search: Search) -> list[bool]:
 def policy(search: Search) -> NDArray[np.float32]:
     """The policy target over the root's legal actions."""
     edges, mask = list(search.root.children.values()), eligible(search)
-    weights = np.array([c.N for c in edges], np.float64)
-    if search.config.selection == "gumbel":
-        weights = gumbel.improved_policy(search.root, search).astype(np.float64)
-    weights = np.where(mask, weights, 0.0)
+    halving = search.config.selection == "gumbel"
+    found = gumbel.improved_policy(search.root, search) if halving else earned_visits(search)
+    weights = np.where(mask, np.array(found, np.float64), 0.0)
     if not weights.any():
         weights = np.where(mask, [float(c.prior) for c in edges], 0.0)
     return (weights / total(weights)).astype(np.float32)
 
 
+def earned_visits(search: Search) -> list[int]:
+    """Visits of the root's edges without those that were only forced: they go one by one, while the
+    edge would still score less than the best does. One visit alone counts as forced.
+    """
+    root, config, edges = search.root, search.config, list(search.root.children.values())
+    if config.selection != "puct" or not config.forced_playouts or root.proven is not None:
+        return [c.N for c in edges]
+    q, explore = values(root, search), f32(config.exploration(float(root.started)))
+    top, visits = root.children[best(search)], list[int]()
+    bar = puct_score(q[top.action], top.prior, top.N, explore)
+    for c in edges:
+        forced = int(np.ceil(config.forced_visits(float(c.prior), root.started - 1)))
+        n, least = c.N, c.N if c is top else max(0, c.N - forced)
+        while n > least and puct_score(q[c.action], c.prior, n - 1, explore) < bar:
+            n -= 1
+        visits.append(n if n > 1 or c is top else 0)
+    return visits
+
+
 def best(search: Search) -> int:
     """The action with most visits (Gumbel: new ones, then score); ties: prior, then lower index."""
     edges = [c for c, ok in zip(search.root.children.values(), eligible(search), strict=True) if ok]
-    halving = search.config.selection == "gumbel"
-    scores = gumbel.root_scores(search) if halving else [0.0] * len(search.root.children)
-
-    def key(c: Node) -> tuple[float, ...]:
-        new = c.N - search.base[c.index] if halving else c.N
-        return new, scores[c.index], float(c.prior), -c.index
-
-    return max(edges, key=key).action
+    halving, none = search.config.selection == "gumbel", [0] * len(search.root.children)
+    scores, base = (gumbel.root_scores(search), search.base) if halving else (none, none)
+    order = {c.action: (c.N - base[c.index], scores[c.index], c.prior, -c.index) for c in edges}
+    return max(order, key=lambda action: order[action])
 
 
 def pick(search: Search) -> int:

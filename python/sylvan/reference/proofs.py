@@ -43,9 +43,7 @@ def tighten(node: Node) -> bool:
     """Tighten the bounds of a node of a duel."""
     lows, highs = zip(*(c.bounds for c in node.children.values()), strict=True)
     old, best = node.bounds, max if node.seat == 0 else min
-    low, high = best(lows), best(highs)
-    if node.kind == "chance":
-        low, high = min(lows), max(highs)
+    low, high = (min(lows), max(highs)) if node.kind == "chance" else (best(lows), best(highs))
     node.bounds = (max(low, old[0]), min(high, old[1]))
     return node.bounds != old
 

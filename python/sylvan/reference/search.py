@@ -11,8 +11,6 @@ waiting (a collision) counts as no simulation, but its virtual visits stay until
 which collision number `collisions + 1` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,9 +31,7 @@ RULES: dict[str, Rule] = {"puct": selection.puct, "uct": selection.uct, "gumbel"
 class Search:
     """A tree and the search that grows it."""
 
-    def __init__(
-        self, state: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None
-    ) -> None:
+    def __init__(self, state: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None):
         """Search from `state`, where a seat is to move; `rule` replaces the selection rule."""
         self.state, self.evaluate, self.config = state.clone(), evaluate, config
         self.state.set_root()
@@ -70,17 +66,17 @@ class Search:
             path, state, needs_evaluation = self.walk()
             self.depth = max(self.depth, len(path) - 1)
             if needs_evaluation:
-                add_virtual_visits(path, 1)
-                path[-1].pending = True
                 self.started += len(path) > 1
+                path[-1].pending = True
                 leaves.append((path, state))
+            elif path[-1].pending and len(collided) >= collisions:
+                break
             elif path[-1].pending:
-                if len(collided) >= collisions:
-                    break
-                add_virtual_visits(path, 1)
                 collided.append(path)
-        for path in collided:
-            add_virtual_visits(path, -1)
+            for node in path:  # virtual visits: whole, and Q ignores them, so they go exactly
+                node.in_flight += path[-1].pending
+        for node in [node for path in collided for node in path]:
+            node.in_flight -= 1
         evaluations = self.evaluate([state for _, state in leaves]) if leaves else []
         for (path, state), evaluation in zip(leaves, evaluations, strict=True):
             self.expand(path, state, evaluation)
@@ -139,7 +135,8 @@ class Search:
         """End a simulation at a known result."""
         proven = self.config.proofs and first and proofs.prove_terminal(path[-1], values, self)
         self.started += 1
-        add_virtual_visits(path, 1)
+        for node in path:
+            node.in_flight += 1
         self.backup(path, values, proven)
 
     def expand(self, path: list[Node], state: Game, evaluation: Evaluation) -> None:
@@ -222,9 +219,3 @@ class Search:
     def open_edges(self, node: Node) -> list[Node]:
         """The children that may be taken."""
         return [child for child in node.children.values() if not child.closed]
-
-
-def add_virtual_visits(path: list[Node], n: int) -> None:
-    """Count visits that are under way; exact, because they are whole and Q ignores them."""
-    for node in path:
-        node.in_flight += n

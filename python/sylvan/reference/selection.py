@@ -5,6 +5,7 @@ PUCT, for the seat s to move (Rosin 2011; Silver et al. 2018):
     score(a) = Q_s(a) + c(N) * P(a) * sqrt(N) / (1 + n(a))
     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)     (the logarithm with c_base)
 
+Forced playouts (Wu 2019): an edge of the root that was tried has n(a) >= sqrt(k * P(a) * sum n).
 UCT (Kocsis and Szepesvári 2006): every edge once, then Q_s(a) + c_uct * sqrt(ln N / n(a)).
 N and n include visits in flight, and N the node's own evaluation; Q is the mean of finished
 visits and before the first the first-play urgency. Ties: higher prior, then lower index.
@@ -33,8 +34,7 @@ def scale(node: Node, search: Search) -> tuple[f32, f32, f32]:
         return f32((low + high) / 2), f32(2 / (high - low)), f32(-1)
     least, greatest = search.seen
     if search.config.value_range == "siblings":
-        qs = [search.q(node, child) for child in search.open_edges(node) if child.N]
-        qs.append(node.value(node.seat))
+        qs = [search.q(node, c) for c in search.open_edges(node) if c.N] + [node.value(node.seat)]
         least, greatest = min(qs), max(qs)
     elif not greatest > least:
         return ZERO, ONE, ZERO
@@ -46,10 +46,8 @@ def values(node: Node, search: Search) -> dict[int, f32]:
     shift, factor, lowest = scale(node, search)
     rule, number = search.config.fpu_rule(root=node is search.root)
     fpu = lowest if rule == "loss" else f32(number)
-    if rule in ("parent", "reduction"):
-        fpu = (node.value(node.seat) - shift) * factor
-    if rule == "reduction":
-        fpu -= f32(number) * np.sqrt(node.mass)
+    if rule in ("parent", "reduction"):  # the number of the first is 0
+        fpu = (node.value(node.seat) - shift) * factor - f32(number) * np.sqrt(node.mass)
     edges = node.children.items()
     return {a: (search.q(node, c) - shift) * factor if c.N else fpu for a, c in edges}
 
@@ -60,12 +58,14 @@ def puct_score(q: f32, prior: f32, n: int, explore: f32) -> f32:
 
 
 def puct(node: Node, search: Search) -> Node:
-    """The child with the highest PUCT score."""
+    """The child with the highest PUCT score; one of the root's that is owed visits has infinity."""
     q, explore = values(node, search), f32(search.config.exploration(float(node.started)))
 
     def key(child: Node) -> tuple[f32, f32, int]:
         score = puct_score(q[child.action], child.prior, child.started, explore)
-        return score, child.prior, -child.index
+        forced = search.config.forced_visits(float(child.prior), node.started - 1)
+        owed = node is search.root and 0 < child.started < forced
+        return f32(np.inf) if owed else score, child.prior, -child.index
 
     return max(search.open_edges(node), key=key)
 

@@ -1,0 +1,251 @@
+//! All trees of a forest at once: what their searches found, and a move in each. Self-play reads
+//! and moves thousands of trees between two searches, so the work is shared by the forest's threads
+//! and the results are flat arrays, tree after tree.
+
+use crate::forest::{Forest, each};
+use crate::game::{Action, Game, MAX_SEATS, Seat, Turn};
+use crate::node::Kind;
+use crate::numbers::ln;
+use crate::root::Landing;
+use crate::tree::Search;
+use crate::values::Values;
+
+/// What the searches of some trees found. N trees, S seats.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    /// `[N + 1]` tree i has the edges `offsets[i]..offsets[i + 1]`; none if its root is not
+    /// evaluated or its game is over.
+    pub offsets: Vec<i64>,
+    /// Legal actions of the roots, in the game's order.
+    pub actions: Vec<i32>,
+    /// The policy target.
+    pub policy: Vec<f32>,
+    pub visits: Vec<u32>,
+    /// As the evaluator gave them, without noise.
+    pub priors: Vec<f32>,
+    /// `[N]` the action that the search prefers; -1 where there are no edges.
+    pub best: Vec<i32>,
+    /// `[N]` the seat to move; -1 where there are no edges.
+    pub seats: Vec<i8>,
+    /// `[N, S]` the root's value per seat; zeros where there are no edges.
+    pub values: Vec<f32>,
+    /// `[N]` KL(policy || priors) in nats.
+    pub surprise: Vec<f32>,
+    /// `[N]` simulations of this search.
+    pub simulations: Vec<u32>,
+}
+
+/// Where moves led. N trees, S seats.
+#[derive(Clone, Debug, Default)]
+pub struct Landings {
+    /// `[N]` whose turn it is: a seat, `CHANCE`, `OVER`, or `UNMOVED` where nothing was played.
+    pub turns: Vec<i8>,
+    /// `[N, S]` what the end pays; zeros while a game goes on.
+    pub returns: Vec<f32>,
+    /// `[N, S]` what the move paid.
+    pub rewards: Vec<f32>,
+}
+
+pub const CHANCE: i8 = -1;
+pub const OVER: i8 = -2;
+pub const UNMOVED: i8 = -3;
+
+impl Outcomes {
+    fn add<G: Game, V: Values>(&mut self, search: &Search<'_, G, V>) {
+        let seats = search.settings.rules.num_players;
+        let root = &search.pool[search.tree.root];
+        self.simulations.push(search.tree.progress.finished as u32);
+        if root.kind() != Kind::Decision {
+            self.best.push(-1);
+            self.seats.push(-1);
+            self.values.resize(self.values.len() + seats, 0.0);
+            self.surprise.push(0.0);
+        } else {
+            let edges = &search.tree.edges;
+            let dense = search.dense(search.tree.root);
+            let eligible = search.eligible(&dense);
+            let best = search.best_among(&dense, &eligible);
+            let policy = search.target(&dense, &eligible, best);
+            self.best.push(edges.actions[best] as i32);
+            self.seats.push(root.seat() as i8);
+            let proven = search.settings.config.proofs && root.is_proven();
+            self.values.extend((0..seats).map(|seat| {
+                let seat = seat as Seat;
+                if proven {
+                    root.proven().seat(seat) as f32 + 0.0
+                } else {
+                    root.value(seat)
+                }
+            }));
+            self.surprise.push(divergence(&policy, &edges.priors));
+            self.actions.extend(edges.actions.iter().map(|&a| a as i32));
+            self.policy.extend(policy);
+            self.visits.extend(&dense.visits);
+            self.priors.extend(&edges.priors);
+        }
+        self.offsets.push(self.actions.len() as i64);
+    }
+
+    fn append(&mut self, other: Self) {
+        let first = self.actions.len() as i64;
+        self.offsets.extend(other.offsets.iter().map(|o| o + first));
+        self.actions.extend(other.actions);
+        self.policy.extend(other.policy);
+        self.visits.extend(other.visits);
+        self.priors.extend(other.priors);
+        self.best.extend(other.best);
+        self.seats.extend(other.seats);
+        self.values.extend(other.values);
+        self.surprise.extend(other.surprise);
+        self.simulations.extend(other.simulations);
+    }
+}
+
+/// KL(p || q) in nats; `q` need not add up to 1.
+fn divergence(p: &[f32], q: &[f32]) -> f32 {
+    let total: f64 = q.iter().map(|&q| f64::from(q)).sum();
+    let terms = p.iter().zip(q).filter(|&(&p, _)| p > 0.0);
+    let terms = terms.map(|(&p, &q)| {
+        let (p, q) = (f64::from(p), f64::from(q).max(f64::MIN_POSITIVE) / total);
+        p * (ln(p) - ln(q))
+    });
+    terms.sum::<f64>().max(0.0) as f32
+}
+
+impl Landings {
+    fn add(&mut self, landing: Option<Landing>, seats: usize) {
+        let unmoved = Landing {
+            turn: Turn::Over,
+            returns: [0.0; MAX_SEATS],
+            rewards: [0.0; MAX_SEATS],
+        };
+        self.turns.push(match landing.map(|landing| landing.turn) {
+            Some(Turn::Seat(seat)) => seat as i8,
+            Some(Turn::Chance) => CHANCE,
+            Some(Turn::Over) => OVER,
+            None => UNMOVED,
+        });
+        let landing = landing.unwrap_or(unmoved);
+        let returns = landing.returns[..seats].iter();
+        self.returns.extend(returns.map(|&x| x as f32));
+        let rewards = landing.rewards[..seats].iter();
+        self.rewards.extend(rewards.map(|&x| x as f32));
+    }
+
+    fn append(&mut self, other: Self) {
+        self.turns.extend(other.turns);
+        self.returns.extend(other.returns);
+        self.rewards.extend(other.rewards);
+    }
+}
+
+/// Why a move cannot be made in some tree.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError<E> {
+    #[error("the game failed")]
+    Game(E),
+    #[error("action {action} is not legal at the root of tree {tree}")]
+    Illegal { tree: usize, action: i64 },
+}
+
+impl<G: Game, V: Values> Forest<G, V> {
+    /// What the searches of all trees found.
+    pub fn outcomes(&mut self) -> Outcomes {
+        let (budget, settings) = (self.budget(), &self.settings);
+        let mut jobs: Vec<_> = self
+            .shards
+            .iter_mut()
+            .map(|shard| (shard, Outcomes::default()))
+            .collect();
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(shard, found)| {
+            for tree in 0..shard.trees.len() {
+                found.add(&shard.parts(tree, settings, budget).0);
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
+        let mut all = Outcomes {
+            offsets: vec![0],
+            ..Outcomes::default()
+        };
+        jobs.into_iter().for_each(|(_, found)| all.append(found));
+        all
+    }
+
+    /// Takes `actions[i]` in tree i, unless it is negative; nothing may be in flight. With `keep`
+    /// the subtrees behind them stay. Unless all are legal, none is taken; where the game itself
+    /// fails, some are.
+    pub fn play(&mut self, actions: &[i64], keep: bool) -> Result<Landings, MoveError<G::Error>> {
+        self.check_legal(actions)?;
+        let (budget, settings) = (self.budget(), &self.settings);
+        let seats = settings.rules.num_players;
+        let mut rest = actions;
+        let mut jobs = Vec::with_capacity(self.shards.len());
+        for shard in &mut self.shards {
+            let (part, tail) = rest.split_at(shard.trees.len());
+            jobs.push((shard, part, Landings::default()));
+            rest = tail;
+        }
+        each(&mut jobs, |(shard, actions, landings)| {
+            for (tree, &action) in actions.iter().enumerate() {
+                let mut search = shard.parts(tree, settings, budget).0;
+                let landing = match Action::try_from(action) {
+                    Ok(action) => Some(search.advance(action, keep)?),
+                    Err(_) => None,
+                };
+                landings.add(landing, seats);
+            }
+            Ok(())
+        })
+        .map_err(MoveError::Game)?;
+        let mut all = Landings::default();
+        jobs.into_iter().for_each(|(_, _, each)| all.append(each));
+        Ok(all)
+    }
+
+    /// Fails at the first action that its root does not have.
+    fn check_legal(&self, actions: &[i64]) -> Result<(), MoveError<G::Error>> {
+        let (mut legal, mut outcomes) = (Vec::new(), Vec::new());
+        for (i, &action) in actions
+            .iter()
+            .enumerate()
+            .filter(|&(_, &action)| action >= 0)
+        {
+            let tree = self.tree(i);
+            let is_legal = |other: &Action| i64::from(*other) == action;
+            let known = self.pool_of(i)[tree.root].kind() == Kind::Decision;
+            let found = if known {
+                tree.edges.actions.iter().any(is_legal)
+            } else if tree.state.turn(&mut legal).map_err(MoveError::Game)? == Turn::Chance {
+                let drawn = tree.state.chance_outcomes(&mut outcomes);
+                drawn.map_err(MoveError::Game)?;
+                outcomes.iter().any(|(outcome, _)| is_legal(outcome))
+            } else {
+                legal.iter().any(is_legal)
+            };
+            if !found {
+                return Err(MoveError::Illegal { tree: i, action });
+            }
+        }
+        Ok(())
+    }
+
+    /// An outcome of chance for each tree where `uniforms[i]`, from 0 to 1, is not negative: the
+    /// first whose probability, added to those before, exceeds it; -1 for the others.
+    pub fn draw(&self, uniforms: &[f64]) -> Result<Vec<i64>, G::Error> {
+        let mut outcomes = Vec::new();
+        let mut drawn = vec![-1; uniforms.len()];
+        for (i, &uniform) in uniforms.iter().enumerate().filter(|(_, u)| **u >= 0.0) {
+            self.tree(i).state.chance_outcomes(&mut outcomes)?;
+            let mut sum = 0.0;
+            for &(action, probability) in &outcomes {
+                drawn[i] = i64::from(action); // the last one if rounding leaves a gap
+                sum += probability;
+                if sum > uniform {
+                    break;
+                }
+            }
+        }
+        Ok(drawn)
+    }
+}

@@ -1,0 +1,97 @@
+//! Forced playouts and what they leave behind (Wu 2019, KataGo, section 3.2).
+//!
+//! Noise on the root's priors is of use only if the moves that it proposes are looked at long
+//! enough. Under PUCT, an edge of the root that was tried at all is taken before any other while
+//!
+//! ```text
+//!     n(a) < sqrt(k * P(a) * sum n)
+//! ```
+//!
+//! where P includes the noise, `n` counts visits in flight and `k` is `forced_playouts`. Several
+//! such edges: the higher prior, then the lower index.
+//!
+//! The policy target must not teach what was only forced. From every edge but the most visited, c*,
+//! up to ceil(sqrt(k * P * sum n)) visits are taken away, one by one as long as the edge would then
+//! still score less than c* does; an edge that is left with one visit is left with none.
+//!
+//! Limits: no edge is forced in a search without noise (`Forest::begin`); of a proven root nothing
+//! is taken away. Rounding: the bound is double precision, scores are those of `selection.rs`.
+//!
+//! Twin: `sylvan.reference.selection`, `sylvan.reference.outcome`.
+
+use crate::config::Selection;
+use crate::game::Game;
+use crate::gumbel::Dense;
+use crate::pool::CLOSED;
+use crate::selection::Choice;
+use crate::tree::Search;
+use crate::values::Values;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Whether this search forces playouts.
+    fn forces(&self) -> bool {
+        let config = &self.settings.config;
+        config.forced_playouts > 0.0
+            && !self.settings.quiet
+            && matches!(config.selection, Selection::Puct { .. })
+            && self.pool[self.tree.root].is_open()
+    }
+
+    /// Visits that an edge of the root with this prior gets whatever its value.
+    fn forced_visits(&self, prior: f32) -> f64 {
+        let total = f64::from(self.pool[self.tree.root].started() - 1);
+        (self.settings.config.forced_playouts * f64::from(prior) * total).sqrt()
+    }
+
+    /// The edge of the root that must be taken, if there is one.
+    #[inline]
+    pub(crate) fn forced(&self) -> Option<Choice> {
+        if self.settings.config.forced_playouts == 0.0 || !self.forces() {
+            return None;
+        }
+        let mut best: Option<(f32, u16, Choice)> = None;
+        for (slot, child) in self.pool.children(self.tree.root).enumerate() {
+            let node = &self.pool[child.id];
+            let owed = child.q != CLOSED
+                && node.started() > 0
+                && f64::from(node.started()) < self.forced_visits(node.prior);
+            let first = best.is_none_or(|(prior, index, _)| {
+                node.prior > prior || node.prior == prior && node.index < index
+            });
+            if owed && first {
+                let choice = Choice::Visited(slot as u16, child.id);
+                best = Some((node.prior, node.index, choice));
+            }
+        }
+        best.map(|(_, _, choice)| choice)
+    }
+
+    /// Visits of the root's edges less what was only forced; `best` is the place of c*.
+    pub(crate) fn earned_visits(&self, dense: &Dense, best: usize) -> Vec<u32> {
+        let mut visits = dense.visits.clone();
+        if !self.forces() {
+            return visits;
+        }
+        let root = self.tree.root;
+        let explore = self.settings.explore(self.pool[root].started());
+        let scale = self.learned_scale(root);
+        let mut q = vec![f32::NEG_INFINITY; visits.len()];
+        for child in self.pool.children(root) {
+            let place = usize::from(self.pool[child.id].index);
+            q[place] = scale.map_or(child.q, |scale| scale.apply(child.q));
+        }
+        let score = |i: usize, n: u32| q[i] + explore * (dense.priors[i] / (1 + n) as f32);
+        let bar = score(best, visits[best]);
+        for i in (0..visits.len()).filter(|&i| i != best) {
+            let forced = self.forced_visits(dense.priors[i]).ceil() as u32;
+            let least = visits[i].saturating_sub(forced);
+            while visits[i] > least && score(i, visits[i] - 1) < bar {
+                visits[i] -= 1;
+            }
+            if visits[i] == 1 {
+                visits[i] = 0;
+            }
+        }
+        visits
+    }
+}

@@ -1,0 +1,310 @@
+"""Half of the games of self-play: one forest, searched and moved in lock-step.
+
+Two halves take turns. While the network evaluates the leaves of one, the other takes in its
+evaluations, moves its games and selects its next leaves. The order is fixed, so that what is played
+never depends on how long anything took.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan._native import Rng
+from sylvan.errors import GameContractError, SylvanError
+from sylvan.games.game import Game
+from sylvan.planning import Forest, SearchConfig
+from sylvan.planning.leaves import Leaves
+from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Landings, Outcomes
+from sylvan.training.plies import Plies
+from sylvan.training.diary import Diary
+from sylvan.training.ending import Resignation, verdict
+from sylvan.training.openings import Starts, replayed
+from sylvan.training.record import GameRecord
+from sylvan.training.selfplay_config import SelfPlayConfig
+from sylvan.training.selfplay_statistics import OPENING, SelfPlayStatistics
+from sylvan.training.temperature import picked
+
+__all__ = ["Half", "Unfinished"]
+
+PLAY_ON = 1
+"""The random stream of a game that decides whether it is played to the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unfinished:
+    """A game in progress between two steps: nothing but what was played and thought."""
+
+    number: int
+    seed: int
+    plies: Plies
+    play_on: bool
+    """Nobody resigns in it."""
+    would: int = -1
+    """The seat that would have resigned; -1: none."""
+    low: tuple[int, ...] = ()
+    """Per seat, turns in a row below the threshold of resignation."""
+
+
+@dataclass
+class Shop:
+    """What the two halves of a step share."""
+
+    config: SelfPlayConfig
+    starts: Starts
+    step: int
+    example: NDArray[Any] | None
+    """An observation, where records keep them."""
+    statistics: SelfPlayStatistics = field(default_factory=SelfPlayStatistics)
+    records: list[GameRecord] = field(default_factory=list)
+    begun: int = 0
+    """Positions whose search has begun."""
+
+    def new_game(self) -> tuple[Unfinished, Game]:
+        """The next game, and the state that it starts from."""
+        start = self.starts.next(self.example)
+        play_on = Rng(start.seed, PLAY_ON).uniform() < self.config.resign_play_on
+        return Unfinished(start.number, start.seed, start.plies, play_on), start.state
+
+
+class Half:
+    """Games that are searched together, each in one tree of a forest."""
+
+    def __init__(
+        self,
+        shop: Shop,
+        games: list[Unfinished],
+        search: SearchConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        self.shop, self.config, self.rng = shop, shop.config, rng
+        with blamed(shop.starts):
+            states = [
+                replayed(shop.starts.first(), game.plies.actions.tolist(), None)[0]
+                for game in games
+            ]
+            self.forest = Forest(states, search)
+        self.simulations = search.simulations
+        self.games = list(games)
+        first = states[0]
+        self.seats = first.num_players
+        self.has_rewards = type(first).rewards is not Game.rewards
+        self.has_auxiliary = getattr(type(first), "auxiliary", None) not in (None, Game.auxiliary)
+        self.diary = Diary(len(games), self.seats, shop.example)
+        self.resignation = Resignation(self.config, first, len(games))
+        self.plies = np.array([len(game.plies) for game in games])
+        for place, game in enumerate(games):
+            self.resignation.begin(place, play_on=game.play_on)
+            self.resignation.would[place] = game.would
+            if game.low:
+                self.resignation.low[place] = game.low
+        self.full = True
+        self.searching = False
+
+    def __len__(self) -> int:
+        return len(self.games)
+
+    def next(self, moved: Callable[[], None]) -> Leaves | None:
+        """The next leaves to evaluate, moving all games when their search has ended; None when
+        enough positions were searched. `moved` is called after every move.
+        """
+        while self.searching or self.shop.begun < self.config.positions:
+            with blamed(self.shop.starts):
+                if not self.searching:
+                    self._begin()
+                leaves = self.forest.select()
+                if leaves is None:
+                    self._move()
+                elif self.shop.example is not None:
+                    _ = leaves.observations  # here, so that a fault of the game is its own
+            if leaves is not None:
+                return leaves
+            moved()
+        return None
+
+    def update(self, policy: Any, values: Any) -> None:
+        """Take in the evaluations of those leaves."""
+        self.forest.update(policy, values)
+
+    def _begin(self) -> None:
+        """Start a search of all games, full or fast.
+
+        One draw for all of them: batches stay full, and over many rounds each game has the same
+        share of full searches as if it drew for itself.
+        """
+        config = self.config
+        self.full = config.full_share >= 1 or self.rng.random() < config.full_share
+        if config.full_share < 1:
+            self.forest.limit(
+                simulations=self.simulations if self.full else config.fast_simulations
+            )
+        self.forest.begin(quiet=not self.full)
+        self.searching = True
+        self.shop.begun += len(self)
+
+    def _move(self) -> None:
+        """Play a move in every game; those that end are replaced at once."""
+        self.searching = False
+        found = self.forest.outcomes()
+        warm = self.plies < self.config.temperature_plies
+        temperatures = np.where(warm, self.config.temperature, self.config.final_temperature)
+        actions = picked(found, temperatures, self.rng.random(len(self)))
+        resigned = self.resignation.resigned(found.seats, found.values)
+        observations = self._observations()
+        landings = self.forest.play(actions, keep=self.config.reuse)
+        weight = np.float32(self.full)
+        self.diary.add(
+            offsets=found.offsets,
+            policy_actions=found.actions,
+            policy=found.policy,
+            actions=actions,
+            seats=found.seats,
+            values=found.values,
+            weights=weight,
+            surprise=found.surprise,
+            rewards=landings.rewards,
+            **observations,
+        )
+        self._count(found)
+        self.plies += 1
+        turns, returns = self._draw(landings)
+        limit = math.inf if self.config.max_plies is None else self.config.max_plies
+        ended = (turns == OVER) | resigned | (self.plies >= limit)
+        for place in np.flatnonzero(ended).tolist():
+            if turns[place] == OVER:
+                self._end(place, returns[place], "end")
+            elif resigned[place]:
+                self._end(place, self.resignation.returns(place), "resign")
+            else:
+                agreed = verdict(self.forest.state(place), self.config.verdict)
+                self._end(place, agreed, "limit")
+            self._replace(place)
+
+    def _observations(self) -> dict[str, NDArray[Any]]:
+        """What the seats to move see, where records keep it."""
+        if self.shop.example is None:
+            return {}
+        seen = [self.forest.state(place).observation() for place in range(len(self))]
+        return {"observations": np.stack(seen)}
+
+    def _draw(self, landings: Landings) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Let chance move until a seat does or the game is over; turns and returns after that."""
+        turns, returns = landings.turns.copy(), landings.returns
+        while (chance := turns == CHANCE).any():
+            uniforms = np.where(chance, self.rng.random(len(self)), -1.0)
+            outcomes = self.forest.draw(uniforms)
+            landings = self.forest.play(outcomes, keep=self.config.reuse)
+            self.diary.add(present=chance, actions=outcomes, seats=-1, rewards=landings.rewards)
+            self.plies += chance
+            moved = landings.turns != UNMOVED
+            turns = np.where(moved, landings.turns, turns)
+            returns = np.where(moved[:, None], landings.returns, returns)
+        return turns, returns
+
+    def _count(self, found: Outcomes) -> None:
+        """Add a search of all games to the statistics."""
+        statistics = self.shop.statistics
+        statistics.positions += len(self)
+        statistics.simulations += int(found.simulations.sum())
+        if self.full:
+            likely = found.policy[found.policy > 0].astype(np.float64)
+            statistics.full += len(self)
+            statistics.entropy -= float((likely * np.log(likely)).sum())
+            statistics.surprise += float(found.surprise.sum(dtype=np.float64))
+
+    def _plies(self, place: int) -> Plies:
+        return self.games[place].plies.then(self.diary.game(place))
+
+    def _end(self, place: int, returns: NDArray[np.float32], ending: str) -> None:
+        """Make a record of a game that is over."""
+        game, plies, shop = self.games[place], self._plies(place), self.shop
+        record = GameRecord(
+            actions=plies.actions,
+            seats=plies.seats,
+            policy_offsets=plies.offsets,
+            policy_actions=plies.policy_actions,
+            policy=plies.policy,
+            values=plies.values,
+            weights=plies.weights,
+            surprise=plies.surprise,
+            returns=np.array(returns, np.float32),
+            rewards=plies.rewards if self.has_rewards else None,
+            observations=plies.observations,
+            ending=ending,
+            step=shop.step,
+            seed=game.seed,
+            auxiliary=self._auxiliary(plies) if self.has_auxiliary else {},
+        )
+        shop.records.append(record)
+        shop.starts.learn(record)
+        statistics = shop.statistics
+        statistics.games += 1
+        statistics.plies += len(plies)
+        statistics.first_seat += float(returns[0])
+        statistics.resignations += ending == "resign"
+        statistics.limits += ending == "limit"
+        statistics.openings.add(plies.actions[:OPENING].tobytes())
+        loser = self.resignation.would[place]
+        if ending != "resign" and loser >= 0:
+            statistics.played_on += 1
+            statistics.false_positives += bool(returns[loser] >= returns[1 - loser])
+
+    def _auxiliary(self, plies: Plies) -> dict[str, NDArray[np.float32]]:
+        """What the game offers to learn besides, ply by ply; zeros where chance moves."""
+        actions = plies.actions.tolist()
+        end, _ = replayed(self.shop.starts.first(), actions, None)
+        state, rows = self.shop.starts.first(), list[dict[str, NDArray[np.float32]]]()
+        for action, seat in zip(actions, plies.seats.tolist(), strict=True):
+            offered = state.auxiliary(end) if seat >= 0 else {}
+            rows.append({name: np.asarray(x, np.float32) for name, x in offered.items()})
+            state.apply(action)
+        examples = {name: x for row in rows for name, x in row.items()}
+        return {
+            name: np.stack([row.get(name, np.zeros_like(example)) for row in rows])
+            for name, example in examples.items()
+        }
+
+    def _replace(self, place: int) -> None:
+        """Start a new game in place of one that is over."""
+        self.games[place], state = self.shop.new_game()
+        self.forest.plant(place, state)
+        self.diary.begin(place)
+        self.plies[place] = len(self.games[place].plies)
+        self.resignation.begin(place, play_on=self.games[place].play_on)
+
+    def unfinished(self) -> list[Unfinished]:
+        """The games in progress, without their trees."""
+        resignation = self.resignation
+        return [
+            Unfinished(
+                game.number,
+                game.seed,
+                self._plies(place),
+                game.play_on,
+                int(resignation.would[place]),
+                tuple(resignation.low[place].tolist()),
+            )
+            for place, game in enumerate(self.games)
+        ]
+
+
+@contextmanager
+def blamed(starts: Starts) -> Iterator[None]:
+    """Say whose fault it is when a game's own code fails."""
+    try:
+        yield
+    except SylvanError:
+        raise
+    except Exception as error:
+        name = starts.spec.short_name
+        raise GameContractError(
+            f"The game {name} raised {type(error).__name__} ({error}) in self-play: mend it, "
+            "sylvan.testing.check_game helps to find such faults. The run goes on from its last "
+            "step."
+        ) from error

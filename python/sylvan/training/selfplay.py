@@ -1,0 +1,224 @@
+"""Self-play: many games at once, against oneself, with the newest network.
+
+    step   games in progress → search → move → search → … → records of those that ended
+
+Games live in two half-forests that take turns (`halves.py`). A move is drawn from the policy target
+at a temperature (`temperature.py`); games start as `openings.py` and end as `ending.py` say. What
+was played and thought goes into a diary (`diary.py`) and, when a game is over, into its record.
+
+Trees live for one step: the next one has another network. Between steps a game is nothing but its
+actions and what was thought of them, so a run that is cut off goes on from there to the bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sylvan._native import mix
+from sylvan.errors import ConfigError
+from sylvan.evaluators import evaluator_for
+from sylvan.games.encoding import Encoding
+from sylvan.games.naming import GameSpec
+from sylvan.planning import SearchConfig
+from sylvan.training.plies import Plies
+from sylvan.training.ending import Resignation
+from sylvan.training.evaluation import Evaluation
+from sylvan.training.halves import Half, Shop, Unfinished, blamed
+from sylvan.training.openings import Starts
+from sylvan.training.record import GameRecord
+from sylvan.training.selfplay_config import SelfPlayConfig
+from sylvan.training.selfplay_statistics import SelfPlayStatistics
+
+__all__ = ["SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
+
+Watch = Callable[[SelfPlayStatistics], Any]
+
+WATCHED = 0.1
+"""Seconds between two calls of `watch`."""
+
+
+class SelfPlay:
+    """Games in progress, played on step by step.
+
+    >>> config = SelfPlayConfig(games=8, positions=64)
+    >>> selfplay = SelfPlay(GameSpec("tictactoe"), config, seed=1)
+    >>> records = selfplay.play("uniform", step=0)
+    >>> len(records) == selfplay.statistics.games > 0
+    True
+    """
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: SelfPlayConfig,
+        seed: int,
+        encoding: Encoding | None = None,
+        search: SearchConfig | None = None,
+    ) -> None:
+        """Prepare to play; no game has begun.
+
+        :param search: of every move; default: 64 simulations with noise.
+        """
+        self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
+        self.search = search or SearchConfig(simulations=64, noise=True)
+        self.statistics = SelfPlayStatistics()
+        """Of the last step."""
+        self._starts = Starts(spec, config, mix(seed, 0), encoding)
+        self._games: list[Unfinished] = []
+        first = self._starts.first()
+        self._seats = first.num_players
+        Resignation(config, first, 1)  # says so if the game has none
+        with blamed(self._starts):
+            self._example = None if spec.is_native else np.asarray(first.observation())
+
+    def play(self, evaluator: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
+        """Search `config.positions` positions; the records of the games that ended meanwhile.
+
+        If anything fails, the games stay as they were before the step.
+
+        :param evaluator: as `Forest.run` takes it, or one that has `submit` and `collect`.
+        :param step: of the run; all that is random in it follows from seed and step.
+        :param watch: called with the statistics so far, some times a second; what it raises ends
+            the step.
+        """
+        began = time.perf_counter()
+        evaluator = evaluator_for(self._starts.first(), evaluator)
+        shop = Shop(self.config, self._starts.copy(), step, self._example)
+        cached = _cache(evaluator)
+        with blamed(shop.starts):
+            games = self._games[: self.config.games]
+            games += [shop.new_game()[0] for _ in range(self.config.games - len(games))]
+        middle = (len(games) + 1) // 2
+        parts = [part for part in (games[:middle], games[middle:]) if part]
+        halves = [
+            Half(shop, part, self._settings(len(parts), step, number), self._rng(step, number))
+            for number, part in enumerate(parts)
+        ]
+        with Evaluation(evaluator) as evaluation:
+            statistics, last = shop.statistics, began
+
+            def moved() -> None:
+                nonlocal last
+                now = time.perf_counter()
+                if watch is not None and now - last >= WATCHED:
+                    last, statistics.seconds = now, now - began
+                    statistics.network_seconds = evaluation.seconds
+                    watch(statistics)
+
+            # With few positions a step may be over before the second half's turn: the halves take
+            # turns in coming first.
+            order = halves[step % 2 :] + halves[: step % 2]
+            statistics.batches = take_turns(order, evaluation, moved)
+            statistics.seconds = time.perf_counter() - began
+            statistics.network_seconds = evaluation.seconds
+        for counter, before, now in zip(
+            ("cache_lookups", "cache_hits"), cached, _cache(evaluator), strict=True
+        ):
+            setattr(statistics, counter, now - before)
+        self._games = [game for half in halves for game in half.unfinished()]
+        self._starts, self.statistics = shop.starts, statistics
+        return shop.records
+
+    def _settings(self, parts: int, step: int, number: int) -> SearchConfig:
+        """The settings of a half's searches."""
+        memory = self.search.bytes
+        return self.search.replace(
+            seed=mix(mix(self.seed, 1 + step), number),
+            bytes=None if memory is None else max(65536, memory // parts),
+        )
+
+    def _rng(self, step: int, number: int) -> np.random.Generator:
+        """For all that a half draws in a step."""
+        key = np.array([mix(self.seed, 1 + step), number], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next step depends on, besides the settings: arrays and whole numbers."""
+        games = self._games
+        none = Plies.unsearched([], [], np.zeros((0, self._seats), np.float32), self._example)
+        columns = Plies.joined([none, *(game.plies for game in games)])
+        state: dict[str, Any] = {
+            "numbers": np.array([game.number for game in games], np.int64),
+            "seeds": np.array([game.seed for game in games], np.uint64),
+            "lengths": np.array([len(game.plies) for game in games], np.int64),
+            "play_on": np.array([game.play_on for game in games], bool),
+            "would_resign": np.array([game.would for game in games], np.int8),
+            "low_turns": np.array([game.low or (0,) * self._seats for game in games], np.int32),
+            **self._starts.state_dict(),
+        }
+        for name, column in vars(columns).items():
+            if column is not None:
+                state[f"plies.{name}"] = column
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave.
+
+        :raises ConfigError: it is of a game with another number of seats.
+        """
+        values = np.asarray(state["plies.values"])
+        if values.shape[1:] != (self._seats,):
+            raise ConfigError(
+                f"The games in progress have {values.shape[-1]} seats, but {self.spec.name} has "
+                f"{self._seats}: go on with the game that they are of."
+            )
+        columns = {
+            name.removeprefix("plies."): np.asarray(column)
+            for name, column in state.items()
+            if name.startswith("plies.")
+        }
+        ends = np.cumsum(state["lengths"])
+        edges = np.concatenate([[0], np.cumsum(columns["counts"])])
+        games = []
+        for place, (end, length) in enumerate(zip(ends, state["lengths"], strict=True)):
+            rows = slice(end - length, end)
+            legal = slice(edges[end - length], edges[end])
+            plies = Plies(
+                **{
+                    name: column[legal if name.startswith("policy") else rows].copy()
+                    for name, column in columns.items()
+                }
+            )
+            games.append(
+                Unfinished(
+                    int(state["numbers"][place]),
+                    int(state["seeds"][place]),
+                    plies,
+                    bool(state["play_on"][place]),
+                    int(state["would_resign"][place]),
+                    tuple(int(turns) for turns in state["low_turns"][place]),
+                )
+            )
+        self._starts.load_state_dict(state)
+        self._games = games
+
+
+def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], None]) -> int:
+    """Search and move all halves until they have searched enough; the number of batches."""
+    tickets: dict[int, Any] = {}
+    batches = 0
+
+    def go_on(number: int) -> None:
+        nonlocal batches
+        leaves = halves[number].next(moved)
+        if leaves is not None:
+            tickets[number] = evaluation.submit(leaves)
+            batches += 1
+
+    for number in range(len(halves)):
+        go_on(number)
+    while tickets:
+        for number, half in enumerate(halves):
+            if number in tickets:
+                half.update(*evaluation.collect(tickets.pop(number)))
+                go_on(number)
+    return batches
+
+
+def _cache(evaluator: Any) -> tuple[int, int]:
+    """Lookups and hits of an evaluator that remembers; zeros for another."""
+    return int(getattr(evaluator, "lookups", 0)), int(getattr(evaluator, "hits", 0))

@@ -1,0 +1,106 @@
+"""What a step of self-play came to, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["SelfPlayStatistics"]
+
+OPENING = 8
+"""Plies by which openings are told apart."""
+
+
+@dataclass
+class SelfPlayStatistics:
+    """Of one step; grows while it is under way."""
+
+    games: int = 0
+    """Games that ended."""
+    plies: int = 0
+    """Plies of those."""
+    positions: int = 0
+    """Positions that were searched."""
+    full: int = 0
+    """Those of them with a full search."""
+    simulations: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+    """Of wall time."""
+    network_seconds: float = 0.0
+    """Inside the evaluator, whatever else was done meanwhile."""
+    search_seconds: float = 0.0
+    """Of the thread that searches, moves and keeps records."""
+    entropy: float = 0.0
+    """Sum over full searches of the policy target's entropy, in nats."""
+    surprise: float = 0.0
+    """Sum over full searches of KL(target || prior), in nats."""
+    first_seat: float = 0.0
+    """Sum over games of what seat 0 was paid at the end."""
+    resignations: int = 0
+    limits: int = 0
+    """Games that were broken off."""
+    restarts: int = 0
+    """Games in progress that started inside another one."""
+    played_on: int = 0
+    """Ended games in which a seat would have resigned, but played on."""
+    false_positives: int = 0
+    """Those in which that seat did not lose."""
+    cache_lookups: int = 0
+    cache_hits: int = 0
+    openings: set[bytes] = field(default_factory=set, repr=False)
+    """The first plies of ended games."""
+
+    @property
+    def mean_length(self) -> float:
+        """Plies of a game."""
+        return self.plies / max(self.games, 1)
+
+    @property
+    def policy_entropy(self) -> float:
+        """Mean entropy of policy targets, in nats."""
+        return self.entropy / max(self.full, 1)
+
+    @property
+    def mean_surprise(self) -> float:
+        """Mean KL(target || prior), in nats."""
+        return self.surprise / max(self.full, 1)
+
+    @property
+    def distinct_openings(self) -> int:
+        """How many different openings of eight plies the ended games had."""
+        return len(self.openings)
+
+    @property
+    def network_share(self) -> float:
+        """Share of the wall time in which the network was at work."""
+        return self.network_seconds / self.seconds if self.seconds else 0.0
+
+    def numbers(self) -> dict[str, float]:
+        """All of it by name, as metrics."""
+        mean = 1 / max(self.games, 1)
+        per_second = 1 / self.seconds if self.seconds else 0.0
+        return {
+            "games": self.games,
+            "positions": self.positions,
+            "full_positions": self.full,
+            "simulations": self.simulations,
+            "seconds": self.seconds,
+            "network_seconds": self.network_seconds,
+            "search_seconds": self.search_seconds,
+            "network_share": self.network_share,
+            "games_per_second": self.games * per_second,
+            "positions_per_second": self.positions * per_second,
+            "simulations_per_second": self.simulations * per_second,
+            "mean_length": self.mean_length,
+            "policy_entropy": self.policy_entropy,
+            "surprise": self.mean_surprise,
+            "first_seat_return": self.first_seat * mean,
+            "distinct_openings": self.distinct_openings,
+            "resignations": self.resignations,
+            "resignations_played_on": self.played_on,
+            "resignation_false_positives": self.false_positives,
+            "broken_off": self.limits,
+            "restarts": self.restarts,
+            "cache_hits": self.cache_hits,
+            "cache_lookups": self.cache_lookups,
+        }
