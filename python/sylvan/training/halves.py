@@ -22,10 +22,10 @@ from sylvan.games.game import Game
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Landings, Outcomes
-from sylvan.training.plies import Plies
 from sylvan.training.diary import Diary
 from sylvan.training.ending import Resignation, verdict
 from sylvan.training.openings import Starts, replayed
+from sylvan.training.plies import Plies
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 from sylvan.training.selfplay_statistics import OPENING, SelfPlayStatistics

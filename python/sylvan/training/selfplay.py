@@ -24,11 +24,11 @@ from sylvan.evaluators import evaluator_for
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
-from sylvan.training.plies import Plies
 from sylvan.training.ending import Resignation
 from sylvan.training.evaluation import Evaluation
 from sylvan.training.halves import Half, Shop, Unfinished, blamed
 from sylvan.training.openings import Starts
+from sylvan.training.plies import Plies
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 from sylvan.training.selfplay_statistics import SelfPlayStatistics
