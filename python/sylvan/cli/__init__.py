@@ -21,6 +21,7 @@ from sylvan.cli.play import play
 from sylvan.cli.serve_analysis import serve_analysis
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
+from sylvan.cli.train import train
 from sylvan.cli.uci import uci
 
 __all__ = ["app"]
@@ -56,6 +57,6 @@ def main(
         print(context.get_help())
 
 
-COMMANDS = (analyze, play, match, uci, serve_analysis, convert, solve, bench, perft, doctor)
+COMMANDS = (analyze, play, match, uci, serve_analysis, convert, train, solve, bench, perft, doctor)
 for command in COMMANDS:
     app.command()(command)

@@ -18,9 +18,8 @@ def is_pgn(words: list[str]) -> bool:
 
 
 def read_position(game: str, words: list[str]) -> Game:
-    """The position that `words` describe, of a game by its name.
+    """The position that `words` describe.
 
-    :raises ConfigError: there is no such game.
     :raises IllegalPosition: a FEN breaks a rule of chess.
     :raises IllegalAction: a move is not legal where it is played.
 
@@ -29,14 +28,7 @@ def read_position(game: str, words: list[str]) -> Game:
     . x .
     . . x
     """
-    if game in _READERS:
-        return _READERS[game](words)
-    from sylvan.games.naming import GameSpec
-
-    position = GameSpec(game).first()
-    for word in words:
-        position.apply(position.string_to_action(word))
-    return position
+    return _READERS[game](words)
 
 
 def _chess(words: list[str]) -> Game:

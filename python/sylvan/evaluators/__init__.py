@@ -11,8 +11,7 @@ them. Those with a name are built in and need no network: they run inside Rust, 
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
 
 Those that ask a network come from its file by `load_evaluator`, on ONNX Runtime (`OnnxEvaluator`)
-or PyTorch; `Cached` remembers what another one said. `Shipped` asks a network that comes with
-Sylvan.
+or PyTorch; `Cached` remembers what another one said.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import is_network, load_evaluator
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
-from sylvan.evaluators.shipped import Shipped, shipped_network
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -43,12 +41,10 @@ __all__ = [
     "NetworkEvaluator",
     "OnnxEvaluator",
     "Rollout",
-    "Shipped",
     "Uniform",
     "evaluator_for",
     "evaluator_named",
     "load_evaluator",
-    "shipped_network",
 ]
 
 Answer = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -108,9 +104,7 @@ class Material(NativeEvaluator):
     name: ClassVar[str] = "material"
 
 
-_NAMED: dict[str, Any] = {
-    kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
-}
+_NAMED = {kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom)}
 
 
 def evaluator_named(evaluator: Any) -> Any:

@@ -58,6 +58,10 @@ class Checkpoint:
     """Seconds that the run has taken so far, over all its sittings."""
     plain: Mapping[str, Mapping[str, Any]]
 
+    def has(self, name: str) -> bool:
+        """Whether it has arrays, or a network, of that name."""
+        return (self.path / f"{name}.safetensors").exists()
+
     def network(self, name: str) -> NetworkState:
         """The network `name` (`network`, `average`)."""
         return NetworkState(*read_checkpoint(self.path / f"{name}.safetensors"))
@@ -66,8 +70,8 @@ class Checkpoint:
         """The state of a part, as it was given to `save`."""
         from safetensors.numpy import load_file
 
-        arrays = self.path / f"{name}.safetensors"
-        return {**self.plain.get(name, {}), **(load_file(arrays) if arrays.exists() else {})}
+        arrays = load_file(self.path / f"{name}.safetensors") if self.has(name) else {}
+        return {**self.plain.get(name, {}), **arrays}
 
 
 class CheckpointFolder:
@@ -178,7 +182,7 @@ def _write_files(
         arrays = {key: v for key, v in state.items() if isinstance(v, np.ndarray)}
         plain[name] = {key: v for key, v in state.items() if key not in arrays}
         if arrays:
-            whole = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+            whole = {key: np.asarray(array, order="C") for key, array in arrays.items()}
             _write(folder / f"{name}.safetensors", save(whole))
     return plain
 
@@ -214,7 +218,7 @@ def _unsealed(data: bytes, path: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads(data)
         sound = facts.pop("checksum") == _digest(json.dumps(facts, indent=1))
-    except (ValueError, KeyError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
         raise RunError(f"The checkpoint {path} is damaged: state.json has changed.")

@@ -1,0 +1,79 @@
+"""Does a run survive being killed? `python -m benchmarks.kills [--kills 100] [--seed 0]`.
+
+A small run of tic-tac-toe is made twice: in peace, and killed (SIGKILL) again and again, half of
+the times at a place drawn from those that hurt (inside a shard's record, between the files of a
+checkpoint, around its renaming, in a search, in the learner), half at a moment drawn from the
+clock. Each time it goes on from its folder. At the end all weights, shards and states must be equal
+bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.training.killing import PLACES, killed_at, load_everything, outcome_of, sitting, tiny
+
+SPREAD = {"search": 60, "evaluation": 40, "optimizer": 12, "fsync": 12, "rename": 6}
+"""Passages of a place in about a step; others have fewer."""
+
+
+def after(seconds: float) -> None:
+    """Let this process be killed from outside, after a while."""
+    me = os.getpid()
+    if os.fork() == 0:  # nobody waits for the killer, which ends by itself
+        time.sleep(seconds)
+        try:
+            os.kill(me, signal.SIGKILL)
+        finally:
+            os._exit(0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    draw = random.Random(options.seed)
+    load_everything()
+    assert threading.active_count() == 1
+    config = tiny(options.steps)
+    with tempfile.TemporaryDirectory() as folder:
+        peace, war = Path(folder) / "peace", Path(folder) / "war"
+        begun = time.monotonic()
+        sitting(config, peace)
+        length = time.monotonic() - begun
+        landed: dict[str, int] = {}
+        for number in range(options.kills):
+            place = draw.choice([*PLACES, *["clock"] * len(PLACES)])
+            if place == "clock":
+                ended = sitting(config, war, lambda: after(draw.uniform(0.5, 2.5)))
+            else:
+                ended = sitting(
+                    config, war, killed_at(place, draw.randint(1, SPREAD.get(place, 3)))
+                )
+            landed[place] = landed.get(place, 0) + (ended == signal.SIGKILL)
+            print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+        sitting(config, war)
+        one, two = outcome_of(peace, options.steps), outcome_of(war, options.steps)
+        differ = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+    print(f"a run of {options.steps} steps, {length:.0f} s in peace")
+    print("| killed at | times |\n|---|---|")
+    for place, times in sorted(landed.items()):
+        print(f"| {place} | {times} |")
+    print(f"| together | {sum(landed.values())} |\n")
+    print("equal to the bit" if not differ else f"DIFFERENT: {', '.join(differ)}")
+    sys.exit(bool(differ))
+
+
+if __name__ == "__main__":
+    main()

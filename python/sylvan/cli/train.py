@@ -1,0 +1,180 @@
+"""`sylvan train`: from a game to a network that plays it, by playing against itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sylvan.training.config import TrainingConfig
+    from sylvan.training.loop import Outcome
+
+__all__ = ["train"]
+
+
+def train(
+    game: Annotated[
+        str,
+        typer.Argument(
+            help="What to learn: connect4, tictactoe, chess, path.py:Class, open_spiel:name."
+        ),
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", "-r", help="The run's folder; by default runs/GAME."),
+    ] = None,
+    preset: Annotated[
+        str,
+        typer.Option(help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto."),
+    ] = "auto",
+    steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="End after so much time, in all.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Processor cores to use.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1; else a GPU, if any.")
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(help="Its size (6x64, t4x128, mlp2x128), or your own: path.py:Class."),
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(help="A loss function of your own: path.py:function.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Settings: a .toml or .yaml file.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any setting: learner.learning_rate=0.01"),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--from", help="Begin with this network: a .safetensors file or a run."),
+    ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write the figures for TensorBoard.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the end.")] = False,
+) -> None:
+    """Train a network on a game, by self-play, until it plays.
+
+    Everything is in the run's folder. Run the same command again and it goes on where it was: after
+    Ctrl-C (which ends the step first; twice stops at once), after a crash, with another budget.
+
+    Examples:
+
+    - `sylvan train tictactoe` perfect play in a minute
+    - `sylvan train connect4 --run runs/four --minutes 20` a good player on two cores
+    - `sylvan train my_game.py:MyGame --network 4x32 --minutes 5` a game of your own
+    - `sylvan train connect4 --run runs/four --minutes 40` twenty minutes more of the same
+    - `sylvan train connect4 --run runs/b --from runs/four --set learner.learning_rate=0.001`
+    - `sylvan train "open_spiel:breakthrough(rows=6,columns=6)" --set simulations=32`
+
+    All settings are explained in `config.toml` in the run's folder.
+    """
+    from sylvan.training.live import terminal_watcher
+    from sylvan.training.loop import train as train_loop
+    from sylvan.training.watcher import Watchers
+
+    folder = run or Path("runs") / _folder_name(game)
+    options: dict[str, dict[str, Any]] = {
+        "run": {
+            "steps": steps,
+            "minutes": minutes,
+            "seed": seed,
+            "threads": threads,
+            "device": device,
+        },
+        "network": {"size": network},
+        "learner": {"loss": loss},
+    }
+    given = {
+        section: {name: value for name, value in values.items() if value is not None}
+        for section, values in options.items()
+    }
+    full = _config(game, folder, preset, config, given, settings or [], start)
+    watch = terminal_watcher(quiet)
+    if tensorboard:
+        from sylvan.training.tensorboard import TensorBoard
+
+        watch = Watchers(watch, TensorBoard())
+    outcome = train_loop(full, folder, watch=watch, start=start)
+    _say_goodbye(outcome, game)
+    if outcome.reason == "interrupted":
+        raise typer.Exit(130)
+
+
+def _folder_name(game: str) -> str:
+    """What a game is called in `runs`.
+
+    >>> _folder_name("games/nim.py:Nim"), _folder_name("open_spiel:go(board_size=5)")
+    ('nim', 'go')
+    """
+    path, _, name = game.rpartition(":")
+    return Path(path).stem if path.endswith(".py") else name.partition("(")[0]
+
+
+def _config(
+    game: str,
+    folder: Path,
+    preset: str,
+    file: Path | None,
+    given: dict[str, dict[str, Any]],
+    texts: list[str],
+    start: Path | None,
+) -> TrainingConfig:
+    """Preset, then file, then options, then --set; over what a run that goes on was set to."""
+    from sylvan.training.config import TrainingConfig, merged, overrides, sectioned
+    from sylvan.training.presets import preset_settings
+    from sylvan.training.run import Run
+    from sylvan.training.settings_file import plain_settings, read_settings
+    from sylvan.training.warm_start import network_like
+
+    layers: list[dict[str, Any]] = [sectioned(read_settings(file))] if file else []
+    layers += [given, overrides(texts)]
+    if Run.exists(folder):
+        if start is not None and Run.open(folder).checkpoints.steps():
+            raise ConfigError(
+                f"{folder} has begun already, so --from {start} comes too late: give another "
+                "folder with --run, or leave --from out."
+            )
+        base = plain_settings(Run.open(folder).config)
+        if preset != "auto":
+            layers.insert(0, preset_settings(game, preset))
+    else:
+        base = preset_settings(game, preset)
+        if start is not None:
+            layers.insert(0, {"network": network_like(start)})
+    layers.append({"game": {"name": game}})
+    asked: dict[str, Any] = {}
+    for layer in layers:
+        asked = merged(asked, layer)
+    return TrainingConfig(**merged(_one_budget(base, asked), asked))
+
+
+def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """Settings without the budget that they have, where another kind of it is asked for."""
+    from sylvan.training.config import merged
+
+    kinds = {"steps", "minutes"} & set(asked.get("run", {}))
+    if not kinds:
+        return base
+    return merged(base, {"run": {"steps": None, "minutes": None}})
+
+
+def _say_goodbye(outcome: Outcome, game: str) -> None:
+    """Where everything is, and what to do with it."""
+    run = outcome.run
+    if outcome.reason == "interrupted":
+        print(f"Stopped after step {outcome.step}; run the same command again to go on.")
+    else:
+        print(f"Done: {outcome.step} steps. More: --minutes or --steps with a larger number.")
+    best = run.network("best")
+    if best.exists():
+        print(f"Networks: {best} (best), {run.network('last')} (last), and the same as .onnx.")
+        print(f"Play against it: sylvan play {game} --net {run.folder}")

@@ -1,0 +1,41 @@
+"""Ctrl-C in two grades: the first ends the run at the next step boundary, the second at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self
+
+__all__ = ["Interrupts"]
+
+
+class Interrupts:
+    """While inside, SIGINT and SIGTERM set `requested`; another one interrupts at once.
+
+    Outside the main thread signals do not arrive, and nothing is changed.
+
+    :param asked: called at the first signal, to say what will happen.
+    """
+
+    def __init__(self, asked: Callable[[], None]) -> None:
+        self.requested = False
+        self._asked = asked
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        self._asked()

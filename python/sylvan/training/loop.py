@@ -1,0 +1,157 @@
+"""The loop: play, remember, learn, rate, and make it safe; then again with the better network.
+
+A step ends at a boundary, where everything the rest of the run depends on is in its checkpoint:
+networks, optimiser, games in progress, how long the shards of the replay are, counters. No tree and
+no cache lives across it, and every random choice of step k follows from (seed, purpose, k). So a
+run that is killed anywhere does its last step again and ends with the same weights.
+
+    step k:   games  ← self-play with the averaged network, until enough positions were searched
+              replay ← the games that ended
+              network ← updates on batches of the replay; the average follows it
+              rating ← every so many steps, of the averaged network
+              checkpoint
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sylvan.errors import RunError
+from sylvan.training.budget import Budget
+from sylvan.training.config import TrainingConfig
+from sylvan.training.interrupts import Interrupts
+from sylvan.training.run import Run, disk_full, locked
+from sylvan.training.watcher import Watcher
+
+if TYPE_CHECKING:
+    from sylvan.training.trainer import Trainer
+
+__all__ = ["Outcome", "train"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sitting ended."""
+
+    run: Run
+    step: int
+    """Steps that are done."""
+    reason: str
+    """`done`, or `interrupted`."""
+
+
+def train(
+    config: TrainingConfig,
+    folder: str | PathLike[str],
+    *,
+    watch: Watcher | None = None,
+    start: str | PathLike[str] | None = None,
+) -> Outcome:
+    """Begin the run in `folder`, or go on with it, until its budget is spent.
+
+    Args:
+        config: of the run. One that goes on may differ from what it was, except in what is fixed.
+        folder: of the run; made if it is not there.
+        watch: hears of everything as it happens.
+        start: begin with this network: a file, or another run's folder.
+
+    :raises RunError: the folder is in use, of another run, damaged or full.
+    """
+    watch = watch or Watcher()
+    path = Path(folder)
+    with locked(path):
+        config = config.resolved()
+        if Run.exists(path):
+            run = Run.open(path)
+            for name, change in run.change(config).items():
+                watch.message(f"{name}: {change}.")
+        else:
+            run = Run.create(path, config)
+        with disk_full(run):
+            return _already_done(run) or _sitting(_resumed(run, watch, start))
+
+
+def _already_done(run: Run) -> Outcome | None:
+    """How a run ended whose budget is spent and whose networks are there; nothing is loaded."""
+    steps = run.checkpoints.steps()
+    try:
+        checkpoint = run.checkpoints.read(steps[-1]) if steps else None
+    except RunError:
+        return None
+    if checkpoint is None or checkpoint.part("loop")["finished"] != run.budget:
+        return None
+    published = all(run.network(name).is_file() for name in ("best", "last"))
+    return Outcome(run, checkpoint.step, "done") if published else None
+
+
+def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer:
+    """The run at its last boundary; a new one has its first before the first step."""
+    from sylvan.training.trainer import Trainer
+
+    run.checkpoints.sweep()
+    checkpoint, complaints = run.checkpoints.newest()
+    trainer = Trainer(run, watch, start if checkpoint is None else None)
+    if checkpoint is None:
+        trainer.save(0.0)
+    else:
+        trainer.restore(checkpoint)
+        run.metrics.keep(checkpoint.step)
+    for complaint in complaints:
+        watch.message(f"{complaint.rstrip('.')}; going on from step {trainer.step} instead.")
+    for damage in trainer.replay.damage:
+        watch.message(damage)
+    trainer.publish(last=bool(trainer.finished))
+    return trainer
+
+
+def _sitting(trainer: Trainer) -> Outcome:
+    """Steps until the budget is spent or somebody wants to stop."""
+    run, watch, limits = trainer.run, trainer.watch, trainer.config.run
+    budget = Budget(limits.steps, limits.minutes, trainer.step, trainer.elapsed)
+    watch.run_begin(trainer.config, run.folder, trainer.step, trainer.elapsed)
+    reason = "failed"
+
+    def asked() -> None:
+        watch.message(
+            f"Stopping at the end of step {budget.step + 1}; Ctrl-C again stops at once, and that "
+            "step is then done again when the run goes on."
+        )
+
+    try:
+        with Interrupts(asked) as interrupts:
+            while trainer.finished != run.budget and budget.spent < 1.0:
+                _step(trainer, budget)
+                if interrupts.requested:
+                    break
+        reason = "interrupted" if interrupts.requested and budget.spent < 1.0 else "done"
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    finally:
+        watch.run_end(budget.step, reason)
+    return Outcome(run, budget.step, reason)
+
+
+def _step(trainer: Trainer, budget: Budget) -> None:
+    """One step, from boundary to boundary."""
+    watch, begun = trainer.watch, budget.elapsed
+    begin, end = budget.ahead()
+    trainer.step = budget.step + 1
+    watch.step_begin(trainer.step, begin)
+    numbers: dict[str, Any] = trainer.play() | trainer.learn(begin, end)
+    length = budget.elapsed - begun
+    budget.step_done(length)
+    last = end >= 1.0 or budget.spent >= 1.0
+    if trainer.rating_is_due(last):
+        numbers |= trainer.rate()
+        budget.ending = budget.elapsed - begun - length
+    if last:
+        trainer.finish()
+    numbers["seconds.step"] = budget.elapsed - begun
+    numbers["run.elapsed"], numbers["run.progress"] = budget.elapsed, end
+    trainer.run.metrics.log(trainer.step, **numbers)
+    trainer.save(budget.elapsed)
+    trainer.publish(last=last or trainer.export_is_due())
+    watch.step_end(trainer.step, numbers, end)

@@ -1,0 +1,134 @@
+"""Settings to begin with, per game and size of machine.
+
+| machine | means |
+|---|---|
+| `cpu` | two processor cores, no GPU |
+| `gpu8` | a GPU with 8 GB, 16 GB of memory beside it |
+| `big` | a GPU with 40 GB or more |
+
+Small machines get small networks, short searches and few games at once, because there a network's
+evaluation is what takes the time; large ones get as many games as fill their batches. Everything
+here can be changed by a file or on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sylvan.errors import ConfigError
+from sylvan.games.naming import GameSpec
+from sylvan.training.config import merged
+
+__all__ = ["MACHINES", "machine_here", "preset_settings"]
+
+MACHINES = ("cpu", "gpu8", "big")
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+_MACHINES: dict[str, Settings] = {
+    "cpu": {
+        "run": {"minutes": 20.0},
+        "network": {"size": "4x48"},
+        "search": {"simulations": 48},
+        "selfplay": {"games": 128, "positions": 4096},
+        "learner": {"batch": 256},
+        "replay": {"window_min": 50_000, "window_max": 500_000},
+    },
+    "gpu8": {
+        "run": {"minutes": 60.0},
+        "network": {"size": "6x96"},
+        "search": {"simulations": 64},
+        "selfplay": {"games": 1024, "positions": 32_768},
+        "learner": {"batch": 1024},
+        "replay": {"window_min": 200_000, "window_max": 4_000_000},
+    },
+    "big": {
+        "run": {"minutes": 60.0},
+        "network": {"size": "10x128"},
+        "search": {"simulations": 64},
+        "selfplay": {"games": 4096, "positions": 131_072},
+        "learner": {"batch": 4096},
+        "replay": {"window_min": 500_000, "window_max": 20_000_000},
+    },
+}
+"""What any game gets."""
+
+_GAMES: dict[str, Settings] = {
+    "tictactoe": {
+        "run": {"minutes": 1.0},
+        "network": {"size": "2x16"},
+        "search": {"simulations": 32, "dirichlet_alpha": 1.0},
+        "selfplay": {"games": 64, "positions": 1024, "temperature_plies": 9},
+        "learner": {"batch": 128, "learning_rate": 5e-3},
+        "replay": {"window_min": 10_000, "window_max": 50_000},
+    },
+    "connect4": {
+        "search": {"dirichlet_alpha": 1.0},
+        "selfplay": {"temperature_plies": 10},
+        "targets": {"value_mix": 0.5},
+    },
+    "chess": {
+        "search": {"dirichlet_alpha": 0.3},
+        "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
+        "targets": {"value_mix": 0.25},
+    },
+}
+"""What is different in a game, on any machine."""
+
+_BOTH: dict[tuple[str, str], Settings] = {
+    ("connect4", "cpu"): {"network": {"size": "5x48"}},
+    ("connect4", "gpu8"): {"network": {"size": "6x64"}},
+    ("connect4", "big"): {"network": {"size": "8x96"}},
+    ("chess", "cpu"): {"search": {"simulations": 32}, "selfplay": {"games": 64}},
+    ("tictactoe", "gpu8"): {"network": {"size": "2x16"}},
+    ("tictactoe", "big"): {"network": {"size": "2x16"}},
+}
+"""What is different in a game on a machine."""
+
+
+def preset_settings(game: str, machine: str = "auto", **params: Any) -> dict[str, Any]:
+    """Settings for a game, section by section.
+
+    :param machine: `cpu`, `gpu8`, `big`, or `auto` for the one we are on.
+    :param params: arguments of the game's class.
+    :raises ConfigError: there is no such game or machine.
+
+    >>> preset_settings("connect4", "cpu")["network"]
+    {'size': '5x48'}
+    """
+    machine = machine_here() if machine == "auto" else machine
+    if machine not in MACHINES:
+        raise ConfigError(f"There is no preset {machine!r}: use {', '.join(MACHINES)} or auto.")
+    spec = GameSpec(game, params)
+    settings = merged({"game": {"name": game, "params": params}}, _MACHINES[machine])
+    settings = merged(settings, _GAMES.get(game) or _for_game(spec, settings))
+    return merged(settings, _BOTH.get((game, machine), {}))
+
+
+def machine_here() -> str:
+    """The preset that fits this machine."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu"
+    memory: int = torch.cuda.get_device_properties(0).total_memory
+    return "big" if memory >= 40e9 else "gpu8"
+
+
+def _for_game(spec: GameSpec, settings: Settings) -> dict[str, Any]:
+    """What a game of one's own needs: layers that fit what it shows, noise that fits its moves."""
+    state = spec.first()
+    while state.is_chance():
+        state.apply(state.chance_outcomes()[0][0])
+    moves = max(2, len(state.legal_actions()))
+    found: dict[str, Any] = {
+        "search": {"dirichlet_alpha": round(min(1.0, max(0.03, 10.0 / moves)), 2)},
+        "selfplay": {"temperature_plies": 10},
+        "targets": {"value_mix": 0.25},
+    }
+    shape = state.observation().shape
+    if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # no board
+        width = {"4x48": 128, "6x96": 256}.get(settings["network"]["size"], 512)
+        found["network"] = {"size": f"mlp3x{width}"}
+    return found

@@ -1,0 +1,53 @@
+"""Beginning with another network's numbers: a file, or the best of another run."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from sylvan.errors import NetworkError
+from sylvan.evaluators.loading import network_file
+from sylvan.networks.checkpoint import load_tensors, read_checkpoint, read_header
+
+__all__ = ["network_like", "warm_start"]
+
+_SIZES = {
+    "tower": ("", "blocks", "channels"),
+    "mlp": ("mlp", "layers", "width"),
+    "transformer": ("t", "layers", "width"),
+}
+"""How an architecture is named by its size: a prefix, and two of its settings."""
+
+
+def warm_start(network: Any, source: str | PathLike[str]) -> None:
+    """Put the numbers of another network into a new one.
+
+    :param source: a `.safetensors` file, or a run's folder.
+    :raises NetworkError: it plays another game, or is built otherwise.
+    """
+    path = network_file(source, "torch")
+    header, tensors = read_checkpoint(path)
+    if header.game != network.header.game:
+        raise NetworkError(
+            f"{path} plays {header.game}, not {network.header.game}: begin with a network of that "
+            "game, or without --from."
+        )
+    load_tensors(network, tensors, str(path))
+
+
+def network_like(source: str | PathLike[str]) -> dict[str, Any]:
+    """Settings of the section `network` that build what a file, or a run's best, holds."""
+    header = read_header(network_file(source, "torch"))
+    architecture = dict(header.architecture)
+    name = str(architecture.pop("name", ""))
+    if name in _SIZES:
+        prefix, depth, width = _SIZES[name]
+        size = f"{prefix}{architecture.pop(depth)}x{architecture.pop(width)}"
+    else:  # a class of the user's own
+        size = name
+    return {
+        "size": size,
+        "settings": architecture,
+        "value": header.value,
+        "moves_left": header.moves_left,
+    }
