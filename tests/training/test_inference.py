@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from sylvan import Forest
+from sylvan.errors import NetworkError
 from sylvan.evaluators import Cached, OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
@@ -129,6 +130,37 @@ def test_a_module_that_cannot_be_exported_runs_on_pytorch(caplog):
     with torch.no_grad():
         wanted = network.eval()(torch.from_numpy(seen(network.header))).policy.numpy()
     np.testing.assert_allclose(evaluator.infer(seen(network.header)).policy, wanted, atol=1e-5)
+
+
+def test_eight_bits_are_near_and_follow_the_weights():
+    network = build_network("2x16", game=ConnectFour(), seed=1)
+    exact = self_play_evaluator(network, device="cpu", threads=1)
+    narrow = self_play_evaluator(network, device="cpu", threads=1, eight_bits=ConnectFour())
+    twin = self_play_evaluator(network, device="cpu", threads=1, eight_bits=ConnectFour())
+    assert narrow.in_integers and not exact.in_integers
+    observations = seen(network.header)
+    with torch.no_grad():
+        for tensor in network.parameters():
+            tensor.add_(0.05 * torch.randn(tensor.shape, generator=torch.manual_seed(3)))
+    for evaluator in (exact, narrow, twin, twin):  # how often it was refreshed leaves no trace
+        evaluator.refresh(network)
+    found = narrow.infer(observations)
+    assert 0 < narrow.loss.policy_kl < 0.01 and narrow.loss.value_error < 0.02
+    np.testing.assert_allclose(found.value, exact.infer(observations).value, atol=0.05)
+    assert np.array_equal(found.policy, twin.infer(observations).policy)
+
+
+def test_where_eight_bits_cost_too_much_they_are_left_out(monkeypatch, caplog):
+    network = build_network("1x8", game=ConnectFour(), seed=1)
+    monkeypatch.setattr("sylvan.training.inference.MOST_KL", -1.0)
+    evaluator = OnnxNetwork(network, threads=1, eight_bits=ConnectFour())
+    assert not evaluator.in_integers and "fp32 it is" in caplog.text
+
+
+def test_eight_bits_need_a_convolution():
+    network = build_network("mlp1x8", game=TicTacToe(), seed=1)
+    with pytest.raises(NetworkError, match="no 3 × 3 convolution inside, so eight bits gain"):
+        self_play_evaluator(network, device="cpu", eight_bits=TicTacToe())
 
 
 @pytest.mark.alone

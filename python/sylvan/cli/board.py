@@ -1,4 +1,4 @@
-"""A chess board for the terminal, seen from either side."""
+"""Boards for the terminal: chess, seen from either side, Connect Four, tic-tac-toe."""
 
 from __future__ import annotations
 
@@ -7,13 +7,65 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from sylvan.games import Chess
+    from sylvan.games import Chess, ConnectFour, Game, TicTacToe
 
-__all__ = ["coloured_board", "plain_board"]
+__all__ = ["coloured", "coloured_board", "plain", "plain_board"]
 
 PIECES = dict(zip("KQRBNPkqrbnp", "♚♛♜♝♞♟♚♛♜♝♞♟", strict=True))
 LIGHT, DARK, LAST = "#b7c0a0", "#6f8a5a", "#c9b458"
 WHITE, BLACK = "#ffffff", "#101010"
+RED, YELLOW, EMPTY, FRAME = "#e0453c", "#f5c832", "#123f86", "#2b5fb3"
+
+
+def plain(game: Game, seat: int) -> str:
+    """Any game in letters; chess with the person's own side below."""
+    from sylvan.games import Chess
+
+    return plain_board(game, seat) if isinstance(game, Chess) else str(game)
+
+
+def coloured(game: Game, seat: int, last: int | None = None) -> Text | None:
+    """A game's board in colours, its last move marked; None if there is no picture of it."""
+    from sylvan.games import Chess, ConnectFour, TicTacToe
+
+    if isinstance(game, Chess):
+        return coloured_board(game, seat)
+    if isinstance(game, ConnectFour):
+        return _connect_four(game, last)
+    if isinstance(game, TicTacToe):
+        return _tic_tac_toe(game, last)
+    return None
+
+
+def _connect_four(game: ConnectFour, last: int | None) -> Text:
+    """Red and yellow stones in a blue frame, numbers of columns below; the last stone is ringed."""
+    from rich.text import Text
+
+    text = Text()
+    for row in reversed(range(game.rows)):
+        for column in range(game.columns):
+            owner = game.stone(column, row)
+            full = row + 1 == game.rows or game.stone(column, row + 1) is None
+            is_last = column == last and owner is not None and full
+            colour = {None: EMPTY, 0: RED, 1: YELLOW}[owner]
+            text.append(f" {'◉' if is_last else '●'} ", style=f"{colour} on {FRAME}")
+        text.append("\n")
+    return text.append("".join(f"{column + 1:^3}" for column in range(game.columns)))
+
+
+def _tic_tac_toe(game: TicTacToe, last: int | None) -> Text:
+    """Crosses, noughts, and the numbers of free cells; the last mark stands out."""
+    from rich.text import Text
+
+    text = Text()
+    for cell in range(9):
+        owner = game.mark(cell)
+        colour = {None: "dim", 0: f"bold {RED}", 1: f"bold {FRAME}"}[owner]
+        ground = " on #3a3f45" if cell == last else ""
+        mark = str(cell) if owner is None else "✕○"[owner]
+        text.append(f" {mark} ", style=colour + ground)
+        text.append("│" if cell % 3 < 2 else "\n───┼───┼───\n" if cell < 8 else "")
+    return text
 
 
 def _ranks(game: Chess) -> list[list[str]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sylvan.engines.sitting import Sitting
+    from sylvan.games import Game
     from sylvan.planning import SearchConfig
 
 __all__ = ["play"]
@@ -28,22 +29,22 @@ NETWORK_WORTH = 75
 # Simulations behind a hint, whatever the level.
 ADVICE = 30_000
 
+MOVES = {
+    "chess": "e2e4 or Nf3, e8=Q, O-O",
+    "connect4": "a column, 1 to 7 from the left",
+    "tictactoe": "a cell, 0 to 8 row by row",
+}
 HELP = """\
-a move       e2e4 or Nf3, e8=Q, O-O
+a move       {moves}
 moves        the legal moves
 hint         what the search would play
+solve        what perfect play says: Connect Four, tic-tac-toe
 undo         take back your last move and the reply
 draw         offer a draw
 resign       give up
 board, fen   show the position
-save FILE    write the game as PGN
+save FILE    write the game of chess as PGN
 help, quit"""
-
-
-class PlayedGame(StrEnum):
-    chess = "chess"
-    connect4 = "connect4"
-    tictactoe = "tictactoe"
 
 
 class Side(StrEnum):
@@ -53,11 +54,15 @@ class Side(StrEnum):
 
 
 def play(
-    game: Annotated[PlayedGame, typer.Argument(help="The game.")] = PlayedGame.chess,
+    game: Annotated[
+        str, typer.Argument(help="chess, connect4, tictactoe, path.py:Class or open_spiel:name.")
+    ] = "chess",
     position: Annotated[
         list[str] | None, typer.Argument(help="Where to begin: a FEN, moves, or both.")
     ] = None,
-    side: Annotated[Side, typer.Option("--side", "-s", help="White begins.")] = Side.white,
+    side: Annotated[
+        Side, typer.Option("--side", "-s", help="White begins, in every game.")
+    ] = Side.white,
     level: Annotated[
         int, typer.Option("--level", "-l", min=1, max=10, help="Strength, 1 to 10.")
     ] = 5,
@@ -68,7 +73,8 @@ def play(
         float | None, typer.Option("--seconds", "-t", min=0, help="The same in seconds.")
     ] = None,
     net: Annotated[
-        Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
+        Path | None,
+        typer.Option(help="A network: a run's folder, .onnx, .safetensors, .pb or .pb.gz."),
     ] = None,
     evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
@@ -76,37 +82,57 @@ def play(
 ) -> None:
     """Play a game against the search.
 
-    Type moves as `e2e4` or `Nf3`, and `help` for everything else.
+    Type moves as `e2e4` or `Nf3`, a column or a cell, and `help` for everything else. Connect Four
+    and tic-tac-toe are judged by a network that comes with Sylvan, unless you say otherwise.
 
     Examples:
 
     - `sylvan play chess` you have White, level 5
     - `sylvan play chess --side black --level 8 --pgn game.pgn`
     - `sylvan play chess --net maia-1100.pb.gz --simulations 1` a network without search
-    - `sylvan play connect4`
+    - `sylvan play connect4 --level 10`
+    - `sylvan play connect4 --net runs/first` the best network of a training run
+    - `sylvan play my_game.py:MyGame` any game of two seats
     """
     from sylvan.engines.players import SearchPlayer
     from sylvan.engines.sitting import Sitting
+    from sylvan.evaluators import shipped_network
+
+    check_folder(pgn)
+    if pgn is not None and game != "chess":
+        raise ConfigError(f"--pgn {pgn} is for chess: leave it out.")
+    start = read_position(game, position or [])
+    if start.num_players != 2:
+        raise ConfigError(
+            f"{game} has {start.num_players} seats: a game of two can be played here."
+        )
+    if start.is_terminal():
+        raise ConfigError("The game is over there: begin where somebody can move.")
+    drawn = random.Random(seed)
+    seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
+    own = shipped_network(start) if net is None and evaluator is None else None
+    judge = evaluator_of(net or own, evaluator)
+    _check(start, judge)
+    is_network = (net or own) is not None
+    config = _strength(level, simulations, seconds, is_network=is_network)
+    name = f"Sylvan{'' if net is None else ' ' + net.name}"
+    adviser = SearchPlayer(judge, simulations=ADVICE // (NETWORK_WORTH if is_network else 1))
+    seed = drawn.randrange(2**32) if seed is None else seed
+    with SearchPlayer(judge, config, name=name) as player, adviser:
+        player.new_game(seed)
+        _Table(game, Sitting(start, seat, player, adviser, seed), pgn).play()
+
+
+def _check(start: Game, judge: Any) -> None:
+    """Fail now if an evaluator is for another game."""
     from sylvan.evaluators import evaluator_for, evaluator_named
     from sylvan.planning.roots import shown_to
 
-    check_folder(pgn)
-    if pgn is not None and game is not PlayedGame.chess:
-        raise ConfigError(f"--pgn {pgn} is for chess: leave it out.")
-    start = read_position(game.value, position or [])
-    drawn = random.Random(seed)
-    seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
-    judge = evaluator_of(net, evaluator)
-    shown_to(start, evaluator_for(start, evaluator_named(judge)))  # fails if it is for another game
-    config = _strength(level, simulations, seconds, is_network=net is not None)
-    name = f"Sylvan{'' if net is None else ' ' + net.name}"
-    if start.is_terminal():
-        raise ConfigError("The game is over there: begin where somebody can move.")
-    advice = ADVICE if net is None else ADVICE // NETWORK_WORTH
-    adviser = SearchPlayer(judge, simulations=advice)
-    with SearchPlayer(judge, config, name=name) as player, adviser:
-        player.new_game(drawn.randrange(2**32) if seed is None else seed)
-        _Table(Sitting(start, seat, player, adviser), pgn).play()
+    evaluator = evaluator_for(start, evaluator_named(judge))
+    shown = shown_to(start, evaluator)
+    header = getattr(evaluator, "header", None)
+    if header is not None and not shown.is_chance():
+        header.check(shown)
 
 
 def _strength(
@@ -126,10 +152,14 @@ def _strength(
 class _Table:
     """A sitting at the terminal."""
 
-    def __init__(self, sitting: Sitting, pgn: Path | None) -> None:
+    def __init__(self, name: str, sitting: Sitting, pgn: Path | None) -> None:
         from rich.console import Console
 
+        from sylvan.cli.opinion import Oracle
+
+        self.name = name
         self.sitting = sitting
+        self.oracle = Oracle()
         self.pgn = pgn
         self.is_chess = hasattr(sitting.game, "fen")
         self.console: Console = Console(highlight=False, markup=False)
@@ -189,15 +219,16 @@ class _Table:
 
     def show(self, _: str = "") -> None:
         """The board."""
-        from sylvan.cli.board import coloured_board, plain_board
+        from sylvan.cli.board import coloured, plain
 
-        game: Any = self.sitting.game
-        if not self.is_chess:
-            self.say(str(game))
-        elif self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
-            self.console.print(coloured_board(game, self.sitting.seat))
+        sitting, picture = self.sitting, None
+        if self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
+            last = sitting.actions[-1] if sitting.actions else None
+            picture = coloured(sitting.game, sitting.seat, last)
+        if picture is not None:
+            self.console.print(picture)
         else:
-            self.say(plain_board(game, self.sitting.seat))
+            self.say(plain(sitting.game, sitting.seat))
 
     def moves(self, _: str) -> None:
         from sylvan.planning.tree import label
@@ -208,6 +239,12 @@ class _Table:
     def hint(self, _: str) -> None:
         with Bar("thinking"):
             self.say(f"The search would play {self.sitting.hint()}.")
+
+    def solve(self, _: str) -> None:
+        """The exact value, for those who want to know."""
+        with Bar("solving"):
+            opinion = self.oracle.opinion(self.sitting.game)
+        self.say(opinion)
 
     def undo(self, _: str) -> None:
         self.say(f"{self.sitting.undo()} half-move(s) taken back.")
@@ -242,9 +279,13 @@ class _Table:
 
 
 _COMMANDS = {
-    "help": lambda table, _: table.say(HELP),
+    "help": lambda table, _: table.say(
+        HELP.format(moves=MOVES.get(table.name, "as `moves` lists them"))
+    ),
     "moves": _Table.moves,
     "hint": _Table.hint,
+    "solve": _Table.solve,
+    "opinion": _Table.solve,
     "undo": _Table.undo,
     "draw": _Table.draw,
     "resign": lambda table, _: table.sitting.resign(),

@@ -18,8 +18,9 @@ def is_pgn(words: list[str]) -> bool:
 
 
 def read_position(game: str, words: list[str]) -> Game:
-    """The position that `words` describe.
+    """The position that `words` describe, of a game by its name.
 
+    :raises ConfigError: there is no such game.
     :raises IllegalPosition: a FEN breaks a rule of chess.
     :raises IllegalAction: a move is not legal where it is played.
 
@@ -28,7 +29,14 @@ def read_position(game: str, words: list[str]) -> Game:
     . x .
     . . x
     """
-    return _READERS[game](words)
+    if game in _READERS:
+        return _READERS[game](words)
+    from sylvan.games.naming import GameSpec
+
+    position = GameSpec(game).first()
+    for word in words:
+        position.apply(position.string_to_action(word))
+    return position
 
 
 def _chess(words: list[str]) -> Game:

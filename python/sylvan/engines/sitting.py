@@ -1,4 +1,4 @@
-"""A game between a person and a player: moves, replies, taking back, giving up.
+"""A game of two seats between a person and a player: moves, replies, taking back, giving up.
 
 Knows nothing of terminals; `sylvan play` is its face there.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sylvan._native import Rng
 from sylvan.engines.batching import alone
 from sylvan.errors import ConfigError, GameOver
 from sylvan.planning.tree import label
@@ -34,21 +35,25 @@ class Sitting:
     """
 
     def __init__(
-        self, start: Game, seat: int, player: Player, adviser: Player | None = None
+        self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
     ) -> None:
-        """A game from `start`; `adviser` gives hints, else the player does."""
+        """A game from `start`; `adviser` gives hints, else the player does; `seed` is chance's."""
         self.start = start.clone()
         self.game = start.clone()
         self.seat = seat
+        self.seed = seed
         self.player = player
         self.adviser = adviser or player
         self.actions: list[int] = []
         self.labels: list[str] = []
-        """The moves as people write them."""
+        """The moves, of chance too, as people write them."""
+        self.paid = 0.0
+        """Rewards of seat 0 so far, less those of seat 1."""
         self.value: float | None = None
         """What the player expects for itself, since its last move."""
         self._agreed: tuple[str, str] | None = None
         """Result and reason, where they do not follow from the rules."""
+        self._chance()
 
     @property
     def is_over(self) -> bool:
@@ -78,16 +83,30 @@ class Sitting:
         """Take a legal action, whoever's turn it is."""
         if self.is_over:
             raise GameOver("the game is over: take a move back, or start another one")
+        self._apply(action)
+        self._chance()
+
+    def _apply(self, action: int) -> None:
         self.labels.append(label(self.game, action))
         self.game.apply(action)
         self.actions.append(action)
+        first, second = self.game.rewards()
+        self.paid += first - second
+
+    def _chance(self) -> None:
+        """Draw what chance does; the same again after a move was taken back."""
+        while not self.game.is_terminal() and self.game.is_chance():
+            outcomes = self.game.chance_outcomes()
+            rng = Rng(self.seed, len(self.actions))
+            self._apply(outcomes[rng.pick([share for _, share in outcomes])][0])
 
     def reply(self) -> str:
         """Let the player move, and say what it played."""
         choice = alone(self.player.think(self.game))
         self.value = choice.value
+        reply = label(self.game, choice.action)
         self.play(choice.action)
-        return self.labels[-1]
+        return reply
 
     def hint(self) -> str:
         """What the adviser would do in the person's place."""
@@ -101,16 +120,16 @@ class Sitting:
         kept = self.actions[: turns[-1]]
         taken = len(self.actions) - len(kept)
         self.game, self.actions, self.labels = self.start.clone(), [], []
-        self._agreed = self.value = None
+        self._agreed, self.value, self.paid = None, None, 0.0
         for action in kept:
-            self.play(action)
+            self._apply(action)
         return taken
 
     def _seats(self) -> list[int]:
         """Who made each of the moves."""
         state, seats = self.start.clone(), []
         for action in self.actions:
-            seats.append(state.to_play())
+            seats.append(-1 if state.is_chance() else state.to_play())
             state.apply(action)
         return seats
 
@@ -132,8 +151,9 @@ class Sitting:
             return self._agreed[0]
         if not self.game.is_terminal():
             return "*"
-        first = self.game.returns()[0]
-        return "1-0" if first > 0 else "0-1" if first < 0 else "1/2-1/2"
+        first, second = self.game.returns()
+        ahead = self.paid + first - second
+        return "1-0" if ahead > 0 else "0-1" if ahead < 0 else "1/2-1/2"
 
     @property
     def verdict(self) -> str:

@@ -3,6 +3,7 @@
     random                                  any legal move
     material:simulations=800,c_puct=2       a built-in evaluator and settings of its search
     maia-1900.pb.gz:nodes=800               a network file and settings of its search
+    runs/first:nodes=800                    the best network of a training run
     uci:stockfish Skill Level=0 nodes=1000  a UCI program, its options and its limits
     uci:sylvan uci --net x.onnx; Hash=64    the same with arguments: semicolons keep them apart
 
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sylvan.errors import ConfigError
-from sylvan.evaluators.loading import SUFFIXES, is_network
+from sylvan.evaluators.loading import SUFFIXES, is_network, network_file
 
 if TYPE_CHECKING:
     from sylvan.engines.players import Player
@@ -116,6 +117,11 @@ class PlayerSpec:
         return self.kind == "search" and self.source not in EVALUATORS
 
     @property
+    def file(self) -> Path:
+        """A network's file; of a run's folder that of its best network."""
+        return network_file(self.source, self.options.get("backend", "auto"))
+
+    @property
     def blocks(self) -> bool:
         """Whether its moves take a time of their own: another program, or a clock."""
         timed = self.limits.seconds is not None or self.limits.tc is not None
@@ -184,7 +190,7 @@ class PlayerSpec:
         }
         facts: dict[str, Any] = {"player": self.text, "limits": limits}
         if self.is_network:
-            facts["network"] = hashlib.sha256(Path(self.source).read_bytes()).hexdigest()[:16]
+            facts["network"] = hashlib.sha256(self.file.read_bytes()).hexdigest()[:16]
         return facts
 
     def check(self) -> None:
@@ -195,7 +201,7 @@ class PlayerSpec:
             from sylvan.engines.uci_client import find_program
 
             find_program(self.source)
-        if self.is_network and not Path(self.source).is_file():
+        if self.is_network and not self.file.is_file():
             raise ConfigError(f"there is no network file {self.source!r}: give the path to one")
 
 
@@ -226,7 +232,7 @@ def _own(text: str) -> PlayerSpec:
     if source not in EVALUATORS and not is_network(source):
         raise ConfigError(
             f"there is no player {source!r}: give random, {', '.join(EVALUATORS)}, a network file "
-            f"({', '.join(SUFFIXES)}) or uci:command"
+            f"({', '.join(SUFFIXES)}), a run's folder or uci:command"
         )
     limits = _take_limits(pairs)
     options = {}

@@ -11,7 +11,8 @@ them. Those with a name are built in and need no network: they run inside Rust, 
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
 
 Those that ask a network come from its file by `load_evaluator`, on ONNX Runtime (`OnnxEvaluator`)
-or PyTorch; `Cached` remembers what another one said.
+or PyTorch; `Cached` remembers what another one said. `Shipped` asks a network that comes with
+Sylvan.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import is_network, load_evaluator
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.shipped import Shipped, shipped_network
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -41,10 +43,12 @@ __all__ = [
     "NetworkEvaluator",
     "OnnxEvaluator",
     "Rollout",
+    "Shipped",
     "Uniform",
     "evaluator_for",
     "evaluator_named",
     "load_evaluator",
+    "shipped_network",
 ]
 
 Answer = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -104,7 +108,9 @@ class Material(NativeEvaluator):
     name: ClassVar[str] = "material"
 
 
-_NAMED = {kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom)}
+_NAMED: dict[str, Any] = {
+    kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
+}
 
 
 def evaluator_named(evaluator: Any) -> Any:

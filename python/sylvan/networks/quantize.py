@@ -74,9 +74,18 @@ def quantize_onnx(
 
 
 def quantized_model(
-    data: bytes, positions: Positions, *, progress: Progress | None = None, name: str = "the model"
+    data: bytes,
+    positions: Positions,
+    *,
+    progress: Progress | None = None,
+    name: str = "the model",
+    nearest: bool = False,
 ) -> bytes:
-    """The bytes of an eight-bit version of an fp32 model: see `quantize_onnx`."""
+    """The bytes of an eight-bit version of an fp32 model: see `quantize_onnx`.
+
+    :param nearest: round every weight to the nearest step, which takes a fraction of the time and
+        is less exact.
+    """
     model = OpenModel(data, name)
     layers = _layers(model)
     if not layers:
@@ -85,7 +94,10 @@ def quantized_model(
         )
     observations = _expanded(model, positions.observations)
     steps = _steps(model, layers, observations)
-    _round(model, layers, steps, observations, progress)
+    if nearest:
+        _round_to_nearest(model, layers, steps)
+    else:
+        _round(model, layers, steps, observations, progress)
     _Writer(model, steps, model.shapes(observations[:2])).write(layers)
     architecture = model.header.architecture | {"weights": "int8"}
     model.header = model.header.replace(architecture=architecture)
@@ -186,12 +198,28 @@ def _round(
         for done, (layer, sums) in enumerate(zip(group, moments, strict=True)):
             if progress is not None:
                 progress(start + done, len(layers))
-            weights = model.arrays[layer.node.input[1]] * _planes(steps[layer.reads].size)
-            rows = weights.reshape(len(weights), -1)
-            layer.scales = (np.maximum(np.abs(rows).max(1), 1e-12) / 127).astype(np.float32)
-            layer.weights = round_weights(rows, layer.scales, sums).reshape(weights.shape)
+            rows, layer.scales = _rows(model, layer, steps)
+            shape = model.arrays[layer.node.input[1]].shape
+            layer.weights = round_weights(rows, layer.scales, sums).reshape(shape)
     if progress is not None:
         progress(len(layers), len(layers))
+
+
+def _round_to_nearest(model: OpenModel, layers: list[_Layer], steps: dict[str, Steps]) -> None:
+    """Choose the integers of all weights one by one."""
+    for layer in layers:
+        rows, layer.scales = _rows(model, layer, steps)
+        shape = model.arrays[layer.node.input[1]].shape
+        layer.weights = np.rint(rows / layer.scales[:, None]).astype(np.int8).reshape(shape)
+
+
+def _rows(
+    model: OpenModel, layer: _Layer, steps: dict[str, Steps]
+) -> tuple[Floats, NDArray[np.float32]]:
+    """Weights `[outputs, inputs]` in units of the inputs' steps, and the step of each output."""
+    weights = model.arrays[layer.node.input[1]] * _planes(steps[layer.reads].size)
+    rows = weights.reshape(len(weights), -1)
+    return rows, (np.maximum(np.abs(rows).max(1), 1e-12) / 127).astype(np.float32)
 
 
 class _Writer:

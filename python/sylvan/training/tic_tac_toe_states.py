@@ -13,7 +13,7 @@ import numpy as np
 from sylvan.games import TicTacToe
 from sylvan.training.solved import SolvedSet
 
-__all__ = ["reachable_states", "tic_tac_toe_set"]
+__all__ = ["reachable_states", "tic_tac_toe_moves", "tic_tac_toe_set"]
 
 
 @cache
@@ -42,10 +42,19 @@ def tic_tac_toe_set() -> SolvedSet:
     states = [state for state in reachable_states().values() if not state.is_terminal()]
     keeps = np.zeros((len(states), TicTacToe.num_actions), bool)
     for row, state in enumerate(states):
-        values = {a: -_value(_after(state, a).key()) for a in state.legal_actions()}
-        best = max(values.values())
-        keeps[row, [action for action, value in values.items() if value == best]] = True
+        keeps[row, tic_tac_toe_moves(state)[0]] = True
     return SolvedSet("states", tuple(states), keeps)
+
+
+def tic_tac_toe_moves(state: TicTacToe) -> tuple[list[int], int]:
+    """The moves that keep the game value, and that value for the seat to move.
+
+    >>> tic_tac_toe_moves(TicTacToe([0]))
+    ([4], 0)
+    """
+    values = {action: -_value(_after(state, action).key()) for action in state.legal_actions()}
+    best = max(values.values())
+    return [action for action, value in values.items() if value == best], best
 
 
 @cache

@@ -15,7 +15,6 @@ hundreds of games at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from sylvan._native import Rng
@@ -29,7 +28,7 @@ from sylvan.games.naming import GameSpec
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import shown_to
 from sylvan.training.duel import Side
-from sylvan.training.tic_tac_toe_states import tic_tac_toe_set
+from sylvan.training.tic_tac_toe_states import tic_tac_toe_moves
 
 __all__ = ["NetworkSide", "PlayerSide", "SearchSide", "SolverSide", "yardstick"]
 
@@ -106,7 +105,7 @@ class SolverSide:
 
     def _move(self, state: Game, seed: int) -> int:
         if isinstance(state, TicTacToe):
-            best = _tic_tac_toe_moves()[state.key()]
+            best, _ = tic_tac_toe_moves(state)
         elif isinstance(state, ConnectFour):
             cells = state.columns * state.rows
             if state.stones < self.STONES - (42 - min(42, cells)):
@@ -118,14 +117,6 @@ class SolverSide:
                 "TicTacToe."
             )
         return best[Rng(seed).below(len(best))]
-
-
-@cache
-def _tic_tac_toe_moves() -> dict[bytes, list[int]]:
-    """The moves that keep the game value, by the state's key."""
-    part = tic_tac_toe_set()
-    moves = ([int(action) for action in row.nonzero()[0]] for row in part.keeps)
-    return {bytes(state.key() or b""): best for state, best in zip(part.states, moves, strict=True)}
 
 
 def yardstick(text: str, spec: GameSpec) -> Side:

@@ -1,0 +1,62 @@
+"""What perfect play says of a position, for those who ask during a game."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sylvan.errors import ConfigError, SolveTimeout
+
+if TYPE_CHECKING:
+    from sylvan.games import ConnectFour, Game, TicTacToe
+    from sylvan.games.connect_four import Solver
+
+__all__ = ["Oracle"]
+
+PATIENCE = 20.0
+"""Seconds that a person waits."""
+
+
+class Oracle:
+    """Solves positions of Connect Four and tic-tac-toe, and remembers what it found.
+
+    >>> from sylvan.games import TicTacToe
+    >>> print(Oracle().opinion(TicTacToe([0])))
+    With perfect play the game is drawn. Moves that keep it so: 4.
+    """
+
+    def __init__(self) -> None:
+        self._solver: Solver | None = None
+
+    def opinion(self, game: Game) -> str:
+        """The value of a position and the moves that keep it.
+
+        :raises ConfigError: the game has no solver, or the position has too few stones.
+        """
+        from sylvan.games import ConnectFour, TicTacToe
+
+        if isinstance(game, TicTacToe):
+            return _tic_tac_toe(game)
+        if isinstance(game, ConnectFour):
+            return self._connect_four(game)
+        raise ConfigError(f"There is no solver of {type(game).__name__}: ask for a hint.")
+
+    def _connect_four(self, game: ConnectFour) -> str:
+        from sylvan.games.connect_four import Solver
+
+        self._solver = self._solver or Solver(256)
+        try:
+            return str(self._solver.solve(game, PATIENCE))
+        except SolveTimeout:
+            raise ConfigError(
+                f"The solver was not done after {PATIENCE:g} s, for it is early in the game: ask "
+                "again, it remembers, or after some moves."
+            ) from None
+
+
+def _tic_tac_toe(game: TicTacToe) -> str:
+    from sylvan.training.tic_tac_toe_states import tic_tac_toe_moves
+
+    moves, value = tic_tac_toe_moves(game)
+    end = {1: "the seat to move wins", 0: "the game is drawn", -1: "the seat to move loses"}[value]
+    names = ", ".join(game.action_to_string(move) for move in moves)
+    return f"With perfect play {end}. Moves that keep it so: {names}."
