@@ -18,6 +18,7 @@ from sylvan.cli.doctor import doctor
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.play import play
+from sylvan.cli.pretrain import pretrain
 from sylvan.cli.serve_analysis import serve_analysis
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
@@ -57,6 +58,19 @@ def main(
         print(context.get_help())
 
 
-COMMANDS = (analyze, play, match, uci, serve_analysis, convert, train, solve, bench, perft, doctor)
+COMMANDS = (
+    analyze,
+    play,
+    match,
+    uci,
+    serve_analysis,
+    convert,
+    train,
+    pretrain,
+    solve,
+    bench,
+    perft,
+    doctor,
+)
 for command in COMMANDS:
     app.command()(command)

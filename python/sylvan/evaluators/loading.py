@@ -29,8 +29,10 @@ def is_network(path: str | PathLike[str]) -> bool:
 
 
 def is_run(path: str | PathLike[str]) -> bool:
-    """Whether a path is the folder of a training run."""
-    return (Path(path) / "config.toml").is_file() and (Path(path) / "networks").is_dir()
+    """Whether a path is the folder of a training run, or of a pretraining."""
+    folder = Path(path)
+    settings = (folder / "config.toml", folder / "pretrain.toml")
+    return any(file.is_file() for file in settings) and (folder / "networks").is_dir()
 
 
 def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:

@@ -48,6 +48,16 @@ class Batch:
     def __len__(self) -> int:
         return len(self.places)
 
+    def part(self, begin: int, end: int) -> Batch:
+        """Some of its rows."""
+        arrays: dict[str, Any] = {
+            name: None if value is None else value[begin:end]
+            for name, value in vars(self).items()
+            if name != "auxiliary"
+        }
+        auxiliary = {name: value[begin:end] for name, value in self.auxiliary.items()}
+        return Batch(**arrays, auxiliary=auxiliary)
+
 
 class BatchMaker:
     """Makes batches of the rows of a window.

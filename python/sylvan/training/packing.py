@@ -114,7 +114,7 @@ def pack(record: GameRecord, layout: Layout) -> bytes:
     _check(record, layout)
     searched = record.searched
     actions, weights = record.policy_actions, fractions(record.policy)
-    counts = np.diff(record.policy_offsets)
+    counts = record.policy_offsets[1:] - record.policy_offsets[:-1]
     if layout.native:
         kept = weights > 0
         plies = np.repeat(np.arange(len(record)), counts)
@@ -183,7 +183,7 @@ def _unpacked(reader: _Reader, layout: Layout) -> GameRecord:
     entries = int(offsets[-1])
     policy_actions = reader.array(layout.action_dtype, entries).astype(np.int32)
     policy = _normalised(reader.array("<u2", entries), offsets)
-    searched = np.flatnonzero(np.diff(offsets))
+    searched = np.flatnonzero(offsets[1:] > offsets[:-1])
 
     def by_ply(width: int) -> NDArray[np.float32]:
         """Columns of the searched plies, zeros elsewhere."""
@@ -243,8 +243,11 @@ def _both(column: NDArray[np.float32], mirrored: bool) -> NDArray[np.float32]:
 
 def _normalised(weights: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """Fractions as probabilities that add up to 1 in each ply."""
-    totals = np.diff(np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])[offsets])
-    probabilities = weights / np.repeat(np.maximum(totals, 1), np.diff(offsets))
+    upto = np.zeros(len(weights) + 1, np.int64)
+    np.cumsum(weights, out=upto[1:])
+    upto = upto[offsets]
+    totals = np.maximum(upto[1:] - upto[:-1], 1)
+    probabilities = weights / np.repeat(totals, offsets[1:] - offsets[:-1])
     return np.asarray(probabilities, np.float32)
 
 
@@ -313,7 +316,7 @@ def _check(record: GameRecord, layout: Layout) -> None:
                 f"A record of {layout.game} has {name} of shape {given}, but {plies} plies and "
                 f"{seats} seats make it {wanted}."
             )
-    if offsets[0] != 0 or offsets[-1] != entries or (np.diff(offsets) < 0).any():
+    if offsets[0] != 0 or offsets[-1] != entries or (offsets[1:] < offsets[:-1]).any():
         raise ReplayError(
             f"A record of {layout.game} has policy_offsets that do not rise from 0 to {entries}."
         )

@@ -60,7 +60,7 @@ class GameRecord:
     @property
     def searched(self) -> NDArray[np.int64]:
         """The plies that can be learned from."""
-        return np.flatnonzero(np.diff(self.policy_offsets))
+        return np.flatnonzero(self.policy_offsets[1:] > self.policy_offsets[:-1])
 
     def legal(self, ply: int) -> NDArray[np.int32]:
         """The legal actions of a searched ply."""

@@ -222,18 +222,18 @@ class Replay:
         """
         with self._lock:
             rows = self._loaded()
+            rows.check_auxiliary(records)
             bodies = self._open_shard().append(records, together)
-            for body in bodies:
-                # What is learned from is what a resumed run will read, rounding included.
-                self._add(unpack(body, 0, self._layout)[0], rows)
+            # What is learned from is what a resumed run will read, rounding included.
+            self._add([unpack(body, 0, self._layout)[0] for body in bodies], rows)
             rows.drop(self._begin(rows))
             self._priorities.drop(rows.begin)
             self._draw = None
 
-    def _add(self, record: GameRecord, rows: Window) -> None:
-        added = rows.add(record)
+    def _add(self, records: Sequence[GameRecord], rows: Window) -> None:
+        added = rows.add(records)
         self._priorities.extend(np.full(added, self._highest, np.float32))
-        self._records += 1
+        self._records += len(records)
         self._positions += added
 
     def _open_shard(self) -> Shard:
@@ -366,10 +366,10 @@ class Replay:
             begin = head[1] if head else 0
             noted: list[Damage] = []
             records = read_shard(path, self._layout, begin=begin, on_damage=noted.append)
-            for record in records:
-                self._add(record, rows)
+            while some := list(itertools.islice(records, 256)):
+                self._add(some, rows)
+                rows.drop(self._begin(rows))
             self.damage += [str(damage) for damage in noted if not damage.tail]
-            rows.drop(self._begin(rows))
         self._priorities.drop(rows.begin)
         self._marked = self._begin(rows)
 

@@ -68,6 +68,8 @@ def outcomes(
 ) -> NDArray[np.float32]:
     """`[T, S]` what each state went on to pay each seat: z above."""
     plies, seats = len(record), len(record.returns)
+    if record.rewards is None and discount == 1 and td_steps is None:
+        return np.tile(record.returns, (plies, 1))
     # What the game pays from every state on, its end included; exact in double precision.
     paid = np.empty((plies + 1, seats))
     paid[plies] = record.returns
@@ -130,12 +132,21 @@ def value_targets(record: GameRecord, config: TargetConfig, kind: ValueKind) -> 
     draw.
     """
     plies = record.searched
-    seats = record.seats[plies]
     z = outcomes(record, config.discount, config.td_steps)[plies]
+    return mixed(z, record.values[plies], record.seats[plies], config.value_mix, kind)
+
+
+def mixed(
+    z: NDArray[np.float32],
+    q: NDArray[np.float32],
+    seats: NDArray[np.int8],
+    mix: float,
+    kind: ValueKind,
+) -> NDArray[np.float32]:
+    """`[n, width]` a network's target from results and root values, both `[n, S]`."""
     target = network_values(z, seats, kind)
-    if config.value_mix:
-        q = network_values(record.values[plies], seats, kind)
-        target = (1 - config.value_mix) * target + config.value_mix * q
+    if mix:
+        target = (1 - mix) * target + mix * network_values(q, seats, kind)
     return target.astype(np.float32)
 
 

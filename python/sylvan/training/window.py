@@ -7,6 +7,7 @@ games are made when they are asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from sylvan.networks.header import ValueKind
 from sylvan.training.columns import Column
 from sylvan.training.packing import Layout, fractions
 from sylvan.training.record import GameRecord
-from sylvan.training.targets import TargetConfig, moves_left, value_targets
+from sylvan.training.targets import TargetConfig, mixed, moves_left, outcomes
 
 __all__ = ["Picked", "Window"]
 
@@ -72,7 +73,7 @@ class Window:
         surprise_share: float,
         game: Game,
     ) -> None:
-        self._layout, self._kind, self._targets = layout, kind, targets
+        self._layout, self._kind, self._config = layout, kind, targets
         self._surprise_share = surprise_share
         self._game = game
         record, row = first
@@ -113,45 +114,67 @@ class Window:
         own = [value for value in vars(self).values() if isinstance(value, Column)]
         return own + list((self._auxiliary or {}).values())
 
-    def add(self, record: GameRecord) -> int:
-        """Add a game's rows; their number."""
-        plies = record.searched
-        self._add_auxiliary(record, plies)
-        number = self._first_action.end
-        self._first_action.extend(np.array([self._actions.end]))
-        self._first_letter.extend(np.array([self._letters.end]))
-        self._actions.extend(record.actions)
-        self._letters.extend(np.frombuffer(record.start.encode(), np.uint8))
-        offsets = record.policy_offsets
-        self._first_target.extend(self._target.end + offsets[plies])
-        self._targets_of.extend(np.diff(offsets)[plies])
-        self._target.extend(self._logits(record))
-        self._policy.extend(fractions(record.policy))
-        self._record.extend(np.full(len(plies), number))
-        self._ply.extend(plies)
-        self._seat.extend(record.seats[plies])
-        self._policy_weight.extend(record.weights[plies])
-        self._moves_left.extend(moves_left(record)[plies])
-        self._value.extend(value_targets(record, self._targets, self._kind))
-        self.frequency.extend(_frequency(record.surprise[plies], self._surprise_share))
-        if self._observations is not None:
-            assert record.observations is not None  # `pack` has seen to that
-            self._observations.extend(record.observations[plies])
-        return len(plies)
+    def add(self, records: Sequence[GameRecord]) -> int:
+        """Add the rows of some games; their number."""
+        if not records:
+            return 0
+        plies = [record.searched for record in records]
+        rows = np.array([len(each) for each in plies])
+        self.check_auxiliary(records)
+        first = self._first_action.end
+        self._first_action.extend(_begins(self._actions.end, map(len, records)))
+        starts = [record.start.encode() for record in records]
+        self._first_letter.extend(_begins(self._letters.end, map(len, starts)))
+        self._actions.extend(np.concatenate([record.actions for record in records]))
+        self._letters.extend(np.frombuffer(b"".join(starts), np.uint8))
+        targets = np.concatenate(
+            [
+                r.policy_offsets[p + 1] - r.policy_offsets[p]
+                for r, p in zip(records, plies, strict=True)
+            ]
+        )
+        self._first_target.extend(_begins(self._target.end, targets))
+        self._targets_of.extend(targets)
+        self._target.extend(np.concatenate([self._logits(record) for record in records]))
+        self._policy.extend(fractions(np.concatenate([record.policy for record in records])))
+        self._record.extend(np.repeat(np.arange(first, first + len(records)), rows))
+        self._ply.extend(np.concatenate(plies))
 
-    def _add_auxiliary(self, record: GameRecord, plies: NDArray[np.int64]) -> None:
-        if self._auxiliary is None:
+        def gathered(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
+            """One row per searched ply from arrays of one row per ply."""
+            return np.concatenate([column[p] for column, p in zip(columns, plies, strict=True)])
+
+        seats = gathered(record.seats for record in records)
+        z = gathered(outcomes(r, self._config.discount, self._config.td_steps) for r in records)
+        q = gathered(record.values for record in records)
+        self._seat.extend(seats)
+        self._value.extend(mixed(z, q, seats, self._config.value_mix, self._kind))
+        self._policy_weight.extend(gathered(record.weights for record in records))
+        self._moves_left.extend(gathered(map(moves_left, records)))
+        surprise = gathered(record.surprise for record in records)
+        self.frequency.extend(_frequency(surprise, rows, self._surprise_share))
+        if self._observations is not None:
+            seen = [record.observations for record in records]
+            assert all(each is not None for each in seen)  # `pack` has seen to that
+            self._observations.extend(gathered(each for each in seen if each is not None))
+        for name, column in (self._auxiliary or {}).items():
+            column.extend(gathered(record.auxiliary[name] for record in records))
+        return int(rows.sum())
+
+    def check_auxiliary(self, records: Sequence[GameRecord]) -> None:
+        """:raises ReplayError: some offer other auxiliary targets than those before them."""
+        if self._auxiliary is None and records:
             self._auxiliary = {
                 name: Column(np.float32, array.shape[1:], self.end)
-                for name, array in record.auxiliary.items()
+                for name, array in records[0].auxiliary.items()
             }
-        if set(record.auxiliary) != set(self._auxiliary):
-            raise ReplayError(
-                f"A record has the auxiliary targets {sorted(record.auxiliary)}, those before it "
-                f"{sorted(self._auxiliary)}: a game offers the same ones in all its records."
-            )
-        for name, column in self._auxiliary.items():
-            column.extend(record.auxiliary[name][plies])
+        known = set(self._auxiliary or {})
+        for record in records:
+            if set(record.auxiliary) != known:
+                raise ReplayError(
+                    f"A record has the auxiliary targets {sorted(record.auxiliary)}, those before "
+                    f"it {sorted(known)}: a game offers the same ones in all its records."
+                )
 
     def _logits(self, record: GameRecord) -> NDArray[Any]:
         """Where a policy has the logits of a record's `policy_actions`.
@@ -247,13 +270,21 @@ class Window:
         return [text.decode() for text in known], np.array(origin, np.int64)
 
 
-def _frequency(surprise: NDArray[np.float32], share: float) -> NDArray[np.float32]:
-    """How often the rows of a game are to be drawn: 1 on average.
+def _begins(first: int, counts: Iterable[int]) -> NDArray[np.int64]:
+    """Where parts of these sizes begin, one behind another from `first` on."""
+    sizes = np.fromiter(counts, np.int64)
+    begins: NDArray[np.int64] = first + np.cumsum(sizes) - sizes
+    return begins
 
-    A share of it goes to each row alike, the rest by its part in the game's surprise.
+
+def _frequency(
+    surprise: NDArray[np.float32], rows: NDArray[np.int64], share: float
+) -> NDArray[np.float32]:
+    """How often the rows of some games are to be drawn: 1 on average over each game.
+
+    A share of it goes by a row's part in its game's surprise, the rest to all rows alike.
     """
-    total = surprise.sum(dtype=np.float64)
-    if share == 0 or total <= 0:
-        return np.ones(len(surprise), np.float32)
-    frequency = 1 - share + share * len(surprise) * (surprise / total)
-    return np.asarray(frequency, np.float32)
+    games = np.repeat(np.arange(len(rows)), rows)
+    totals = np.bincount(games, surprise, len(rows))[games]
+    parts = np.divide(surprise, totals, out=1.0 / rows[games], where=totals > 0)
+    return np.asarray(1 - share + share * rows[games] * parts, np.float32)
