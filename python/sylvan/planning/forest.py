@@ -296,8 +296,8 @@ class Forest:
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""
         self._number(tree)
-        need_game(state, "The new state")
         if type(state) is not self._class:
+            need_game(state, "The new state")
             raise GameContractError(
                 f"The new state is a {type(state).__name__} in a forest of {self._class.__name__}: "
                 "plant a state of the same game."

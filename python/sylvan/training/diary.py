@@ -66,51 +66,75 @@ class Diary:
         for name, column in self._fixed.items():
             column[row] = columns.get(name, name == "present")
         if offsets is not None and policy_actions is not None and policy is not None:
-            end = self._used + len(policy)
-            while end > len(self._policy):
-                self._policy = np.resize(self._policy, 2 * len(self._policy))
-                self._policy_actions = np.resize(self._policy_actions, len(self._policy))
-            self._policy[self._used : end] = policy
-            self._policy_actions[self._used : end] = policy_actions
             self._fixed["counts"][row] = np.diff(offsets)
             self._fixed["first"][row] = self._used + offsets[:-1]
-            self._used = end
+            self._append(policy_actions, policy)
         self.rounds += 1
 
-    def game(self, game: int) -> Plies:
-        """The plies of a game since it began."""
-        rows: Any = slice(self._since[game], self.rounds)
-        present = self._fixed["present"][rows, game]
-        if not present.all():
-            rows = self._since[game] + np.flatnonzero(present)
-        taken = {name: column[rows, game] for name, column in self._fixed.items()}
+    def take(self, games: NDArray[np.int64]) -> tuple[NDArray[np.int64], Plies]:
+        """The plies of some games since they began: how many each has, and all in one stretch."""
+        rounds = np.arange(self.rounds)[:, None]
+        present = self._fixed["present"][: self.rounds, games] & (rounds >= self._since[games])
+        which, rows = np.nonzero(present.T)  # game after game
+        columns = games[which]
+        taken = {name: column[rows, columns] for name, column in self._fixed.items()}
         counts, first = taken["counts"], taken.pop("first")
         del taken["present"]
-        ends = np.cumsum(counts)
-        places = np.repeat(first - (ends - counts), counts) + np.arange(
-            ends[-1] if len(ends) else 0
-        )
-        return Plies(
-            policy_actions=self._policy_actions[places],
-            policy=self._policy[places],
-            **{name: np.array(column) for name, column in taken.items()},
-        )
+        ends = np.cumsum(counts, dtype=np.int64)
+        places = np.repeat(first - (ends - counts), counts)
+        places += np.arange(len(places))
+        policy_actions, policy = self._policy_actions[places], self._policy[places]
+        plies = Plies(policy_actions=policy_actions, policy=policy, **taken)
+        return present.sum(axis=0), plies
+
+    def put(self, lengths: NDArray[np.int64], plies: Plies) -> None:
+        """Begin with what `take` gave of all games: they end together, at the last round so far."""
+        while len(self._fixed["present"]) <= lengths.max():
+            self._widen(2 * len(self._fixed["present"]))
+        self.rounds = int(lengths.max())
+        self._since[:] = self.rounds - lengths
+        games = np.repeat(np.arange(len(lengths)), lengths)
+        starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows = self._since[games] + np.arange(len(plies)) - starts
+        for name, column in self._fixed.items():
+            if name == "present":
+                column[rows, games] = True
+            elif name == "first":
+                column[rows, games] = plies.offsets[:-1]
+            else:
+                column[rows, games] = getattr(plies, name)
+        self._used = 0
+        self._append(plies.policy_actions, plies.policy)
+
+    def _append(self, actions: NDArray[np.int32], policy: NDArray[np.float32]) -> None:
+        end = self._used + len(policy)
+        if end > len(self._policy):
+            room = max(end, 2 * len(self._policy))
+            self._policy = np.resize(self._policy, room)
+            self._policy_actions = np.resize(self._policy_actions, room)
+        self._policy[self._used : end] = policy
+        self._policy_actions[self._used : end] = actions
+        self._used = end
+
+    def _widen(self, rounds: int) -> None:
+        """Make room for so many rounds."""
+        for name, column in self._fixed.items():
+            self._fixed[name] = np.zeros((rounds, *column.shape[1:]), column.dtype)
+            self._fixed[name][: self.rounds] = column[: self.rounds]
 
     def _make_room(self) -> None:
         """Forget rounds that no game needs any more; double the room if that is not enough."""
         old = int(self._since.min())
         kept = self.rounds - old
-        room = len(self._fixed["present"]) * (2 if kept > self.rounds // 2 else 1)
-        for name, column in self._fixed.items():
-            moved = np.zeros((room, *column.shape[1:]), column.dtype)
-            moved[:kept] = column[old : self.rounds]
-            self._fixed[name] = moved
-        first = self._fixed["first"]
-        searched = self._fixed["counts"][:kept] > 0
-        cut = int(first[:kept][searched].min()) if searched.any() else self._used
-        first[:kept] -= np.where(searched, cut, first[:kept])
-        self._policy[: self._used - cut] = self._policy[cut : self._used].copy()
-        self._policy_actions[: self._used - cut] = self._policy_actions[cut : self._used].copy()
+        for column in self._fixed.values():
+            column[:kept] = column[old : self.rounds].copy()
+        first, searched = self._fixed["first"][:kept], self._fixed["counts"][:kept] > 0
+        cut = int(first[searched].min()) if searched.any() else self._used
+        first[searched] -= cut
+        for column in (self._policy, self._policy_actions):
+            column[: self._used - cut] = column[cut : self._used].copy()
         self._used -= cut
         self._since -= old
         self.rounds = kept
+        if kept > len(self._fixed["present"]) // 2:
+            self._widen(2 * len(self._fixed["present"]))

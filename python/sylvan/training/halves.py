@@ -24,32 +24,18 @@ from sylvan.planning.leaves import Leaves
 from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Landings, Outcomes
 from sylvan.training.diary import Diary
 from sylvan.training.ending import Resignation, verdict
-from sylvan.training.openings import Starts, replayed
+from sylvan.training.openings import Start, Starts, after
 from sylvan.training.plies import Plies
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 from sylvan.training.selfplay_statistics import OPENING, SelfPlayStatistics
 from sylvan.training.temperature import picked
+from sylvan.training.unfinished import Unfinished
 
-__all__ = ["Half", "Unfinished"]
+__all__ = ["Half", "Shop", "blamed"]
 
 PLAY_ON = 1
 """The random stream of a game that decides whether it is played to the end."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unfinished:
-    """A game in progress between two steps: nothing but what was played and thought."""
-
-    number: int
-    seed: int
-    plies: Plies
-    play_on: bool
-    """Nobody resigns in it."""
-    would: int = -1
-    """The seat that would have resigned; -1: none."""
-    low: tuple[int, ...] = ()
-    """Per seat, turns in a row below the threshold of resignation."""
 
 
 @dataclass
@@ -66,11 +52,17 @@ class Shop:
     begun: int = 0
     """Positions whose search has begun."""
 
-    def new_game(self) -> tuple[Unfinished, Game]:
-        """The next game, and the state that it starts from."""
+    def next_game(self) -> tuple[Start, bool]:
+        """The next game, and whether it is played to the end."""
         start = self.starts.next(self.example)
-        play_on = Rng(start.seed, PLAY_ON).uniform() < self.config.resign_play_on
-        return Unfinished(start.number, start.seed, start.plies, play_on), start.state
+        share = self.config.resign_play_on if self.config.resign_below is not None else 0.0
+        return start, share > 0 and Rng(start.seed, PLAY_ON).uniform() < share
+
+    def new_games(self, count: int, seats: int) -> Unfinished:
+        """The next games, at least one."""
+        games = [self.next_game() for _ in range(count)]
+        rows = [(start.number, start.seed, play_on, start.plies) for start, play_on in games]
+        return Unfinished.new(rows, seats)
 
 
 class Half:
@@ -79,36 +71,35 @@ class Half:
     def __init__(
         self,
         shop: Shop,
-        games: list[Unfinished],
+        games: Unfinished,
         search: SearchConfig,
         rng: np.random.Generator,
     ) -> None:
         self.shop, self.config, self.rng = shop, shop.config, rng
         with blamed(shop.starts):
-            states = [
-                replayed(shop.starts.first(), game.plies.actions.tolist(), None)[0]
-                for game in games
-            ]
+            played = np.split(games.plies.actions, np.cumsum(games.lengths)[:-1])
+            states = [after(shop.starts.first(), actions.tolist()) for actions in played]
             self.forest = Forest(states, search)
         self.simulations = search.simulations
-        self.games = list(games)
+        self.numbers, self.seeds = games.numbers.copy(), games.seeds.copy()
+        self.openings: dict[int, Plies] = {}
+        """What led to the start of games that began in this step, where something did."""
         first = states[0]
         self.seats = first.num_players
         self.has_rewards = type(first).rewards is not Game.rewards
         self.has_auxiliary = getattr(type(first), "auxiliary", None) not in (None, Game.auxiliary)
         self.diary = Diary(len(games), self.seats, shop.example)
+        self.diary.put(games.lengths, games.plies)
+        self.plies = games.lengths.copy()
         self.resignation = Resignation(self.config, first, len(games))
-        self.plies = np.array([len(game.plies) for game in games])
-        for place, game in enumerate(games):
-            self.resignation.begin(place, play_on=game.play_on)
-            self.resignation.would[place] = game.would
-            if game.low:
-                self.resignation.low[place] = game.low
+        self.resignation.play_on[:] = games.play_on
+        self.resignation.would[:] = games.would_resign
+        self.resignation.low[:] = games.low_turns
         self.full = True
         self.searching = False
 
     def __len__(self) -> int:
-        return len(self.games)
+        return len(self.plies)
 
     def next(self, moved: Callable[[], None]) -> Leaves | None:
         """The next leaves to evaluate, moving all games when their search has ended; None when
@@ -176,14 +167,15 @@ class Half:
         turns, returns = self._draw(landings)
         limit = math.inf if self.config.max_plies is None else self.config.max_plies
         ended = (turns == OVER) | resigned | (self.plies >= limit)
-        for place in np.flatnonzero(ended).tolist():
+        places = np.flatnonzero(ended)
+        for place, plies in zip(places.tolist(), self._take(places), strict=True):
             if turns[place] == OVER:
-                self._end(place, returns[place], "end")
+                self._end(place, plies, returns[place], "end")
             elif resigned[place]:
-                self._end(place, self.resignation.returns(place), "resign")
+                self._end(place, plies, self.resignation.returns(place), "resign")
             else:
                 agreed = verdict(self.forest.state(place), self.config.verdict)
-                self._end(place, agreed, "limit")
+                self._end(place, plies, agreed, "limit")
             self._replace(place)
 
     def _observations(self) -> dict[str, NDArray[Any]]:
@@ -218,12 +210,21 @@ class Half:
             statistics.entropy -= float((likely * np.log(likely)).sum())
             statistics.surprise += float(found.surprise.sum(dtype=np.float64))
 
-    def _plies(self, place: int) -> Plies:
-        return self.games[place].plies.then(self.diary.game(place))
+    def _take(self, places: NDArray[np.int64]) -> list[Plies]:
+        """All plies of some games."""
+        if not len(places):
+            return []
+        lengths, joined = self.diary.take(places)
+        plies = joined.split(lengths)
+        if self.openings:
+            for i, place in enumerate(places.tolist()):
+                if place in self.openings:
+                    plies[i] = self.openings[place].then(plies[i])
+        return plies
 
-    def _end(self, place: int, returns: NDArray[np.float32], ending: str) -> None:
+    def _end(self, place: int, plies: Plies, returns: NDArray[np.float32], ending: str) -> None:
         """Make a record of a game that is over."""
-        game, plies, shop = self.games[place], self._plies(place), self.shop
+        shop = self.shop
         record = GameRecord(
             actions=plies.actions,
             seats=plies.seats,
@@ -238,7 +239,7 @@ class Half:
             observations=plies.observations,
             ending=ending,
             step=shop.step,
-            seed=game.seed,
+            seed=int(self.seeds[place]),
             auxiliary=self._auxiliary(plies) if self.has_auxiliary else {},
         )
         shop.records.append(record)
@@ -258,7 +259,7 @@ class Half:
     def _auxiliary(self, plies: Plies) -> dict[str, NDArray[np.float32]]:
         """What the game offers to learn besides, ply by ply; zeros where chance moves."""
         actions = plies.actions.tolist()
-        end, _ = replayed(self.shop.starts.first(), actions, None)
+        end = after(self.shop.starts.first(), actions)
         state, rows = self.shop.starts.first(), list[dict[str, NDArray[np.float32]]]()
         for action, seat in zip(actions, plies.seats.tolist(), strict=True):
             offered = state.auxiliary(end) if seat >= 0 else {}
@@ -272,26 +273,34 @@ class Half:
 
     def _replace(self, place: int) -> None:
         """Start a new game in place of one that is over."""
-        self.games[place], state = self.shop.new_game()
-        self.forest.plant(place, state)
+        start, play_on = self.shop.next_game()
+        self.forest.plant(place, start.state)
+        self.numbers[place], self.seeds[place] = start.number, start.seed
+        self.openings.pop(place, None)
+        if len(start.plies):
+            self.openings[place] = start.plies
         self.diary.begin(place)
-        self.plies[place] = len(self.games[place].plies)
-        self.resignation.begin(place, play_on=self.games[place].play_on)
+        self.plies[place] = len(start.plies)
+        self.resignation.begin(place, play_on=play_on)
 
-    def unfinished(self) -> list[Unfinished]:
+    def unfinished(self) -> Unfinished:
         """The games in progress, without their trees."""
+        if self.openings:
+            stretches = self._take(np.arange(len(self)))
+            lengths = np.array([len(plies) for plies in stretches], np.int64)
+            plies = Plies.joined(stretches)
+        else:
+            lengths, plies = self.diary.take(np.arange(len(self)))
         resignation = self.resignation
-        return [
-            Unfinished(
-                game.number,
-                game.seed,
-                self._plies(place),
-                game.play_on,
-                int(resignation.would[place]),
-                tuple(resignation.low[place].tolist()),
-            )
-            for place, game in enumerate(self.games)
-        ]
+        return Unfinished(
+            self.numbers,
+            self.seeds,
+            resignation.play_on,
+            resignation.would,
+            resignation.low,
+            lengths,
+            plies,
+        )
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from sylvan.training.plies import Plies
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 
-__all__ = ["Start", "Starts", "most_mistaken", "replayed"]
+__all__ = ["Start", "Starts", "after", "most_mistaken", "replayed"]
 
 ATTEMPTS = 100
 """Random openings to try before a game starts at its first state after all: in a short game they
@@ -145,20 +145,28 @@ class Starts:
         ]
 
 
+def after(state: Game, actions: list[int]) -> Game:
+    """The state after some actions, which are taken in place."""
+    for action in actions:
+        state.apply(action)
+    return state
+
+
 def replayed(
-    state: Game, actions: list[int], rng: Rng | None, example: NDArray[Any] | None = None
+    state: Game, actions: list[int], rng: Rng, example: NDArray[Any] | None = None
 ) -> tuple[Game, Plies]:
-    """The state after some actions, with `rng` also after chance has moved there, and the plies."""
+    """The state after some actions, and after those of chance that follow them, and the plies."""
+    if not actions and not _is_chance(state):
+        return state, _nothing(state.num_players, example)
     played, seats, rewards = list[int](), list[int](), list[Any]()
     has_rewards = type(state).rewards is not Game.rewards
     remaining = iter(actions)
     while True:
         action = next(remaining, None)
-        if action is None and (rng is None or state.is_terminal() or not _is_chance(state)):
+        if action is None and (state.is_terminal() or not _is_chance(state)):
             break
         seats.append(-1 if _is_chance(state) else state.to_play())
         if action is None:
-            assert rng is not None
             action = _outcome(state, rng)
         played.append(action)
         state.apply(action)
@@ -180,6 +188,11 @@ def most_mistaken(record: GameRecord) -> tuple[int, float]:
     regrets = np.abs(to_come[searched, seats] - record.values[searched, seats])
     worst = int(np.argmax(regrets))
     return int(searched[worst]), float(regrets[worst])
+
+
+def _nothing(seats: int, example: NDArray[Any] | None) -> Plies:
+    """No plies."""
+    return Plies.unsearched([], [], np.zeros((0, seats), np.float32), example)
 
 
 def _is_chance(state: Game) -> bool:

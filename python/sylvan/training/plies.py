@@ -75,6 +75,36 @@ class Plies:
         }
         return cls(**joined)
 
+    def part(self, start: int, stop: int) -> Plies:
+        """Plies `start` to `stop`, that one excluded, over the same memory."""
+        first, end = int(self.counts[:start].sum()), int(self.counts[:stop].sum())
+        return self._cut(slice(start, stop), slice(first, end))
+
+    def split(self, lengths: NDArray[np.int64]) -> list[Plies]:
+        """Stretches of these lengths, over the same memory."""
+        ends = np.cumsum(lengths)
+        edges = self.offsets[np.concatenate([[0], ends])].tolist()
+        starts = [0, *ends.tolist()]
+        return [
+            self._cut(slice(starts[i], starts[i + 1]), slice(edges[i], edges[i + 1]))
+            for i in range(len(ends))
+        ]
+
+    def _cut(self, rows: slice, legal: slice) -> Plies:
+        """Some plies, whose legal actions are these."""
+        return Plies(
+            self.actions[rows],
+            self.seats[rows],
+            self.counts[rows],
+            self.policy_actions[legal],
+            self.policy[legal],
+            self.values[rows],
+            self.weights[rows],
+            self.surprise[rows],
+            self.rewards[rows],
+            None if self.observations is None else self.observations[rows],
+        )
+
     def then(self, later: Plies) -> Plies:
         """These plies and those that followed."""
         return Plies.joined([each for each in (self, later) if len(each)] or [self])

@@ -26,12 +26,12 @@ from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.training.ending import Resignation
 from sylvan.training.evaluation import Evaluation
-from sylvan.training.halves import Half, Shop, Unfinished, blamed
+from sylvan.training.halves import Half, Shop, blamed
 from sylvan.training.openings import Starts
-from sylvan.training.plies import Plies
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 from sylvan.training.selfplay_statistics import SelfPlayStatistics
+from sylvan.training.unfinished import Unfinished
 
 __all__ = ["SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
 
@@ -68,7 +68,7 @@ class SelfPlay:
         self.statistics = SelfPlayStatistics()
         """Of the last step."""
         self._starts = Starts(spec, config, mix(seed, 0), encoding)
-        self._games: list[Unfinished] = []
+        self._games: Unfinished | None = None
         first = self._starts.first()
         self._seats = first.num_players
         Resignation(config, first, 1)  # says so if the game has none
@@ -86,14 +86,13 @@ class SelfPlay:
             the step.
         """
         began = time.perf_counter()
-        evaluator = evaluator_for(self._starts.first(), evaluator)
+        if not hasattr(evaluator, "submit"):
+            evaluator = evaluator_for(self._starts.first(), evaluator)
         shop = Shop(self.config, self._starts.copy(), step, self._example)
         cached = _cache(evaluator)
-        with blamed(shop.starts):
-            games = self._games[: self.config.games]
-            games += [shop.new_game()[0] for _ in range(self.config.games - len(games))]
+        games = self._begun(shop)
         middle = (len(games) + 1) // 2
-        parts = [part for part in (games[:middle], games[middle:]) if part]
+        parts = [games.part(0, middle), games.part(middle, len(games))][: len(games)]
         halves = [
             Half(shop, part, self._settings(len(parts), step, number), self._rng(step, number))
             for number, part in enumerate(parts)
@@ -119,9 +118,17 @@ class SelfPlay:
             ("cache_lookups", "cache_hits"), cached, _cache(evaluator), strict=True
         ):
             setattr(statistics, counter, now - before)
-        self._games = [game for half in halves for game in half.unfinished()]
+        self._games = Unfinished.joined([half.unfinished() for half in halves])
         self._starts, self.statistics = shop.starts, statistics
         return shop.records
+
+    def _begun(self, shop: Shop) -> Unfinished:
+        """As many games in progress as there should be."""
+        games = [] if self._games is None else [self._games]
+        missing = self.config.games - sum(map(len, games))
+        with blamed(shop.starts):
+            games += [shop.new_games(missing, self._seats)] if missing > 0 else []
+        return Unfinished.joined(games).part(0, self.config.games)
 
     def _settings(self, parts: int, step: int, number: int) -> SearchConfig:
         """The settings of a half's searches."""
@@ -138,60 +145,19 @@ class SelfPlay:
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next step depends on, besides the settings: arrays and whole numbers."""
-        games = self._games
-        none = Plies.unsearched([], [], np.zeros((0, self._seats), np.float32), self._example)
-        columns = Plies.joined([none, *(game.plies for game in games)])
-        state: dict[str, Any] = {
-            "numbers": np.array([game.number for game in games], np.int64),
-            "seeds": np.array([game.seed for game in games], np.uint64),
-            "lengths": np.array([len(game.plies) for game in games], np.int64),
-            "play_on": np.array([game.play_on for game in games], bool),
-            "would_resign": np.array([game.would for game in games], np.int8),
-            "low_turns": np.array([game.low or (0,) * self._seats for game in games], np.int32),
-            **self._starts.state_dict(),
-        }
-        for name, column in vars(columns).items():
-            if column is not None:
-                state[f"plies.{name}"] = column
-        return state
+        games = {} if self._games is None else self._games.state_dict()
+        return games | self._starts.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from what `state_dict` gave.
 
         :raises ConfigError: it is of a game with another number of seats.
         """
-        values = np.asarray(state["plies.values"])
-        if values.shape[1:] != (self._seats,):
+        games = Unfinished.from_state_dict(state) if "numbers" in state else None
+        if games is not None and games.low_turns.shape[1:] != (self._seats,):
             raise ConfigError(
-                f"The games in progress have {values.shape[-1]} seats, but {self.spec.name} has "
-                f"{self._seats}: go on with the game that they are of."
-            )
-        columns = {
-            name.removeprefix("plies."): np.asarray(column)
-            for name, column in state.items()
-            if name.startswith("plies.")
-        }
-        ends = np.cumsum(state["lengths"])
-        edges = np.concatenate([[0], np.cumsum(columns["counts"])])
-        games = []
-        for place, (end, length) in enumerate(zip(ends, state["lengths"], strict=True)):
-            rows = slice(end - length, end)
-            legal = slice(edges[end - length], edges[end])
-            plies = Plies(
-                **{
-                    name: column[legal if name.startswith("policy") else rows].copy()
-                    for name, column in columns.items()
-                }
-            )
-            games.append(
-                Unfinished(
-                    int(state["numbers"][place]),
-                    int(state["seeds"][place]),
-                    plies,
-                    bool(state["play_on"][place]),
-                    int(state["would_resign"][place]),
-                    tuple(int(turns) for turns in state["low_turns"][place]),
-                )
+                f"The games in progress have {games.low_turns.shape[-1]} seats, but "
+                f"{self.spec.name} has {self._seats}: go on with the game that they are of."
             )
         self._starts.load_state_dict(state)
         self._games = games
