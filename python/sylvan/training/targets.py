@@ -18,6 +18,7 @@ value q of the position: less noise than one game's result, and less truth.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,6 +170,11 @@ class GameHistory:
     record: GameRecord
     num_actions: int
     discount: float = 1.0
+
+    @property
+    def observations(self) -> NDArray[Any] | None:
+        """`[T, ...]` what the seat to move saw; None where native rules make them again."""
+        return self.record.observations
 
     @property
     def actions(self) -> NDArray[np.int32]:

@@ -1,0 +1,218 @@
+"""`sylvan runs`: what was trained, how it went, and what came out."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sylvan.cli.terminal import check_folder, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from sylvan.training.overview import Overview
+
+__all__ = ["runs"]
+
+runs = typer.Typer(name="runs", rich_markup_mode="markdown")
+
+RUNS = Path("runs")
+
+Folder = Annotated[Path, typer.Argument(help="The folder that holds runs.")]
+Name = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or its name in runs/.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Across = Annotated[
+    Literal["step", "minutes"], typer.Option("--across", help="What plots go along: step, minutes.")
+]
+
+
+@runs.callback(invoke_without_command=True)
+def main(context: typer.Context) -> None:
+    """Look at training runs: list, show, compare, report, export."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@runs.command("list")
+def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
+    """List the runs in a folder: how far each is, how good, and whether it is at work."""
+    from sylvan.training.overview import find_runs
+
+    found = find_runs(folder)
+    if as_json:
+        print_json([run.facts() for run in found])
+        return
+    if not found:
+        print(f"There is no run in {folder} yet: sylvan train connect4 --run {folder}/first")
+        return
+    names = ("run", "game", "network", "state", "step", "done", "time", "rating", "best")
+    _print(_table(names, [_row(run) for run in found], right=4))
+
+
+@runs.command()
+def show(name: Name, as_json: AsJson = False) -> None:
+    """Show a run: its curves in short, and the settings that are not the defaults."""
+    from sylvan.training.overview import find_run
+    from sylvan.training.report import summary
+
+    run = find_run(name)
+    changed = _changed(run)
+    if as_json:
+        print_json({**run.facts(), "settings": run.run.config.model_dump(mode="json")})
+        return
+    print(f"{run.name}: {run.run.config.game.name}, {run.state}, {100 * run.progress:.0f}% done")
+    if run.columns["step"].size:
+        print()
+        _print(_table(("", ""), [list(row) for row in summary(run.columns).items()]))
+        print()
+        _print(_table(("curve", "first", "last", ""), _curves(run), right=1))
+    print()
+    if changed:
+        _print(_table(("setting", "here", "default"), changed))
+    print(f"All settings: {run.run.folder / 'config.toml'}")
+
+
+@runs.command()
+def compare(
+    names: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help="Two runs or more.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also draw them into this HTML page.")
+    ] = None,
+    across: Across = "step",
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs: settings that differ, last and best figures, curves over each other."""
+    from sylvan.training.overview import find_run, setting_rows
+    from sylvan.training.report import measured, summary, write_comparison
+
+    if len(names) < 2:
+        raise typer.BadParameter("compare takes two runs or more")
+    check_folder(out)
+    found = [find_run(name) for name in names]
+    settings = setting_rows([run.run for run in found])
+    if as_json:
+        print_json({"runs": [run.facts() for run in found], "settings": settings})
+    else:
+        heads = ["", *_distinct(found)]
+        facts = [summary(measured(run.run.folder)) for run in found]
+        rows = dict.fromkeys(name for each in facts for name in each)
+        _print(_table(heads, [[row, *(each.get(row, "–") for each in facts)] for row in rows]))
+        print()
+        _print(_table(["settings that differ", *heads[1:]], settings))
+    if out is not None:
+        columns = [measured(run.run.folder) for run in found]
+        write_comparison(out, dict(zip(_distinct(found), columns, strict=True)), settings, across)
+        if not as_json:
+            print(out)
+
+
+@runs.command()
+def report(name: Name, across: Across = "step") -> None:
+    """Draw a run: plots as PNG files and one HTML page, in its folder report/."""
+    from sylvan.training.overview import find_run
+    from sylvan.training.report import write_report
+
+    print(write_report(find_run(name).run.folder, across))
+
+
+@runs.command()
+def export(
+    name: Name,
+    path: Annotated[Path, typer.Argument(help="Where to: a file .onnx or .safetensors.")],
+    last: Annotated[
+        bool, typer.Option("--last", help="The newest network instead of the best.")
+    ] = False,
+) -> None:
+    """Write a run's best network to a file that plays by itself."""
+    from sylvan.training.export import export_network
+    from sylvan.training.overview import find_run
+
+    check_folder(path)
+    written = export_network(find_run(name).run, path, "last" if last else "best")
+    print(f"{path}: {written}")
+
+
+def _row(run: Overview) -> list[str]:
+    from sylvan.training.figures import last, time_span
+
+    best = run.best
+    return [
+        run.name,
+        run.run.config.game.spec.short_name,
+        run.run.config.network.size.rpartition("/")[2],
+        run.state,
+        f"{run.step:,}",
+        f"{100 * run.progress:.0f}%",
+        time_span(last(run.columns, "run.elapsed")),
+        f"{run.rating:+.0f}" if math.isfinite(run.rating) else "–",
+        f"{best[0]:+.0f} at {best[1]:,}" if best else "–",
+    ]
+
+
+def _curves(run: Overview) -> list[list[str]]:
+    """The figures a person looks at first: first, last, and the way between."""
+    from sylvan.training.figures import known, mistakes, series, sparkline
+
+    names = ["rating.elo", *mistakes(run.columns), "loss.policy", "loss.value"]
+    names += ["selfplay.entropy", "selfplay.length", "selfplay.openings"]
+    rows = []
+    for name in names:
+        values = known(series(run.columns, name))
+        if values.size:
+            rows.append([name, f"{values[0]:.4g}", f"{values[-1]:.4g}", sparkline(values, 32)])
+    return rows
+
+
+def _changed(run: Overview) -> list[list[str]]:
+    """Settings that are not the defaults of their game."""
+    from sylvan.training.config import TrainingConfig, differences
+
+    default = TrainingConfig(game=run.run.config.game)
+    pairs = differences(run.run.config, default)
+    return [[name, str(here), str(usual)] for name, (here, usual) in pairs.items()]
+
+
+def _distinct(found: Sequence[Overview]) -> list[str]:
+    """A name for each run; their folders where two have one name."""
+    names = [run.name for run in found]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{i}: {run.run.folder}" for i, run in enumerate(found, start=1)]
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]], right: int | None = None) -> Table:
+    """A table without lines; columns from `right` on are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sylvan.views.text import clean
+
+    grid = Table(
+        box=box.SIMPLE_HEAD if any(names) else None,
+        show_edge=False,
+        padding=(0, 2, 0, 0),
+        pad_edge=False,
+        header_style="dim",
+        show_header=any(names),
+    )
+    for index, name in enumerate(names):
+        is_number = right is not None and index >= right
+        grid.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(clean(str(cell))) for cell in row))
+    return grid
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)  # a file has no edge
+    console.print(table)
