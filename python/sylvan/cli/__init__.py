@@ -19,6 +19,7 @@ from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.play import play
 from sylvan.cli.pretrain import pretrain
+from sylvan.cli.runs import runs
 from sylvan.cli.serve_analysis import serve_analysis
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
@@ -74,3 +75,4 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(runs)

@@ -34,7 +34,7 @@ from sylvan.training.config import (
 from sylvan.training.metrics import Metrics
 from sylvan.training.settings_file import read_settings, toml_text
 
-__all__ = ["CONFIG", "Run", "disk_full"]
+__all__ = ["CONFIG", "LOCK", "Run", "disk_full"]
 
 CONFIG = "config.toml"
 """The file that makes a folder a run."""
@@ -86,7 +86,7 @@ class Run:
         :raises RunError: it is a run already, or has other things in it.
         """
         path = Path(folder)
-        if path.exists() and (not path.is_dir() or any(p.name != _LOCK for p in path.iterdir())):
+        if path.exists() and (not path.is_dir() or any(p.name != LOCK for p in path.iterdir())):
             raise RunError(
                 f"{path} is there already and is no run: give another folder with --run."
             )
@@ -142,14 +142,14 @@ class Run:
         return f"Run({str(self.folder)!r})"
 
 
-_LOCK = ".lock"
+LOCK = ".lock"
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a+") as file:
+    with (folder / LOCK).open("a+") as file:
         if not _take(file):
             file.seek(0)
             owner = file.read().strip() or "unknown"
