@@ -11,6 +11,7 @@ from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.networks import build_network
 from sylvan.training.learner import Learner, LearnerConfig
 from sylvan.training.losses import losses
+from sylvan.training.watcher import Watcher
 from tests.planning.random_games import Shape, make
 from tests.training.examples import MadeUp
 
@@ -256,6 +257,21 @@ def test_updates_carry_what_is_left_over():
     learner = learner_of(batch=100, samples_per_position=2.5)
     assert [learner.updates(30) for _ in range(8)] == [0, 1, 1, 1, 0, 1, 1, 1]
     assert learner.updates(0) == 0 and learner.state_dict()["owed"] == 0.0
+
+
+def test_a_watcher_hears_the_names_of_the_metrics():
+    heard = []
+
+    class Ear(Watcher):
+        def learner_progress(self, update, updates, losses):
+            heard.append((update, updates, dict(losses)))
+
+    learner = learner_of("mlp1x8")
+    found = learner.train(MadeUp(learner.header), 3, 0.5, generator(), Ear())
+    update, updates, losses = heard[0]
+    assert (update, updates) == (1, 3)
+    assert losses.keys() <= found.numbers().keys()
+    assert {"loss.policy", "loss.total", "learner.gradient_norm"} <= losses.keys()
 
 
 def test_no_more_batches_are_drawn_than_updates_made():

@@ -8,9 +8,10 @@ with priorities, nothing is drawn ahead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +22,9 @@ from sylvan.networks.header import NetworkHeader
 from sylvan.networks.planes import PackedPlanes
 from sylvan.training.losses import Targets
 
-__all__ = ["Examples", "Sender", "TrainingBatch", "batches"]
+__all__ = ["Examples", "Sender", "Sent", "TrainingBatch", "batches"]
+
+Prepared = TypeVar("Prepared")
 
 
 class TrainingBatch(Protocol):
@@ -72,20 +75,40 @@ class Examples(Protocol):
 
 
 def batches(
-    examples: Examples, size: int, count: int, rng: np.random.Generator, *, ahead: bool = True
-) -> Iterator[TrainingBatch]:
-    """`count` batches of `size`; `ahead`: each is drawn while the one before it is used."""
+    examples: Examples,
+    size: int,
+    count: int,
+    rng: np.random.Generator,
+    prepare: Callable[[TrainingBatch], Prepared],
+    *,
+    ahead: bool = True,
+) -> Iterator[Prepared]:
+    """`count` batches of `size`, prepared; `ahead`: each while the one before it is used."""
+
+    def drawn() -> Prepared:
+        return prepare(examples.sample(size, rng))
+
     if not ahead:
         for _ in range(count):
-            yield examples.sample(size, rng)
+            yield drawn()
         return
     with ThreadPoolExecutor(1, thread_name_prefix="sylvan-batches") as pool:
-        coming = pool.submit(examples.sample, size, rng) if count else None
+        coming = pool.submit(drawn) if count else None
         for number in range(count):
             assert coming is not None
             batch = coming.result()
-            coming = pool.submit(examples.sample, size, rng) if number + 1 < count else None
+            coming = pool.submit(drawn) if number + 1 < count else None
             yield batch
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A batch, and its tensors on the learner's device."""
+
+    batch: TrainingBatch
+    observations: torch.Tensor
+    """`[B, *observation_shape]` fp32."""
+    targets: Targets
 
 
 class Sender:
@@ -94,6 +117,13 @@ class Sender:
     def __init__(self, header: NetworkHeader, device: torch.device) -> None:
         self.header, self.device = header, device
         self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
+
+    def __call__(self, batch: TrainingBatch) -> Sent:
+        """The batch, on its way.
+
+        :raises TrainingError: it is of another game or encoding.
+        """
+        return Sent(batch, self.observations(batch), self.targets(batch))
 
     def observations(self, batch: TrainingBatch) -> torch.Tensor:
         """`[B, *observation_shape]` fp32; packed planes are expanded over there.

@@ -40,7 +40,7 @@ from sylvan.networks.checkpoint import load_tensors, write_bytes
 from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.average import Average
-from sylvan.training.feed import Examples, Sender, TrainingBatch, batches
+from sylvan.training.feed import Examples, Sender, Sent, TrainingBatch, batches
 from sylvan.training.losses import Targets, losses, priorities, target_entropy
 from sylvan.training.optimizer import (
     OptimizerName,
@@ -132,10 +132,8 @@ class Losses:
 
     def numbers(self) -> dict[str, float]:
         """For the metrics, by name."""
-        return {f"loss.{name}": value for name, value in self.parts.items()} | {
-            "loss.total": self.total,
-            "loss.target_entropy": self.target_entropy,
-            "learner.gradient_norm": self.gradient_norm,
+        found = dict(self.parts) | {"total": self.total, "target_entropy": self.target_entropy}
+        return _named(found | {"gradient_norm": self.gradient_norm}) | {
             "learner.learning_rate": self.learning_rate,
             "learner.updates": float(self.updates),
             "learner.seconds": self.seconds,
@@ -229,17 +227,19 @@ class Learner:
         rate, update = 0.0, _priority_update(replay)
         self.network.train()
         with _threads(self.threads):
-            feed = batches(replay, self.config.batch, updates, rng, ahead=update is None)
+            feed = batches(
+                replay, self.config.batch, updates, rng, self._prepare, ahead=update is None
+            )
             for number, batch in enumerate(feed):
                 share = progress(number / updates) if callable(progress) else progress
                 rate = learning_rate(self.config, share)
-                parts = self._update(batch, rate, update)
+                parts = self._update(self._sent(batch), rate, update)
                 for name, value in parts.items():
                     sums[name] = sums[name] + value if name in sums else value
                 if watch is not None and time.perf_counter() - told > TOLD_EVERY:
                     told = time.perf_counter()
-                    newest = {f"loss.{name}": float(value) for name, value in parts.items()}
-                    watch.learner_progress(number + 1, updates, newest)
+                    newest = {name: float(value) for name, value in parts.items()}
+                    watch.learner_progress(number + 1, updates, _named(newest))
         self.network.eval()
         means = {name: float(value) / max(1, updates) for name, value in sums.items()}
         return Losses(
@@ -253,7 +253,7 @@ class Learner:
         )
 
     def _update(
-        self, batch: TrainingBatch, rate: float, update: PriorityUpdate | None
+        self, sent: Sent, rate: float, update: PriorityUpdate | None
     ) -> dict[str, torch.Tensor]:
         """One step of the optimizer; what it says of itself, still on the device."""
         if self._statistics:
@@ -261,24 +261,33 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        observations, targets = self._sender.observations(batch), self._sender.targets(batch)
-        parts, errors = self._parts(observations, targets)
+        parts, errors = self._parts(sent.observations, sent.targets)
         total = torch.stack([self.config.weight(name) * part for name, part in parts.items()]).sum()
         self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.config.clip or math.inf)
         if not bool(torch.isfinite(total + norm)):
-            self._not_finite(batch, parts, total, norm)
+            self._not_finite(sent.batch, parts, total, norm)
         self._scaler.step(self.optimizer)
         self._scaler.update()
         self.updates_made += 1
         if self._average is not None:
             self._average.update(self.network)
         if update is not None:
-            update(batch.places, errors.cpu().numpy())
+            update(sent.batch.places, errors.cpu().numpy())
         told = {name: part.detach() for name, part in parts.items()}
         told |= {"total": total.detach(), "gradient_norm": norm.detach()}
-        return told | {"target_entropy": target_entropy(targets)}
+        return told | {"target_entropy": target_entropy(sent.targets)}
+
+    def _prepare(self, batch: TrainingBatch) -> TrainingBatch | Sent:
+        """What the drawing thread does with a batch: send it, if that is to another device.
+
+        On a processor PyTorch would wake threads for it, which would disturb the update.
+        """
+        return self._sender(batch) if self.device.type == "cuda" else batch
+
+    def _sent(self, batch: TrainingBatch | Sent) -> Sent:
+        return batch if isinstance(batch, Sent) else self._sender(batch)
 
     def _losses(
         self, observations: torch.Tensor, targets: Targets
@@ -375,6 +384,12 @@ class Learner:
                 f"learner.optimizer is {self.config.optimizer!r}, but the state is of "
                 f"{optimizer!r}, which remembers other things: keep it, or begin a new run."
             )
+
+
+def _named(figures: Mapping[str, float]) -> dict[str, float]:
+    """Figures of updates by the names that they have in the metrics."""
+    rooms = {"gradient_norm": "learner"}
+    return {f"{rooms.get(name, 'loss')}.{name}": value for name, value in figures.items()}
 
 
 def _priority_update(replay: Examples) -> PriorityUpdate | None:
