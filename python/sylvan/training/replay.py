@@ -1,11 +1,11 @@
 """The replay: games on the disk, the newest of them in memory, batches drawn from those.
 
 The window of positions that are learned from grows with the run, slower than the run itself: early
-games, played by a network that knew nothing, leave it (KataGo: Wu 2019, appendix C). With N
+games, played by a network that knew nothing, leave it (the formula of KataGo, Wu 2019). With N
 positions so far it has
 
-    min                                                   positions while N <= min
-    min * (1 + growth * ((N / min)**exponent - 1) / exponent)       after that, up to max
+    N                                                           while N <= min
+    min * (1 + growth * ((N / min)**exponent - 1) / exponent)   after that, up to max
 
 A batch depends on the records, the settings and the generator alone. All methods may be called from
 several threads.
