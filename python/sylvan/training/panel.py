@@ -213,7 +213,7 @@ def _rating(facts: Facts) -> list[Row]:
     if facts.best is not None:
         rows.append(("best rating", f"{facts.best[0]:+.0f}", f"at step {facts.best[1]:,}"))
     for name in mistakes(columns)[:4]:
-        label = "mistakes " + name.removeprefix("rating.mistakes").strip("._")
+        label = "mistakes " + name.removeprefix("rating.mistakes").strip("._").replace(".", " ")
         rows.append((shorten(label, 20), percent(last(columns, name)), series(columns, name)))
     return rows
 

@@ -225,7 +225,7 @@ def _draw_mistakes(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
         for j, name in enumerate(names):
             colour = RUNS[(i if len(runs) > 1 else j) % len(RUNS)]
             style = {"linestyle": ("-", "--", ":", "-.")[j % 4]} if len(runs) > 1 else {}
-            what = name.removeprefix("rating.mistakes").strip("._").replace("_", " ")
+            what = name.removeprefix("rating.mistakes").strip("._").replace(".", " ")
             y = 100 * series(run.columns, name)
             _line(axes, run.across(across), y, colour, _label(run, what, len(runs), 2), **style)
     axes.set_ylabel("% of positions", color=QUIET, fontsize=9)
