@@ -70,6 +70,7 @@ class Trainer:
             device=device,
             threads=threads,
             cache_bytes=config.run.cache_megabytes * 2**20,
+            eight_bits=spec.first() if config.run.eight_bits else None,
         )
         model = getattr(self.evaluator, "model", None)
         self.publisher = Publisher(run.networks, copied, model)
