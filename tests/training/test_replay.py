@@ -2,6 +2,8 @@
 
 import json
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -311,3 +313,54 @@ def test_threads_may_append_and_draw_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert not faults and replay.records == 95
+
+
+def test_a_games_file_may_move(tmp_path):
+    """A run that is copied elsewhere finds its games again."""
+    source = Path("examples/nim.py").read_text()
+    specs = []
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "nim.py").write_text(source)
+        specs.append(GameSpec(f"{tmp_path / place / 'nim.py'}:Nim"))
+    Replay(tmp_path / "replay", specs[0]).append(games(3, spec=specs[0]))
+    assert Replay(tmp_path / "replay", specs[1]).records == 3
+
+
+def test_places_are_found_again(tmp_path):
+    rng = np.random.default_rng(0)
+    replay = Replay(tmp_path, SPEC, SMALL)
+    for number in range(60):
+        replay.append([random_record(SPEC, rng, opening=number % 12) for _ in range(3)])
+    rows = replay._loaded()
+    every = np.arange(rows.begin, rows.end)
+    places = rows.pick(every).places
+    mixed = rng.permutation(len(every))
+    assert np.array_equal(rows.rows_of(places[mixed]), every[mixed])
+    strange = np.array([[10**6, 0], [0, 0], [-1, 3], [int(places[-1, 0]), 99], [179, 9]])
+    assert (rows.rows_of(strange) == -1).all()
+
+
+def test_observations_are_small_until_they_cannot_be(tmp_path):
+    """Boards take a byte a cell; numbers that do not fit into one are kept as they are."""
+    spec = GameSpec("examples/nim.py:Nim")
+    small, large = games(10, spec=spec), games(10, 1, spec)
+    replay = Replay(tmp_path, spec)
+    replay.append(small)
+    assert replay._loaded()._observations._room.dtype == np.int8
+    batch = replay.sample(50, generator())
+    assert batch.observations.dtype == np.float32
+    for odd in (0.5, 1000.0, np.nan):
+        changed = []
+        for record in large:
+            seen = record.observations.copy()
+            seen[0] = odd
+            changed.append(replace(record, observations=seen))
+        replay.append(changed)
+        records = [*small, *changed]
+        batch = replay.sample(300, generator())
+        newest = batch.places[:, 0] >= replay.records - 10
+        for row in np.flatnonzero(newest | (batch.places[:, 0] < 10)):
+            number, ply = batch.places[row]
+            source = records[number] if number < 10 else changed[number - (replay.records - 10)]
+            np.testing.assert_array_equal(batch.observations[row], source.observations[ply])

@@ -7,7 +7,7 @@ the seats saw, follows from the rules. `docs/record-format.md` has the layout by
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ class Layout:
     def spec(self) -> GameSpec:
         """The game."""
         return GameSpec(self.game, dict(self.params))
+
+    def fits(self, other: Layout) -> bool:
+        """Whether records of one are records of the other: a game's file may have moved."""
+        one, two = (replace(layout, game=layout.spec.short_name) for layout in (self, other))
+        return one == two
 
     @property
     def action_dtype(self) -> str:

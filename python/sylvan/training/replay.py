@@ -162,6 +162,7 @@ class Replay:
         self._window: Window | None = None
         self._shard: Shard | None = None
         self._draw: WeightedDraw | None = None
+        self._frequencies = 0.0  # of all rows in the window
         self._priorities = Column(np.float32)
         self._highest = 1.0
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -423,14 +424,14 @@ class Replay:
         begin, end = self._begin(rows), rows.end
         if not self.config.prioritised and self.config.surprise_share == 0:
             return rng.integers(begin, end, count), np.ones(count, np.float32)
-        window = np.arange(begin, end)
         if self._draw is None:
+            window = np.arange(begin, end)
             self._draw = WeightedDraw(self._draw_weights(rows, window), begin)
+            self._frequencies = float(rows.frequency[window].sum(dtype=np.float64))
         drawn, chances = self._draw(count, rng)
         if not self.config.prioritised:
             return drawn, np.ones(count, np.float32)
-        frequency = rows.frequency[drawn].astype(np.float64)
-        fair = frequency / rows.frequency[window].sum(dtype=np.float64)
+        fair = rows.frequency[drawn] / self._frequencies
         weight = (fair / chances) ** self.config.beta
         return drawn, (weight / weight.max()).astype(np.float32)
 

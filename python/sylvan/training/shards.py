@@ -179,7 +179,7 @@ def read_header(path: Path, layout: Layout | None = None) -> tuple[dict[str, Any
             f"is {__version__}, which reads up to {FORMAT}; update Sylvan."
         )
     found = Layout.from_dict(fields)
-    if layout is not None and found != layout:
+    if layout is not None and not found.fits(layout):
         raise ReplayError(
             f"{path} has games of {_named(found)}, not of {_named(layout)}: use another folder."
         )

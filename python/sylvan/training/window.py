@@ -79,8 +79,9 @@ class Window:
         record, row = first
         width = {"wdl": 3, "scalar": 1, "seats": layout.seats}[kind]
         codes = layout.action_dtype[1:]
-        # Per record: where its actions and its start's text begin, in flat columns.
+        # Per record: where its actions, its start's text and its rows begin.
         self._first_action, self._first_letter = (Column(np.int64, (), record) for _ in "ab")
+        self._first_row = Column(np.int64, (), record)
         self._actions, self._letters = Column(codes), Column(np.uint8)
         # Per row.
         self._record, self._ply = Column(np.int64, (), row), Column(np.int32, (), row)
@@ -92,7 +93,10 @@ class Window:
         """How often a row is to be drawn, 1 on average over its game: policy surprise."""
         self._target, self._policy = Column(codes), Column(np.uint16)
         shape, dtype = layout.observation_shape, layout.observation_dtype
-        self._observations = None if layout.native else Column(dtype, shape, row)
+        self._observations = None
+        if not layout.native:  # small whole numbers, as most boards have, until it shows others
+            small = np.dtype(dtype).itemsize > 1
+            self._observations = Column(np.int8 if small else dtype, shape, row)
         self._auxiliary: dict[str, Column] | None = None
 
     @property
@@ -122,6 +126,7 @@ class Window:
         rows = np.array([len(each) for each in plies])
         self.check_auxiliary(records)
         first = self._first_action.end
+        self._first_row.extend(_begins(self.end, rows))
         self._first_action.extend(_begins(self._actions.end, map(len, records)))
         starts = [record.start.encode() for record in records]
         self._first_letter.extend(_begins(self._letters.end, map(len, starts)))
@@ -156,7 +161,9 @@ class Window:
         if self._observations is not None:
             seen = [record.observations for record in records]
             assert all(each is not None for each in seen)  # `pack` has seen to that
-            self._observations.extend(gathered(each for each in seen if each is not None))
+            self._observations = _extended(
+                self._observations, gathered(each for each in seen if each is not None)
+            )
         for name, column in (self._auxiliary or {}).items():
             column.extend(gathered(record.auxiliary[name] for record in records))
         return int(rows.sum())
@@ -207,6 +214,7 @@ class Window:
         for column, place in (
             (self._first_action, record),
             (self._first_letter, record),
+            (self._first_row, record),
             (self._actions, actions),
             (self._letters, letters),
             (self._target, targets),
@@ -217,16 +225,27 @@ class Window:
             column.drop(row)
 
     def _by_row(self) -> list[Column]:
-        flat = (self._first_action, self._first_letter, self._actions, self._letters)
-        others = (*flat, self._target, self._policy)
+        records = (self._first_action, self._first_letter, self._first_row)
+        others = (*records, self._actions, self._letters, self._target, self._policy)
         return [c for c in self._columns() if all(c is not other for other in others)]
 
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of some (record, ply); -1 for those that are no longer there."""
-        keys = (self._record.flat << 24) | self._ply.flat
-        wanted = (places[:, 0] << 24) | places[:, 1]
-        found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        return np.where(keys[found] == wanted, found + self.begin, -1)
+        records, plies = places[:, 0], places[:, 1]
+        known = (records >= self._first_row.begin) & (records < self._first_row.end)
+        records = np.where(known, records, self._first_row.begin)
+        low = np.maximum(self._first_row[records], self.begin)
+        ends = np.append(self._first_row.flat[1:], self.end)
+        end = high = np.maximum(ends[records - self._first_row.begin], self.begin)
+        while (open_ := low < high).any():  # plies rise within a record
+            middle = (low + high) // 2
+            before = np.zeros(len(low), bool)
+            before[open_] = self._ply[middle[open_]] < plies[open_]
+            low = np.where(open_ & before, middle + 1, low)
+            high = np.where(open_ & ~before, middle, high)
+        known &= low < end
+        known[known] = self._ply[low[known]] == plies[known]
+        return np.where(known, low, -1)
 
     def pick(self, rows: NDArray[np.int64]) -> Picked:
         """Some rows, copied except for flat arrays, which never change."""
@@ -250,9 +269,15 @@ class Window:
             policy_weight=self._policy_weight[rows],
             value=self._value[rows],
             moves_left=self._moves_left[rows],
-            observations=None if self._observations is None else self._observations[rows],
+            observations=self._seen(rows),
             auxiliary={name: column[rows] for name, column in auxiliary.items()},
         )
+
+    def _seen(self, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+        if self._observations is None:
+            return None
+        dtype = np.dtype(self._layout.observation_dtype).newbyteorder("=")
+        return self._observations[rows].astype(dtype)
 
     def _starts(self, records: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
         """The different first states of some records, and which of them each has."""
@@ -268,6 +293,18 @@ class Window:
             for a, b in zip(begin.tolist(), end.tolist(), strict=True)
         ]
         return [text.decode() for text in known], np.array(origin, np.int64)
+
+
+def _extended(column: Column, entries: NDArray[Any]) -> Column:
+    """A column with more entries, in their own type once they are not small whole numbers."""
+    if column.flat.dtype == np.int8 != entries.dtype:
+        with np.errstate(invalid="ignore"):  # of what is no number, or too large
+            if not np.array_equal(entries.astype(np.int8), entries):
+                wide = Column(entries.dtype, column.flat.shape[1:], column.begin)
+                wide.extend(column.flat)
+                column = wide
+    column.extend(entries)
+    return column
 
 
 def _begins(first: int, counts: Iterable[int]) -> NDArray[np.int64]:
