@@ -34,6 +34,8 @@ __all__ = ["Chess", "Encoding", "expand_planes", "keeps_errors"]
 
 expand_planes = _native.expand_planes
 
+_WORTH = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
+
 
 class Chess(_native.Chess, Game):
     """A game of chess, made from a FEN and the moves that followed it.
@@ -102,6 +104,20 @@ class Chess(_native.Chess, Game):
     def encoding(self) -> Encoding:
         """How the game shows itself to a network."""
         return Encoding(self.encoder, self.codec, self.history_fill)
+
+    def estimate(self) -> tuple[float, float]:
+        """A quarter of a win for the side with more material: pawns 1, minor pieces 3, rooks 5,
+        queens 9.
+
+        >>> Chess("4k3/8/8/8/8/8/8/R3K3 b - - 0 1").estimate()
+        (0.25, -0.25)
+        """
+        pieces = self.fen().partition(" ")[0]
+        white = sum(
+            _WORTH.get(piece.upper(), 0) * (1 if piece.isupper() else -1) for piece in pieces
+        )
+        ahead = 0.25 * ((white > 0) - (white < 0))
+        return ahead, -ahead
 
     def encoded(self, encoding: Encoding | None) -> Self:
         """A copy that shows itself in another encoding; None leaves it as it is.

@@ -29,6 +29,8 @@ class Evaluation:
         self.evaluator = evaluator
         self.seconds = 0.0
         """Spent inside the evaluator, or waiting for it where it has its own way to wait."""
+        self.waited = 0.0
+        """Of those, or of the search's time, what was spent waiting for an answer."""
         self._overlaps = hasattr(evaluator, "submit") and hasattr(evaluator, "collect")
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sylvan-evaluation")
 
@@ -49,12 +51,12 @@ class Evaluation:
 
     def collect(self, ticket: Any) -> tuple[Any, Any]:
         """The answer to a batch, once it is there."""
-        if not self._overlaps:
-            answer = ticket.result()
-        else:
-            began = time.perf_counter()
-            answer = self.evaluator.collect(ticket)
-            self.seconds += time.perf_counter() - began
+        began = time.perf_counter()
+        answer = self.evaluator.collect(ticket) if self._overlaps else ticket.result()
+        waited = time.perf_counter() - began
+        self.waited += waited
+        if self._overlaps:
+            self.seconds += waited
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise EvaluationError(
                 f"The evaluator gave a {type(answer).__name__}: it must give a pair, policy logits "

@@ -55,6 +55,7 @@ class Shop:
     def next_game(self) -> tuple[Start, bool]:
         """The next game, and whether it is played to the end."""
         start = self.starts.next(self.example)
+        self.statistics.restarts += start.restarted
         share = self.config.resign_play_on if self.config.resign_below is not None else 0.0
         return start, share > 0 and Rng(start.seed, PLAY_ON).uniform() < share
 

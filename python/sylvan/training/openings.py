@@ -39,6 +39,8 @@ class Start:
     """A seat is to move."""
     plies: Plies
     """What led there."""
+    restarted: bool = False
+    """It starts inside an earlier game."""
 
 
 class Starts:
@@ -71,7 +73,8 @@ class Starts:
         rng = Rng(seed)
         kind, config = rng.uniform(), self.config
         actions: list[int] = []
-        if kind < config.restart_share and self._mistaken:
+        restarted = kind < config.restart_share and bool(self._mistaken)
+        if restarted:
             place = rng.below(len(self._mistaken))
             _, _, prefix = self._mistaken.pop(place)
             heapq.heapify(self._mistaken)
@@ -85,7 +88,7 @@ class Starts:
                 "False in a state to start from."
             )
         self.count += 1
-        return Start(number, seed, state, plies)
+        return Start(number, seed, state, plies, restarted)
 
     def _random_opening(self, rng: Rng) -> list[int]:
         """Random moves, of chance too, that do not end the game."""

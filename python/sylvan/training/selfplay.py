@@ -114,6 +114,7 @@ class SelfPlay:
             statistics.batches = take_turns(order, evaluation, moved)
             statistics.seconds = time.perf_counter() - began
             statistics.network_seconds = evaluation.seconds
+            statistics.search_seconds = statistics.seconds - evaluation.waited
         for counter, before, now in zip(
             ("cache_lookups", "cache_hits"), cached, _cache(evaluator), strict=True
         ):

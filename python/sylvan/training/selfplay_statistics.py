@@ -29,7 +29,7 @@ class SelfPlayStatistics:
     network_seconds: float = 0.0
     """Inside the evaluator, whatever else was done meanwhile."""
     search_seconds: float = 0.0
-    """Of the thread that searches, moves and keeps records."""
+    """Of wall time, less what was spent waiting for the evaluator: selecting, moving, recording."""
     entropy: float = 0.0
     """Sum over full searches of the policy target's entropy, in nats."""
     surprise: float = 0.0
@@ -40,7 +40,7 @@ class SelfPlayStatistics:
     limits: int = 0
     """Games that were broken off."""
     restarts: int = 0
-    """Games in progress that started inside another one."""
+    """Games that were started inside an earlier one."""
     played_on: int = 0
     """Ended games in which a seat would have resigned, but played on."""
     false_positives: int = 0

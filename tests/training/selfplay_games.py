@@ -1,0 +1,126 @@
+"""Small games for self-play: odd ones, and one whose targets can be worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sylvan
+
+
+class Base(sylvan.Game):
+    """Actions are counted; subclasses say what they mean."""
+
+    num_players, num_actions = 2, 2
+
+    def __init__(self, played=()):
+        self.played = list(played)
+
+    def legal_actions(self):
+        return range(self.num_actions)
+
+    def apply(self, action):
+        self.played.append(action)
+
+    def clone(self):
+        return type(self)(self.played)
+
+    def to_play(self):
+        return len(self.played) % self.num_players
+
+    def is_terminal(self):
+        return len(self.played) >= 4
+
+    def returns(self):
+        return (0.0,) * self.num_players
+
+    def observation(self):
+        return np.array([len(self.played), sum(self.played)], np.float32)
+
+
+class First(Base):
+    """Who plays a 1 first wins; after four plies it is a draw."""
+
+    def is_terminal(self):
+        return 1 in self.played or len(self.played) >= 4
+
+    def returns(self):
+        if 1 not in self.played:
+            return (0.0, 0.0)
+        return (1.0, -1.0) if self.played.index(1) % 2 == 0 else (-1.0, 1.0)
+
+
+class Endless(Base):
+    """Never ends; the seat that played more ones is ahead."""
+
+    def is_terminal(self):
+        return False
+
+    def estimate(self):
+        ahead = 0.5 if sum(self.played[::2]) > sum(self.played[1::2]) else -0.5
+        return (ahead, -ahead)
+
+
+class Forced(Base):
+    """One legal move throughout."""
+
+    num_actions = 1
+
+
+class Alone(Base):
+    """One seat, paid on the way and at the end."""
+
+    num_players, zero_sum, value_range = 1, False, (0.0, 8.0)
+
+    def returns(self):
+        return (float(sum(self.played)),)
+
+    def rewards(self):
+        return (float(self.played[-1]) if self.played else 0.0,)
+
+
+class Four(Base):
+    """Four seats; the one that plays the last 1 wins."""
+
+    num_players, zero_sum = 4, False
+
+    def is_terminal(self):
+        return len(self.played) >= 8
+
+    def returns(self):
+        last = max((i for i, action in enumerate(self.played) if action), default=0) % 4
+        return tuple(1.0 if seat == last else -1.0 for seat in range(4))
+
+
+class Raises(Base):
+    """Breaks in the middle of its third ply."""
+
+    def apply(self, action):
+        if len(self.played) == 2 and action == 1:
+            raise ZeroDivisionError("the third ply")
+        super().apply(action)
+
+
+class Blind(Base):
+    """Cannot be looked at once something was played."""
+
+    def observation(self):
+        if self.played:
+            raise KeyError("eyes")
+        return np.zeros(2, np.float32)
+
+
+class Offering(Base):
+    """Offers the sum of what will be played, from the mover's side, as a further target."""
+
+    def auxiliary(self, end):
+        return {"sum": [sum(end.played)], "mine": sum(end.played[self.to_play() :: 2])}
+
+
+class Lost(Base):
+    """Long, and the evaluator may call it lost."""
+
+    def is_terminal(self):
+        return len(self.played) >= 12
+
+    def returns(self):
+        return (1.0, -1.0) if self.played[0] == 1 else (-1.0, 1.0)
