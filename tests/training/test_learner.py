@@ -185,6 +185,38 @@ def test_a_restored_learner_goes_on_to_the_bit(size, settings):
     assert whole.updates(7) == second.updates(7)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_same_batches_give_the_same_bits(threads):
+    learners = [learner_of("2x16") for _ in range(2)]
+    for learner in learners:
+        learner.threads = threads
+        trained(learner, 6)
+    assert same_bits(*(weights(learner.network) for learner in learners))
+
+
+def test_float16_skips_updates_that_overflow_until_the_scale_fits(monkeypatch, tmp_path):
+    """As on a GPU without bfloat16: small gradients survive because the loss is multiplied."""
+    monkeypatch.setattr("sylvan.training.learner._dtype", lambda name, device: torch.float16)
+    learner = learner_of("mlp1x8", folder=tmp_path)
+    learner._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=1000)
+    before = weights(learner.network)
+    skipped = trained(learner, 1)
+    assert np.isfinite(skipped.total) and skipped.gradient_norm == 0.0
+    assert same_bits(before, weights(learner.network))
+    found = trained(learner, 40, seed=1)
+    assert found.gradient_norm > 0 and not same_bits(before, weights(learner.network))
+    state = learner.state_dict()
+    assert 1.0 <= state["scale"] < 2.0**40
+    again = learner_of("mlp1x8", seed=7)
+    again.load_state_dict(state)
+    for each in (learner, again):
+        trained(each, 3, seed=2)
+    assert same_bits(weights(learner.network), weights(again.network))
+    learner._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**100, growth_interval=1000)
+    with pytest.raises(TrainingError, match="no finite number"):
+        trained(learner, 40)
+
+
 def test_the_state_is_plain_and_fits_into_safetensors():
     from safetensors.numpy import load, save
 

@@ -266,8 +266,11 @@ class Learner:
         self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.config.clip or math.inf)
-        if not bool(torch.isfinite(total + norm)):
+        if bool(torch.isfinite(total + norm)):
+            self._skipped = 0
+        else:
             self._not_finite(sent.batch, parts, total, norm)
+            norm = torch.zeros_like(norm)  # of a step that is skipped
         self._scaler.step(self.optimizer)
         self._scaler.update()
         self.updates_made += 1
