@@ -240,6 +240,13 @@ def test_moves_of_another_game_are_refused():
     illegal = np.array([4000], np.uint16)
     with pytest.raises(IllegalAction, match="Action 4000 of the policy target in row 0"):
         _native.remake_positions([first], rows, empty, rows, rows, illegal, illegal, rows, rows + 1)
+    five = np.zeros(5, np.int64)
+    ends = np.array([0, 0, 0, 1, 1])
+    for threads in (1, 2, 3, 9):
+        with pytest.raises(IllegalAction, match="in row 3 is"):
+            _native.remake_positions(
+                [first], five, empty, five, five, illegal, illegal, five, ends, threads
+            )
     with pytest.raises(ValueError, match="leave their array"):
         _native.remake_positions([first], rows, empty, rows, rows + 1, empty, empty, rows, rows)
     with pytest.raises(ValueError, match="not there"):

@@ -9,6 +9,7 @@ import chess
 import chess.pgn
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -18,6 +19,7 @@ from sylvan.errors import ConfigError
 from sylvan.evaluators.loading import load_evaluator, network_file
 from sylvan.games import Chess
 from sylvan.games.naming import GameSpec
+from sylvan.networks import build_network
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.examples import (
     ExamplesConfig,
@@ -35,6 +37,7 @@ from sylvan.training.pretrain import (
     import_examples,
 )
 from sylvan.training.shards import records_of
+from sylvan.training.warm_start import network_like, warm_start
 from tests.games.real_games import REAL_GAMES
 
 SPEC = GameSpec("chess")
@@ -334,6 +337,16 @@ def test_the_command_makes_a_network_that_knows_the_games(tmp_path):
     evaluator = load_evaluator(out)
     assert evaluator.header.encoding.encoder == "planes19"
     assert network_file(out, "torch") == out / "networks" / "best.safetensors"
+    # A run of self-play can begin with it.
+    like = network_like(out)
+    spec = GameSpec("chess", {"encoder": "planes19", "codec": "lc0"})
+    network = build_network(
+        like["size"], game=spec.first(), value=like["value"], **like["settings"]
+    )
+    warm_start(network, out)
+    answer = network(torch.zeros(1, 19, 8, 8)).policy.detach().numpy()
+    (kept,) = evaluator.infer(np.zeros((1, 19, 8, 8), np.float32)).policy
+    np.testing.assert_allclose(answer[0], kept, atol=1e-4)
 
 
 def test_settings_that_do_not_exist_are_refused(tmp_path):
