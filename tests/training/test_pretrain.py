@@ -139,9 +139,14 @@ def test_a_position_without_evaluation_has_the_result_as_its_value():
 
 def test_games_that_are_left_out_are_counted_and_named():
     skipped = Skipped()
-    text = "1. e4 *\n\n1. e4 e4 1-0\n\n" + FILE + '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n1. e4 1-0\n'
+    text = (
+        "1. e4 *\n\n1. e4 e4 1-0\n\n"
+        + FILE
+        + pgn("e4 e5", Variant="Antichess")
+        + '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n1. e4 1-0\n'
+    )
     records = read(text, ExamplesConfig(min_elo=2150), skipped)
-    assert len(records) == 2 and skipped.count == 5
+    assert len(records) == 2 and skipped.count == 6
     assert "game 1 has no result" in skipped.first[0]
     assert "game 2 has a player below 2150" in skipped.first[1]
     everything = Skipped()
@@ -313,6 +318,8 @@ def test_nothing_to_learn_from_is_said(tmp_path):
         stream_of(tmp_path / "games.txt", tmp_path / "out")
     with pytest.raises(ConfigError, match="cannot be read: no such file"):
         stream_of(tmp_path / "nowhere.pgn", tmp_path / "out")
+    with pytest.raises(ConfigError, match="ThreeSeats is no game of two seats"):
+        stream_of(path, tmp_path / "out", game="examples/three_seats.py:ThreeSeats")
 
 
 # --- training ---------------------------------------------------------------------------------

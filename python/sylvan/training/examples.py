@@ -35,6 +35,9 @@ __all__ = ["ExamplesConfig", "Skipped", "labelled_records", "pgn_records", "read
 
 Format = Literal["auto", "pgn", "jsonl", "csv"]
 
+VARIANTS = ("standard", "chess", "chess960", "fischerandom", "from position")
+"""Games of these are chess, as far as their moves can be played."""
+
 
 class ExamplesConfig(Section):
     """Which examples to learn from."""
@@ -115,6 +118,8 @@ def pgn_records(
         where = f"game {game.number}"
         if game.result is None:
             skipped.note(f"{where} has no result")
+        elif (variant := game.tags.get("Variant", "Standard")).lower() not in VARIANTS:
+            skipped.note(f"{where} is one of {variant}")
         elif game.elo() < config.min_elo:
             skipped.note(f"{where} has a player below {config.min_elo}")
         elif game.moves:

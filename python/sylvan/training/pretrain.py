@@ -137,6 +137,11 @@ def import_examples(
 
     :raises ConfigError: nothing in the files can be used.
     """
+    if spec.first().num_players != 2 or not spec.first().zero_sum:
+        raise ConfigError(
+            f"Examples have one value, but {spec.short_name} is no game of two seats that play for "
+            "each other's loss: train it by self-play."
+        )
     note = folder / "imported.json"
     made_of = {
         "sources": [[str(path), path.stat().st_size if path.exists() else 0] for path in sources],

@@ -117,9 +117,13 @@ class Shard:
         return bodies
 
     def sync(self) -> None:
-        """Wait until all that was appended is on the disk."""
-        with self.path.open("r+b") as file:
-            os.fsync(file.fileno())
+        """Wait until all that was appended is on the disk, and the file's name too."""
+        for path in (self.path, self.path.parent):
+            opened = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
 
     def _write(self, data: bytes) -> None:
         try:
