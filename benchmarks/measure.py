@@ -28,8 +28,15 @@ Benchmark = Callable[[bool], list[Measurement]]
 """A function that measures, quickly if asked, and is known by its name."""
 
 
-def run_named(benchmarks: Sequence[Benchmark], arguments: list[str]) -> None:
-    """Run all benchmarks, or those named; with `--quick` and `--json`."""
+def run_named(
+    benchmarks: Sequence[Benchmark],
+    arguments: list[str],
+    show: Callable[[list[Measurement]], object] | None = None,
+) -> None:
+    """Run all benchmarks, or those named; with `--quick` and `--json`.
+
+    :param show: prints the figures otherwise than as a table or JSON.
+    """
     known = {benchmark.__name__: benchmark for benchmark in benchmarks}
     names = [argument for argument in arguments if not argument.startswith("--")]
     for name in names:
@@ -39,7 +46,8 @@ def run_named(benchmarks: Sequence[Benchmark], arguments: list[str]) -> None:
     for name in names or known:
         print(f"measuring {name} ...", file=sys.stderr)
         measurements += known[name]("--quick" in arguments)
-    (print_json if "--json" in arguments else print_table)(measurements)
+    show = show or (print_json if "--json" in arguments else print_table)
+    show(measurements)
 
 
 def repeat(work: Callable[[], float], repeats: int) -> tuple[float, float]:
