@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "PlayerSpec", "TimeControl", "player_spec"]
 
-EVALUATORS = ("material", "rollout", "uniform")
+EVALUATORS = ("material", "rollout", "shipped", "uniform")
 OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
     **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
