@@ -24,7 +24,7 @@ from sylvan.errors import ConfigError
 from sylvan.games.naming import GameSpec
 from sylvan.planning.config import ALIASES, SearchConfig
 from sylvan.training.arena import ArenaConfig
-from sylvan.training.learner import LearnerConfig
+from sylvan.training.learner_config import LearnerConfig
 from sylvan.training.replay import ReplayConfig
 from sylvan.training.section import Section
 from sylvan.training.selfplay_config import SelfPlayConfig

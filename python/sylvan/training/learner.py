@@ -19,7 +19,6 @@ small gradients survive) and the network is compiled.
 
 from __future__ import annotations
 
-import io
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,29 +26,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import nn
 
 from sylvan.errors import ConfigError, NetworkError, TrainingError
-from sylvan.networks.checkpoint import load_tensors, write_bytes
+from sylvan.networks.checkpoint import load_tensors
 from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.average import Average
 from sylvan.training.feed import Examples, Sender, Sent, TrainingBatch, batches
+from sylvan.training.learner_config import LearnerConfig
 from sylvan.training.losses import Targets, losses, priorities, target_entropy
-from sylvan.training.optimizer import (
-    OptimizerName,
-    make_optimizer,
-    optimizer_arrays,
-    restore_optimizer,
-)
+from sylvan.training.optimizer import make_optimizer, optimizer_arrays, restore_optimizer
 from sylvan.training.plugins import Loss, loss_named
-from sylvan.training.schedule import ScheduleConfig, learning_rate
+from sylvan.training.saved_batch import save_batch
+from sylvan.training.schedule import learning_rate
 from sylvan.training.watcher import Watcher
 
 __all__ = ["Learner", "LearnerConfig", "Losses"]
@@ -67,48 +62,6 @@ TOLD_EVERY = 0.2
 
 MOST_SKIPPED = 30
 """Updates in a row that may overflow in float16 while the scale of the loss is found."""
-
-
-class LearnerConfig(ScheduleConfig):
-    """How the network is trained."""
-
-    batch: int = Field(512, ge=1, description="positions per update: more is steadier, less sooner")
-    samples_per_position: float = Field(
-        4.0, gt=0, description="times a new position is trained on: less wastes it, more overfits"
-    )
-    optimizer: OptimizerName = Field(
-        "adamw", description="AdamW needs little tuning; SGD with momentum is what AlphaZero used"
-    )
-    momentum: float = Field(0.9, ge=0, lt=1, description="of SGD, and AdamW's first beta")
-    second_momentum: float = Field(0.999, ge=0, lt=1, description="AdamW's second beta")
-    nesterov: bool = Field(True, description="whether SGD looks ahead, which damps oscillation")
-    weight_decay: float = Field(
-        0.01, ge=0, description="pull of weights to zero; SGD wants about a hundredth of AdamW's"
-    )
-    clip: float = Field(
-        5.0, ge=0, description="largest norm of a gradient, so that no batch ruins all; 0: no limit"
-    )
-    average: float = Field(
-        0.998, ge=0, lt=1, description="decay of the averaged weights, which play; 0: no average"
-    )
-    policy_weight: float = Field(1.0, ge=0, description="of the policy in the total loss")
-    value_weight: float = Field(1.0, ge=0, description="of the value")
-    moves_left_weight: float = Field(0.2, ge=0, description="of the guess of the game's length")
-    auxiliary_weight: float = Field(
-        0.2, ge=0, description="of each further output, which only helps the body to see"
-    )
-    loss: str = Field("", description="a loss of your own instead: path.py:function")
-    precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
-        "auto", description="of products on a GPU; auto: bfloat16 where it has it, else float16"
-    )
-    compile: bool | None = Field(
-        None, description="compile the network, a minute that pays on a GPU; None: there only"
-    )
-
-    def weight(self, part: str) -> float:
-        """What a part of the loss counts in the total."""
-        own = {"policy": self.policy_weight, "value": self.value_weight}
-        return (own | {"moves_left": self.moves_left_weight}).get(part, self.auxiliary_weight)
 
 
 @dataclass(frozen=True)
@@ -318,12 +271,8 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         self.network.eval()
         path = self.folder / f"not-finite-update-{self.updates_made + 1}.npz"
-        arrays = _batch_arrays(batch)
-        packed = io.BytesIO()
-        np.savez_compressed(packed, allow_pickle=False, **arrays)
-        write_bytes(path, packed.getvalue())
+        culprits = save_batch(batch, path)
         figures = ", ".join(f"{name} {float(part.detach()):g}" for name, part in parts.items())
-        culprits = [name for name, array in arrays.items() if not _finite(array)]
         cause = (
             f"the batch's {' and '.join(culprits)} are not finite"
             if culprits
@@ -413,17 +362,6 @@ def _arrays(network: nn.Module) -> dict[str, NDArray[Any]]:
 
 def _under(prefix: str, state: State) -> dict[str, NDArray[Any]]:
     return {key.removeprefix(prefix): each for key, each in state.items() if key.startswith(prefix)}
-
-
-def _batch_arrays(batch: TrainingBatch) -> dict[str, NDArray[Any]]:
-    names = ("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left")
-    arrays = {name: getattr(batch, name) for name in (*names, "places") if hasattr(batch, name)}
-    arrays |= {f"auxiliary.{name}": array for name, array in (batch.auxiliary or {}).items()}
-    return {name: np.asarray(array) for name, array in arrays.items() if array is not None}
-
-
-def _finite(array: NDArray[Any]) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 def _dtype(name: str, device: torch.device) -> torch.dtype:

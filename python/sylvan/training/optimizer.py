@@ -10,7 +10,7 @@ Papers: Loshchilov and Hutter 2019 (AdamW); Sutskever 2013 (Nesterov's momentum)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sylvan.errors import TrainingError
+from sylvan.training.learner_config import OptimizerName
 
-__all__ = ["OptimizerName", "make_optimizer", "optimizer_arrays", "restore_optimizer"]
-
-OptimizerName = Literal["adamw", "sgd"]
+__all__ = ["make_optimizer", "optimizer_arrays", "restore_optimizer"]
 
 
 def make_optimizer(
