@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylvan import Forest, SearchConfig
-from sylvan.errors import EvaluationError
+from sylvan.errors import EvaluationError, SearchStateError
 from sylvan.evaluators import HashRandom, Rollout
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.planning.broken_games import Fault, Faulty
@@ -369,3 +369,29 @@ def test_giving_up_amid_a_full_tree(in_flight):
     assert (result.simulations, result.stopped_by) == (2500, "simulations")
     assert sum(edge.N for edge in root.edges) == root.N - 1 == 2500
     assert result.bytes <= 65536 * 1.1
+
+
+@pytest.mark.parametrize("game", NATIVE, ids=lambda game: type(game).__name__)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_observations_into_an_array(game, threads):
+    """The same as those read, whether the array is made for them or not."""
+    wanted = Forest([game] * 7, simulations=1, threads=threads).select().observations
+    leaves = Forest([game] * 7, simulations=1, threads=threads).select()
+    made_for_them = np.ones_like(wanted)
+    leaves.observe(made_for_them)
+    np.testing.assert_array_equal(made_for_them, wanted)
+    assert "observations" not in vars(leaves), "written without an array between"
+    for other in (np.ones(wanted.shape, np.float64), np.ones_like(wanted)[::-1]):
+        leaves.observe(other)
+        np.testing.assert_array_equal(other, wanted)
+    with pytest.raises(EvaluationError, match=r"have shape \(7, .*do not fit into \(6, "):
+        leaves.observe(made_for_them[1:])
+
+
+def test_observations_into_an_array_in_time():
+    """Not those of leaves that are gone."""
+    forest = Forest([ConnectFour()], simulations=2)
+    leaves = forest.select()
+    forest.update(np.zeros((1, 7)), np.zeros(1))
+    with pytest.raises(SearchStateError, match="evaluated already"):
+        leaves.observe(np.zeros((1, 2, 6, 7), np.float32))

@@ -4,6 +4,8 @@ Whatever the number of threads, the size of the forest, who asks for the evaluat
 somebody looks on.
 """
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -174,3 +176,31 @@ def test_a_forest_at_work_is_refused_to_others():
     assert any("is at work in another thread: wait for it, or call stop()" in r for r in refusals)
     assert forest.result().stopped_by == "seconds"
     assert np.isfinite(forest.result().value)
+
+
+FORK = """
+import os
+from sylvan import Forest
+from sylvan.games import ConnectFour
+
+def visits():
+    forest = Forest([ConnectFour()] * 4, simulations=50, threads=4)
+    forest.run("uniform")
+    return [edge.N for edge in forest.result(3).tree.root.edges]
+
+wanted = visits()  # threads of this process wait for more
+child = os.fork()
+if child == 0:
+    os._exit(0 if visits() == wanted else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert visits() == wanted
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_threads_of_a_forked_process():
+    """The child has none of its parent's threads, and does not wait for them."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK], timeout=60, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -2,13 +2,14 @@
 //! and moves thousands of trees between two searches, so the work is shared by the forest's threads
 //! and the results are flat arrays, tree after tree.
 
-use crate::forest::{Forest, each};
+use crate::forest::Forest;
 use crate::game::{Action, Game, MAX_SEATS, Seat, Turn};
 use crate::node::Kind;
 use crate::numbers::ln;
 use crate::root::Landing;
 use crate::tree::Search;
 use crate::values::Values;
+use crate::workers::each;
 
 /// What the searches of some trees found. N trees, S seats.
 #[derive(Clone, Debug, Default)]

@@ -21,6 +21,7 @@ use crate::game::{Action, Game, Rules};
 use crate::pool::Pool;
 use crate::tree::{Scratch, Search, Settings, Tree, Visit};
 use crate::values::Values;
+use crate::workers::each;
 
 /// The trees of one thread, on lines of the cache that no other thread writes to.
 #[derive(Debug)]
@@ -334,6 +335,28 @@ impl<G: Game, V: Values> Forest<G, V> {
         })
     }
 
+    /// What `write` adds for every leaf of the batch, one after another.
+    pub fn of_leaves<T: Send, E: Send>(
+        &self,
+        write: impl Fn(&Visit<G>, &mut Vec<T>) -> Result<(), E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        let mut jobs: Vec<_> = self
+            .shards
+            .iter()
+            .map(|shard| (shard, Vec::new()))
+            .collect();
+        each(&mut jobs, |(shard, written)| {
+            let mut visits = shard.batch.visits().iter();
+            visits.try_for_each(|visit| write(visit, written))
+        })?;
+        let mut parts = jobs.into_iter().map(|(_, written)| written);
+        let first = parts.next().unwrap_or_default();
+        Ok(parts.fold(first, |mut all, mut part| {
+            all.append(&mut part);
+            all
+        }))
+    }
+
     /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
     /// action of leaf `i`, `values` holds one per seat, leaf after leaf, and so do `rewards`, which
     /// a learned model gives. All were checked.
@@ -404,30 +427,4 @@ impl<G: Game, V: Values> Forest<G, V> {
     pub fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.pool.bytes()).sum()
     }
-}
-
-/// Works on every item, on a thread each if there are several; the first error in order.
-pub(crate) fn each<T: Send, E: Send>(
-    items: &mut [T],
-    work: impl Fn(&mut T) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    let Some((first, others)) = items.split_first_mut() else {
-        return Ok(());
-    };
-    if others.is_empty() {
-        return work(first);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = others
-            .iter_mut()
-            .map(|item| scope.spawn(|| work(item)))
-            .collect();
-        let mine = work(first); // this thread would only wait
-        let joined = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        joined.fold(mine, Result::and)
-    })
 }

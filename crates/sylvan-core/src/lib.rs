@@ -39,6 +39,7 @@ mod line;
 mod pages;
 mod proofs;
 mod uct;
+mod workers;
 
 pub use config::Config;
 pub use descend::SearchError;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use numpy::{Element, PyArray1, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -42,6 +42,14 @@ pub trait Bridge: Game<Error: Into<PyErr>> {
         py: Python<'_>,
         spare: &mut Spare,
     ) -> PyResult<Py<PyAny>>;
+    /// Writes the same into an array; false if that is not made for them.
+    fn observe_into<V: Values>(
+        _forest: &mut Forest<Self, V>,
+        _py: Python<'_>,
+        _out: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        Ok(false)
+    }
     /// Where a policy output has the logit of an action that is legal here.
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(action)
@@ -73,7 +81,7 @@ impl Spare {
             }
             let array = place.take().map(|array| array.into_bound(py));
             if let Some(Ok(array)) = array.map(Bound::cast_into::<PyArray1<T>>)
-                && (len..=4 * len).contains(&array.len().unwrap_or(0))
+                && (len..=4 * len).contains(&array.len())
             {
                 return array;
             }
@@ -110,6 +118,31 @@ where
     spare.keep(&array);
     drop(array);
     filled.call_method1("reshape", (shape,))?.into_py_any(py)
+}
+
+/// Writes the same cells into an array of the caller's; false if it is not made for them.
+pub fn cells_into<G: Game<Error: Into<PyErr>>, V: Values>(
+    forest: &mut Forest<G, V>,
+    py: Python<'_>,
+    out: &Bound<'_, PyAny>,
+) -> PyResult<bool>
+where
+    G::Cell: Element,
+{
+    let Ok(array) = out.cast::<PyArrayDyn<G::Cell>>() else {
+        return Ok(false);
+    };
+    let leaf_shape = &forest.settings.rules.observation_shape;
+    let Some((&rows, shape)) = array.shape().split_first() else {
+        return Ok(false);
+    };
+    if rows != forest.num_leaves() || shape != leaf_shape || !array.is_c_contiguous() {
+        return Ok(false);
+    }
+    let mut cells = array.try_readwrite()?;
+    let out = cells.as_slice_mut()?;
+    py.detach(|| forest.observe(out)).map_err(Into::into)?;
+    Ok(true)
 }
 
 impl Bridge for PythonGame {
@@ -163,6 +196,8 @@ pub trait AnyForest: Send {
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
     fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>>;
     fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    /// Writes observations into an array of the game's cells, if that fits.
+    fn observe(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(
         &mut self,
@@ -252,8 +287,11 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     /// Trees, seats, offsets into actions, actions, tickets.
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (mut trees, mut seats, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
-        let (mut actions, mut tickets) = (Vec::new(), Vec::new());
+        let room = Forest::num_leaves(self);
+        let (mut trees, mut seats) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        let (mut actions, mut tickets) = (Vec::with_capacity(8 * room), Vec::with_capacity(room));
+        let mut offsets = Vec::with_capacity(room + 1);
+        offsets.push(0i64);
         for (tree, visit) in Forest::leaves(self) {
             trees.push(tree as i64);
             seats.push(i64::from(visit.seat));
@@ -273,13 +311,19 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     /// Where the policy has the logits of the legal actions, leaf after leaf.
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let mut indices = Vec::new();
-        for (_, visit) in Forest::leaves(self) {
-            for &action in &visit.actions {
-                indices.push(i64::from(visit.state.logit_index(action)?));
-            }
-        }
+        let indices = unlocked::<G, _>(py, || {
+            self.of_leaves(|visit, indices| {
+                for &action in &visit.actions {
+                    indices.push(i64::from(visit.state.logit_index(action)?));
+                }
+                Ok::<(), PyErr>(())
+            })
+        })?;
         Ok(PyArray1::from_vec(py, indices))
+    }
+
+    fn observe(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool> {
+        G::observe_into(self, py, out)
     }
 
     fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>> {

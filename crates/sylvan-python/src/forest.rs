@@ -141,6 +141,11 @@ impl Forest {
         inner.forest.observations(py, &mut inner.spare)
     }
 
+    /// Writes observations into an array that is made for them; false if it is not.
+    fn observe(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.lock()?.forest.observe(py, out)
+    }
+
     /// The state of leaf `i` of the batch.
     fn leaf_state<'py>(&self, py: Python<'py>, i: usize) -> PyResult<Bound<'py, PyAny>> {
         self.lock()?.forest.leaf_state(i, self.like.bind(py))

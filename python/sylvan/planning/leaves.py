@@ -61,7 +61,11 @@ class Leaves:
         return observations
 
     def observe(self, out: NDArray[Any]) -> None:
-        """Write `observations` into an array of the same shape, in pinned memory say."""
+        """Write `observations` into an array of their shape: in pinned memory, say."""
+        if "observations" not in self.__dict__:  # not read yet
+            self._in_flight()
+            if self.forest._native.observe(out):
+                return
         seen = self.observations
         if seen.shape != out.shape:
             raise EvaluationError(

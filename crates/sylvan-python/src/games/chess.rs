@@ -14,7 +14,7 @@ use sylvan_games::chess::{
     expand,
 };
 
-use crate::any_forest::{Bridge, Spare, cells};
+use crate::any_forest::{Bridge, Spare, cells, cells_into};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -562,6 +562,14 @@ impl Bridge for Chess {
         spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
         cells(forest, py, spare)
+    }
+
+    fn observe_into<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        cells_into(forest, py, out)
     }
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(Chess::logit_index(self, action))

@@ -13,7 +13,7 @@ use sylvan_core::{Forest, Game};
 use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
 
-use crate::any_forest::{Bridge, Spare, cells};
+use crate::any_forest::{Bridge, Spare, cells, cells_into};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -239,6 +239,14 @@ impl Bridge for ConnectFour {
         spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
         cells(forest, py, spare)
+    }
+
+    fn observe_into<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        cells_into(forest, py, out)
     }
 }
 

@@ -8,7 +8,7 @@ use sylvan_core::values::Values;
 use sylvan_core::{Forest, Game};
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
-use crate::any_forest::{Bridge, Spare, cells};
+use crate::any_forest::{Bridge, Spare, cells, cells_into};
 
 pyo3::import_exception!(sylvan.errors, GameOver);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
@@ -166,5 +166,13 @@ impl Bridge for TicTacToe {
         spare: &mut Spare,
     ) -> PyResult<Py<PyAny>> {
         cells(forest, py, spare)
+    }
+
+    fn observe_into<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        cells_into(forest, py, out)
     }
 }
