@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import runpy
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,13 @@ import pytest
 from sylvan.testing import check_game
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
-GAMES = {"nim": "Nim", "triangle": "Triangle", "three_seats": "ThreeSeats", "pig": "Pig"}
+GAMES = {
+    "nim": "Nim",
+    "triangle": "Triangle",
+    "three_seats": "ThreeSeats",
+    "pig": "Pig",
+    "breakthrough": "Breakthrough",
+}
 
 
 def load(name: str) -> dict[str, Any]:
@@ -110,3 +117,33 @@ def test_pig_weighs_what_is_at_stake(capsys: Any) -> None:
     expected = [f"best: {right[0]} at (0, 1) with 16 at stake"]
     expected += [f"best: {right[1]} at (0, 16) with 16 at stake"]
     assert best_lines("pig", capsys) == expected
+
+
+def test_breakthrough_has_the_known_rules() -> None:
+    """Move by move against OpenSpiel's, where the first seat starts at the top."""
+    pyspiel = pytest.importorskip("pyspiel")
+    example = load("breakthrough")
+    size, ours = example["SIZE"], example["Breakthrough"]
+
+    def name(action: int, seat: int) -> str:
+        (row, file), way = divmod(action // 3, size), action % 3
+        cells = [(row, file), (row + 1, file + way - 1)]
+        if seat == 0:
+            cells = [(size - 1 - row, size - 1 - file) for row, file in cells]
+        return "".join(f"{chr(97 + file)}{row + 1}" for row, file in cells)
+
+    theirs = pyspiel.load_game(f"breakthrough(rows={size},columns={size})")
+    rng = random.Random(1)
+    for _ in range(60):
+        state, twin = ours(), theirs.new_initial_state()
+        while not state.is_terminal():
+            assert state.to_play() == twin.current_player()
+            named = {name(action, state.to_play()): action for action in state.legal_actions()}
+            strings = {
+                twin.action_to_string(code).rstrip("*"): code for code in twin.legal_actions()
+            }
+            assert named.keys() == strings.keys()
+            choice = rng.choice(sorted(named))
+            state.apply(named[choice])
+            twin.apply_action(strings[choice])
+        assert twin.is_terminal() and list(state.returns()) == twin.returns()
