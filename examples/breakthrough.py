@@ -1,6 +1,6 @@
 """A game worth training on: Breakthrough, a race of pawns.
 
-A pawn steps one square ahead, straight or diagonally; it captures diagonally only. Who reaches the
+A pawn steps one cell ahead, straight or diagonally; it captures diagonally only. Who reaches the
 last row wins, and so does who captures all. One tempo decides the race, of which random play knows
 little: a network soon does better than rollouts.
 
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 import sylvan
 from sylvan.games.game import Symmetry
 
-SIZE = 6
-CELLS = np.arange(SIZE * SIZE)
-HOME = (1 << SIZE) - 1
-PAWNS = (1 << 2 * SIZE) - 1  # two rows
-FILES = [sum(1 << (SIZE * row + file) for row in range(SIZE)) for file in range(SIZE)]
-MIRROR = [3 * (c - 2 * (c % SIZE) + SIZE - 1) + 2 - way for c in CELLS for way in range(3)]
+SIZE, CELLS = 6, 36
+HOME, PAWNS = (1 << SIZE) - 1, (1 << 2 * SIZE) - 1  # one row, two rows
+FILES = [sum(1 << SIZE * row + file for row in range(SIZE)) for file in range(SIZE)]
+MIRROR = [3 * (c - 2 * (c % SIZE) + SIZE - 1) + 2 - way for c in range(CELLS) for way in range(3)]
+NAMES = [f"{'abcdef'[c % SIZE]}{c // SIZE + 1}" for c in range(CELLS)]
 
 
 def cells(board: int) -> Iterator[int]:
@@ -33,7 +32,7 @@ def cells(board: int) -> Iterator[int]:
 
 def turned(board: int) -> int:
     """The board from the other side."""
-    return int(f"{board:0{len(CELLS)}b}"[::-1], 2)
+    return int(f"{board:0{CELLS}b}"[::-1], 2)
 
 
 class Breakthrough(sylvan.Game):
@@ -43,7 +42,7 @@ class Breakthrough(sylvan.Game):
     """
 
     num_players = 2
-    num_actions = 3 * len(CELLS)
+    num_actions = 3 * CELLS
 
     def __init__(self, mine: int = PAWNS, theirs: int = turned(PAWNS), seat: int = 0) -> None:
         self.mine, self.theirs, self.seat = mine, theirs, seat
@@ -77,16 +76,23 @@ class Breakthrough(sylvan.Game):
         return (1.0, -1.0) if self.seat else (-1.0, 1.0)  # who would move next has lost
 
     def observation(self) -> NDArray[np.float32]:
-        boards = np.array([[self.mine], [self.theirs]]) >> CELLS & 1
+        boards = np.array([[self.mine], [self.theirs]]) >> np.arange(CELLS) & 1
         return boards.reshape(2, SIZE, SIZE).astype(np.float32)
 
-    def key(self) -> bytes:
-        return b"%d %d %d" % (self.mine, self.theirs, self.seat)
-
     def symmetries(self) -> list[Symmetry]:
-        return [(lambda seen: seen[..., ::-1], MIRROR)]
+        return [(lambda seen: seen[..., ::-1], MIRROR)]  # left and right
+
+    def action_to_string(self, action: int) -> str:
+        ends = (action // 3, action // 3 + SIZE - 1 + action % 3)
+        return "".join(NAMES[CELLS - 1 - cell if self.seat else cell] for cell in ends)
+
+    def __str__(self) -> str:
+        x, o = (turned(self.theirs), turned(self.mine)) if self.seat else (self.mine, self.theirs)
+        marks = ["x" if x >> cell & 1 else "o" if o >> cell & 1 else "." for cell in range(CELLS)]
+        rows = [f"{r + 1} {' '.join(marks[SIZE * r :][:SIZE])}" for r in range(SIZE)]
+        return "\n".join([*reversed(rows), "  a b c d e f"])
 
 
 if __name__ == "__main__":
     result = sylvan.search(Breakthrough(), simulations=400, evaluator="rollout", seed=0)
-    print(f"{result}\nbest: {result.best}")
+    print(f"{result}\nbest: {result.best_label}")
