@@ -2,7 +2,8 @@
 
 The ```python blocks of a page share one namespace and run in order, in an empty folder; in a
 ```console block every line `$ sylvan ...` is run and must end well. A block right after the
-comment `<!-- not run: reason -->` is left alone.
+comment `<!-- not run: reason -->` is left alone, one after `<!-- file: name -->` is written to that
+file as well.
 """
 
 import os
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"```(\w*)")
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
+FILE = re.compile(r"<!-- file: ([\w.]+) -->")
 
 
 # Pages that take more than a few seconds.
@@ -38,6 +40,7 @@ class Block:
     language: str
     line: int  # of its first line of code, counted from 1
     code: str
+    file: str | None = None  # where readers are told to save it
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -52,7 +55,8 @@ def blocks(text: str) -> Iterator[Block]:
                     break
                 code.append(inside)
             if not NOT_RUN.fullmatch(before):
-                yield Block(fence[1], number + 1, "\n".join(code))
+                saved = FILE.fullmatch(before)
+                yield Block(fence[1], number + 1, "\n".join(code), saved and saved[1])
         if line.strip():
             before = line.strip()
 
@@ -79,6 +83,8 @@ def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}
     for block in blocks(page.read_text()):
+        if block.file is not None:
+            Path(block.file).write_text(block.code + "\n")
         if block.language == "python":
             # Blank lines in front make a traceback point at the page's own line.
             source = "\n" * (block.line - 1) + block.code
@@ -91,6 +97,11 @@ def test_page_runs(page, tmp_path, monkeypatch):
 def test_a_reason_leaves_one_block_out():
     text = "<!-- not run: needs a network -->\n\n```python\na\n```\ntext\n```python\nb\n```\n"
     assert list(blocks(text)) == [Block("python", 8, "b")]
+
+
+def test_a_file_is_saved_and_run():
+    text = "<!-- file: game.py -->\n```python\na\n```\n"
+    assert list(blocks(text)) == [Block("python", 3, "a", "game.py")]
 
 
 def test_only_our_commands_are_run():
