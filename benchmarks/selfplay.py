@@ -1,13 +1,15 @@
 """Self-play around a network: `python -m benchmarks.selfplay [--quick] [--json] [NAME ...]`.
 
-Games are played by two half-forests: while the leaves of one are evaluated, the other selects.
+Games are played by `SelfPlay`: two half-forests, of which one selects while the leaves of the other
+are evaluated; moves, records and new games included.
 
 - *connect4_cpu_share*: share of the wall time that is not spent in a 6x64 network on ONNX Runtime,
   on all cores of this machine.
-- *connect4_host*, *chess_host*: the same loop with an evaluator that answers at once with noise:
-  what the processor alone could do. Needs no GPU.
+- *connect4_host*, *chess_host*: the same games with an evaluator that answers at once with noise:
+  what the processor's side alone could do. Needs no GPU.
 - *connect4_gpu* (6x64), *chess_gpu* (10x128): simulations per second on a GPU, with the share of
-  the wall time of each phase, and what the GPU can do when nothing else has to be done.
+  the wall time of each phase, what the GPU can do when nothing else has to be done, and its
+  milliseconds for each part of a batch. A line on stderr says what the limit is.
 
 Options, each a list to go through: `--games=2048,4096` in each half, `--threads=8,14` of the
 search, `--compile=off,on,max-autotune-no-cudagraphs`, and `--simulations=32` in each move.
@@ -22,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import product
 from typing import Any
 
@@ -29,12 +32,27 @@ import numpy as np
 
 from benchmarks.measure import Benchmark, Measurement, repeat, run_named
 from sylvan import Forest, SearchConfig
-from sylvan.games import Chess, ConnectFour, Game
+from sylvan.games import Game
+from sylvan.games.naming import GameSpec
+from sylvan.training.halves import Half
+from sylvan.training.selfplay import SelfPlay, SelfPlayConfig
 
 PEERS = {
     "connect4": ("mctx + pgx on such a card", 3.8e6),
     "chess": ("the network alone in such a loop", 0.9e6),
 }
+CORES = os.cpu_count() or 1
+
+PHASES = {
+    (SelfPlay, "play"): "rest",
+    (Forest, "select"): "select",
+    (Forest, "update"): "update",
+    (Half, "_begin"): "begin",
+    (Half, "_move"): "moves",
+    (Half, "_end"): "records",
+    (Half, "_replace"): "new games",
+}
+"""Methods by the phase that their time counts for."""
 
 
 def option(name: str, default: str) -> list[str]:
@@ -58,43 +76,55 @@ class Phases:
     _since: float = 0.0
 
     @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        """Time what is inside."""
-        self._switch(name)
+    def of(self, evaluator: Any) -> Iterator[None]:
+        """Time the methods of self-play and of an evaluator for a while."""
+        places = dict(PHASES)
+        places |= {(type(evaluator), "submit"): "submit", (type(evaluator), "collect"): "wait"}
+        if hasattr(evaluator, "_seen"):
+            places[type(evaluator), "_seen"] = "observe"
+        plain = {(kind, name): getattr(kind, name) for kind, name in places}
+        self.seconds.clear()
+        for (kind, name), phase in places.items():
+            setattr(kind, name, self._timed(plain[kind, name], phase))
         try:
             yield
         finally:
-            self._close()
+            for (kind, name), method in plain.items():
+                setattr(kind, name, method)
 
-    def around(self, thing: Any, method: str, name: str) -> None:
-        """Time every call of a method."""
-        plain = getattr(thing, method)
+    def _timed(self, method: Callable[..., Any], phase: str) -> Callable[..., Any]:
+        @wraps(method)
+        def timed(*arguments: Any, **named: Any) -> Any:
+            self._switch()
+            self._open.append(phase)
+            try:
+                return method(*arguments, **named)
+            finally:
+                self._switch()
+                self._open.pop()
 
-        def timed(*arguments: Any) -> Any:
-            with self(name):
-                return plain(*arguments)
+        return timed
 
-        setattr(thing, method, timed)
-
-    def _switch(self, name: str) -> None:
+    def _switch(self) -> None:
         now = time.perf_counter()
         if self._open:
             self.seconds[self._open[-1]] += now - self._since
-        self._open.append(name)
         self._since = now
 
-    def _close(self) -> None:
-        now = time.perf_counter()
-        self.seconds[self._open.pop()] += now - self._since
-        self._since = now
+    def shares(self) -> dict[str, float]:
+        """Of all the time."""
+        total = sum(self.seconds.values())
+        return {phase: seconds / total for phase, seconds in self.seconds.items()}
 
 
 class Noise:
     """An evaluator that answers at once, from a store of random numbers."""
 
+    encoding = None
+
     def __init__(self) -> None:
         rng = np.random.default_rng(1)
-        self.logits = rng.standard_normal(1 << 20, dtype=np.float32)
+        self.logits = rng.standard_normal(1 << 21, dtype=np.float32)
         self.values = rng.uniform(-0.3, 0.3, 1 << 16).astype(np.float32)
 
     def submit(self, leaves: Any) -> Any:
@@ -106,158 +136,177 @@ class Noise:
         """Some numbers."""
         return self.logits[: ticket[0]], self.values[: ticket[1]]
 
+    def __call__(self, leaves: Any) -> Any:
+        """Both at once."""
+        return self.collect(self.submit(leaves))
+
 
 @dataclass
-class Half:
-    """One of two forests, and what it waits for."""
+class Table:
+    """Self-play of one setting, step after step."""
 
-    forest: Forest
-    first: Game
-    rng: np.random.Generator
-    ticket: Any = None
-    plies: int = 0
+    game: str
+    evaluator: Any
+    games: int
+    """Of each half."""
+    threads: int
+    simulations: int
+    positions: int = 65_536
+    """Searched in a step."""
+    phases: Phases = field(default_factory=Phases)
+    step: int = 0
 
-    def move(self) -> None:
-        """Play a move in every game, at random by the policy; replace those that end."""
-        forest = self.forest
-        for tree in range(len(forest)):
-            outcome = forest._native.outcome(tree)
-            assert outcome is not None
-            actions, policy = outcome[:2]
-            choice = min(int(np.searchsorted(policy.cumsum(), self.rng.random())), len(policy) - 1)
-            forest.advance(tree, int(actions[choice]))
-            if forest.states[tree].is_terminal():
-                forest.plant(tree, self.first)
-        self.plies += 1
+    def __post_init__(self) -> None:
+        # Random openings of many lengths: games end at all times, as in a long run.
+        config = SelfPlayConfig(
+            games=2 * self.games, positions=self.positions, opening_share=1.0, opening_plies=20
+        )
+        search = SearchConfig(simulations=self.simulations, noise=True, threads=self.threads)
+        encoding = self.evaluator.encoding
+        self.selfplay = SelfPlay(GameSpec(self.game), config, 1, encoding, search)
 
+    def play(self) -> float:
+        """Simulations per second of the next step."""
+        with self.phases.of(self.evaluator):
+            self.selfplay.play(self.evaluator, self.step)
+        self.step += 1
+        found = self.selfplay.statistics
+        assert found.positions >= self.positions
+        return found.simulations / found.seconds
 
-class Loop:
-    """Two half-forests around an evaluator, until the time is over."""
-
-    def __init__(
-        self, first: Game, evaluator: Any, games: int, threads: int, simulations: int
-    ) -> None:
-        self.evaluator, self.phases = evaluator, Phases()
-        self.simulations = self.batches = 0
-        self.halves = [
-            Half(
-                Forest(
-                    [first] * games,
-                    SearchConfig(simulations=simulations, noise=True, threads=threads, seed=seed),
-                ),
-                first,
-                np.random.default_rng(seed),
-            )
-            for seed in (0, 1)
+    def details(self, name: str) -> list[Measurement]:
+        """Where the time of the last step went."""
+        found = self.selfplay.statistics
+        rows = [
+            Measurement(f"{name}.{phase}", 100 * share, "% of the time", 0.0)
+            for phase, share in sorted(self.phases.shares().items(), key=lambda item: -item[1])
         ]
-        if hasattr(evaluator, "_seen"):
-            self.phases.around(evaluator, "_seen", "observe")
-
-    def run(self, seconds: float, turns: int = 0) -> float:
-        """Simulations per second, over at least so many turns of both halves."""
-        self.phases.seconds.clear()
-        self.simulations = self.batches = 0
-        start = time.perf_counter()
-        while (passed := time.perf_counter() - start) < seconds or self.batches < 2 * turns:
-            for half in self.halves:
-                self.turn(half)
-        return self.simulations / passed
-
-    def turn(self, half: Half) -> None:
-        """Take in what was evaluated, and send what comes next."""
-        phases, forest = self.phases, half.forest
-        if half.ticket is not None:
-            with phases("wait"):
-                answer = self.evaluator.collect(half.ticket)
-            with phases("update"):
-                forest.update(*answer)
-        with phases("select"):
-            leaves = forest.select()
-        if leaves is None:
-            with phases("moves"):
-                half.move()
-                forest.begin()
-            with phases("select"):
-                leaves = forest.select()
-        assert leaves is not None
-        with phases("indices"):
-            _ = leaves.logit_indices
-        with phases("submit"):
-            half.ticket = self.evaluator.submit(leaves)
-        self.simulations += len(leaves)
-        self.batches += 1
-
-    def shares(self, name: str) -> list[Measurement]:
-        """Where the wall time went, and how long a batch took."""
-        total = sum(self.phases.seconds.values())
-        found = [
-            Measurement(f"{name}.{phase}", 100 * seconds / total, "% of the time", 0.0)
-            for phase, seconds in self.phases.seconds.items()
+        batches = max(found.batches, 1)
+        return [
+            *rows,
+            Measurement(f"{name}.batch", 1e3 * found.seconds / batches, "ms each", 0.0),
+            Measurement(f"{name}.batch_size", found.simulations / batches, "simulations", 0.0),
+            Measurement(f"{name}.games", found.games / found.seconds, "games/s", 0.0),
         ]
-        batch = Measurement(f"{name}.batch", 1e3 * total / self.batches, "ms each", 0.0)
-        size = Measurement(f"{name}.batch_size", self.simulations / self.batches, "leaves", 0.0)
-        return [*found, batch, size]
 
 
-def host(kind: str, first: Game, quick: bool) -> list[Measurement]:
-    """The loop without a network."""
+def host(game: str, quick: bool) -> list[Measurement]:
+    """Games without a network."""
     found = []
-    games, threads = numbers("games", "1024"), numbers("threads", str(os.cpu_count()))
-    for count, some, simulations in product(games, threads, numbers("simulations", "32")):
-        name = f"{kind}_host_2x{count}_t{some}_s{simulations}"
-        loop = Loop(first, Noise(), count, some, simulations)
-        loop.run(0.0, turns=simulations + 2)  # a whole search and its moves
-        speed, spread = repeat(lambda loop=loop: loop.run(1.0), 2 if quick else 4)  # type: ignore[misc]
-        found.append(Measurement(name, speed, "simulations/s", spread))
-        found += loop.shares(name)
+    counts, threads = numbers("games", "1024"), numbers("threads", str(CORES))
+    for count, some, simulations in product(counts, threads, numbers("simulations", "32")):
+        name = f"{game}_host_2x{count}_t{some}_s{simulations}"
+        table = Table(game, Noise(), count, some, simulations, 8192 if quick else 65_536)
+        table.play()
+        speed, spread = repeat(table.play, 1 if quick else 3)
+        found += [Measurement(name, speed, "simulations/s", spread), *table.details(name)]
     return found
 
 
 def connect4_host(quick: bool) -> list[Measurement]:
     """Connect Four, answered at once."""
-    return host("connect4", ConnectFour(), quick)
+    return host("connect4", quick)
 
 
 def chess_host(quick: bool) -> list[Measurement]:
     """Chess, answered at once."""
-    return host("chess", Chess(), quick)
+    return host("chess", quick)
 
 
 def connect4_cpu_share(quick: bool) -> list[Measurement]:
-    """Time not spent in a 6x64 network, on the processor."""
-    from sylvan.evaluators import OnnxEvaluator
+    """Time not spent in a 6x64 network, on the processor; and what a cache adds."""
+    from sylvan.games import ConnectFour
     from sylvan.networks import build_network
-    from sylvan.networks.export import onnx_bytes
+    from sylvan.training.inference import self_play_evaluator
 
     network = build_network("6x64", game=ConnectFour(), seed=1)
-    evaluator = OnnxEvaluator(onnx_bytes(network, network.header))
-    inside = Phases()
-    inside.around(evaluator, "forward", "network")
+    found = []
+    for name, cache in (("connect4_cpu_share", 0), ("connect4_cpu_share_cached", 64 * 2**20)):
+        evaluator = self_play_evaluator(network, device="cpu", threads=CORES, cache_bytes=cache)
+        table = Table("connect4", evaluator, 64, CORES, 32, 128 if quick else 1024)
+        table.selfplay.play(evaluator, 0)
+        shares, speeds = [], []
+        for step in range(1, 3 if quick else 8):
+            evaluator.refresh(network)  # a cache begins empty, as in every step
+            table.selfplay.play(evaluator, step)
+            numbers = table.selfplay.statistics
+            shares.append(100 * (1 - numbers.network_share))
+            speeds.append(numbers.simulations / numbers.seconds)
+        for label, values, unit in (
+            (name, shares, "% not in the network"),
+            (f"{name}.speed", speeds, "simulations/s"),
+        ):
+            pending = iter(values)
+            median, spread = repeat(lambda pending=pending: next(pending), len(values))  # type: ignore[misc]
+            found.append(Measurement(label, median, unit, spread))
+    return found
 
-    class AtOnce:
-        """As a search asks it: no half waits, since all cores are in the network."""
 
-        def submit(self, leaves: Any) -> Any:
-            return evaluator(leaves)
+def on_gpu(game: str, size: str, games: str, quick: bool) -> list[Measurement]:
+    """Games around a network on a GPU."""
+    import torch
 
-        def collect(self, ticket: Any) -> Any:
-            return ticket
+    from sylvan.evaluators.pytorch import TorchEvaluator
+    from sylvan.networks import build_network
 
-    loop = Loop(ConnectFour(), AtOnce(), 256, os.cpu_count() or 1, 32)
-    loop.run(0.0, turns=4)
-    shares = []
-    for _ in range(2 if quick else 6):
-        inside.seconds.clear()
-        start = time.perf_counter()
-        speed = loop.run(4.0)
-        shares.append(1 - inside.seconds["network"] / (time.perf_counter() - start))
-    pending = iter(shares)
-    share, spread = repeat(lambda: next(pending), len(shares))
-    return [
-        Measurement("connect4_cpu_share", 100 * share, "% not in the network", 100 * spread),
-        Measurement("connect4_cpu_share.speed", speed, "simulations/s", 0.0),
-        *loop.shares("connect4_cpu_share"),
-    ]
+    if not torch.cuda.is_available():
+        sys.exit("error: PyTorch sees no GPU here: connect4_host and chess_host need none.")
+    network = build_network(size, game=GameSpec(game).first(), seed=1)
+    found: list[Measurement] = []
+    for compiled, count in product(option("compile", "off,on"), numbers("games", games)):
+        mode: bool | str = {"off": False, "on": True}.get(compiled, compiled)
+        began = time.perf_counter()
+        evaluator = TorchEvaluator(network, device="cuda", batch=count, compile=mode)
+        for some, simulations in product(
+            numbers("threads", str(max(1, CORES - 2))), numbers("simulations", "32")
+        ):
+            name = f"{game}_gpu_2x{count}_t{some}_s{simulations}_{compiled}"
+            table = Table(game, evaluator, count, some, simulations)
+            table.play()
+            ready = time.perf_counter() - began
+            speed, spread = repeat(table.play, 1 if quick else 3)
+            found.append(Measurement(name, speed, "simulations/s", spread, *PEERS[game]))
+            found.append(Measurement(f"{name}.ready", ready, "s", 0.0))
+            found += table.details(name)
+            found += limits(table, name, speed)
+            began = time.perf_counter()
+    return found
+
+
+def limits(table: Table, name: str, speed: float) -> list[Measurement]:
+    """What the GPU does when nothing else has to be done, and what follows from that."""
+    evaluator, first = table.evaluator, GameSpec(table.game).first()
+    forests = [Forest([wandered(first, tree) for tree in range(table.games)], simulations=1)] * 2
+    batches = [forests[0].select()] * 2
+    bare = alone(evaluator, batches, 1.0)
+    parts = device_parts(evaluator, batches[0], name)
+    shares = table.phases.shares()
+    waits = shares.pop("wait")
+    largest = max(shares, key=lambda phase: shares[phase])
+    print(
+        f"{name}: {speed:,.0f} simulations/s, {speed / bare:.0%} of the evaluator alone "
+        f"({bare:,.0f}/s); "
+        + (
+            f"the GPU is the limit: the search waits {waits:.0%} of the time"
+            if waits > 0.3
+            else f"the search is the limit: it waits {waits:.0%} of the time, "
+            f"'{largest}' takes {shares[largest]:.0%}"
+        ),
+        file=sys.stderr,
+    )
+    return [Measurement(f"{name}.evaluator_alone", bare, "positions/s", 0.0), *parts]
+
+
+def wandered(first: Game, seed: int) -> Game:
+    """A state some random moves on."""
+    rng, state = np.random.default_rng(seed), first.clone()
+    for _ in range(int(rng.integers(0, 16))):
+        after = state.clone()
+        after.apply(int(rng.choice(list(state.legal_actions()))))
+        if after.is_terminal():
+            break
+        state = after
+    return state
 
 
 def alone(evaluator: Any, batches: list[Any], seconds: float) -> float:
@@ -287,6 +336,7 @@ def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
     indices = torch.from_numpy(leaves.logit_indices[:legal]).int().pin_memory()
     counts = torch.from_numpy(np.diff(leaves.offsets[: count + 1])).pin_memory()
     room = lane.room((legal,), torch.float32)
+    found = []
     with lane.open():
         policy, _, _ = lane.answer(seen)
         recorded = lane._recorded[lane.size(count), seen.dtype]
@@ -299,7 +349,6 @@ def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
             "gather": lambda: _gathered(policy, *on_device),
             "receive": lambda: lane.bring(logits, room),
         }
-        found = []
         for part, work in parts.items():
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
             work()
@@ -313,76 +362,14 @@ def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
     return found
 
 
-def on_gpu(kind: str, size: str, first: Game, games: str, quick: bool) -> list[Measurement]:
-    """The loop around a network on a GPU."""
-    import torch
-
-    from sylvan.evaluators.pytorch import TorchEvaluator
-    from sylvan.networks import build_network
-
-    if not torch.cuda.is_available():
-        sys.exit("error: PyTorch sees no GPU here: connect4_host and chess_host need none.")
-    network = build_network(size, game=first, seed=1)
-    found: list[Measurement] = []
-    cores = os.cpu_count() or 1
-    for compiled, count in product(option("compile", "off,on"), numbers("games", games)):
-        mode: bool | str = {"off": False, "on": True}.get(compiled, compiled)
-        began = time.perf_counter()
-        evaluator = TorchEvaluator(network, device="cuda", batch=count, compile=mode)
-        for some, simulations in product(
-            numbers("threads", str(max(1, cores - 2))), numbers("simulations", "32")
-        ):
-            name = f"{kind}_gpu_2x{count}_t{some}_s{simulations}_{compiled}"
-            loop = Loop(first, evaluator, count, some, simulations)
-            loop.run(0.0, turns=simulations + 2)
-            found.append(Measurement(f"{name}.ready", time.perf_counter() - began, "s", 0.0))
-            speed, spread = repeat(
-                lambda loop=loop: loop.run(1.5),  # type: ignore[misc]
-                2 if quick else 5,
-            )
-            found.append(Measurement(name, speed, "simulations/s", spread, *PEERS[kind]))
-            found += loop.shares(name)
-            found += limits(evaluator, loop, name, speed)
-            began = time.perf_counter()
-    return found
-
-
-def limits(evaluator: Any, loop: Loop, name: str, speed: float) -> list[Measurement]:
-    """What the GPU does when nothing else has to be done, and what follows from that."""
-    batches = []
-    for half in loop.halves:
-        half.forest.update(*evaluator.collect(half.ticket))
-        half.ticket = None
-        half.forest.begin()
-        batches.append(half.forest.select())
-    bare = alone(evaluator, batches, 1.0)
-    parts = device_parts(evaluator, batches[0], name)
-    shares = {
-        phase: time / sum(loop.phases.seconds.values())
-        for phase, time in loop.phases.seconds.items()
-    }
-    waits = shares.pop("wait")
-    largest = max(shares, key=lambda phase: shares[phase])
-    print(
-        f"{name}: {speed:,.0f} simulations/s, {speed / bare:.0%} of the evaluator alone; "
-        + (
-            f"the GPU is the limit ({waits:.0%} of the time the search waits for it)"
-            if waits > 0.3
-            else f"the search is the limit, above all '{largest}' ({shares[largest]:.0%})"
-        ),
-        file=sys.stderr,
-    )
-    return [Measurement(f"{name}.evaluator_alone", bare, "positions/s", 0.0), *parts]
-
-
 def connect4_gpu(quick: bool) -> list[Measurement]:
     """Connect Four with a 6x64 network."""
-    return on_gpu("connect4", "6x64", ConnectFour(), "2048,4096,8192", quick)
+    return on_gpu("connect4", "6x64", "2048,4096,8192", quick)
 
 
 def chess_gpu(quick: bool) -> list[Measurement]:
     """Chess with a 10x128 network."""
-    return on_gpu("chess", "10x128", Chess(), "2048,4096", quick)
+    return on_gpu("chess", "10x128", "2048,4096", quick)
 
 
 BENCHMARKS: tuple[Benchmark, ...] = (
