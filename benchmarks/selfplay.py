@@ -158,9 +158,8 @@ class Table:
 
     def __post_init__(self) -> None:
         # Random openings of many lengths: games end at all times, as in a long run.
-        config = SelfPlayConfig(
-            games=2 * self.games, positions=self.positions, opening_share=1.0, opening_plies=20
-        )
+        settings: dict[str, Any] = {"opening_share": 1.0, "opening_plies": 20}
+        config = SelfPlayConfig(games=2 * self.games, positions=self.positions, **settings)
         search = SearchConfig(simulations=self.simulations, noise=True, threads=self.threads)
         encoding = self.evaluator.encoding
         self.selfplay = SelfPlay(GameSpec(self.game), config, 1, encoding, search)
