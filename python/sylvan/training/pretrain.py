@@ -332,12 +332,28 @@ def pretrain(
     learner = Learner(network, config.learner, device, threads, folder)
     positions = imported.positions - imported.held_out
     stream = ExampleStream(examples, positions, config, learner.header)
-    updates = max(1, round(section.epochs * positions / config.learner.batch))
-    test = stream.held_out()
-    rng = np.random.Generator(np.random.Philox(section.seed))
     networks = folder / "networks"
     networks.mkdir(exist_ok=True)
-    scores, done = None, 0
+    newest: Scores | None = None
+    updates = max(1, round(section.epochs * positions / config.learner.batch))
+    for sentence, scores in _trained(learner, stream, updates, section.seed, watch):
+        tell(sentence)
+        newest, made = scores, learner.updates_made
+        save_network(learner.averaged, networks / "last.safetensors", training_step=made)
+    for sentence in stream.damage:
+        tell(sentence)
+    averaged = learner.averaged.cpu().eval()
+    export_onnx(averaged, networks / "best.onnx")
+    save_network(averaged, networks / "best.safetensors", training_step=learner.updates_made)
+    return newest
+
+
+def _trained(
+    learner: Learner, stream: ExampleStream, updates: int, seed: int, watch: Watcher | None
+) -> Iterator[tuple[str, Scores | None]]:
+    """Train; now and then a sentence about it, and how the network does on what is held out."""
+    test, rng = stream.held_out(), np.random.Generator(np.random.Philox(seed))
+    done = 0
     for part in range(1, REPORTS + 1):
         count = updates * part // REPORTS - done
         if not count:
@@ -348,15 +364,7 @@ def pretrain(
         scores = None if test is None else score(learner, test)
         parts = ", ".join(f"{name} {value:.3f}" for name, value in losses.parts.items())
         told = f"; held out: {scores}" if scores else ""
-        tell(f"{done:,} of {updates:,} updates: {parts}{told}.")
-        made = learner.updates_made
-        save_network(learner.averaged, networks / "last.safetensors", training_step=made)
-    for sentence in stream.damage:
-        tell(sentence)
-    averaged = learner.averaged.cpu().eval()
-    export_onnx(averaged, networks / "best.onnx")
-    save_network(averaged, networks / "best.safetensors", training_step=learner.updates_made)
-    return scores
+        yield f"{done:,} of {updates:,} updates: {parts}{told}.", scores
 
 
 def _ramp(begin: float, end: float) -> Callable[[float], float]:
