@@ -169,7 +169,8 @@ def _learned(
         device = facts.pop("device")
         for which in ("last", "best"):
             figures = _measured(folder, which, device, judge, quick)
-            rows.append({**facts, "network": which, **figures})
+            step = facts["step"] if which == "last" else _best_step(folder, facts["step"])
+            rows.append({**facts, "step": step, "network": which, **figures})
         if untrained:
             figures = judge(_untrained(folder), quick)
             rows.append({**facts, "network": "untrained", "step": 0, **figures})
@@ -235,6 +236,13 @@ def _facts(folder: Path, name: str, seed: int) -> dict[str, Any]:
         "step": last.get("step", 0),
         "device": run.config.run.device,
     }
+
+
+def _best_step(folder: Path, last: int) -> int:
+    """The step of the best network: the one that its arena says, the last if it has no arena."""
+    table = folder / "ratings.json"
+    best = json.loads(table.read_text())["best"] if table.exists() else None
+    return last if best is None else int(best.rpartition("-")[2])
 
 
 def _machine(device: str, threads: int | None) -> str:
@@ -328,7 +336,8 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             summary: dict[str, Any] = {"benchmark": benchmark, "seed": title, "network": network}
             for figure in figures:
                 values = [row[figure] for row in group]
-                worst = max(values) if "mistakes" in figure else min(values)
+                fewer = "mistakes" in figure or figure == "minutes"
+                worst = max(values) if fewer else min(values)
                 summary[figure] = worst if title == "worst" else sum(values) / len(values)
             found.append(summary)
     return found

@@ -156,7 +156,15 @@ def test_search_makes_fewer_mistakes_than_no_search():
     rates = mistake_rates(Rollout(), TICTACTOE, 100, positions=400)
     assert set(rates) == {"states/network", "states/search"}
     assert rates["states/search"].rate < rates["states/network"].rate / 2
-    assert rates["states/network"].positions == 400
+    assert rates["states/search"].positions == 400
+    assert rates["states/network"].positions == 4520
+
+
+def test_a_part_of_a_set_is_a_fair_sample():
+    """Of tic-tac-toe's states a tenth as of all have few marks."""
+    part = tic_tac_toe_set()
+    marks = [sum(state.mark(cell) is not None for cell in range(9)) for state in part.states]
+    assert np.mean(marks[:450]) == pytest.approx(np.mean(marks), abs=0.2)
 
 
 def test_games_without_a_solution_have_no_sets():

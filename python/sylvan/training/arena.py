@@ -69,7 +69,10 @@ class ArenaConfig(Section):
         1000, ge=1, description="a game that goes on for longer ends there, level ones as draws"
     )
     positions: int = Field(
-        200, ge=0, description="of each solved set, for mistake rates; 0: none are counted"
+        200,
+        ge=0,
+        description="of each solved set that are searched for mistake rates, which the network "
+        "alone gets on all of them; 0: none are counted",
     )
 
 

@@ -59,18 +59,19 @@ def mistake_rates(
     """The mistakes on each set of a game: `hard/network` and, with simulations, `hard/search`.
 
     :param evaluator: a network's evaluator; asked without a search, it takes its likeliest action.
-    :param positions: from the front of each set; None for all.
+    :param positions: that are searched, from the front of each set; None for all. Without a search
+        it is always all of them.
     :param config: of the search, whose simulations are replaced.
     :param watch: called several times a second during searches.
     """
     found = {}
     for part in solved_sets(spec):
-        chosen = part[:positions]
-        found[f"{part.name}/network"] = chosen.judge(network_choices(evaluator, chosen.states))
+        found[f"{part.name}/network"] = part.judge(network_choices(evaluator, part.states))
         if simulations is not None:
+            some = part[:positions]
             settings = (config or SearchConfig()).replace(simulations=simulations)
-            actions = searched_choices(evaluator, chosen.states, settings, watch)
-            found[f"{part.name}/search"] = chosen.judge(actions)
+            actions = searched_choices(evaluator, some.states, settings, watch)
+            found[f"{part.name}/search"] = some.judge(actions)
     return found
 
 

@@ -7,6 +7,7 @@ others, nor those that only bad play leads to, nor those in which all moves are 
 from __future__ import annotations
 
 from functools import cache
+from hashlib import blake2b
 
 import numpy as np
 
@@ -38,8 +39,9 @@ def reachable_states() -> dict[bytes, TicTacToe]:
 
 @cache
 def tic_tac_toe_set() -> SolvedSet:
-    """The 4,520 states in which somebody is to move."""
+    """The 4,520 states in which somebody is to move, shuffled: some of them are a fair sample."""
     states = [state for state in reachable_states().values() if not state.is_terminal()]
+    states.sort(key=lambda state: blake2b(state.key()).digest())
     keeps = np.zeros((len(states), TicTacToe.num_actions), bool)
     for row, state in enumerate(states):
         keeps[row, tic_tac_toe_moves(state)[0]] = True
