@@ -148,6 +148,7 @@ def _step(trainer: Trainer, budget: Budget) -> None:
         numbers |= trainer.rate()
         budget.ending = budget.elapsed - begun - length
     if last:
+        end = 1.0
         trainer.finish()
     numbers["seconds.step"] = budget.elapsed - begun
     numbers["run.elapsed"], numbers["run.progress"] = budget.elapsed, end

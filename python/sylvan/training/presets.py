@@ -55,13 +55,22 @@ _MACHINES: dict[str, Settings] = {
 """What any game gets."""
 
 _GAMES: dict[str, Settings] = {
+    # Random openings of any length lead to every state, those of bad play too.
     "tictactoe": {
-        "run": {"minutes": 1.0},
-        "network": {"size": "2x16"},
-        "search": {"simulations": 32, "dirichlet_alpha": 1.0},
-        "selfplay": {"games": 64, "positions": 1024, "temperature_plies": 9},
-        "learner": {"batch": 128, "learning_rate": 5e-3},
+        "run": {"steps": 16, "minutes": None},
+        "network": {"size": "2x32"},
+        "search": {"simulations": 50, "dirichlet_alpha": 1.0},
+        "selfplay": {
+            "games": 128,
+            "positions": 2048,
+            "temperature_plies": 9,
+            "opening_share": 1.0,
+            "opening_plies": 7,
+        },
+        "targets": {"value_mix": 0.5},
+        "learner": {"batch": 128, "learning_rate": 5e-3, "samples_per_position": 6.0},
         "replay": {"window_min": 10_000, "window_max": 50_000},
+        "arena": {"every": 4, "games": 10, "positions": 5000},
     },
     "connect4": {
         "search": {"dirichlet_alpha": 1.0},
@@ -81,8 +90,6 @@ _BOTH: dict[tuple[str, str], Settings] = {
     ("connect4", "gpu8"): {"network": {"size": "6x64"}},
     ("connect4", "big"): {"network": {"size": "8x96"}},
     ("chess", "cpu"): {"search": {"simulations": 32}, "selfplay": {"games": 64}},
-    ("tictactoe", "gpu8"): {"network": {"size": "2x16"}},
-    ("tictactoe", "big"): {"network": {"size": "2x16"}},
 }
 """What is different in a game on a machine."""
 
