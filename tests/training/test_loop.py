@@ -227,6 +227,25 @@ def test_a_budget_in_time_is_kept(tmp_path):
     assert (again.step, again.reason) == (outcome.step, "done")
 
 
+def test_time_that_runs_out_in_a_rating_ends_the_run(tmp_path, monkeypatch):
+    """The run must know that it is done: it would otherwise go on for a step when asked again."""
+    config = tiny(None, minutes=1.0)
+    config = config.replace(arena=config.arena.replace(every=1))
+    clock = [0.0]
+    monkeypatch.setattr("sylvan.training.budget.monotonic", lambda: clock[0])
+    rate = Trainer.rate
+
+    def slow(self):
+        clock[0] += 100.0
+        return rate(self)
+
+    monkeypatch.setattr(Trainer, "rate", slow)
+    assert train(config, tmp_path / "run").step == 1
+    again = train(config, tmp_path / "run")
+    assert (again.step, again.reason) == (1, "done")
+    assert (tmp_path / "run/networks/last.onnx").exists()
+
+
 def test_a_warm_start_begins_with_those_numbers(finished, tmp_path):
     source = finished[0].run.folder
     other = train(tiny(1, seed=9), tmp_path / "run", start=source).run.folder

@@ -67,18 +67,13 @@ class RunConfig(Section):
     eight_bits: bool = Field(
         False,
         description="on a processor, let the network of self-play compute in integers: twice as "
-        "fast where the processor has instructions for it, and a little less exact",
+        "fast where it has VNNI, and a little less exact; for residual towers",
     )
     cache_megabytes: int = Field(
         64,
         ge=0,
         description="memory for what the network said of positions in the same step, which come up "
         "again and again in many games; 0: none",
-    )
-    eight_bits: bool = Field(
-        False,
-        description="on a processor, let the network of self-play compute in integers: twice as "
-        "fast where it has VNNI, and a little less exact; for residual towers",
     )
     keep: int = Field(
         3, ge=1, description="newest checkpoints to keep beside the best, should one be damaged"

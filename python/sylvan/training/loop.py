@@ -122,11 +122,11 @@ def _sitting(trainer: Trainer) -> Outcome:
 
     try:
         with Interrupts(asked) as interrupts:
-            while trainer.finished != run.budget and budget.spent < 1.0:
+            done = trainer.finished == run.budget or budget.spent >= 1.0
+            while not (done or interrupts.requested):
                 _step(trainer, budget)
-                if interrupts.requested:
-                    break
-        reason = "interrupted" if interrupts.requested and budget.spent < 1.0 else "done"
+                done = trainer.finished == run.budget
+        reason = "done" if done else "interrupted"
     except KeyboardInterrupt:
         reason = "interrupted"
     finally:
@@ -147,8 +147,8 @@ def _step(trainer: Trainer, budget: Budget) -> None:
     if trainer.rating_is_due(last):
         numbers |= trainer.rate()
         budget.ending = budget.elapsed - begun - length
-    if last:
-        end = 1.0
+    if last or budget.spent >= 1.0:  # a rating may take the rest of the time
+        last, end = True, 1.0
         trainer.finish()
     numbers["seconds.step"] = budget.elapsed - begun
     numbers["run.elapsed"], numbers["run.progress"] = budget.elapsed, end
