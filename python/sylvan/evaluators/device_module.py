@@ -34,8 +34,8 @@ class DeviceModule(torch.nn.Module):
         dtype: torch.dtype,
     ) -> None:
         super().__init__()
-        self.header, self.device, self.dtype = header, device, dtype
-        self.on_gpu = device.type == "cuda"
+        self.device, self.dtype = device, dtype
+        self.on_gpu, self.gives_wdl = device.type == "cuda", header.value == "wdl"
         self.network = self._converted(network)
         if self.on_gpu:
             self.network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -59,6 +59,6 @@ class DeviceModule(torch.nn.Module):
             planes = planes.contiguous(memory_format=torch.channels_last)
         policy, value, moves_left = self.network(planes)[:3]
         value = value.float()
-        if self.header.value == "wdl":
+        if self.gives_wdl:
             value = torch.softmax(value, dim=1)
         return policy, value, None if moves_left is None else moves_left.float()

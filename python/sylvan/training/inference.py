@@ -14,10 +14,11 @@ PyTorch evaluates it.
 of positions, its weights are rounded, and what that costs is measured; where it is too much for one
 set of weights, that one runs in fp32.
 
-*On a GPU* it is PyTorch.
+*On a GPU* it is PyTorch, in batches of half the games, and nothing is remembered: to look up a leaf
+takes longer than to evaluate it there, and would have to wait for the device.
 
-`Cached` in front remembers what the network said since the last refresh: games of one forest begin
-alike, so in Connect Four a third to a half of all leaves were seen before.
+`Cached` in front of a processor's network remembers what that said since the last refresh: games of
+one forest begin alike, so in Connect Four a third to a half of all leaves were seen before.
 """
 
 from __future__ import annotations
@@ -62,18 +63,27 @@ def self_play_evaluator(
     threads: int | None = None,
     cache_bytes: int = 0,
     eight_bits: Game | None = None,
+    games: int | None = None,
+    compiled: bool = False,
     **options: Any,
 ) -> Any:
     """An evaluator of `network` as it is now; `refresh(network)` takes over newer weights.
 
     :param device: `auto` is a GPU where there is one, else `cpu`.
     :param threads: of a processor; None: all that this program may use.
-    :param cache_bytes: for answers that are remembered until the next refresh; 0: none are.
+    :param cache_bytes: on a processor, for answers that are remembered until the next refresh; 0:
+        none are.
     :param eight_bits: on a processor, compute in integers, twice as fast with VNNI and a little
         less exact; from this state games are played to calibrate on.
+    :param games: that are played at once; half of them fill a batch of a GPU.
+    :param compiled: on a GPU, compile the network before it plays.
     :param options: of `OnnxEvaluator` or `TorchEvaluator`.
     """
     evaluator: Any
+    if device_named(device).type == "cuda":
+        if games is not None:
+            options.setdefault("batch", (games + 1) // 2)
+        return TorchEvaluator(network, device=device, compile=compiled, **options)
     model = _exported(network) if device_named(device).type == "cpu" else None
     if model is not None:
         evaluator = OnnxNetwork(network, model, threads=threads, eight_bits=eight_bits, **options)

@@ -46,7 +46,9 @@ class LearnerConfig(ScheduleConfig):
         "auto", description="of products on a GPU; auto: bfloat16 where it has it, else float16"
     )
     compile: bool | None = Field(
-        None, description="compile the network, a minute that pays on a GPU; None: there only"
+        None,
+        description="compile the network, for learning and for self-play: a minute each, which pays on a "
+        "GPU; None: there only",
     )
 
     def weight(self, part: str) -> float:

@@ -71,6 +71,8 @@ class Trainer:
             threads=threads,
             cache_bytes=config.run.cache_megabytes * 2**20,
             eight_bits=spec.first() if config.run.eight_bits else None,
+            games=config.selfplay.games,
+            compiled=config.learner.compile is not False,
         )
         model = getattr(self.evaluator, "model", None)
         self.publisher = Publisher(run.networks, copied, model)
