@@ -13,7 +13,7 @@ import pytest
 from matplotlib.image import imread
 
 from sylvan.errors import MissingExtra, RunError
-from sylvan.training.figures import run_columns
+from sylvan.training.figures import best_step, run_columns
 from sylvan.training.metrics import FILE, Metrics, read_columns, to_columns
 from sylvan.training.plots import PLOTS, Curves, figure, png, smooth
 from sylvan.training.report import summary, write_comparison, write_report
@@ -170,16 +170,21 @@ def test_the_summary_reports_last_and_best(tmp_path):
 
 def test_ratings_are_those_of_the_whole_table(tmp_path):
     run = write_run(tmp_path / "run", [10.0, NAN, 60.0])
-    fitted = {"step-000001": {"elo": 30.0, "low": 20.0, "high": 40.0}, "step-000002": {"elo": 5.0}}
-    table = {"ratings": {**fitted, "random": {"elo": 0.0, "low": 0.0, "high": 0.0}}}
-    (run / "ratings.json").write_text(json.dumps(table))
+    fitted = {
+        "step-000001": {"elo": 61.0, "low": 20.0, "high": 80.0},
+        "step-000002": {"elo": 5.0, "low": 0.0, "high": 9.0},
+        "random": {"elo": 0.0, "low": 0.0, "high": 0.0},
+    }
+    (run / "ratings.json").write_text(json.dumps({"best": "step-000003", "ratings": fitted}))
     columns = run_columns(run)
-    np.testing.assert_array_equal(columns["rating.elo"], [30, NAN, 60])
+    np.testing.assert_array_equal(columns["rating.elo"], [61, NAN, 60])
     np.testing.assert_array_equal(columns["rating.low"], [20, NAN, 40])
+    assert best_step(columns) == 2  # what the run has chosen, and plays with
+    assert summary(columns)["rating, best"] == "+60 at step 3"
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "[]", '{"ratings": [1]}', '{"ratings": {"step-000001": 3}}']
+    "damage", ["", "[]", '{"ratings": [1]}', '{"ratings": {"step-000001": 3}, "best": 3}']
 )
 def test_a_damaged_table_of_ratings_changes_nothing(tmp_path, damage):
     run = write_run(tmp_path / "run", [10.0])

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from sylvan.cli import app
 from sylvan.evaluators import load_evaluator
 from sylvan.games import TicTacToe
+from sylvan.networks.checkpoint import read_header
 from sylvan.training.config import TrainingConfig
 from sylvan.training.figures import NAMES, per_second, run_columns, time_shares
 from sylvan.training.live import LiveView, PlainLines
@@ -141,3 +142,8 @@ def test_the_best_of_the_table_is_the_best_of_the_run(watched):
     fitted = {f"step-{s:06d}": e for s, e in elos.items() if math.isfinite(e)}
     for name, elo in fitted.items():
         assert elo == table["ratings"][name]["elo"]
+    run = Run.open(watched[0])
+    updates = read_header(run.network("best")).training_step
+    best = Overview(run).best[1]
+    made = columns["learner.updates"][:best].sum()
+    assert f"step-{best:06d}" == table["best"] and updates == made

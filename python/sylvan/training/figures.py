@@ -83,17 +83,22 @@ def run_columns(folder: str | PathLike[str]) -> Columns:
     """The metrics of a run's folder, with ratings as all its games together have them by now.
 
     A rating in the metrics is what was known at its step. Games of later networks say more about
-    earlier ones, and `ratings.json` has the Elo of all of them from one fit.
+    earlier ones, and `ratings.json` has the Elo of all of them from one fit. `rating.chosen` is 1
+    at the step whose network the run holds to be its best.
     """
     columns = read_columns(Path(folder) / FILE)
     try:
-        fitted = json.loads((Path(folder) / "ratings.json").read_bytes())["ratings"]
+        table = json.loads((Path(folder) / "ratings.json").read_bytes())
+        fitted, chosen = dict(table["ratings"]), table["best"]
         for index, step in enumerate(columns["step"]):
-            for name, value in fitted.get(f"step-{int(step):06d}", {}).items():
-                column = f"rating.{name}"
-                if column in columns and np.isfinite(columns[column][index]):
-                    columns[column][index] = value
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            name = f"step-{int(step):06d}"
+            for figure in ("elo", "low", "high"):
+                column = columns.get(f"rating.{figure}")
+                if column is not None and np.isfinite(column[index]) and name in fitted:
+                    column[index] = float(fitted[name][figure])
+            if name == chosen:
+                columns["rating.chosen"] = np.where(columns["step"] == step, 1.0, math.nan)
+    except (OSError, ValueError, KeyError, TypeError):
         pass  # no arena, or a file of another kind: what was logged stands
     return columns
 
@@ -118,10 +123,15 @@ def last(columns: Columns, name: str) -> float:
 def best_step(columns: Columns, name: str = "rating.elo", *, lowest: bool = False) -> int | None:
     """The index of the highest (or lowest) number; the earliest of equals, None if there is none.
 
+    Of ratings it is the one that the run has chosen, if that is known: what was the best when it
+    was measured stays, though later games may have put another a little above it.
+
     >>> best_step({"step": np.arange(3.0), "rating.elo": np.array([math.nan, 7.0, 7.0])})
     1
     """
     values = series(columns, name)
+    if name == "rating.elo" and "rating.chosen" in columns:
+        values = columns["rating.chosen"]
     if not np.isfinite(values).any():
         return None
     return int(np.nanargmin(values) if lowest else np.nanargmax(values))

@@ -99,7 +99,11 @@ class Overview:
                 "best": best[0] if best else None,
                 "best_step": best[1] if best else None,
             },
-            "newest": {name: last(self.columns, name) for name in self.columns if name != "step"},
+            "newest": {
+                name: last(self.columns, name)
+                for name in self.columns
+                if name not in ("step", "rating.chosen")
+            },
         }
 
 

@@ -159,13 +159,15 @@ def _table(rows: list[Row], room: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    left = 25 if room >= 33 else 23
+    longest = max((len(name) for name, _, _ in rows), default=0)
+    left = min(max(15, longest), max(14, room - 14))
     grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(style="dim", no_wrap=True, overflow="ellipsis", width=left - 9)
+    grid.add_column(style="dim", no_wrap=True, overflow="ellipsis", width=left)
     grid.add_column(justify="right", no_wrap=True, min_width=7)
     grid.add_column(no_wrap=True, overflow="ellipsis")
     for name, figure, rest in rows:
-        curve = rest if isinstance(rest, str) else sparkline(rest, min(CURVE, max(4, room - left)))
+        letters = min(CURVE, max(4, room - left - 9))
+        curve = rest if isinstance(rest, str) else sparkline(rest, letters)
         grid.add_row(name, figure, Text(curve, style="dim" if curve is rest else BLUE))
     return grid
 
@@ -212,9 +214,9 @@ def _rating(facts: Facts) -> list[Row]:
         rows.append(("rating", f"{elo:+.0f}", series(columns, "rating.elo")))
     if facts.best is not None:
         rows.append(("best rating", f"{facts.best[0]:+.0f}", f"at step {facts.best[1]:,}"))
-    for name in mistakes(columns)[:4]:
+    for name in mistakes(columns)[:6]:
         label = "mistakes " + name.removeprefix("rating.mistakes").strip("._").replace(".", " ")
-        rows.append((shorten(label, 20), percent(last(columns, name)), series(columns, name)))
+        rows.append((shorten(label, 24), percent(last(columns, name)), series(columns, name)))
     return rows
 
 

@@ -88,9 +88,10 @@ def figure(plot: Plot, runs: Sequence[Curves], across: Across = "step") -> Figur
     axes.set_title(plot.title, loc="left", color=INK, fontsize=11, fontweight="bold")
     axes.set_xlabel("step" if across == "step" else "minutes", color=QUIET, fontsize=9)
     axes.yaxis.set_major_formatter(_short)
-    if len(axes.get_legend_handles_labels()[0]) > 1:
+    names = len(axes.get_legend_handles_labels()[0])
+    if names > 1:
         beside: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        place = beside if plot.name == "time" else {}
+        place = beside if names > 3 else {}  # more would cover the curves
         axes.legend(frameon=False, fontsize=8, labelcolor=INK, **place)
     return made
 
