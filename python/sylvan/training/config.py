@@ -72,8 +72,8 @@ class RunConfig(Section):
     cache_megabytes: int = Field(
         64,
         ge=0,
-        description="memory for what the network said on a processor in the same step; positions come up "
-        "again and again in many games; 0: none",
+        description="memory, on a processor, for what the network said of positions in the same "
+        "step, which come up again and again in many games; 0: none",
     )
     keep: int = Field(
         3, ge=1, description="newest checkpoints to keep beside the best, should one be damaged"

@@ -47,8 +47,8 @@ class LearnerConfig(ScheduleConfig):
     )
     compile: bool | None = Field(
         None,
-        description="compile the network, for learning and for self-play: a minute each, which pays on a "
-        "GPU; None: there only",
+        description="compile the network, for learning and for self-play: a minute each, which "
+        "pays on a GPU; None: there only",
     )
 
     def weight(self, part: str) -> float:
