@@ -161,10 +161,11 @@ def test_a_damaged_header_is_noticed_and_costs_no_record(sound, tmp_path, data):
         later.unlink()
 
 
-def test_bytes_between_frames_are_passed_over(sound, tmp_path):
+@pytest.mark.parametrize("more", [b"x", MARKER, MARKER[:1], MARKER * 100 + b"other things"])
+def test_bytes_between_frames_are_passed_over(more, sound, tmp_path):
     whole, records, begins = sound
     path = tmp_path / "more.shard"
-    path.write_bytes(whole[: begins[3]] + MARKER * 100 + b"other things" + whole[begins[3] :])
+    path.write_bytes(whole[: begins[3]] + more + whole[begins[3] :])
     assert seeds(records_of(path, lambda _: None)) == seeds(records)
 
 
