@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -241,7 +241,7 @@ def connect4_cpu_share(quick: bool) -> list[Measurement]:
     return found
 
 
-def on_gpu(game: str, size: str, games: str, quick: bool) -> list[Measurement]:
+def on_gpu(game: str, size: str, quick: bool) -> list[Measurement]:
     """Games around a network on a GPU."""
     import torch
 
@@ -252,7 +252,7 @@ def on_gpu(game: str, size: str, games: str, quick: bool) -> list[Measurement]:
         sys.exit("error: PyTorch sees no GPU here: connect4_host and chess_host need none.")
     network = build_network(size, game=GameSpec(game).first(), seed=1)
     found: list[Measurement] = []
-    for compiled, count in product(option("compile", "off,on"), numbers("games", games)):
+    for compiled, count in product(option("compile", "off,on"), numbers("games", "4096")):
         mode: bool | str = {"off": False, "on": True}.get(compiled, compiled)
         began = time.perf_counter()
         evaluator = TorchEvaluator(network, device="cuda", batch=count, compile=mode)
@@ -260,10 +260,10 @@ def on_gpu(game: str, size: str, games: str, quick: bool) -> list[Measurement]:
             numbers("threads", str(max(1, CORES - 2))), numbers("simulations", "32")
         ):
             name = f"{game}_gpu_2x{count}_t{some}_s{simulations}_{compiled}"
-            table = Table(game, evaluator, count, some, simulations)
+            table = Table(game, evaluator, count, some, simulations, max(32_768, 4 * count))
             table.play()
             ready = time.perf_counter() - began
-            speed, spread = repeat(table.play, 1 if quick else 3)
+            speed, spread = repeat(table.play, 2 if quick else 5)
             found.append(Measurement(name, speed, "simulations/s", spread, *PEERS[game]))
             found.append(Measurement(f"{name}.ready", ready, "s", 0.0))
             found += table.details(name)
@@ -275,10 +275,10 @@ def on_gpu(game: str, size: str, games: str, quick: bool) -> list[Measurement]:
 def limits(table: Table, name: str, speed: float) -> list[Measurement]:
     """What the GPU does when nothing else has to be done, and what follows from that."""
     evaluator, first = table.evaluator, GameSpec(table.game).first()
-    forests = [Forest([wandered(first, tree) for tree in range(table.games)], simulations=1)] * 2
-    batches = [forests[0].select()] * 2
-    bare = alone(evaluator, batches, 1.0)
-    parts = device_parts(evaluator, batches[0], name)
+    states = [wandered(first, tree) for tree in range(table.games)]
+    leaves = Forest(states, simulations=1, threads=table.threads).select()
+    bare = alone(evaluator, leaves, 1.0)
+    parts = device_parts(evaluator, leaves, name)
     shares = table.phases.shares()
     waits = shares.pop("wait")
     largest = max(shares, key=lambda phase: shares[phase])
@@ -308,16 +308,15 @@ def wandered(first: Game, seed: int) -> Game:
     return state
 
 
-def alone(evaluator: Any, batches: list[Any], seconds: float) -> float:
+def alone(evaluator: Any, leaves: Any, seconds: float) -> float:
     """Positions per second of the evaluator on leaves that are there, two batches under way."""
-    tickets = [evaluator.submit(leaves) for leaves in batches]
+    under_way = deque(evaluator.submit(leaves) for _ in range(2))
     done, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
-        for number, leaves in enumerate(batches):
-            evaluator.collect(tickets[number])
-            tickets[number] = evaluator.submit(leaves)
-            done += len(leaves)
-    for ticket in tickets:
+        evaluator.collect(under_way.popleft())
+        under_way.append(evaluator.submit(leaves))
+        done += len(leaves)
+    for ticket in under_way:
         evaluator.collect(ticket)
     return done / passed
 
@@ -363,12 +362,12 @@ def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
 
 def connect4_gpu(quick: bool) -> list[Measurement]:
     """Connect Four with a 6x64 network."""
-    return on_gpu("connect4", "6x64", "2048,4096,8192", quick)
+    return on_gpu("connect4", "6x64", quick)
 
 
 def chess_gpu(quick: bool) -> list[Measurement]:
     """Chess with a 10x128 network."""
-    return on_gpu("chess", "10x128", "2048,4096", quick)
+    return on_gpu("chess", "10x128", quick)
 
 
 BENCHMARKS: tuple[Benchmark, ...] = (

@@ -1,5 +1,8 @@
 """Networks on PyTorch answer as the module does, whatever the batch."""
 
+from itertools import cycle
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +11,8 @@ from hypothesis import strategies as st
 
 import sylvan
 from sylvan.errors import ConfigError, EvaluationError, NetworkError
-from sylvan.evaluators.lanes import padded_size
+from sylvan.evaluators.cuda_graphs import CudaLane, Recorded
+from sylvan.evaluators.lanes import Lane, padded_size
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
@@ -132,6 +136,53 @@ def test_many_sizes_and_new_weights(game, device):
         for each, ticket in zip(states, tickets, strict=True):
             for one, two in zip(evaluate.collect(ticket), by_hand(network, each), strict=True):
                 np.testing.assert_allclose(one, two, atol=1e-5 if device == "cpu" else 0.03)
+
+
+class ReplayedLane(CudaLane):
+    """A GPU's lane on the processor: what is recorded is computed again, into the same memory."""
+
+    open, room, sent, mark, idle = Lane.open, Lane.room, Lane.sent, Lane.mark, Lane.idle
+
+    def __init__(self, module, size):
+        Lane.__init__(self, module, size)
+        self._recorded, self.replays = {}, 0
+
+    def _record(self, size, like):
+        observations = torch.zeros((size, *like.shape[1:]), dtype=like.dtype)
+        outputs = self.module(observations)
+
+        def replay():
+            self.replays += 1
+            for old, new in zip(outputs, self.module(observations), strict=True):
+                if old is not None:
+                    old.copy_(new)
+
+        return Recorded(SimpleNamespace(replay=replay), observations, outputs)
+
+
+@pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
+def test_recorded_runs(game):
+    """Memory that is used again, with what other batches left in it, changes no answer."""
+    network = build_network("1x16", game=game, seed=1)
+    plain, evaluate = (TorchEvaluator(network, device="cpu", batch=32) for _ in range(2))
+
+    def size(count):
+        return padded_size(count, 32, few=False)
+
+    evaluate._lanes = [ReplayedLane(evaluate._module, size) for _ in range(2)]
+    evaluate._turn = cycle(evaluate._lanes)
+    for count in (32, 5, 75, 6, 1):
+        leaves = leaves_of(random_states(game, count, seed=count))
+        for one, two in zip(evaluate(leaves), plain(leaves), strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-5)
+    assert [lane.replays for lane in evaluate._lanes] == [4, 3]
+    assert {key[0] for key in evaluate._lanes[0]._recorded} <= {32, 16, 8, 1}
+    other = build_network("1x16", game=game, seed=2)
+    before = evaluate(leaves)
+    plain.refresh(other)
+    evaluate.refresh(other)
+    np.testing.assert_allclose(evaluate(leaves)[0], plain(leaves)[0], atol=1e-5)
+    assert not np.allclose(evaluate(leaves)[0], before[0], atol=1e-4)
 
 
 @pytest.mark.slow
