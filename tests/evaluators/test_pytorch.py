@@ -144,7 +144,7 @@ class ReplayedLane(CudaLane):
     open, room, sent, mark, idle = Lane.open, Lane.room, Lane.sent, Lane.mark, Lane.idle
 
     def __init__(self, module, size):
-        Lane.__init__(self, module, size)
+        Lane.__init__(self, module, size, torch.device("cpu"))
         self._recorded, self.replays = {}, 0
 
     def _record(self, size, like):

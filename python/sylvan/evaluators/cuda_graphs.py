@@ -53,8 +53,8 @@ class CudaLane(Lane):
         *,
         deterministic: bool = False,
     ) -> None:
-        super().__init__(module, size)
-        self.device, self.deterministic = device, deterministic
+        super().__init__(module, size, device)
+        self.deterministic = deterministic
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._lock = Lock()
         self._pool = torch.cuda.graph_pool_handle()

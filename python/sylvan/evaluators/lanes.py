@@ -1,4 +1,4 @@
-"""Ways for batches to a device and back. This one is for the processor, where work is done at once.
+"""Ways for batches to a device and back. This one does its work at once, as a processor does.
 
 A lane takes a batch that lies in memory, answers it on its device and brings numbers back. Batches
 that were given to two lanes of a GPU (`cuda_graphs`) are on their way at the same time.
@@ -20,17 +20,20 @@ __all__ = ["Lane", "padded_size"]
 
 
 class Lane:
-    """The processor. `with lane.open():` stands around all that a batch needs.
+    """The plain way. `with lane.open():` stands around all that a batch needs.
 
     :param module: from observations to `Outputs`; a `DeviceModule`, perhaps compiled.
     :param size: the batch size that is computed for so many positions.
+    :param device: that the module is on.
     """
 
     def __init__(
-        self, module: Callable[[torch.Tensor], Outputs], size: Callable[[int], int]
+        self,
+        module: Callable[[torch.Tensor], Outputs],
+        size: Callable[[int], int],
+        device: torch.device,
     ) -> None:
-        self.module = module
-        self.size = size
+        self.module, self.size, self.device = module, size, device
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -44,7 +47,7 @@ class Lane:
 
     def sent(self, numbers: torch.Tensor) -> torch.Tensor:
         """Numbers that lie in `room`, on the device."""
-        return numbers
+        return numbers.to(self.device)
 
     def answer(self, observations: torch.Tensor) -> Outputs:
         """What the network says of observations that lie in `room`, on the device.
@@ -56,7 +59,7 @@ class Lane:
         if missing:
             padding = observations.new_zeros((missing, *observations.shape[1:]))
             observations = torch.cat([observations, padding])
-        return first_rows(self.module(observations), count)
+        return first_rows(self.module(self.sent(observations)), count)
 
     def bring(self, numbers: torch.Tensor, room: torch.Tensor) -> None:
         """Write what the device has found into `room`, as soon as it is found."""

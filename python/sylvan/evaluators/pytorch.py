@@ -138,7 +138,7 @@ class TorchEvaluator(NetworkEvaluator):
             return padded_size(count, self.batch, few=bool(mode)) if prepared else count
 
         if not self._on_gpu:
-            return [Lane(module, size)]
+            return [Lane(module, size, self.device)]
         from sylvan.evaluators.cuda_graphs import CudaLane
 
         options = {"deterministic": self.deterministic}
