@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from sylvan.games.naming import GameSpec
+from sylvan.training.config import RunConfig
 from sylvan.training.figures import best_step, per_second, time_shares
 from sylvan.training.live import (
     PATIENCE,
@@ -27,9 +28,7 @@ from sylvan.training.watcher import Watcher, Watchers
 from tests.training import runs
 from tests.training.games import game
 
-CONFIG = SimpleNamespace(
-    game=SimpleNamespace(spec=GameSpec("tictactoe")), run=SimpleNamespace(steps=20, minutes=None)
-)
+CONFIG = SimpleNamespace(game=SimpleNamespace(spec=GameSpec("tictactoe")), run=RunConfig(steps=20))
 
 
 def line(step, **more):
@@ -245,12 +244,22 @@ def test_several_watchers_hear_the_same(tmp_path):
 
 def test_the_end_is_expected_at_the_pace_of_the_last_steps():
     history = History()
-    assert math.isnan(history.remaining(0.0, 3.0))
-    assert history.remaining(0.25, 10.0) == 30.0  # nothing else is known
+    budget = RunConfig(steps=100)
+    assert math.isnan(history.remaining(budget, 0.0, 3.0))
+    assert history.remaining(budget, 0.25, 10.0) == 30.0  # nothing else is known
     for step in range(1, 21):  # ten slow steps, then ten of a second each
         elapsed = 10.0 * step if step <= 10 else 100.0 + (step - 10)
         history.add(step, {"run.elapsed": elapsed, "run.progress": step / 100})
-    assert history.remaining(0.2, 110.0) == pytest.approx(80.0)
+    assert history.remaining(budget, 0.2, 110.0) == pytest.approx(80.0)
+
+
+def test_a_budget_in_time_ends_when_it_is_spent():
+    history = History()
+    assert history.remaining(RunConfig(minutes=5), 0.0, 20.0) == 280.0
+    assert history.remaining(RunConfig(minutes=5), 1.0, 301.0) == 0.0
+    assert history.remaining(RunConfig(minutes=1, steps=1000), 0.01, 20.0) == 40.0
+    assert history.remaining(RunConfig(minutes=60, steps=20), 0.5, 20.0) == 20.0
+    assert math.isnan(history.remaining(RunConfig(), 0.0, 20.0))
 
 
 @pytest.mark.parametrize(

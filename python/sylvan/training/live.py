@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
 
-    from sylvan.training.config import TrainingConfig
+    from sylvan.training.config import RunConfig, TrainingConfig
     from sylvan.training.record import GameRecord
 
 __all__ = ["LiveView", "PlainLines", "terminal_watcher"]
@@ -71,15 +71,22 @@ class History:
             self._columns = to_columns(list(self._lines))
         return self._columns
 
-    def remaining(self, progress: float, elapsed: float) -> float:
-        """Seconds to the end, at the pace of the last ten steps; NaN while there is none."""
-        lines = [line for line in list(self._lines)[-10:] if "run.progress" in line]
-        if len(lines) >= 2:
-            done = lines[-1]["run.progress"] - lines[0]["run.progress"]
-            took = lines[-1]["run.elapsed"] - lines[0]["run.elapsed"]
-        else:
-            done, took = progress, elapsed
-        return took / done * max(0.0, 1 - progress) if done > 0 else math.nan
+    def remaining(self, budget: RunConfig, progress: float, elapsed: float) -> float:
+        """Seconds to the end; NaN while nothing is known.
+
+        What is left of the time, and what the steps that are left take at the pace of the last ten,
+        whichever ends first.
+        """
+        spans = [60 * budget.minutes - elapsed] if budget.minutes is not None else []
+        if budget.steps is not None:
+            lines = [line for line in list(self._lines)[-10:] if "run.elapsed" in line]
+            done, took = progress * budget.steps, elapsed
+            if len(lines) >= 2:
+                done = lines[-1]["step"] - lines[0]["step"]
+                took = lines[-1]["run.elapsed"] - lines[0]["run.elapsed"]
+            if done > 0:
+                spans.append((1 - progress) * budget.steps * took / done)
+        return max(0.0, min(spans)) if spans else math.nan
 
 
 class PlainLines(Watcher):
@@ -89,16 +96,18 @@ class PlainLines(Watcher):
         self._console = console
         self._history = History()
         self._began = (0.0, time.monotonic())
+        self._budget: RunConfig
 
     def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
-        self._began = (elapsed, time.monotonic())
+        self._began, self._budget = (elapsed, time.monotonic()), config.run
         state = f"goes on after step {step}" if step else "begins"
         self._say(f"{title(config, folder)} {state}")
 
     def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
         self._history.add(step, numbers)
         elapsed = self._began[0] + time.monotonic() - self._began[1]
-        self._say(_plain_line(step, self._history, progress, elapsed))
+        remaining = self._history.remaining(self._budget, progress, elapsed)
+        self._say(_plain_line(step, self._history, progress, elapsed, remaining))
 
     def message(self, text: str) -> None:
         self._say(text)
@@ -110,7 +119,9 @@ class PlainLines(Watcher):
         self._console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def _plain_line(step: int, history: History, progress: float, elapsed: float) -> str:
+def _plain_line(
+    step: int, history: History, progress: float, elapsed: float, remaining: float
+) -> str:
     columns = history.columns
     words = [f"step {step}", f"{100 * progress:.0f}%", time_span(elapsed)]
     for name, label, form in (
@@ -132,7 +143,6 @@ def _plain_line(step: int, history: History, progress: float, elapsed: float) ->
         for name, value in newest.items()
         if name.startswith("rating.mistakes") and math.isfinite(value)
     ]
-    remaining = history.remaining(progress, elapsed)
     if math.isfinite(remaining) and progress < 1:
         words.append(f"{time_span(remaining)} to go")
     return "  ".join(words)
@@ -150,7 +160,7 @@ class LiveView(Watcher):
         self._history = History()
         self._title = ""
         self._spec: Any = None
-        self._steps: int | None = None
+        self._budget: RunConfig
         self._step = 0
         self._progress = 0.0
         self._began = (0.0, time.monotonic())
@@ -165,7 +175,7 @@ class LiveView(Watcher):
         from rich.live import Live
 
         self._title, self._spec = title(config, folder), config.game.spec
-        self._steps, self._step = config.run.steps, step
+        self._budget, self._step = config.run, step
         self._began = (elapsed, time.monotonic())
         for line in Metrics(folder).lines():
             self._history.add(line["step"], line)
@@ -220,7 +230,7 @@ class LiveView(Watcher):
     def facts(self) -> Facts:
         """What the picture shows at this moment."""
         elapsed = self._began[0] + time.monotonic() - self._began[1]
-        remaining = self._history.remaining(self._progress, elapsed)
+        remaining = self._history.remaining(self._budget, self._progress, elapsed)
         ends = ""
         if math.isfinite(remaining):
             end = datetime.now() + timedelta(seconds=remaining)
@@ -228,7 +238,7 @@ class LiveView(Watcher):
         return Facts(
             title=self._title,
             step=self._step,
-            budget=f"of {self._steps:,}" if self._steps else "",
+            budget=f"of {self._budget.steps:,}" if self._budget.steps else "",
             progress=self._progress,
             elapsed=elapsed,
             remaining=remaining,

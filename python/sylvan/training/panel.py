@@ -113,8 +113,12 @@ def _progress(facts: Facts, room: int) -> RenderableType:
 
 
 def _phase(phase: Phase, room: int) -> Text:
-    share = phase.done / phase.total if phase.total else 0.0
-    tail = f"{phase.done:,}/{phase.total:,}" if phase.total else ""
+    from rich.text import Text
+
+    if not phase.total:  # not known yet, or nothing to wait for
+        return Text(phase.name, style="bold")
+    share = phase.done / phase.total
+    tail = f"{phase.done:,}/{phase.total:,}"
     if phase.detail and room >= NARROW - 4:
         tail = f"{tail} {phase.detail}".strip()
     return _bar(phase.name, min(1.0, share), tail, room, ORANGE)
