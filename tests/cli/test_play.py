@@ -92,6 +92,14 @@ def test_a_game_of_ones_own_is_played():
     assert "as `moves` lists them" in done.stdout and "The search would play" in done.stdout
 
 
+def test_a_game_that_does_not_say_how_it_is_written_shows_what_is_seen(tmp_path):
+    source = (EXAMPLES / "nim.py").read_text()
+    kept = re.sub(r"\n    def __(str|repr)__.*?(?=\n    def |\n\n\n)", "", source, flags=re.S)
+    (tmp_path / "nim.py").write_text(kept)
+    done = play("", f"{tmp_path / 'nim.py'}:Nim", "-n", "5")
+    assert done.exit_code == 0 and "object at" not in done.stdout and "[" in done.stdout
+
+
 def test_a_game_with_chance_rolls_its_own_dice():
     done = play("moves\n" * 3, f"{EXAMPLES / 'pig.py'}:Pig", "--seed", "1", "-n", "20")
     assert done.exit_code == 0, done.output

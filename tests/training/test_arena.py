@@ -1,12 +1,14 @@
 """The arena of a run: who is met, what is best, the gate, and going on from a state."""
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sylvan.errors import ConfigError
-from sylvan.evaluators import Rollout, Uniform
+from sylvan.evaluators import Material, Rollout, Uniform
 from sylvan.games.naming import GameSpec
 from sylvan.training.arena import Arena, ArenaConfig
 
@@ -128,6 +130,16 @@ def test_yardsticks_suit_the_game():
         "material:simulations=32",
     )
     assert Arena(TICTACTOE, ArenaConfig(), 0).yardsticks == ("random", "rollout:simulations=32")
+
+
+def test_programs_of_others_run_only_during_ratings():
+    engine = Path(__file__).parents[1] / "engines" / "fake_engine.py"
+    text = f"uci:{sys.executable} {engine} good; nodes=1"
+    settings = short(yardsticks=("random", text), games=2, simulations=4, positions=0, max_plies=12)
+    arena = Arena(GameSpec("chess"), settings, seed=1)
+    for step in (1, 2):
+        assert text in arena.rate(Material(), step).scores
+        assert arena._sides == {}
 
 
 def test_settings_out_of_range_are_refused():

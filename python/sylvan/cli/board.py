@@ -18,10 +18,17 @@ RED, YELLOW, EMPTY, FRAME = "#e0453c", "#f5c832", "#123f86", "#2b5fb3"
 
 
 def plain(game: Game, seat: int) -> str:
-    """Any game in letters; chess with the person's own side below."""
+    """Any game in letters; chess with the person's own side below.
+
+    Of a game that does not say how it is written, what the seat to move sees.
+    """
     from sylvan.games import Chess
 
-    return plain_board(game, seat) if isinstance(game, Chess) else str(game)
+    if isinstance(game, Chess):
+        return plain_board(game, seat)
+    kind = type(game)
+    silent = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    return str(game.observation()) if silent and not game.is_terminal() else str(game)
 
 
 def coloured(game: Game, seat: int, last: int | None = None) -> Text | None:

@@ -57,8 +57,9 @@ def match(
 ) -> None:
     """Let two players play each other and measure the difference in Elo.
 
-    A player is `random`; `material`, `rollout` or `uniform`; a network file; or `uci:` and the
-    command of a chess program. Settings follow a colon: `material:simulations=800,c_puct=2`.
+    A player is `random`; `material`, `rollout` or `uniform`; a network file or the folder of a
+    training run; or `uci:` and the command of a chess program. Settings follow a colon:
+    `material:simulations=800,c_puct=2`.
     Every opening is played twice, with colours swapped.
 
     Examples:
@@ -66,7 +67,7 @@ def match(
     - `sylvan match material random --games 20`
     - `sylvan match maia-1900.pb.gz:nodes=800 maia-1900.pb.gz:nodes=1 --games 200`
     - `sylvan match material "uci:stockfish Skill Level=0" --tc 1+0.01 -c 2 --pgn games.pgn`
-    - `sylvan match new.onnx old.onnx --sprt 0 10 --out match.jsonl` run it again to go on
+    - `sylvan match runs/new runs/old --sprt 0 10 --out match.jsonl` run it again to go on
     """
     from sylvan.engines.arbiter import Adjudication
     from sylvan.engines.elo import Sprt

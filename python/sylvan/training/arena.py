@@ -30,7 +30,7 @@ from sylvan.training.duel import Side, duel
 from sylvan.training.mistakes import mistake_rates
 from sylvan.training.rating import Rated, Result, rate_all
 from sylvan.training.section import Section
-from sylvan.training.yardsticks import SearchSide, yardstick
+from sylvan.training.yardsticks import PlayerSide, SearchSide, yardstick
 
 __all__ = ["Arena", "ArenaConfig", "Rating"]
 
@@ -170,6 +170,7 @@ class Arena:
                 against_best = scores["best"] = score
             else:
                 scores[loaded.name] = score
+        self._close()
         rated = self.ratings()
         mine = rated.get(name, Rated(0.0, float("-inf"), float("inf")))
         is_best = self._is_best(mine, rated, against_best)
@@ -192,6 +193,13 @@ class Arena:
         if text not in self._sides:
             self._sides[text] = yardstick(text, self.spec)
         return self._sides[text]
+
+    def _close(self) -> None:
+        """Let other programs go until the next rating."""
+        for text, side in list(self._sides.items()):
+            if isinstance(side, PlayerSide):
+                side.close()
+                del self._sides[text]
 
     def _opponents(self, previous: Mapping[int, Loader], step: int) -> list[int]:
         """Steps of the networks to play: the best, then the newest."""

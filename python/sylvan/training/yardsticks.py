@@ -83,15 +83,19 @@ class PlayerSide:
             actions.append(self.player.play(state))
         return actions
 
+    def close(self) -> None:
+        """Give back what the player holds, such as another program."""
+        self.player.close()
+
 
 class SolverSide:
     """Perfect play of Connect Four and tic-tac-toe; among equally good moves any.
 
-    Positions of Connect Four with fewer than `STONES` stones take seconds to minutes to solve;
-    there a search of random games plays, on the standard board.
+    Positions of Connect Four with more than `FREE` free cells take seconds to minutes to solve;
+    there a search of random games plays.
     """
 
-    STONES = 12
+    FREE = 30
     name = "solver"
 
     def __init__(self) -> None:
@@ -107,8 +111,7 @@ class SolverSide:
         if isinstance(state, TicTacToe):
             best, _ = tic_tac_toe_moves(state)
         elif isinstance(state, ConnectFour):
-            cells = state.columns * state.rows
-            if state.stones < self.STONES - (42 - min(42, cells)):
+            if state.columns * state.rows - state.stones > self.FREE:
                 return self._opening.choose([state], [seed])[0]
             best = list(self._solver.solve(state).best)
         else:
