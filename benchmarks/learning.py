@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Measurement, run_named
+from sylvan.errors import SylvanError
 from sylvan.evaluators import load_evaluator
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
@@ -367,7 +368,10 @@ def main() -> None:
     OPTIONS.evaluate_only, OPTIONS.settings = given.evaluate_only, given.set
     as_json = "--json" in rest
     benchmarks = (tictactoe, connect4, connect4_gpu, custom_game, chess)
-    run_named(benchmarks, [word for word in rest if word != "--json"], show=lambda _: None)
+    try:
+        run_named(benchmarks, [word for word in rest if word != "--json"], show=lambda _: None)
+    except SylvanError as error:
+        sys.exit(f"error: {error}")
     print(json.dumps(ROWS, indent=1) if as_json else markdown(ROWS))
 
 
