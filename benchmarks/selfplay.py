@@ -260,10 +260,10 @@ def on_gpu(game: str, size: str, quick: bool) -> list[Measurement]:
             numbers("threads", str(max(1, CORES - 2))), numbers("simulations", "32")
         ):
             name = f"{game}_gpu_2x{count}_t{some}_s{simulations}_{compiled}"
-            table = Table(game, evaluator, count, some, simulations, max(32_768, 4 * count))
+            table = Table(game, evaluator, count, some, simulations, 32 * count)
             table.play()
             ready = time.perf_counter() - began
-            speed, spread = repeat(table.play, 2 if quick else 5)
+            speed, spread = repeat(table.play, 1 if quick else 3)
             found.append(Measurement(name, speed, "simulations/s", spread, *PEERS[game]))
             found.append(Measurement(f"{name}.ready", ready, "s", 0.0))
             found += table.details(name)
