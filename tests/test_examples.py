@@ -147,3 +147,11 @@ def test_breakthrough_has_the_known_rules() -> None:
             state.apply(named[choice])
             twin.apply_action(strings[choice])
         assert twin.is_terminal() and list(state.returns()) == twin.returns()
+
+
+def test_breakthrough_is_the_game_of_its_page() -> None:
+    """What readers are told to save is what the benchmark trains on."""
+    code = EXAMPLES[0].with_name("breakthrough.py").read_text()
+    game = code[code.index("from collections") : code.index("\n\n\nif __name__")]
+    page = Path(__file__).parents[1] / "docs" / "train-your-own-game.md"
+    assert f"```python\n{game}\n```" in page.read_text()
