@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.connect_four_sets import sampled
 from sylvan.errors import ConfigError
 from sylvan.evaluators import HashRandom, Rollout
 from sylvan.games import ConnectFour, TicTacToe
@@ -91,6 +92,16 @@ def test_positions_of_a_set_are_what_it_says(name):
 def test_no_position_comes_twice_not_even_mirrored():
     keys = [position_key(position.game) for name in SETS for position in read_set(name)]
     assert len(keys) == len(set(keys))
+
+
+def test_the_sets_are_what_their_command_finds():
+    """In the order of the sequence, and until the first set is full nothing is left out."""
+    places = {sampled(1, number): number for number in reversed(range(7000))}
+    found = {name: [places[position.moves] for position in read_set(name)] for name in SETS}
+    assert all(numbers == sorted(numbers) for numbers in found.values())
+    kept = {position_key(position.game) for name in SETS for position in read_set(name)}
+    for number in range(min(numbers[-1] for numbers in found.values())):
+        assert position_key(ConnectFour(sampled(1, number))) in kept
 
 
 def _solved_again(positions):
