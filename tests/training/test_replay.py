@@ -228,7 +228,7 @@ def test_going_back_to_a_mark_goes_on_to_the_bit(config, tmp_path):
 
 
 def test_without_a_mark_a_torn_end_is_cut_and_the_rest_used(tmp_path):
-    Replay(tmp_path, SPEC).append(games(5))
+    Replay(tmp_path, SPEC).append(games(5), together=1)
     path = tmp_path / "000000.shard"
     path.write_bytes(path.read_bytes()[:-10])
     replay = Replay(tmp_path, SPEC)
@@ -239,7 +239,7 @@ def test_without_a_mark_a_torn_end_is_cut_and_the_rest_used(tmp_path):
 
 def test_a_damaged_record_is_named_and_the_run_goes_on(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL)
-    replay.append(games(20))
+    replay.append(games(20), together=1)
     mark = replay.mark()
     path = tmp_path / "000000.shard"
     data = bytearray(path.read_bytes())

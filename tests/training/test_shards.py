@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sylvan.errors import ReplayError
 from sylvan.games.naming import GameSpec
-from sylvan.training.packing import Layout, pack, unpack
+from sylvan.training.packing import Block, Layout
 from sylvan.training.record import GameRecord
 from sylvan.training.replay import Replay
 from sylvan.training.shards import MAGIC, MARKER, Shard, complete, records_of
@@ -62,10 +62,34 @@ def test_records_come_back(spec, tmp_path):
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
 def test_packing_again_changes_nothing(spec):
+    """What goes into memory when games are stored is what a resumed run will read."""
     rng = np.random.default_rng(2)
     layout = Layout.of(spec)
-    once = unpack(pack(random_record(spec, rng), layout), 0, layout)[0]
-    assert_same(once, unpack(pack(once, layout), 0, layout)[0])
+    block = Block.of([random_record(spec, rng, opening=i) for i in range(4)], layout)
+    again = Block.from_bytes(block.to_bytes(layout), 4, layout)
+    for name, one in vars(block).items():
+        two = getattr(again, name)
+        if isinstance(one, np.ndarray):
+            assert one.dtype == two.dtype and one.tobytes() == two.tobytes(), name
+        else:
+            assert one == two, name
+    for one, two in zip(
+        block.records(), Block.of(list(block.records()), layout).records(), strict=True
+    ):
+        assert_same(one, two)
+
+
+@pytest.mark.parametrize("spec", GAMES, ids=str)
+def test_some_records_of_a_block(spec):
+    rng = np.random.default_rng(7)
+    layout = Layout.of(spec)
+    records = [random_record(spec, rng, opening=2 * i) for i in range(6)]
+    keep = np.array([True, False, True, True, False, False])
+    part = Block.of(records, layout).kept(keep)
+    expected = Block.of([records[i] for i in (0, 2, 3)], layout)
+    for one, two in zip(part.records(), expected.records(), strict=True):
+        assert_same(one, two)
+    assert len(Block.of(records, layout).kept(~keep & False)) == 0
 
 
 # --- damage -----------------------------------------------------------------------------------
@@ -169,10 +193,10 @@ def test_bytes_between_frames_are_passed_over(more, sound, tmp_path):
     assert seeds(records_of(path, lambda _: None)) == seeds(records)
 
 
-@given(st.binary(max_size=300))
-def test_no_bytes_make_a_reader_fall(data):
+@given(data=st.binary(max_size=300), count=st.integers(0, 5))
+def test_no_bytes_make_a_reader_fall(data, count):
     with contextlib.suppress(ReplayError):
-        unpack(data, 0, LAYOUT)
+        Block.from_bytes(data, count, LAYOUT)
 
 
 def test_a_record_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
@@ -249,7 +273,11 @@ def test_auxiliary_targets_come_back(tmp_path):
         "score": rng.random((len(record),)).astype(np.float32),
     }
     record = replace(record, auxiliary=extra)
-    assert_same(record, complete(unpack(pack(record, LAYOUT), 0, LAYOUT)[0], SPEC))
+    others = [random_record(SPEC, rng)]
+    with pytest.raises(ReplayError, match="a game offers the same ones"):
+        Block.of([record, *others], LAYOUT)
+    block = Block.from_bytes(Block.of([record], LAYOUT).to_bytes(LAYOUT), 1, LAYOUT)
+    assert_same(record, complete(next(block.records()), SPEC))
 
 
 def test_records_are_read_without_pytorch(sound, tmp_path):

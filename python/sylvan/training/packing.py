@@ -1,12 +1,15 @@
-"""Records as bytes: everything that a shard keeps of a game, and nothing that can be made again.
+"""Records as bytes: everything that a shard keeps of games, and nothing that can be made again.
 
-Probabilities are fractions of 65,535, as sixteen-bit numbers that are normalised again when read.
-Of a game with native rules only actions with a probability are kept: what else was legal, and what
-the seats saw, follows from the rules. `docs/record-format.md` has the layout byte by byte.
+Records are packed side by side, in blocks: all actions, then all seats, and so on. That is quick
+for many short ones, and compresses well. Probabilities are fractions of 65,535, as sixteen-bit
+numbers that are normalised again when read. Of a game with native rules only actions with a
+probability are kept: what else was legal, and what the seats saw, follows from the rules.
+`docs/record-format.md` has the layout byte by byte.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,7 +21,7 @@ from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.training.record import GameRecord
 
-__all__ = ["ENDINGS", "Layout", "fractions", "pack", "unpack"]
+__all__ = ["ENDINGS", "Block", "Layout"]
 
 ENDINGS = ("end", "limit", "resign", "labelled")
 """`GameRecord.ending` by its code."""
@@ -26,7 +29,7 @@ ENDINGS = ("end", "limit", "resign", "labelled")
 ONE = 65_535
 """The sixteen-bit number of probability 1."""
 
-_REWARDS, _MIRRORED, _OBSERVATIONS, _AUXILIARY = 1, 2, 4, 8
+_MIRRORED, _OBSERVATIONS, _REWARDS = 1, 2, 4
 
 
 @dataclass(frozen=True)
@@ -106,144 +109,312 @@ def _first_choice(state: Game) -> Game:
     return state
 
 
-def fractions(policy: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Probabilities as sixteen-bit numbers."""
-    return np.rint(np.asarray(policy, np.float64) * ONE).astype(np.uint16)
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Records side by side.
 
-
-def pack(record: GameRecord, layout: Layout) -> bytes:
-    """A record's bytes, before compression.
-
-    :raises ReplayError: its arrays do not fit each other or the game.
+    There are n of them, with P plies, of which N were searched, and K entries in their policy
+    targets; S seats.
     """
-    _check(record, layout)
-    searched = record.searched
-    actions, weights = record.policy_actions, fractions(record.policy)
-    counts = record.policy_offsets[1:] - record.policy_offsets[:-1]
-    if layout.native:
-        kept = weights > 0
-        plies = np.repeat(np.arange(len(record)), counts)
-        counts = np.bincount(plies[kept], minlength=len(record))
-        actions, weights = actions[kept], weights[kept]
-    paid = [record.returns[None], record.values[searched]]
-    if record.rewards is not None:
-        paid.append(record.rewards)
-    mirrored = layout.seats == 2 and all(np.array_equal(p[:, 1], -p[:, 0]) for p in paid)
-    seen = None if layout.native else record.observations
-    flags = (
-        _REWARDS * (record.rewards is not None)
-        | _MIRRORED * mirrored
-        | _OBSERVATIONS * (seen is not None)
-        | _AUXILIARY * bool(record.auxiliary)
-    )
-    start = record.start.encode()
-    head = bytes([flags, ENDINGS.index(record.ending)])
-    numbers = (len(record), record.step, record.seed, len(start))
-    parts = [head, *map(_varint, numbers), start]
-    parts += [
-        record.actions.astype(layout.action_dtype).tobytes(),
-        record.seats.astype("<i1").tobytes(),
-        counts.astype("<u2").tobytes(),
-        actions.astype(layout.action_dtype).tobytes(),
-        weights.astype("<u2").tobytes(),
-        record.weights[searched].astype("<f4").tobytes(),
-        record.surprise[searched].astype("<f4").tobytes(),
-    ]
-    kept_seats = 1 if mirrored else layout.seats
-    parts += [np.ascontiguousarray(p[:, :kept_seats].T).astype("<f4").tobytes() for p in paid]
-    if seen is not None:
-        parts.append(seen.astype(layout.observation_dtype).tobytes())
-    if record.auxiliary:
-        parts.append(_varint(len(record.auxiliary)))
-        for name, array in record.auxiliary.items():
-            parts += [_varint(len(name.encode())), name.encode(), _varint(array.ndim - 1)]
-            parts += [_varint(size) for size in array.shape[1:]]
-            parts.append(array.astype("<f4").tobytes())
-    return b"".join(parts)
+
+    plies: NDArray[np.int64]
+    """`[n]` of each record."""
+    endings: NDArray[np.uint8]
+    """`[n]` codes of `ENDINGS`."""
+    steps: NDArray[np.uint32]
+    seeds: NDArray[np.uint64]
+    starts: list[bytes]
+    rewarded: NDArray[np.bool_]
+    """`[n]` whether a record has rewards."""
+    actions: NDArray[Any]
+    """`[P]`"""
+    seats: NDArray[np.int8]
+    """`[P]`"""
+    counts: NDArray[np.uint16]
+    """`[P]` entries of each ply's policy target."""
+    targets: NDArray[Any]
+    """`[K]` actions of the targets …"""
+    weights: NDArray[np.uint16]
+    """`[K]` … and their probabilities, in proportion."""
+    policy_weights: NDArray[np.float32]
+    """`[N]`"""
+    surprise: NDArray[np.float32]
+    """`[N]`"""
+    returns: NDArray[np.float32]
+    """`[n, S]`"""
+    values: NDArray[np.float32]
+    """`[N, S]`"""
+    rewards: NDArray[np.float32] | None
+    """`[P, S]`"""
+    observations: NDArray[Any] | None
+    """`[P, ...]`"""
+    auxiliary: dict[str, NDArray[np.float32]]
+    """Name to `[P, ...]`."""
+
+    def __len__(self) -> int:
+        return len(self.plies)
+
+    @classmethod
+    def of(cls, records: Sequence[GameRecord], layout: Layout) -> Block:
+        """Some records of a game, as they will be read again.
+
+        :raises ReplayError: a record's arrays do not fit each other or the game.
+        """
+        for record in records:
+            _check_shapes(record, layout, records[0])
+
+        def joined(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(record, name) for record in records])
+
+        offsets = [record.policy_offsets for record in records]
+        counts = np.concatenate([each[1:] - each[:-1] for each in offsets])
+        targets, policy = joined("policy_actions"), joined("policy")
+        _check_numbers(records, layout, counts, targets, policy)
+        weights = np.rint(policy.astype(np.float64) * ONE).astype(np.uint16)
+        if layout.native:
+            kept = weights > 0
+            counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[kept], None, len(counts))
+            targets, weights = targets[kept], weights[kept]
+        searched = counts > 0
+        rewarded = np.array([record.rewards is not None for record in records])
+        columns = {
+            "returns": np.stack([record.returns for record in records]).astype(np.float32),
+            "values": joined("values")[searched].astype(np.float32),
+            "rewards": _rewards(records) if rewarded.any() else None,
+        }
+        if _mirrored(columns, layout):
+            columns = {name: _both(column) for name, column in columns.items()}
+        return cls(
+            plies=np.array([len(record) for record in records], np.int64),
+            endings=np.array([ENDINGS.index(record.ending) for record in records], np.uint8),
+            steps=np.array([record.step for record in records], np.uint32),
+            seeds=np.array([record.seed for record in records], np.uint64),
+            starts=[record.start.encode() for record in records],
+            rewarded=rewarded,
+            actions=joined("actions").astype(layout.action_dtype[1:]),
+            seats=joined("seats").astype(np.int8),
+            counts=counts.astype(np.uint16),
+            targets=targets.astype(layout.action_dtype[1:]),
+            weights=weights,
+            policy_weights=joined("weights")[searched].astype(np.float32),
+            surprise=joined("surprise")[searched].astype(np.float32),
+            observations=None if layout.native else joined("observations"),
+            auxiliary={
+                name: np.concatenate([r.auxiliary[name] for r in records]).astype(np.float32)
+                for name in records[0].auxiliary
+            },
+            **columns,  # type: ignore[arg-type]
+        )
+
+    def to_bytes(self, layout: Layout) -> bytes:
+        """For a frame; `from_bytes` gives the block again."""
+        paid = {"returns": self.returns, "values": self.values, "rewards": self.rewards}
+        mirrored = _mirrored(paid, layout)
+        width = 1 if mirrored else layout.seats
+        flags = (
+            _MIRRORED * mirrored
+            | _OBSERVATIONS * (self.observations is not None)
+            | _REWARDS * (self.rewards is not None)
+        )
+        parts = [
+            bytes([flags, len(self.auxiliary)]),
+            self.plies.astype("<u4").tobytes(),
+            self.endings.tobytes(),
+            self.steps.astype("<u4").tobytes(),
+            self.seeds.astype("<u8").tobytes(),
+            np.array([len(start) for start in self.starts], "<u2").tobytes(),
+            b"".join(self.starts),
+            self.actions.astype(layout.action_dtype).tobytes(),
+            self.seats.tobytes(),
+            self.counts.astype("<u2").tobytes(),
+            self.targets.astype(layout.action_dtype).tobytes(),
+            self.weights.astype("<u2").tobytes(),
+            self.policy_weights.astype("<f4").tobytes(),
+            self.surprise.astype("<f4").tobytes(),
+            self.returns[:, :width].T.astype("<f4").tobytes(),
+            self.values[:, :width].T.astype("<f4").tobytes(),
+        ]
+        if self.rewards is not None:
+            parts.append(self.rewarded.astype(np.uint8).tobytes())
+            parts.append(self.rewards[:, :width].T.astype("<f4").tobytes())
+        if self.observations is not None:
+            parts.append(self.observations.astype(layout.observation_dtype).tobytes())
+        for name, array in self.auxiliary.items():
+            text, shape = name.encode(), array.shape[1:]
+            parts += [bytes([len(text)]), text, bytes([len(shape)])]
+            parts += [np.array(shape, "<u4").tobytes(), array.astype("<f4").tobytes()]
+        return b"".join(parts)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, count: int, layout: Layout) -> Block:
+        """The block of `count` records in some bytes.
+
+        :raises ReplayError: the bytes are no such block.
+        """
+        try:
+            return _read(_Reader(data), count, layout)
+        except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
+            raise ReplayError(f"A block of records cannot be understood: {error}.") from None
+
+    def kept(self, keep: NDArray[np.bool_]) -> Block:
+        """Those records for which `keep`, `[n]`, says so."""
+        plies = np.repeat(keep, self.plies)
+        searched = plies[self.counts > 0]
+        entries = np.repeat(plies, self.counts)
+        return Block(
+            self.plies[keep],
+            self.endings[keep],
+            self.steps[keep],
+            self.seeds[keep],
+            [start for start, wanted in zip(self.starts, keep, strict=True) if wanted],
+            self.rewarded[keep],
+            self.actions[plies],
+            self.seats[plies],
+            self.counts[plies],
+            self.targets[entries],
+            self.weights[entries],
+            self.policy_weights[searched],
+            self.surprise[searched],
+            self.returns[keep],
+            self.values[searched],
+            None if self.rewards is None else self.rewards[plies],
+            None if self.observations is None else self.observations[plies],
+            {name: array[plies] for name, array in self.auxiliary.items()},
+        )
+
+    def records(self) -> Iterator[GameRecord]:
+        """The records; of a native game with actions that have a probability only."""
+        searched = self.counts > 0
+        ply = np.concatenate([[0], np.cumsum(self.plies)])
+        entry = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        row = np.concatenate([[0], np.cumsum(searched)])
+        for number in range(len(self)):
+            begin, end = ply[number], ply[number + 1]
+            offsets = entry[begin : end + 1]
+            entries = slice(offsets[0], offsets[-1])
+            own, rows = searched[begin:end], slice(row[begin], row[end])
+            seen, paid = self.observations, self.rewards
+            yield GameRecord(
+                actions=self.actions[begin:end].astype(np.int32),
+                seats=self.seats[begin:end],
+                policy_offsets=offsets - offsets[0],
+                policy_actions=self.targets[entries].astype(np.int32),
+                policy=_normalised(self.weights[entries], offsets - offsets[0]),
+                values=_spread(self.values[rows], own),
+                weights=_spread(self.policy_weights[rows], own),
+                surprise=_spread(self.surprise[rows], own),
+                returns=self.returns[number],
+                rewards=paid[begin:end] if paid is not None and self.rewarded[number] else None,
+                observations=None if seen is None else seen[begin:end],
+                start=self.starts[number].decode(),
+                ending=ENDINGS[self.endings[number]],
+                step=int(self.steps[number]),
+                seed=int(self.seeds[number]),
+                auxiliary={name: array[begin:end] for name, array in self.auxiliary.items()},
+            )
 
 
-def unpack(data: bytes | memoryview, place: int, layout: Layout) -> tuple[GameRecord, int]:
-    """The record at a place of some bytes, and the place after it.
-
-    Of a native game it has the actions with a probability only: `records_of` adds the others.
-
-    :raises ReplayError: the bytes are no such record.
-    """
-    reader = _Reader(data, place)
-    try:
-        record = _unpacked(reader, layout)
-    except (IndexError, ValueError, OverflowError, MemoryError) as error:
-        raise ReplayError(f"A record cannot be understood: {error}.") from None
-    return record, reader.place
-
-
-def _unpacked(reader: _Reader, layout: Layout) -> GameRecord:
-    flags, ending = reader.byte(), ENDINGS[reader.byte()]
-    plies, step, seed, letters = (reader.varint() for _ in range(4))
-    start = bytes(reader.array("<u1", letters)).decode()
-    actions = reader.array(layout.action_dtype, plies).astype(np.int32)
-    seats = reader.array("<i1", plies).astype(np.int8)
-    offsets = np.zeros(plies + 1, np.int64)
-    np.cumsum(reader.array("<u2", plies), out=offsets[1:])
-    entries = int(offsets[-1])
-    policy_actions = reader.array(layout.action_dtype, entries).astype(np.int32)
-    policy = _normalised(reader.array("<u2", entries), offsets)
-    searched = np.flatnonzero(offsets[1:] > offsets[:-1])
-
-    def by_ply(width: int) -> NDArray[np.float32]:
-        """Columns of the searched plies, zeros elsewhere."""
-        column = np.zeros((plies, width), np.float32)
-        column[searched] = reader.array("<f4", width * len(searched)).reshape(width, -1).T
-        return column
-
-    weights, surprise = by_ply(1)[:, 0], by_ply(1)[:, 0]
+def _read(reader: _Reader, count: int, layout: Layout) -> Block:
+    flags, others = reader.array("<u1", 2).tolist()
+    plies = reader.array("<u4", count).astype(np.int64)
+    endings = reader.array("<u1", count).astype(np.uint8)
+    if endings.max(initial=0) >= len(ENDINGS):
+        raise ValueError("there is no such ending")
+    steps, seeds = reader.array("<u4", count), reader.array("<u8", count)
+    starts = [reader.text(length) for length in reader.array("<u2", count).tolist()]
+    total = int(plies.sum())
+    actions, seats = reader.array(layout.action_dtype, total), reader.array("<i1", total)
+    counts = reader.array("<u2", total)
+    entries = int(counts.sum(dtype=np.int64))
+    targets, weights = reader.array(layout.action_dtype, entries), reader.array("<u2", entries)
+    searched = int((counts > 0).sum())
+    policy_weights, surprise = reader.array("<f4", searched), reader.array("<f4", searched)
     mirrored = bool(flags & _MIRRORED)
-    width = 1 if mirrored else layout.seats
-    returns = _both(reader.array("<f4", width).astype(np.float32)[None], mirrored)[0]
-    values = _both(by_ply(width), mirrored)
-    rewards = None
+
+    def paid(rows: int) -> NDArray[np.float32]:
+        width = 1 if mirrored else layout.seats
+        column = reader.array("<f4", width * rows).reshape(width, rows).T.astype(np.float32)
+        return _both(column) if mirrored else np.ascontiguousarray(column)
+
+    returns, values, rewards = paid(count), paid(searched), None
+    rewarded = np.zeros(count, bool)
     if flags & _REWARDS:
-        rewards = reader.array("<f4", width * plies).reshape(width, -1).T
-        rewards = _both(np.ascontiguousarray(rewards, np.float32), mirrored)
+        rewarded, rewards = reader.array("<u1", count) > 0, paid(total)
     observations = None
     if flags & _OBSERVATIONS:
         shape, dtype = layout.observation_shape, np.dtype(layout.observation_dtype)
-        size = plies * int(np.prod(shape, dtype=np.int64))
-        seen = reader.array(dtype, size).reshape(plies, *shape)
+        size = total * int(np.prod(shape, dtype=np.int64))
+        seen = reader.array(dtype, size).reshape(total, *shape)
         observations = seen.astype(dtype.newbyteorder("="))
-    return GameRecord(
-        actions,
-        seats,
-        offsets,
-        policy_actions,
-        policy,
-        values,
-        weights,
-        surprise,
+    return Block(
+        plies,
+        endings,
+        steps.astype(np.uint32),
+        seeds.astype(np.uint64),
+        starts,
+        rewarded,
+        actions.astype(layout.action_dtype[1:]),
+        seats.astype(np.int8),
+        counts.astype(np.uint16),
+        targets.astype(layout.action_dtype[1:]),
+        weights.astype(np.uint16),
+        policy_weights.astype(np.float32),
+        surprise.astype(np.float32),
         returns,
+        values,
         rewards,
         observations,
-        start,
-        ending,
-        step,
-        seed,
-        _auxiliary(reader, plies) if flags & _AUXILIARY else {},
+        dict(_auxiliary(reader, total) for _ in range(others)),
     )
 
 
-def _auxiliary(reader: _Reader, plies: int) -> dict[str, NDArray[np.float32]]:
-    arrays = {}
-    for _ in range(reader.varint()):
-        name = bytes(reader.array("<u1", reader.varint())).decode()
-        shape = (plies, *(reader.varint() for _ in range(reader.varint())))
-        size = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = reader.array("<f4", size).astype(np.float32).reshape(shape)
-    return arrays
+def _auxiliary(reader: _Reader, plies: int) -> tuple[str, NDArray[np.float32]]:
+    name = reader.text(int(reader.array("<u1", 1)[0])).decode()
+    shape = reader.array("<u4", int(reader.array("<u1", 1)[0])).tolist()
+    size = int(np.prod([plies, *shape], dtype=np.int64))
+    return name, reader.array("<f4", size).astype(np.float32).reshape(plies, *shape)
 
 
-def _both(column: NDArray[np.float32], mirrored: bool) -> NDArray[np.float32]:
-    """`[n, S]` from `[n, S]`, or from one seat's where the other's is its opposite."""
-    return np.concatenate([column, -column], axis=1) if mirrored else column
+class _Reader:
+    """Goes through bytes from left to right."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.place = data, 0
+
+    def array(self, dtype: Any, count: int) -> NDArray[Any]:
+        size = np.dtype(dtype).itemsize * count
+        if self.place + size > len(self.data):
+            raise ValueError(f"{size} bytes are wanted, {len(self.data) - self.place} are left")
+        found = np.frombuffer(self.data, dtype, count, self.place)
+        self.place += size
+        return found
+
+    def text(self, length: int) -> bytes:
+        return self.array("<u1", length).tobytes()
+
+
+def _rewards(records: Sequence[GameRecord]) -> NDArray[np.float32]:
+    """Zeros where a record has none."""
+    paid = [np.zeros_like(r.values) if r.rewards is None else r.rewards for r in records]
+    return np.concatenate(paid).astype(np.float32)
+
+
+def _mirrored(columns: dict[str, Any], layout: Layout) -> bool:
+    """Whether one of two seats always gets what the other loses."""
+    given = [column for column in columns.values() if column is not None]
+    return layout.seats == 2 and all(np.array_equal(c[:, 1], -c[:, 0]) for c in given)
+
+
+def _both(column: Any) -> Any:
+    """`[n, 2]` from the first seat's, where the other's is its opposite."""
+    return None if column is None else np.concatenate([column[:, :1], -column[:, :1]], axis=1)
+
+
+def _spread(rows: NDArray[np.float32], searched: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Rows of the searched plies at their plies, zeros elsewhere."""
+    column = np.zeros((len(searched), *rows.shape[1:]), np.float32)
+    column[searched] = rows
+    return column
 
 
 def _normalised(weights: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -256,47 +427,7 @@ def _normalised(weights: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDAr
     return np.asarray(probabilities, np.float32)
 
 
-class _Reader:
-    """Goes through bytes from left to right."""
-
-    def __init__(self, data: bytes | memoryview, place: int) -> None:
-        self.data, self.place = data, place
-
-    def byte(self) -> int:
-        self.place += 1
-        return self.data[self.place - 1]
-
-    def varint(self) -> int:
-        """Seven bits a byte, the lowest first; the eighth says that more follow."""
-        number, shift = 0, 0
-        while True:
-            byte = self.byte()
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-            shift += 7
-            if shift > 63:
-                raise ValueError("a number has more than ten bytes")
-
-    def array(self, dtype: Any, count: int) -> NDArray[Any]:
-        size = np.dtype(dtype).itemsize * count
-        if self.place + size > len(self.data):
-            raise ValueError(f"{size} bytes are wanted, {len(self.data) - self.place} are left")
-        found = np.frombuffer(self.data, dtype, count, self.place)
-        self.place += size
-        return found
-
-
-def _varint(number: int) -> bytes:
-    groups = bytearray()
-    while number > 127:
-        groups.append(number & 127 | 128)
-        number >>= 7
-    groups.append(number)
-    return bytes(groups)
-
-
-def _check(record: GameRecord, layout: Layout) -> None:
+def _check_shapes(record: GameRecord, layout: Layout, first: GameRecord) -> None:
     """:raises ReplayError: a field of the record does not fit the others or the game."""
     plies, seats = len(record), layout.seats
     offsets, entries = record.policy_offsets, len(record.policy)
@@ -321,22 +452,44 @@ def _check(record: GameRecord, layout: Layout) -> None:
                 f"A record of {layout.game} has {name} of shape {given}, but {plies} plies and "
                 f"{seats} seats make it {wanted}."
             )
-    if offsets[0] != 0 or offsets[-1] != entries or (offsets[1:] < offsets[:-1]).any():
+    if offsets[0] != 0 or offsets[-1] != entries:
         raise ReplayError(
             f"A record of {layout.game} has policy_offsets that do not rise from 0 to {entries}."
         )
-    for name, codes in (("actions", record.actions), ("policy_actions", record.policy_actions)):
+    if record.ending not in ENDINGS:
+        raise ReplayError(f"A record has the ending {record.ending!r}: it is one of {ENDINGS}.")
+    if record.auxiliary.keys() != first.auxiliary.keys():
+        raise ReplayError(
+            f"A record has the auxiliary targets {sorted(record.auxiliary)}, another "
+            f"{sorted(first.auxiliary)}: a game offers the same ones in all its records."
+        )
+
+
+def _check_numbers(
+    records: Sequence[GameRecord],
+    layout: Layout,
+    counts: NDArray[np.int64],
+    targets: NDArray[np.int32],
+    policy: NDArray[np.float32],
+) -> None:
+    """:raises ReplayError: a number of some record is out of its range."""
+    if (counts < 0).any():
+        raise ReplayError(f"A record of {layout.game} has policy_offsets that do not rise.")
+    played = np.concatenate([record.actions for record in records])
+    for name, codes in (("actions", played), ("policy_actions", targets)):
         wrong = codes[(codes < 0) | (codes >= layout.num_actions)]
         if len(wrong):
             raise ReplayError(
                 f"A record of {layout.game} has {wrong[0]} in {name}: the game's actions are 0 to "
                 f"{layout.num_actions - 1}."
             )
-    if record.ending not in ENDINGS:
-        raise ReplayError(f"A record has the ending {record.ending!r}: it is one of {ENDINGS}.")
-    sums = np.add.reduceat(record.policy, offsets[record.searched]) if entries else np.ones(1)
-    floats = [record.values, record.weights, record.surprise, record.returns, sums]
-    if not all(np.isfinite(array).all() for array in floats) or (record.policy < 0).any():
+    names = ("values", "weights", "surprise", "returns")
+    floats = [
+        np.concatenate([getattr(record, name).ravel() for record in records]) for name in names
+    ]
+    plies = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(plies, policy, len(counts))[counts > 0]
+    if not all(np.isfinite(array).all() for array in (*floats, sums)) or (policy < 0).any():
         raise ReplayError(f"A record of {layout.game} has numbers that are not finite.")
     if (np.abs(sums - 1) > 1e-3).any():
         raise ReplayError(

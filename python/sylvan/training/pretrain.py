@@ -30,11 +30,11 @@ from sylvan.networks.header import NetworkHeader
 from sylvan.training.batches import Batch, BatchMaker
 from sylvan.training.examples import ExamplesConfig, Format, Skipped, read_examples
 from sylvan.training.learner import Learner, LearnerConfig
-from sylvan.training.packing import Layout
+from sylvan.training.packing import Block, Layout
 from sylvan.training.record import GameRecord
 from sylvan.training.section import Section
 from sylvan.training.settings_file import toml_text
-from sylvan.training.shards import Damage, Shard, read_shard
+from sylvan.training.shards import Damage, Shard, read_blocks
 from sylvan.training.targets import TargetConfig
 from sylvan.training.watcher import Watcher
 from sylvan.training.window import Window
@@ -225,16 +225,16 @@ class ExampleStream:
         first = self._config.pretrain.spec.first()
         return Window(self._layout, (0, 0), self._header.value, self._config.targets, 0.0, first)
 
-    def _stored(self, held_out: bool) -> Iterator[GameRecord]:
+    def _stored(self, held_out: bool) -> Iterator[Block]:
         """The records that are trained on, or those that are not."""
         number = 0
         for path in sorted(self._folder.glob("*.shard")):
-            for record in read_shard(path, self._layout, on_damage=self._note):
-                if _is_held_out(number) == held_out:
-                    yield record
-                number += 1
+            for block in read_blocks(path, self._layout, on_damage=self._note):
+                numbers = np.arange(number, number + len(block))
+                yield block.kept(_is_held_out(numbers) == held_out)
+                number += len(block)
 
-    def _round(self) -> Iterator[GameRecord]:
+    def _round(self) -> Iterator[Block]:
         while True:
             yield from self._stored(held_out=False)
 
@@ -247,8 +247,8 @@ class ExampleStream:
         rows = self._window
         wanted = self._all if self._all <= self._most else self._most + self._drawn
         while rows.end < wanted:
-            rows.add(list(itertools.islice(self._coming, 64)))
-        rows.drop(rows.end - self._most)
+            rows.add(next(self._coming))
+        rows.drop(wanted - self._most)
         self._drawn += count
         drawn = rng.integers(rows.begin, rows.end, count)
         return self._maker.make(rows.pick(drawn), np.ones(count, np.float32), rng)
@@ -256,8 +256,8 @@ class ExampleStream:
     def held_out(self) -> Batch | None:
         """Positions that are not trained on; None if there are none."""
         rows = self._empty()
-        for record in self._stored(held_out=True):
-            rows.add([record])
+        for block in self._stored(held_out=True):
+            rows.add(block)
             if rows.end >= TESTED:
                 break
         count = min(rows.end, TESTED)
@@ -268,7 +268,8 @@ class ExampleStream:
         return maker.make(picked, np.ones(count, np.float32), np.random.default_rng(0))
 
 
-def _is_held_out(number: int) -> bool:
+def _is_held_out(number: Any) -> Any:
+    """Whether a record is kept aside, by its number, or for an array of numbers."""
     return number % HELD_OUT == HELD_OUT - 1
 
 

@@ -26,10 +26,17 @@ from sylvan.networks.header import NetworkHeader, ValueKind
 from sylvan.training.batches import Batch, BatchMaker
 from sylvan.training.columns import Column
 from sylvan.training.draws import WeightedDraw
-from sylvan.training.packing import Layout, unpack
+from sylvan.training.packing import Block, Layout
 from sylvan.training.record import GameRecord
 from sylvan.training.replay_config import ReplayConfig
-from sylvan.training.shards import Damage, DamagedHeader, Shard, read_header, read_shard, records_of
+from sylvan.training.shards import (
+    Damage,
+    DamagedHeader,
+    Shard,
+    read_blocks,
+    read_header,
+    records_of,
+)
 from sylvan.training.targets import TargetConfig
 from sylvan.training.window import Window
 
@@ -127,26 +134,28 @@ class Replay:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def append(self, records: Sequence[GameRecord], together: int = 1) -> None:
+    def append(self, records: Sequence[GameRecord], together: int = 8) -> None:
         """Store games and let them into the window.
 
-        :param together: records per frame of a file; see `Shard.append`.
+        :param together: records per frame of a file: so many are lost where a byte is damaged.
         :raises ReplayError: one does not fit the game, or the disk is full; nothing is stored.
         """
         with self._lock:
             rows = self._loaded()
-            rows.check_auxiliary(records)
-            bodies = self._open_shard().append(records, together)
+            if not records:
+                return
+            rows.check_auxiliary(records[0].auxiliary)
             # What is learned from is what a resumed run will read, rounding included.
-            self._add([unpack(body, 0, self._layout)[0] for body in bodies], rows)
+            for block in self._open_shard().append(records, together):
+                self._add(block, rows)
             rows.drop(self._begin(rows))
             self._priorities.drop(rows.begin)
             self._draw = None
 
-    def _add(self, records: Sequence[GameRecord], rows: Window) -> None:
-        added = rows.add(records)
+    def _add(self, block: Block, rows: Window) -> None:
+        added = rows.add(block)
         self._priorities.extend(np.full(added, self._highest, np.float32))
-        self._records += len(records)
+        self._records += len(block)
         self._positions += added
 
     def _open_shard(self) -> Shard:
@@ -278,10 +287,9 @@ class Replay:
             # A damaged header tells nothing that is not known, so its records are found without.
             begin = head[1] if head else 0
             noted: list[Damage] = []
-            records = read_shard(path, self._layout, begin=begin, on_damage=noted.append)
-            while some := list(itertools.islice(records, 256)):
-                self._add(some, rows)
-                rows.drop(self._begin(rows))
+            for block in read_blocks(path, self._layout, begin=begin, on_damage=noted.append):
+                self._add(block, rows)
+            rows.drop(self._begin(rows))
             self.damage += [str(damage) for damage in noted if not damage.tail]
         self._priorities.drop(rows.begin)
         self._marked = self._begin(rows)

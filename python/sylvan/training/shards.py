@@ -24,10 +24,10 @@ import numpy as np
 from sylvan._native import __version__
 from sylvan.errors import ReplayError
 from sylvan.games.naming import GameSpec
-from sylvan.training.packing import Layout, pack, unpack
+from sylvan.training.packing import Block, Layout
 from sylvan.training.record import GameRecord
 
-__all__ = ["Damage", "DamagedHeader", "Frame", "Shard", "frames_of", "read_shard", "records_of"]
+__all__ = ["Damage", "DamagedHeader", "Frame", "Shard", "frames_of", "read_blocks", "records_of"]
 
 MAGIC = b"SYLVANRC"
 FORMAT = 1
@@ -104,17 +104,18 @@ class Shard:
         self.length = tails[0] if tails else self.path.stat().st_size
         os.truncate(self.path, self.length)
 
-    def append(self, records: Sequence[GameRecord], together: int = 1) -> list[bytes]:
-        """Write records at the end, all or none of them; give them as they were packed.
+    def append(self, records: Sequence[GameRecord], together: int = 1) -> list[Block]:
+        """Write records at the end, all or none of them; give them as they will be read.
 
         :param together: records per frame: more make the file smaller, and a damaged byte costlier.
         :raises ReplayError: a record does not fit the game, or the disk is full; the file is as
             before.
         """
-        bodies = [pack(record, self.layout) for record in records]
-        groups = [bodies[i : i + together] for i in range(0, len(bodies), together)]
-        self._write(b"".join(frame(b"".join(group), len(group)) for group in groups))
-        return bodies
+        groups = [records[i : i + together] for i in range(0, len(records), together)]
+        blocks = [Block.of(group, self.layout) for group in groups]
+        bodies = [(block.to_bytes(self.layout), len(block)) for block in blocks]
+        self._write(b"".join(frame(body, count) for body, count in bodies))
+        return blocks
 
     def sync(self) -> None:
         """Wait until all that was appended is on the disk, and the file's name too."""
@@ -145,8 +146,8 @@ class Shard:
 
 def frame(body: bytes, count: int) -> bytes:
     """Records in bytes, as a frame."""
-    # One game has little to find twice; many positions together have.
-    payload = zlib.compress(body, 1 if count == 1 else 6)
+    # Self-play waits for it; large frames are written once and read often.
+    payload = zlib.compress(body, 6 if count >= 64 else 1)
     head = struct.pack("<HI", count, len(payload))
     return _FRAME.pack(MARKER, count, len(payload), zlib.crc32(head + payload)) + payload
 
@@ -237,14 +238,14 @@ def _next_frame(data: bytes, place: int) -> int | None:
     return None
 
 
-def read_shard(
+def read_blocks(
     path: Path,
     layout: Layout,
     *,
     begin: int | None = None,
     end: int | None = None,
     on_damage: Callable[[Damage], None] | None = None,
-) -> Iterator[GameRecord]:
+) -> Iterator[Block]:
     """The records of a file in the order they were appended, as they are stored.
 
     :param layout: of the records; the file's own header is not asked if `begin` is given.
@@ -261,10 +262,7 @@ def read_shard(
             elif not found.tail:
                 raise ReplayError(str(found))
             continue
-        place = 0
-        for _ in range(found.count):
-            record, place = unpack(found.payload, place, layout)
-            yield record
+        yield Block.from_bytes(found.payload, found.count, layout)
 
 
 def records_of(
@@ -278,8 +276,9 @@ def records_of(
     """
     path = Path(path)
     layout = Layout.from_dict(read_header(path)[0])
-    for record in read_shard(path, layout, on_damage=on_damage):
-        yield complete(record, layout.spec) if layout.native else record
+    for block in read_blocks(path, layout, on_damage=on_damage):
+        for record in block.records():
+            yield complete(record, layout.spec) if layout.native else record
 
 
 def complete(record: GameRecord, spec: GameSpec) -> GameRecord:

@@ -7,7 +7,7 @@ games are made when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,8 @@ from sylvan.errors import ReplayError
 from sylvan.games.game import Game
 from sylvan.networks.header import ValueKind
 from sylvan.training.columns import Column
-from sylvan.training.packing import Layout, fractions
-from sylvan.training.record import GameRecord
-from sylvan.training.targets import TargetConfig, mixed, moves_left, outcomes
+from sylvan.training.packing import ENDINGS, Block, Layout
+from sylvan.training.targets import TargetConfig, mixed, outcomes
 
 __all__ = ["Picked", "Window"]
 
@@ -118,84 +117,77 @@ class Window:
         own = [value for value in vars(self).values() if isinstance(value, Column)]
         return own + list((self._auxiliary or {}).values())
 
-    def add(self, records: Sequence[GameRecord]) -> int:
+    def add(self, block: Block) -> int:
         """Add the rows of some games; their number."""
-        if not records:
-            return 0
-        plies = [record.searched for record in records]
-        rows = np.array([len(each) for each in plies])
-        self.check_auxiliary(records)
-        first = self._first_action.end
-        self._first_row.extend(_begins(self.end, rows))
-        self._first_action.extend(_begins(self._actions.end, map(len, records)))
-        starts = [record.start.encode() for record in records]
-        self._first_letter.extend(_begins(self._letters.end, map(len, starts)))
-        self._actions.extend(np.concatenate([record.actions for record in records]))
-        self._letters.extend(np.frombuffer(b"".join(starts), np.uint8))
-        targets = np.concatenate(
-            [
-                r.policy_offsets[p + 1] - r.policy_offsets[p]
-                for r, p in zip(records, plies, strict=True)
-            ]
-        )
-        self._first_target.extend(_begins(self._target.end, targets))
-        self._targets_of.extend(targets)
-        self._target.extend(np.concatenate([self._logits(record) for record in records]))
-        self._policy.extend(fractions(np.concatenate([record.policy for record in records])))
-        self._record.extend(np.repeat(np.arange(first, first + len(records)), rows))
-        self._ply.extend(np.concatenate(plies))
-
-        def gathered(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
-            """One row per searched ply from arrays of one row per ply."""
-            return np.concatenate([column[p] for column, p in zip(columns, plies, strict=True)])
-
-        seats = gathered(record.seats for record in records)
-        z = gathered(outcomes(r, self._config.discount, self._config.td_steps) for r in records)
-        q = gathered(record.values for record in records)
+        self.check_auxiliary(block.auxiliary)
+        searched = block.counts > 0
+        owner = np.repeat(np.arange(len(block)), block.plies)[searched]
+        begins = np.cumsum(block.plies) - block.plies
+        plies = np.flatnonzero(searched) - begins[owner]
+        rows = np.bincount(owner, minlength=len(block))
+        counts, seats = block.counts[searched], block.seats[searched]
+        self._record.extend(self._first_row.end + owner)  # before the records are added
+        self._first_row.extend(_begins(self.end - len(owner), rows))
+        self._first_action.extend(_begins(self._actions.end, block.plies))
+        self._first_letter.extend(_begins(self._letters.end, map(len, block.starts)))
+        self._actions.extend(block.actions)
+        self._letters.extend(np.frombuffer(b"".join(block.starts), np.uint8))
+        self._first_target.extend(_begins(self._target.end, counts))
+        self._targets_of.extend(counts)
+        self._target.extend(self._logits(block))
+        self._policy.extend(block.weights)
+        self._ply.extend(plies)
         self._seat.extend(seats)
-        self._value.extend(mixed(z, q, seats, self._config.value_mix, self._kind))
-        self._policy_weight.extend(gathered(record.weights for record in records))
-        self._moves_left.extend(gathered(map(moves_left, records)))
-        surprise = gathered(record.surprise for record in records)
-        self.frequency.extend(_frequency(surprise, rows, self._surprise_share))
+        z = self._outcomes(block, owner, searched)
+        self._value.extend(mixed(z, block.values, seats, self._config.value_mix, self._kind))
+        self._policy_weight.extend(block.policy_weights)
+        whole = block.endings[owner] == ENDINGS.index("end")
+        self._moves_left.extend(np.where(whole, block.plies[owner] - plies, -1))
+        self.frequency.extend(_frequency(block.surprise, rows, self._surprise_share))
         if self._observations is not None:
-            seen = [record.observations for record in records]
-            assert all(each is not None for each in seen)  # `pack` has seen to that
-            self._observations = _extended(
-                self._observations, gathered(each for each in seen if each is not None)
-            )
+            assert block.observations is not None  # `Block.of` has seen to that
+            self._observations = _extended(self._observations, block.observations[searched])
         for name, column in (self._auxiliary or {}).items():
-            column.extend(gathered(record.auxiliary[name] for record in records))
-        return int(rows.sum())
+            column.extend(block.auxiliary[name][searched])
+        return len(owner)
 
-    def check_auxiliary(self, records: Sequence[GameRecord]) -> None:
-        """:raises ReplayError: some offer other auxiliary targets than those before them."""
-        if self._auxiliary is None and records:
+    def _outcomes(
+        self, block: Block, owner: NDArray[np.int64], searched: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """`[rows, S]` what each row's state went on to pay."""
+        discount, td_steps = self._config.discount, self._config.td_steps
+        if block.rewards is None and discount == 1 and td_steps is None:
+            return block.returns[owner]
+        paid = [outcomes(record, discount, td_steps) for record in block.records()]
+        return np.concatenate(paid)[searched]
+
+    def check_auxiliary(self, given: dict[str, NDArray[np.float32]]) -> None:
+        """:raises ReplayError: these are other auxiliary targets than those before them."""
+        if self._auxiliary is None:
             self._auxiliary = {
-                name: Column(np.float32, array.shape[1:], self.end)
-                for name, array in records[0].auxiliary.items()
+                name: Column(np.float32, array.shape[1:], self.end) for name, array in given.items()
             }
-        known = set(self._auxiliary or {})
-        for record in records:
-            if set(record.auxiliary) != known:
-                raise ReplayError(
-                    f"A record has the auxiliary targets {sorted(record.auxiliary)}, those before "
-                    f"it {sorted(known)}: a game offers the same ones in all its records."
-                )
+        if set(given) != set(self._auxiliary):
+            raise ReplayError(
+                f"A record has the auxiliary targets {sorted(given)}, those before it "
+                f"{sorted(self._auxiliary)}: a game offers the same ones in all its records."
+            )
 
-    def _logits(self, record: GameRecord) -> NDArray[Any]:
-        """Where a policy has the logits of a record's `policy_actions`.
+    def _logits(self, block: Block) -> NDArray[Any]:
+        """Where a policy has the logits of the actions in the policy targets.
 
         Native games find that out when a batch is made. A game in Python that says so itself is
         played once more.
         """
         own = type(self._game).logit_index is not Game.logit_index
         if self._layout.native or not own:
-            return record.policy_actions
-        state, logits = self._game.clone(), []
-        for ply, action in enumerate(record.actions.tolist()):
-            logits += [state.logit_index(code) for code in record.legal(ply).tolist()]
-            state.apply(action)
+            return block.targets
+        logits: list[int] = []
+        for record in block.records():
+            state = self._game.clone()
+            for ply, action in enumerate(record.actions.tolist()):
+                logits += [state.logit_index(code) for code in record.legal(ply).tolist()]
+                state.apply(action)
         return np.array(logits, np.int64)
 
     def drop(self, row: int) -> None:
