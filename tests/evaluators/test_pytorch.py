@@ -98,16 +98,16 @@ def test_padding_is_not_seen():
     np.testing.assert_allclose(one[1], two[1], atol=1e-5)
 
 
-@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
 @given(batch=st.integers(1, 5000), data=st.data())
-def test_prepared_batch_sizes(few, batch, data):
+def test_prepared_batch_sizes(compiled, batch, data):
     """Each holds its positions, is its own size, and there are few."""
     count = data.draw(st.integers(1, batch))
-    size = padded_size(count, batch, few=few)
-    assert count <= size <= batch and padded_size(size, batch, few=few) == size
-    assert count > size // 4 - 1 if few else size < 2 * count
-    sizes = {padded_size(each, batch, few=few) for each in range(1, batch + 1)}
-    assert len(sizes) <= (8 if few else 19)
+    size = padded_size(count, batch, compiled=compiled)
+    assert count <= size <= batch and padded_size(size, batch, compiled=compiled) == size
+    assert size < 2 * count or (compiled and size == batch < 8 * (count + 1))
+    sizes = {padded_size(each, batch, compiled=compiled) for each in range(1, batch + 1)}
+    assert len(sizes) <= 19
 
 
 @pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
@@ -167,7 +167,7 @@ def test_recorded_runs(game):
     plain, evaluate = (TorchEvaluator(network, device="cpu", batch=32) for _ in range(2))
 
     def size(count):
-        return padded_size(count, 32, few=False)
+        return padded_size(count, 32, compiled=False)
 
     evaluate._lanes = [ReplayedLane(evaluate._module, size) for _ in range(2)]
     evaluate._turn = cycle(evaluate._lanes)

@@ -83,23 +83,18 @@ def first_rows(outputs: Outputs, count: int) -> Outputs:
     return policy[:count], value[:count], None if moves_left is None else moves_left[:count]
 
 
-def padded_size(count: int, batch: int, *, few: bool) -> int:
+def padded_size(count: int, batch: int, *, compiled: bool) -> int:
     """The least prepared batch size that holds `count` positions; `batch` is the largest.
 
-    Powers of two, from 256 on those times three quarters too; where few sizes are wanted, because
-    each is compiled, `batch` and its quarters, sixteenths, ...
+    Powers of two, from 256 on those times three quarters too. Where whole batches are compiled,
+    they are so much faster that all of about a quarter or more are filled up to one.
 
-    >>> [padded_size(count, 2000, few=False) for count in (5, 257, 385, 1025, 1700)]
+    >>> [padded_size(count, 2000, compiled=False) for count in (5, 257, 385, 1025, 1700)]
     [8, 384, 512, 1536, 2000]
-    >>> [padded_size(count, 2000, few=True) for count in (5, 257, 385, 1025, 1700)]
-    [8, 500, 500, 2000, 2000]
+    >>> [padded_size(count, 2000, compiled=True) for count in (5, 257, 501, 1025, 1700)]
+    [8, 384, 2000, 2000, 2000]
     """
-    if few:
-        size = batch
-        while size > 1 and count <= -(-size // 4):
-            size = -(-size // 4)
-        return size
-    power = 1 << (count - 1).bit_length()
-    if power >= 512 and count <= power // 4 * 3:
-        power = power // 4 * 3
-    return min(batch, power)
+    size = 1 << (count - 1).bit_length()
+    if size >= 512 and count <= size // 4 * 3:
+        size = size // 4 * 3
+    return batch if size > (batch // 4 if compiled else batch) else size

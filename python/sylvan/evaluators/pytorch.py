@@ -12,7 +12,8 @@ in one while the other is evaluated:
     second.update(*collect(two)); ...
 
 *Batch shapes.* A GPU is asked for a few batch sizes only (`lanes.padded_size`); each is recorded as
-a CUDA graph when it first comes (`cuda_graphs`), and compiled before that with `compile=True`.
+a CUDA graph when it first comes (`cuda_graphs`). With `compile=True` whole batches are compiled
+before that; small ones, which are rare in self-play, run as they are.
 
 *Equal answers.* Batch norm is folded, so no position sees another; but sums may be added up in
 another order in another batch size, which changes the last digits (about 1e-6 in fp32, 1e-2 in
@@ -41,7 +42,7 @@ from sylvan.networks.header import NetworkHeader
 try:
     import torch
 
-    from sylvan.evaluators.device_module import DeviceModule
+    from sylvan.evaluators.device_module import DeviceModule, Outputs
     from sylvan.evaluators.lanes import Lane, padded_size
     from sylvan.networks.device import device_named
 except ModuleNotFoundError:
@@ -81,8 +82,8 @@ class TorchEvaluator(NetworkEvaluator):
     :param network: a module with the signature of `NetworkOutput`, or a file.
     :param device: `auto` is a GPU where there is one, else `cpu`.
     :param dtype: of the weights; `auto` is float16 on a GPU, else float32.
-    :param compile: compile the network, which takes a minute per batch size and pays in long runs;
-        or the mode of `torch.compile` to do it in, such as `max-autotune-no-cudagraphs`.
+    :param compile: compile the network for whole batches, which takes a minute and pays in long
+        runs; or the mode of `torch.compile` to do it in, such as `max-autotune-no-cudagraphs`.
     :param batch: positions that are evaluated at once at most.
     :param deterministic: evaluate every position alone and repeatably; slow on a GPU.
     :param header: of a module that has none.
@@ -128,14 +129,19 @@ class TorchEvaluator(NetworkEvaluator):
 
     def _built_lanes(self, mode: bool | str) -> list[Lane]:
         """As many ways to the device as are worth it."""
-        module: Any = self._module
+        module: Callable[[torch.Tensor], Outputs] = self._module
         if mode:
             mode = mode if isinstance(mode, str) else "default"
-            module = torch.compile(module, dynamic=False, mode=mode)
+            compiled: Any = torch.compile(self._module, dynamic=False, mode=mode)
+
+            def module(observations: torch.Tensor) -> Outputs:
+                whole = len(observations) == self.batch
+                outputs: Outputs = (compiled if whole else self._module)(observations)
+                return outputs
 
         def size(count: int) -> int:
             prepared = self._on_gpu or bool(mode)
-            return padded_size(count, self.batch, few=bool(mode)) if prepared else count
+            return padded_size(count, self.batch, compiled=bool(mode)) if prepared else count
 
         if not self._on_gpu:
             return [Lane(module, size, self.device)]
