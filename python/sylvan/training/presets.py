@@ -86,10 +86,31 @@ _GAMES: dict[str, Settings] = {
 """What is different in a game, on any machine."""
 
 _BOTH: dict[tuple[str, str], Settings] = {
-    ("connect4", "cpu"): {"network": {"size": "5x48"}},
+    ("connect4", "cpu"): {
+        "run": {"eight_bits": True},
+        "network": {"size": "5x48"},
+        "search": {"simulations": 64},
+        "selfplay": {"full_share": 0.33, "fast_simulations": 16},
+        "learner": {"batch": 512, "learning_rate": 5e-3},
+        "arena": {"every": 20},
+    },
     ("connect4", "gpu8"): {"network": {"size": "6x64"}},
-    ("connect4", "big"): {"network": {"size": "8x96"}},
-    ("chess", "cpu"): {"search": {"simulations": 32}, "selfplay": {"games": 64}},
+    ("connect4", "big"): {
+        "network": {"size": "8x96"},
+        "search": {"simulations": 96},
+        "selfplay": {"positions": 65_536, "full_share": 0.33, "fast_simulations": 24},
+        "learner": {"batch": 2048, "learning_rate": 3e-3},
+        "arena": {"every": 20, "games": 200},
+    },
+    ("chess", "cpu"): {
+        "run": {"eight_bits": True},
+        "game": {"params": {"encoder": "planes19"}},
+        "network": {"size": "4x32"},
+        "search": {"simulations": 48},
+        "selfplay": {"games": 64, "max_plies": 150, "full_share": 0.25, "fast_simulations": 8},
+        "learner": {"learning_rate": 4e-3},
+        "arena": {"every": 20, "games": 20, "simulations": 16},
+    },
 }
 """What is different in a game on a machine."""
 
@@ -110,7 +131,8 @@ def preset_settings(game: str, machine: str = "auto", **params: Any) -> dict[str
     spec = GameSpec(game, params)
     settings = merged({"game": {"name": game, "params": params}}, _MACHINES[machine])
     settings = merged(settings, _GAMES.get(game) or _for_game(spec, settings))
-    return merged(settings, _BOTH.get((game, machine), {}))
+    settings = merged(settings, _BOTH.get((game, machine), {}))
+    return merged(settings, {"game": {"params": params}})
 
 
 def machine_here() -> str:
