@@ -1,12 +1,15 @@
 """Leaves in flight: what a batch shows, the forms of an answer, virtual visits that go exactly."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylvan import Forest, SearchConfig
-from sylvan.errors import EvaluationError, SearchStateError
+from sylvan.errors import EvaluationError, GameContractError, SearchStateError
 from sylvan.evaluators import HashRandom, Rollout
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.planning.broken_games import Fault, Faulty
@@ -15,6 +18,7 @@ from tests.planning.settings import configs
 from tests.planning.twins import everything, finish, flat, found, numbers, skewed
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NATIVE = [TicTacToe(), ConnectFour("44"), Chess(moves="e4 c5")]
 PYTHON = [make(Shape(seed=1)), make(Shape(seed=2, num_players=3, zero_sum=False, chance=0.3))]
 
@@ -395,3 +399,23 @@ def test_observations_into_an_array_in_time():
     forest.update(np.zeros((1, 7)), np.zeros(1))
     with pytest.raises(SearchStateError, match="evaluated already"):
         leaves.observe(np.zeros((1, 2, 6, 7), np.float32))
+
+
+def test_a_logit_that_no_policy_has():
+    """Whether all logits are given or only the legal ones are asked for, the game is to blame."""
+
+    class Beyond(runpy.run_path(str(EXAMPLES / "nim.py"))["Nim"]):
+        def clone(self):
+            return Beyond(self.stones, self.seat)
+
+        def logit_index(self, action):
+            return action + 1
+
+    state, last = Beyond(), Beyond.num_actions
+    message = rf"The logit of action {last - 1} is at {last}, but num_logits is {last}: make"
+    forest = Forest([state], simulations=1)
+    leaves = forest.select()
+    with pytest.raises(GameContractError, match=message):
+        _ = leaves.logit_indices
+    with pytest.raises(GameContractError, match=message):
+        forest.update(np.zeros((1, last)), np.zeros(1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sylvan.errors import EvaluationError, SearchStateError
+from sylvan.errors import EvaluationError, GameContractError, SearchStateError
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -78,7 +78,14 @@ class Leaves:
     def logit_indices(self) -> NDArray[np.int64]:
         """Where a row of the policy has the logit of each of `actions`."""
         self._in_flight()
-        return self.forest._native.logit_indices()
+        indices = self.forest._native.logit_indices()
+        if indices.size and indices.max() >= self.num_logits:  # else a device would read elsewhere
+            place = int(indices.argmax())
+            raise GameContractError(
+                f"The logit of action {self.actions[place]} is at {indices[place]}, but num_logits "
+                f"is {self.num_logits}: make logit_index() and num_logits agree."
+            )
+        return indices
 
     @cached_property
     def mask(self) -> NDArray[np.bool_]:
