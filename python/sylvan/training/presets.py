@@ -59,7 +59,7 @@ _GAMES: dict[str, Settings] = {
     "tictactoe": {
         "run": {"steps": 16, "minutes": None},
         "network": {"size": "2x32"},
-        "search": {"simulations": 50, "dirichlet_alpha": 1.0},
+        "search": {"simulations": 64, "dirichlet_alpha": 1.0},
         "selfplay": {
             "games": 128,
             "positions": 2048,
@@ -68,9 +68,14 @@ _GAMES: dict[str, Settings] = {
             "opening_plies": 7,
         },
         "targets": {"value_mix": 0.5},
-        "learner": {"batch": 128, "learning_rate": 5e-3, "samples_per_position": 6.0},
+        "learner": {
+            "batch": 128,
+            "learning_rate": 5e-3,
+            "samples_per_position": 6.0,
+            "average": 0.995,
+        },
         "replay": {"window_min": 10_000, "window_max": 50_000},
-        "arena": {"every": 4, "games": 10, "positions": 5000},
+        "arena": {"every": 16, "games": 10, "positions": 5000},
     },
     "connect4": {
         "search": {"dirichlet_alpha": 1.0},
