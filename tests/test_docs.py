@@ -24,7 +24,14 @@ FILE = re.compile(r"<!-- file: ([\w.]+) -->")
 
 
 # Pages that take more than a few seconds.
-LONG = {"command-line", "analyse-a-game", "play-and-match", "networks", "train-your-own-game"}
+LONG = {
+    "command-line",
+    "analyse-a-game",
+    "play-and-match",
+    "networks",
+    "resume-compare-export",
+    "train-your-own-game",
+}
 
 
 def name(page: Path) -> str:
