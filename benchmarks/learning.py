@@ -164,8 +164,11 @@ def _learned(
     rows: list[dict[str, Any]] = []
     for seed in OPTIONS.seeds:
         folder = OPTIONS.folder / f"{name}-seed{seed}"
-        if not OPTIONS.evaluate_only:
-            _train(folder, spec, machine, OPTIONS.minutes or minutes, seed, quick)
+        if not OPTIONS.evaluate_only and not _train(
+            folder, spec, machine, OPTIONS.minutes or minutes, seed, quick
+        ):
+            print(f"{folder} is not done: call again to go on with it.", file=sys.stderr)
+            continue
         facts = _facts(folder, name, seed)
         device = facts.pop("device")
         for which in ("last", "best"):
@@ -186,8 +189,8 @@ def _learned(
 
 def _train(
     folder: Path, spec: GameSpec, machine: str, minutes: float, seed: int, quick: bool
-) -> None:
-    """Begin a run or go on with it, until its budget or this call's is spent."""
+) -> bool:
+    """Begin a run or go on with it; whether its budget is spent, rather than this call's."""
     from sylvan.training.config import TrainingConfig, merged, overrides
     from sylvan.training.loop import train
     from sylvan.training.presets import preset_settings
@@ -198,7 +201,7 @@ def _train(
         short = {"selfplay": {"positions": 256, "games": 16}, "arena": {"games": 2, "positions": 8}}
         settings = merged(settings, {"run": {"minutes": None, "steps": 2}, **short})
     settings = merged(settings, overrides(OPTIONS.settings))
-    train(TrainingConfig(**settings), folder, watch=_sitting())
+    return train(TrainingConfig(**settings), folder, watch=_sitting()).reason == "done"
 
 
 def _sitting() -> Any:
