@@ -12,6 +12,8 @@ from sylvan.training.selfplay import SelfPlay, SelfPlayConfig
 from tests.planning.twins import flat, skewed
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
+NIM, PIG = f"{EXAMPLES / 'nim.py'}:Nim", f"{EXAMPLES / 'pig.py'}:Pig"
 SEARCH = set(SearchConfig.model_fields)
 
 
@@ -74,8 +76,8 @@ GAMES = {
     "connect4": "connect4",
     "tictactoe": "tictactoe",
     "chess": "chess",
-    "nim": "examples/nim.py:Nim",
-    "pig": "examples/pig.py:Pig",
+    "nim": NIM,
+    "pig": PIG,
     "alone": game("Alone"),
     "four": game("Four"),
     "forced": game("Forced"),
@@ -109,7 +111,7 @@ def skewed_seats(leaves):
     return logits, values + np.float32(0.1)
 
 
-@pytest.mark.parametrize("spec", ["connect4", "examples/nim.py:Nim", "examples/pig.py:Pig"])
+@pytest.mark.parametrize("spec", ["connect4", NIM, PIG], ids=["connect4", "nim", "pig"])
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_run_goes_on_from_its_state_to_the_bit(spec, selection, threads):

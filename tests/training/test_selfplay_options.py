@@ -207,5 +207,9 @@ def test_only_two_seats_against_each_other_can_resign():
 def test_settings_are_checked():
     with pytest.raises(ConfigError, match="did you mean 'temperature_plies'"):
         self_play("tictactoe", temperature_ply=3)
+    with pytest.raises(
+        ConfigError, match=r"search.seconds is 0.5, but games that depend on a clock"
+    ):
+        self_play("tictactoe", seconds=0.5)
     with pytest.raises(ConfigError, match=r"selfplay.games is 0: it must be at least 1"):
         self_play("tictactoe", games=0)

@@ -6,8 +6,10 @@ that is random about a game's start comes from the run's seed and the number of 
 
 from __future__ import annotations
 
+import copy
 import heapq
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,15 +56,20 @@ class Starts:
         """Games started so far."""
         self._mistaken: list[tuple[float, int, bytes]] = []
         """A heap of positions to start from: how mistaken, the number of the game, its actions."""
+        self._nothing: Plies | None = None
 
     def copy(self) -> Starts:
         """Another row of starts that goes on from here."""
-        other = Starts(self.spec, self.config, self.seed, self.encoding)
-        other.count, other._mistaken = self.count, list(self._mistaken)
+        other = copy.copy(self)
+        other._mistaken = list(self._mistaken)
         return other
 
     def first(self) -> Game:
         """The game's first state, as the network sees it."""
+        return self._first.clone()
+
+    @cached_property
+    def _first(self) -> Game:
         state = self.spec.first()
         return state if self.encoding is None else state.encoded(self.encoding)
 
@@ -81,7 +88,11 @@ class Starts:
             actions = np.frombuffer(prefix, np.int32).tolist()
         elif config.restart_share <= kind < config.restart_share + config.opening_share:
             actions = self._random_opening(rng)
-        state, plies = replayed(self.first(), actions, rng, example)
+        state = self.first()
+        if actions or _is_chance(state):
+            state, plies = replayed(state, actions, rng, example)
+        else:
+            plies = self._no_plies(example)
         if state.is_terminal():
             raise GameContractError(
                 f"{type(state).__name__} is over before anybody has moved: let is_terminal() be "
@@ -89,6 +100,13 @@ class Starts:
             )
         self.count += 1
         return Start(number, seed, state, plies, restarted)
+
+    def _no_plies(self, example: NDArray[Any] | None) -> Plies:
+        """The same empty stretch for all games that start at the first state."""
+        if self._nothing is None:
+            none = np.zeros((0, self._first.num_players), np.float32)
+            self._nothing = Plies.unsearched([], [], none, example)
+        return self._nothing
 
     def _random_opening(self, rng: Rng) -> list[int]:
         """Random moves, of chance too, that do not end the game."""
@@ -159,8 +177,6 @@ def replayed(
     state: Game, actions: list[int], rng: Rng, example: NDArray[Any] | None = None
 ) -> tuple[Game, Plies]:
     """The state after some actions, and after those of chance that follow them, and the plies."""
-    if not actions and not _is_chance(state):
-        return state, _nothing(state.num_players, example)
     played, seats, rewards = list[int](), list[int](), list[Any]()
     has_rewards = type(state).rewards is not Game.rewards
     remaining = iter(actions)
@@ -191,11 +207,6 @@ def most_mistaken(record: GameRecord) -> tuple[int, float]:
     regrets = np.abs(to_come[searched, seats] - record.values[searched, seats])
     worst = int(np.argmax(regrets))
     return int(searched[worst]), float(regrets[worst])
-
-
-def _nothing(seats: int, example: NDArray[Any] | None) -> Plies:
-    """No plies."""
-    return Plies.unsearched([], [], np.zeros((0, seats), np.float32), example)
 
 
 def _is_chance(state: Game) -> bool:

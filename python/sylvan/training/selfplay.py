@@ -65,6 +65,11 @@ class SelfPlay:
         """
         self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
         self.search = search or SearchConfig(simulations=64, noise=True)
+        if self.search.seconds is not None:
+            raise ConfigError(
+                f"search.seconds is {self.search.seconds}, but games that depend on a clock cannot "
+                "be played again: limit simulations in self-play."
+            )
         self.statistics = SelfPlayStatistics()
         """Of the last step."""
         self._starts = Starts(spec, config, mix(seed, 0), encoding)
