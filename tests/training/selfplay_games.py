@@ -124,3 +124,30 @@ class Lost(Base):
 
     def returns(self):
         return (1.0, -1.0) if self.played[0] == 1 else (-1.0, 1.0)
+
+
+class Dealt(Base):
+    """Chance deals first, and again after the second move; shows nothing while it does."""
+
+    num_actions = 5
+
+    def is_chance(self):
+        return len(self.played) in (0, 3)
+
+    def chance_outcomes(self):
+        return [(4, 0.25), (2, 0.75)]
+
+    def legal_actions(self):
+        assert not self.is_chance()
+        return [0, 1]
+
+    def to_play(self):
+        assert not self.is_chance()
+        return len(self.played) % 2
+
+    def is_terminal(self):
+        return len(self.played) >= 6
+
+    def observation(self):
+        assert not self.is_chance()
+        return super().observation()

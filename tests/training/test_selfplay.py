@@ -81,6 +81,7 @@ GAMES = {
     "alone": game("Alone"),
     "four": game("Four"),
     "forced": game("Forced"),
+    "dealt": game("Dealt"),
 }
 
 

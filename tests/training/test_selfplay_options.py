@@ -91,6 +91,15 @@ def test_an_opening_never_ends_the_game():
         assert len(record.searched) and 1 not in record.actions[: record.searched[0]]
 
 
+def test_chance_is_drawn_as_often_as_it_says():
+    play = self_play(game("Dealt"), games=64, positions=2000, simulations=2)
+    records = play.play(flat, 0)
+    for ply in (0, 3):  # the first is drawn with the game, the second between two moves
+        drawn = np.array([record.actions[ply] for record in records])
+        assert set(drawn) == {2, 4} and abs((drawn == 4).mean() - 0.25) < 0.1
+        assert all(record.seats[ply] == -1 for record in records)
+
+
 def test_games_start_again_where_others_were_mistaken():
     play = self_play("tictactoe", positions=400, restart_share=0.5, restart_memory=5)
     records = [record for step in range(3) for record in play.play(skewed, step)]

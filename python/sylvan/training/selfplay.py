@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sylvan._native import mix
 from sylvan.errors import ConfigError
@@ -77,8 +78,7 @@ class SelfPlay:
         first = self._starts.first()
         self._seats = first.num_players
         Resignation(config, first, 1)  # says so if the game has none
-        with blamed(self._starts):
-            self._example = None if spec.is_native else np.asarray(first.observation())
+        self._example = None if spec.is_native else self._observation()
 
     def play(self, evaluator: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
         """Search `config.positions` positions; the records of the games that ended meanwhile.
@@ -127,6 +127,11 @@ class SelfPlay:
         self._games = Unfinished.joined([half.unfinished() for half in halves])
         self._starts, self.statistics = shop.starts, statistics
         return shop.records
+
+    def _observation(self) -> NDArray[Any]:
+        """An example of what a seat sees; in the first state chance may be to move."""
+        with blamed(self._starts):
+            return np.asarray(self._starts.copy().next().state.observation())
 
     def _begun(self, shop: Shop) -> Unfinished:
         """As many games in progress as there should be."""
