@@ -55,17 +55,18 @@ _MACHINES: dict[str, Settings] = {
 """What any game gets."""
 
 _GAMES: dict[str, Settings] = {
-    # Random openings of any length lead to every state, those of bad play too.
+    # Random openings of any length lead to every state, those of bad play too; noise in the search
+    # would only blur what is learned.
     "tictactoe": {
-        "run": {"steps": 16, "minutes": None},
+        "run": {"steps": 18, "minutes": None},
         "network": {"size": "2x32"},
-        "search": {"simulations": 64, "dirichlet_alpha": 1.0},
+        "search": {"simulations": 64, "noise": False},
         "selfplay": {
             "games": 128,
             "positions": 2048,
             "temperature_plies": 9,
             "opening_share": 1.0,
-            "opening_plies": 7,
+            "opening_plies": 8,
         },
         "targets": {"value_mix": 0.5},
         "learner": {
@@ -75,7 +76,7 @@ _GAMES: dict[str, Settings] = {
             "average": 0.995,
         },
         "replay": {"window_min": 10_000, "window_max": 50_000},
-        "arena": {"every": 16, "games": 10, "positions": 5000},
+        "arena": {"every": 18, "games": 10, "positions": 5000},
     },
     "connect4": {
         "search": {"dirichlet_alpha": 1.0},

@@ -1,0 +1,174 @@
+"""`sylvan train`: which settings a command comes to, what it says, and that it goes on."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from sylvan.cli import app
+from sylvan.training.config import TrainingConfig
+from sylvan.training.loop import Outcome
+from sylvan.training.presets import preset_settings
+from sylvan.training.run import Run
+
+SMALL = [
+    "--network",
+    "mlp1x16",
+    "--threads",
+    "1",
+    "--device",
+    "cpu",
+    "--set",
+    "simulations=8",
+    "--set",
+    "selfplay.games=12",
+    "--set",
+    "selfplay.positions=60",
+    "--set",
+    "learner.batch=16",
+    "--set",
+    "replay.window_min=100",
+    "--set",
+    "arena.games=2",
+    "--set",
+    "arena.simulations=2",
+    "--set",
+    "arena.positions=20",
+    "--set",
+    "arena.every=2",
+]
+
+
+def sylvan(*arguments):
+    result = CliRunner().invoke(app, ["train", *map(str, arguments)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """What the loop was asked to do, in place of doing it."""
+    monkeypatch.chdir(tmp_path)
+    calls = []
+
+    def noted(config, folder, *, watch, start):
+        calls.append((config, folder, start))
+        run = Run(folder, config)
+        if not Run.exists(folder):
+            run = Run.create(folder, config)
+        return Outcome(run, 3, "done")
+
+    monkeypatch.setattr("sylvan.training.loop.train", noted)
+    return calls
+
+
+def test_the_preset_is_what_a_plain_command_gets(asked):
+    assert sylvan("connect4", "--preset", "cpu")[0] == 0
+    config, folder, start = asked[0]
+    assert config == TrainingConfig(**preset_settings("connect4", "cpu"))
+    assert (str(folder), start) == ("runs/connect4", None)
+
+
+def test_the_command_line_over_the_file_over_the_preset(asked, tmp_path):
+    (tmp_path / "my.yaml").write_text(
+        "simulations_per_move: 9\nlearner:\n  batch: 32\n  learning_rate: 0.5\nrun:\n  seed: 4\n"
+    )
+    code, _ = sylvan(
+        "connect4", "--preset", "cpu", "--config", "my.yaml", "--set", "learner.batch=64",
+        "--seed", 5, "--network", "2x16", "--run", "runs/x", "--threads", 1,
+    )  # fmt: skip
+    config = asked[0][0]
+    assert code == 0
+    assert (config.search.simulations, config.learner.batch) == (9, 64)
+    assert (config.learner.learning_rate, config.run.seed, config.run.threads) == (0.5, 5, 1)
+    assert config.network.size == "2x16"
+
+
+@pytest.mark.parametrize(
+    ("option", "budget"),
+    [
+        (["--steps", 7], (7, None)),
+        (["--minutes", 0.5], (None, 0.5)),
+        (["--set", "run.steps=3"], (3, None)),
+        (["--steps", 7, "--minutes", 2], (7, 2.0)),
+    ],
+)
+@pytest.mark.parametrize("game", ["connect4", "tictactoe"])
+def test_one_budget_takes_the_place_of_another(asked, game, option, budget):
+    sylvan(game, "--preset", "cpu", *option)
+    run = asked[0][0].run
+    assert (run.steps, run.minutes) == budget
+
+
+def test_a_run_that_goes_on_keeps_its_settings(asked):
+    sylvan("connect4", "--preset", "cpu", "--steps", 3, "--set", "learner.batch=32")
+    sylvan("connect4")
+    sylvan("connect4", "--minutes", 9, "--set", "c_puct=3")
+    first, second, third = (config for config, _, _ in asked)
+    assert second == first
+    assert third.run.minutes == 9 and third.run.steps is None
+    assert third.search.c_puct == 3 and third.learner.batch == 32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["conect4"], "There is no game 'conect4': did you mean 'connect4'?"),
+        (["nowhere.py:Game"], "There is no file 'nowhere.py'"),
+        (["connect4", "--set", "lerning_rate=1"], "did you mean 'learner.learning_rate'?"),
+        (["connect4", "--set", "learner.batch"], "has no value: write it as --set section.name"),
+        (["connect4", "--set", "learner.batch=0"], "learner.batch is 0: it must be at least 1"),
+        (["connect4", "--preset", "tpu"], "There is no preset 'tpu': use cpu, gpu8, big or auto"),
+        (["connect4", "--config", "x.json"], "no settings file by its name"),
+        (["connect4", "--from", "runs/nowhere"], "runs/nowhere"),
+    ],
+)
+def test_errors_are_one_line(asked, arguments, sentence):
+    code, output = sylvan(*arguments)
+    assert code == 2 and asked == []
+    assert re.fullmatch(r"error: [^\n]*\n", output) and sentence in output, output
+
+
+def test_from_takes_the_shape_of_the_other_network(asked, tmp_path):
+    from sylvan.games import ConnectFour
+    from sylvan.networks import build_network, save_network
+
+    network = build_network("3x8", game=ConnectFour(), norm="fixed", seed=1)
+    save_network(network, tmp_path / "a.safetensors")
+    assert sylvan("connect4", "--preset", "cpu", "--from", "a.safetensors")[0] == 0
+    config, _, start = asked[0]
+    assert config.network.size == "3x8" and config.network.settings["norm"] == "fixed"
+    assert str(start) == "a.safetensors"
+
+
+def test_a_run_from_the_command_line(tmp_path):
+    folder = tmp_path / "run"
+    code, output = sylvan("tictactoe", "--run", folder, "--steps", 2, *SMALL)
+    assert code == 0, output
+    assert "step 2" in output
+    assert "Done: 2 steps." in output
+    assert f"sylvan play tictactoe --net {folder}" in output
+    assert (folder / "networks/best.onnx").is_file()
+    code, output = sylvan("tictactoe", "--run", folder)
+    assert code == 0 and "Done: 2 steps." in output and "step 2" not in output
+    code, output = sylvan("tictactoe", "--run", folder, "--steps", 3, "--quiet")
+    assert code == 0 and "Done: 3 steps." in output and "step 3" not in output
+    code, output = sylvan("connect4", "--run", folder)
+    assert code == 2 and "game.name is 'tictactoe', not 'connect4'" in output
+    code, output = sylvan("tictactoe", "--run", folder, "--from", folder)
+    assert code == 2 and "has begun already, so --from" in output
+
+
+def test_help_teaches():
+    code, output = sylvan("--help")
+    assert code == 0
+    assert "sylvan train connect4" in output and "my_game.py:MyGame" in output
+
+
+def test_names_of_folders():
+    from sylvan.cli.train import _folder_name
+
+    assert _folder_name("connect4") == "connect4"
+    assert _folder_name("a/b/nim.py:Nim") == "nim"
+    assert _folder_name("open_spiel:breakthrough(rows=6,columns=6)") == "breakthrough"
