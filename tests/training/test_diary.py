@@ -11,7 +11,7 @@ from sylvan.training.plies import Plies
 GAMES, SEATS = 3, 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_diary_is_lists_of_plies(data):
     """Rounds in which games take part or not, end and begin, against plain lists."""
