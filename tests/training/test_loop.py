@@ -119,6 +119,20 @@ def test_a_run_that_is_done_says_so_and_loads_nothing(finished, monkeypatch):
     assert (outcome.step, outcome.reason) == (3, "done")
 
 
+def test_a_network_that_was_not_published_any_more_is_published(finished, tmp_path):
+    """Killed between the last checkpoint and the files, which are then those of an earlier step."""
+    folder = copied(finished, tmp_path)
+    last = folder / "networks/last.safetensors"
+    wanted = last.read_bytes()
+    save_network(load_network(last), last, training_step=1)
+    (folder / "networks/last.onnx").write_bytes(b"old")
+    assert train(tiny(3), folder).reason == "done"
+    assert last.read_bytes() == wanted
+    assert (folder / "networks/last.onnx").read_bytes() == (
+        finished[0].run.folder / "networks/last.onnx"
+    ).read_bytes()
+
+
 def copied(finished, tmp_path):
     import shutil
 

@@ -81,9 +81,13 @@ def _already_done(run: Run) -> Outcome | None:
         checkpoint = run.checkpoints.read(steps[-1]) if steps else None
     except RunError:
         return None
-    if checkpoint is None or checkpoint.part("loop")["finished"] != run.budget:
+    if checkpoint is None or checkpoint.plain["loop"]["finished"] != run.budget:
         return None
-    published = all(run.network(name).is_file() for name in ("best", "last"))
+    made = {
+        "best": checkpoint.plain["loop"]["best"]["updates"],
+        "last": checkpoint.plain["learner"]["updates_made"],
+    }
+    published = all(run.published(name) == updates for name, updates in made.items())
     return Outcome(run, checkpoint.step, "done") if published else None
 
 

@@ -10,14 +10,13 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from sylvan.errors import NetworkError
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
-from sylvan.networks.checkpoint import load_tensors, read_header, write_bytes, write_checkpoint
+from sylvan.networks.checkpoint import load_tensors, write_bytes, write_checkpoint
 from sylvan.training.checkpoints import NetworkState
 from sylvan.training.inference import SwappableModel
 
-__all__ = ["Publisher", "published_updates"]
+__all__ = ["Publisher"]
 
 log = logging.getLogger(__name__)
 
@@ -73,11 +72,3 @@ class Publisher:
                 str(error).partition("\n")[0],
             )
             return None
-
-
-def published_updates(path: Path) -> int | None:
-    """Updates that made the network in a file; None if there is none that can be read."""
-    try:
-        return read_header(path).training_step
-    except (NetworkError, OSError):
-        return None

@@ -22,8 +22,8 @@ from os import PathLike
 from pathlib import Path
 from typing import IO
 
-from sylvan.errors import ConfigError, RunError
-from sylvan.networks.checkpoint import write_bytes
+from sylvan.errors import ConfigError, NetworkError, RunError
+from sylvan.networks.checkpoint import read_header, write_bytes
 from sylvan.training.checkpoints import CheckpointFolder
 from sylvan.training.config import (
     FIXED,
@@ -128,6 +128,13 @@ class Run:
     def network(self, which: str = "best") -> Path:
         """The file of the `best` or the `last` network, `.safetensors`."""
         return self.networks / f"{which}.safetensors"
+
+    def published(self, which: str) -> int | None:
+        """Updates that made the `best` or the `last` network; None if there is none."""
+        try:
+            return read_header(self.network(which)).training_step
+        except (NetworkError, OSError):
+            return None
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from sylvan.training.inference import self_play_evaluator
 from sylvan.training.learner import Learner
 from sylvan.training.play_figures import play_figures
 from sylvan.training.plugins import network_named
-from sylvan.training.publish import Publisher, published_updates
+from sylvan.training.publish import Publisher
 from sylvan.training.replay import Replay
 from sylvan.training.run import Run
 from sylvan.training.seeds import random_numbers
@@ -223,7 +223,7 @@ class Trainer:
         if last:
             wanted["last"] = (self.step, self.learner.updates_made)
         for name, (step, updates) in wanted.items():
-            if published_updates(self.run.network(name)) != updates:
+            if self.run.published(name) != updates:
                 self.publisher.publish(name, self._network_of(step))
 
     @property
