@@ -3,8 +3,8 @@
 A small run of tic-tac-toe is made twice: in peace, and killed again and again, half of the times
 (SIGKILL) at a place drawn from those that hurt (inside a shard's record, between the files of a
 checkpoint, around its renaming, in a search, in the learner), half (SIGALRM, unhandled) at a moment
-drawn from the clock. Each time it goes on from its folder. At the end all weights, shards and states
-must be equal bit for bit.
+drawn from the clock. Each time it goes on from its folder. At the end all weights, shards and
+states must be equal bit for bit.
 """
 
 from __future__ import annotations
