@@ -4,6 +4,7 @@
 //! the priors they had. What other walks finished meanwhile stays, and so does what was drawn at
 //! chance nodes.
 
+use crate::edges::NO_EDGE;
 use crate::game::Game;
 use crate::node::{Kind, NodeId};
 use crate::tree::{Search, Step, Visit};
@@ -25,26 +26,33 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Removes the nodes at the end of a path that no walk has finished or waits for.
     pub fn prune(&mut self, path: &[Step]) {
-        for step in path.windows(2).rev() {
-            let (parent, id) = (step[0].node, step[1].node);
+        self.forget_next(path);
+        for i in (1..path.len()).rev() {
+            let (parent, id) = (path[i - 1].node, path[i].node);
             if self.pool[id].started() > 0 || self.pool.num_children(id) > 0 {
                 break;
             }
+            // Its slot may have changed since the walk.
+            let above = i.checked_sub(2).map(|i| path[i].node);
+            let slot = above.and_then(|above| self.pool.slot_of(above, self.pool[parent].index));
             self.put_back(parent, id);
+            if let (Some(above), Some(slot)) = (above, slot) {
+                self.pool.relink(above, slot, parent); // its family may be gone
+            }
         }
     }
 
     /// Makes the edge to a node unvisited again.
     fn put_back(&mut self, parent: NodeId, id: NodeId) {
         let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
-        let mut best = -1.0;
+        let mut best = NO_EDGE;
         if self.pool[parent].kind() == Kind::Decision {
             if parent == self.tree.root {
                 self.tree.edges.mark_unvisited(index, prior);
             } else {
                 self.pool.restore_code(parent, index, prior);
             }
-            best = self.best_unvisited(parent).1;
+            best = self.best_unvisited(parent);
         }
         self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
         self.tree.sweep.lose_place();

@@ -14,8 +14,7 @@
 //! ```
 //!
 //! A bit per unit marks the first and the last unit of every run, which is how a freed chunk knows
-//! its free neighbours. Chunks that fill a line of the processor's cache begin where a line does, as
-//! long as that costs no memory.
+//! its free neighbours.
 
 use crate::node::NONE;
 use crate::pages::prefer_large;
@@ -25,16 +24,14 @@ pub type Unit = u128;
 
 pub const UNIT_BYTES: u64 = size_of::<Unit>() as u64;
 
-/// Units in a line of the cache.
-const LINE: u32 = 4;
-/// Where lines begin: the allocator puts large memory 16 bytes behind the start of a page.
-const LINE_START: u32 = 3;
 /// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
 const STEP: usize = 4096;
 /// Units of a small arena: 16 MiB, which moves in no time and reuses warm memory.
 const SMALL: usize = 1 << 20;
 /// Bytes that an arena without a limit makes room for.
 const MOST_ROOM: u64 = 4 << 30;
+/// Units of any arena, so that their numbers leave a bit free.
+const MOST: u32 = (1 << 31) - 2;
 const EXACT_CLASSES: u32 = 32;
 const CLASSES: usize = 128;
 
@@ -72,15 +69,6 @@ fn class_from(len: u32) -> usize {
         len as usize - 1
     } else {
         class(len - 1) + 1
-    }
-}
-
-/// Units from `start` to where a chunk of this length may begin.
-fn gap(start: u32, len: u32) -> u32 {
-    if len < LINE {
-        0
-    } else {
-        LINE_START.wrapping_sub(start) % LINE
     }
 }
 
@@ -132,17 +120,10 @@ impl Arena {
         let start = self.shortest(len)?;
         let run = self.words(start)[2];
         self.unlink(start, run);
-        let gap = match gap(start, len) {
-            gap if gap + len <= run => gap,
-            _ => 0,
-        };
-        if gap > 0 {
-            self.link(start, gap);
+        if run > len {
+            self.link(start + len, run - len);
         }
-        if run > gap + len {
-            self.link(start + gap + len, run - gap - len);
-        }
-        Some(start + gap)
+        Some(start)
     }
 
     /// A run of the first class all of whose runs are long enough.
@@ -156,17 +137,13 @@ impl Arena {
     /// New units at the end.
     #[inline]
     fn extend(&mut self, len: u32) -> u32 {
-        let gap = gap(self.end, len);
-        let start = self.end + gap;
-        let end = start.checked_add(len);
-        let end = end.expect("budgets keep a pool below 2^32 units");
+        let start = self.end;
+        let end = start + len;
+        assert!(end <= MOST, "budgets keep a pool below 2^31 units");
         if end as usize > self.units.len() {
             self.grow(end as usize);
         }
         self.end = end;
-        if gap > 0 {
-            self.give(start - gap, gap);
-        }
         start
     }
 
@@ -183,6 +160,20 @@ impl Arena {
         self.units.resize(len, 0);
         self.tips.resize(len / 64, 0);
         prefer_large(&mut self.units, &mut self.asked);
+    }
+
+    /// Has a unit and the next one brought nearer.
+    #[inline]
+    pub fn fetch(&self, unit: u32) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let unit = self.units.as_ptr().wrapping_add(unit as usize + 1);
+            // SAFETY: SSE is part of x86-64; a prefetch reads nothing that anybody sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = unit;
     }
 
     #[inline]
@@ -309,7 +300,7 @@ mod tests {
         }
         assert_eq!(arena.filled.count_ones(), 1);
         assert_eq!(arena.words(0)[2], end);
-        assert_eq!(arena.take(end / 2), LINE_START);
+        assert_eq!(arena.take(end / 2), 0);
     }
 
     #[test]

@@ -12,8 +12,10 @@
 
 use crate::config::ValueRange;
 use crate::game::Game;
-use crate::node::Kind;
-use crate::tree::{Search, Step};
+use crate::node::{Kind, NodeId};
+use crate::pool::Pool;
+use crate::selection::next_step;
+use crate::tree::{Search, Seen, Settings, Step};
 use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
@@ -25,45 +27,25 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Adds a finished visit to every node of the path. `proven` says that the bounds of the last
     /// node changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
-        let discount = self.settings.config.discount;
-        let known = self.settings.known;
-        let learns_range = self.settings.config.value_range == ValueRange::Tree;
-        for i in (1..path.len()).rev() {
-            let (parent, Step { node: id, slot }) = (path[i - 1].node, path[i]);
-            if proven && i + 1 < path.len() {
-                proven = self.conclude(id);
-            }
-            let pool = &mut *self.pool;
-            let (family, seat, kind) = {
-                let parent = &pool[parent];
-                (parent.owned, parent.seat(), parent.kind())
-            };
-            let node = &mut pool[id];
-            node.visits += 1;
-            node.w.add(&value);
-            let (first, u) = (node.visits == 1, node.share());
-            let q = if kind == Kind::Decision {
-                node.q(seat, discount)
-            } else {
-                0.0
-            };
-            value = value.through(&node.extra, discount);
-            let scored = known.map_or(q, |scale| scale.apply(q));
-            pool.record(family, slot, scored, u);
-            if first {
-                pool.first_visit_finished(family);
-            }
-            if learns_range && kind == Kind::Decision {
-                self.tree.seen.include(q);
-            }
+        let Some((leaf, above)) = path.split_last() else {
+            return;
+        };
+        let leaf = &mut self.pool[leaf.node];
+        leaf.visits += 1;
+        leaf.w.add(&value);
+        let mut end = above.len();
+        while proven && end > 0 {
+            proven = self.conclude(path[end - 1].node);
+            value = self.carry(&path[end - 1..=end], value);
+            end -= 1;
         }
-        let root = path[0].node;
-        if proven && path.len() > 1 {
-            self.conclude(root);
-        }
-        let root = &mut self.pool[root];
-        root.visits += 1;
-        root.w.add(&value);
+        self.carry(&path[..=end], value);
+    }
+
+    /// Carries a value that the last node of a path has taken in to all above; the value there.
+    fn carry(&mut self, path: &[Step], value: V) -> V {
+        let (root, seen) = (self.tree.root, &mut self.tree.seen);
+        carry(self.pool, self.settings, seen, root, path, value)
     }
 
     /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
@@ -80,6 +62,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {
+        self.forget_next(path);
         for (i, &Step { node, slot }) in path.iter().enumerate() {
             self.pool[node].in_flight = change(self.pool[node].in_flight);
             if i > 0 {
@@ -87,4 +70,55 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
         }
     }
+
+    /// Makes the next steps from the nodes of a path unknown.
+    pub fn forget_next(&mut self, path: &[Step]) {
+        for step in path {
+            if let Some(family) = self.pool.family(step.node) {
+                self.pool.forget_next(family);
+            }
+        }
+    }
+}
+
+#[inline(never)] // arguments do not overlap, so that none is read again after every write
+fn carry<V: Values>(
+    pool: &mut Pool<V>,
+    settings: &Settings,
+    seen: &mut Seen,
+    root: NodeId,
+    path: &[Step],
+    mut value: V,
+) -> V {
+    let discount = settings.config.discount;
+    let learns_range = settings.config.value_range == ValueRange::Tree;
+    let mut mean = path.last().map_or(value, |step| pool[step.node].mean());
+    for steps in path.windows(2).rev() {
+        let (id, Step { node: child, slot }) = (steps[0].node, steps[1]);
+        let child = pool[child];
+        value = value.through(&child.extra, discount);
+        let node = &mut pool[id];
+        node.visits += 1;
+        node.w.add(&value);
+        let node = *node;
+        let decides = node.kind() == Kind::Decision;
+        let q = if decides {
+            child.q(mean, node.seat(), discount)
+        } else {
+            0.0
+        };
+        if learns_range && decides {
+            seen.include(q);
+        }
+        mean = node.mean();
+        let scored = settings.known.map_or(q, |scale| scale.apply(q));
+        let mut family = pool.family_mut(node.owned);
+        family.record(slot, scored, child.share(), child.visits == 1);
+        let (next, slot) = next_step(settings, &family, &node, mean, id == root);
+        family.set_next(next, slot);
+        if next.is_child() {
+            pool.fetch(next);
+        }
+    }
+    value
 }

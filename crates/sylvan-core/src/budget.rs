@@ -87,8 +87,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.tree.sweep.stack.pop();
             return true;
         }
-        let child = self.pool.child(parent, *slot);
+        let place = *slot;
         *slot += 1;
+        let child = self.pool.child(parent, place);
         let node = &self.pool[child];
         if !matches!(node.kind(), Kind::Decision | Kind::Chance) {
             return true;
@@ -96,8 +97,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if node.visits < self.tree.sweep.threshold && node.in_flight == 0 {
             let before = self.tree.bytes;
             self.drop_below(child);
+            self.pool.relink(parent, place, child);
             self.tree.sweep.freed += before - self.tree.bytes;
-        } else if self.pool.has_children(child) {
+        } else if self.pool[child].has_family() {
             self.tree.sweep.stack.push((child, 0));
         }
         true

@@ -19,6 +19,8 @@
 use crate::batch::Batch;
 use crate::clock::{Clock, Signal};
 use crate::config::Stop;
+use crate::edges::NO_EDGE;
+use crate::family::{End, Front, LANES, Link};
 use crate::game::{Action, Game, Turn};
 use crate::node::{Kind, Node, NodeId};
 use crate::pool::MAX_EDGES;
@@ -174,9 +176,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             id = step.node;
         }
         loop {
-            let choice = self.stroll(visit, &mut id)?;
-            let step = if let Some(choice) = choice {
-                self.follow(visit, id, choice)?
+            let step = if self.stroll(visit, &mut id)? {
+                let (index, prior) = self.newcomer(id);
+                self.add_child(visit, id, index, prior)?
             } else if self.pool[id].is_open() {
                 self.follow(visit, id, self.choose(id))?
             } else {
@@ -190,22 +192,30 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Walks on over visited edges as long as the choices are plain; the choice at `id`, where it
-    /// ends, if that is plain too.
+    /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
+    /// best unvisited edge comes next. If not, there is more to find out.
     #[inline]
-    fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<Option<Choice>, G::Error> {
-        while self.settings.is_plain && self.pool[*id].is_open() {
-            let choice = self.choose_plainly(*id);
-            let Some(Choice::Visited(slot, node)) = choice else {
-                return Ok(choice);
+    fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
+        let mut family = self.pool.family(*id);
+        while let Some(place) = family {
+            let Front { next, slot, .. } = self.pool.front(place);
+            if !next.is_child() {
+                return Ok(next == Link::NEW);
+            }
+            let action;
+            (*id, action, family) = match next.end() {
+                End::Family(family) => {
+                    let front = self.pool.front(family);
+                    (front.node, front.action, Some(family))
+                }
+                End::Node(node) => (node, self.pool[node].action, None),
             };
             if !G::KEEP_STATES {
-                visit.state.apply(self.pool[node].action)?;
+                visit.state.apply(action)?;
             }
-            visit.path.push(Step { node, slot });
-            *id = node;
+            visit.path.push(Step { node: *id, slot });
         }
-        Ok(None)
+        Ok(self.settings.plain.is_some() && self.pool[*id].is_open())
     }
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
@@ -347,13 +357,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
                 Ok(Step { node, slot })
             }
-            Choice::New(index, prior) => {
-                let action = self.action_at(visit, id, index)?;
-                self.sync(visit)?;
-                Self::step(visit, action)?;
-                self.grow(visit, id, Node::new(action, index as u16, prior))
-            }
+            Choice::New(index, prior) => self.add_child(visit, id, index, prior),
         }
+    }
+
+    /// Takes an edge that was never tried before.
+    fn add_child(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        index: usize,
+        prior: f32,
+    ) -> Result<Step, SearchError<G::Error>> {
+        let action = self.action_at(visit, id, index)?;
+        self.sync(visit)?;
+        Self::step(visit, action)?;
+        self.grow(visit, id, Node::new(action, index as u16, prior))
     }
 
     /// The action at a place of the node's list of legal actions.
@@ -414,16 +433,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = self.pool.add(child, &mut self.tree.bytes);
         self.tree.nodes += 1;
         let best = if self.pool[parent].kind() != Kind::Decision {
-            -1.0
+            NO_EDGE
         } else if parent == self.tree.root {
             self.tree.edges.mark_visited(index);
-            self.tree.edges.best().1
+            self.tree.edges.best()
         } else {
             self.pool.visit_edge(parent, index)
         };
-        let slot = self
-            .pool
-            .push_child(parent, node, best, &mut self.tree.bytes);
+        let bytes = &mut self.tree.bytes;
+        let slot = self.pool.push_child(parent, node, best, bytes);
+        if usize::from(slot).is_multiple_of(LANES)
+            && let [.., above, step] = visit.path[..]
+        {
+            self.pool.relink(above.node, step.slot, step.node); // the family is new or has moved
+        }
         Ok(Step { node, slot })
     }
 }

@@ -23,6 +23,9 @@ pub struct Edges {
     pub kept_below: usize,
 }
 
+/// In place of the best unvisited edge and its prior, where none is left: no score is less.
+pub const NO_EDGE: (usize, f32) = (0, f32::NEG_INFINITY);
+
 const UNIT: usize = size_of::<Unit>();
 const WORD: usize = 4;
 
@@ -105,6 +108,15 @@ impl Edges {
             PriorBits::Eight => lanes::first_max(&units[..self.code_units(n)], !NOTE),
             PriorBits::Sixteen => first_max(&bytemuck::cast_slice::<_, u16>(units)[..n]),
             PriorBits::ThirtyTwo => first_max(&bytemuck::cast_slice::<_, u32>(units)[..n]),
+        }
+    }
+
+    /// A place and the prior of its code, `NO_EDGE` if that is 0.
+    #[inline]
+    pub fn decoded(self, (place, code): (usize, u32)) -> (usize, f32) {
+        match code {
+            0 => NO_EDGE,
+            _ => (place, self.bits.decode(code)),
         }
     }
 

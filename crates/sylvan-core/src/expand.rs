@@ -25,6 +25,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) {
         let id = visit.end();
         let is_root = id == self.tree.root;
+        let value = V::from_seats(values);
+        if let Some(rewards) = rewards.filter(|_| !is_root) {
+            V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
+        }
+        let raw = value.seat(visit.seat) as f32;
+        // The softmax takes its time, which what comes behind it can use: so the backup is first.
+        self.remove_virtual_visits(&visit.path);
+        self.backup(&visit.path, value, false);
         let learned = &mut self.scratch.actions;
         let actions = if G::LEARNED && !is_root {
             narrow(logits, learned, self.settings.config.top_k);
@@ -34,16 +42,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         softmax_padded(logits);
         let priors = logits;
-        let seats = &mut self.scratch.seats;
-        seats.clear();
-        seats.extend(values.iter().map(|&v| f64::from(v)));
-        let value = V::from_seats(seats);
-        if let Some(rewards) = rewards.filter(|_| !is_root) {
-            seats.clear();
-            seats.extend(rewards.iter().map(|&r| f64::from(r)));
-            V::set_reward(&mut self.pool[id].extra, &V::from_seats(seats));
-        }
-        let raw = value.seat(visit.seat) as f32;
         if is_root {
             let n = visit.actions.len();
             self.pool[id].num_edges = n as u16;
@@ -60,8 +58,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         node.set_kind(Kind::Decision);
         node.set_seat(visit.seat);
         node.set_pending(false);
-        self.remove_virtual_visits(&visit.path);
-        self.backup(&visit.path, value, false);
         self.tree.progress.waiting -= 1;
         self.tree.progress.finished += u64::from(!is_root);
         if is_root {

@@ -20,9 +20,9 @@
 //! Twin: `sylvan.reference.selection`, `sylvan.reference.outcome`.
 
 use crate::config::Selection;
+use crate::family::CLOSED;
 use crate::game::Game;
 use crate::gumbel::Dense;
-use crate::pool::CLOSED;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;

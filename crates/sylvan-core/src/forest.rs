@@ -39,8 +39,8 @@ pub(crate) struct Shard<G: Game, V: Values> {
 
 /// Simulations of one tree before the next one's turn, where a clock ends them all.
 const TURN: u64 = 64;
-/// Bytes of a pool: it numbers its units of 16 bytes with 32 bits.
-const POOL_MOST: u64 = 60_000_000_000;
+/// Bytes of a pool: it numbers its units of 16 bytes with 31 bits.
+const POOL_MOST: u64 = 30_000_000_000;
 
 #[derive(Debug)]
 pub struct Forest<G: Game, V: Values> {

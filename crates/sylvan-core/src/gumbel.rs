@@ -23,10 +23,10 @@
 //! Twin: `sylvan.reference.gumbel`.
 
 use crate::config::Selection;
+use crate::family::{CLOSED, Child};
 use crate::game::Game;
 use crate::node::NodeId;
 use crate::numbers::{ln, softmax};
-use crate::pool::{CLOSED, Child};
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -116,7 +116,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             dense.started[index] = child.started();
             dense.closed[index] = q == CLOSED;
             if child.visits > 0 {
-                dense.q[index] = f64::from(child.q(seat, self.settings.config.discount));
+                dense.q[index] =
+                    f64::from(child.q(child.mean(), seat, self.settings.config.discount));
             }
         }
         dense

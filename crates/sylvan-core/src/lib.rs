@@ -1,7 +1,7 @@
 //! Trees and search. Knows no game, no Python and no network.
 //!
 //! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
-//! `arena`, `node`, `edges`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
+//! `arena`, `node`, `edges`, `family`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
 //! a file per step of the algorithm; `forest` many trees at once; `outcome` and `line` what a search
 //! found, `bulk` in all trees of a forest; `remake` positions of games that are kept as moves.
 
@@ -11,6 +11,7 @@ pub mod bulk;
 pub mod clock;
 pub mod config;
 pub mod evaluator;
+pub mod family;
 pub mod forest;
 pub mod game;
 pub mod gumbel;

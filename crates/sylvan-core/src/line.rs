@@ -8,10 +8,10 @@
 //!
 //! A win is a proven value above 0 for the seat to move, a loss one below.
 
+use crate::family::{CLOSED, Child};
 use crate::game::Action;
 use crate::game::Game;
 use crate::node::{Kind, NodeId};
-use crate::pool::{CLOSED, Child};
 use crate::tree::Search;
 use crate::values::Values;
 

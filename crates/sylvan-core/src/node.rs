@@ -216,11 +216,17 @@ impl<V: Values> Node<V> {
         }
     }
 
-    /// Q of the step into this node for `seat`: reward + discount * W / N, held inside its proven
-    /// bounds. Only for nodes with a finished visit.
+    /// W / N. Only for nodes with a finished visit.
     #[inline]
-    pub fn q(&self, seat: Seat, discount: f64) -> f32 {
-        let mean = self.w.seat(seat) / f64::from(self.visits);
+    pub fn mean(&self) -> V {
+        self.w.over(f64::from(self.visits))
+    }
+
+    /// Q of the step into this node for `seat`: reward + discount * `mean`, held inside its proven
+    /// bounds.
+    #[inline]
+    pub fn q(&self, mean: V, seat: Seat, discount: f64) -> f32 {
+        let mean = mean.seat(seat);
         if V::BOUNDS {
             let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
                 (-1.0, 1.0)
@@ -239,6 +245,6 @@ impl<V: Values> Node<V> {
     /// The mean value of this node itself for `seat`.
     #[inline]
     pub fn value(&self, seat: Seat) -> f32 {
-        (self.w.seat(seat) / f64::from(self.visits)) as f32
+        self.mean().seat(seat) as f32
     }
 }

@@ -5,15 +5,15 @@
 //! to a quarter faster (`benchmarks/README.md`). Small arenas keep small pages: a budget of a few
 //! megabytes has no room for rounding up.
 
-/// From this many bytes on an arena asks for large pages.
-const LARGE: usize = 64 << 20;
+/// From this many bytes on an arena asks for large pages, if it may come to have four times as many.
+const LARGE: usize = 16 << 20;
 
 /// Tells the operating system that large pages suit this memory, once there is much in it and
 /// whenever it has moved; `asked` remembers the last capacity. Only advice: it changes no contents
 /// and may do nothing.
 pub fn prefer_large<T>(memory: &mut Vec<T>, asked: &mut usize) {
     let bytes = memory.capacity() * size_of::<T>();
-    if bytes == *asked || memory.len() * size_of::<T>() < LARGE {
+    if bytes == *asked || memory.len() * size_of::<T>() < LARGE || bytes < 4 * LARGE {
         return;
     }
     *asked = bytes;

@@ -25,6 +25,7 @@
 
 use crate::game::Game;
 use crate::node::{Kind, NodeId};
+use crate::pool::Pool;
 use crate::tree::Search;
 use crate::values::Values;
 
@@ -57,17 +58,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn close_edges(&mut self, id: NodeId) {
         let seat = self.pool[id].seat();
         let discount = self.settings.config.discount;
-        let bounds = |child: NodeId| self.pool[child].step_bounds(seat, discount);
-        let children: Vec<NodeId> = self.pool.ids(id).collect();
-        let surely = children
-            .iter()
-            .map(|&child| bounds(child).0)
-            .fold(f64::NEG_INFINITY, f64::max);
+        let bounds = |pool: &Pool<V>, child: NodeId| pool[child].step_bounds(seat, discount);
+        let lows = self.pool.ids(id).map(|child| bounds(self.pool, child).0);
+        let surely = lows.fold(f64::NEG_INFINITY, f64::max);
         let least = self.least_return();
-        for (slot, child) in children.into_iter().enumerate() {
-            let high = self.pool[child].step_bounds(seat, discount).1;
+        for slot in 0..self.pool.num_children(id) as u16 {
+            let high = bounds(self.pool, self.pool.child(id, slot)).1;
             if high < surely || high <= least {
-                self.pool.close(id, slot as u16);
+                self.pool.close(id, slot);
             }
         }
     }

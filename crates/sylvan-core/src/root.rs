@@ -6,6 +6,7 @@
 //! precision; a node that becomes root starts from what the tree remembered of them.
 
 use crate::config::Selection;
+use crate::edges::NO_EDGE;
 use crate::game::{Action, Game, MAX_SEATS, Turn};
 use crate::node::{Kind, Node, NodeId};
 use crate::numbers::PriorBits;
@@ -47,7 +48,7 @@ impl RootEdges {
         }
     }
 
-    /// The place and prior of the best unvisited edge; a negative prior if none is left.
+    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
     pub fn best(&self) -> (usize, f32) {
         let mut best = (0, 0);
         for (index, &code) in self.codes.iter().enumerate() {
@@ -56,7 +57,7 @@ impl RootEdges {
             }
         }
         if best.1 == 0 {
-            (0, -1.0)
+            NO_EDGE
         } else {
             (best.0, EXACT.decode(best.1))
         }
@@ -134,7 +135,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let (a, b) = (&self.pool[a], &self.pool[b]);
             b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index))
         });
-        let best = self.tree.edges.best().1;
+        let best = self.tree.edges.best();
         self.pool.reorder(root, &order, best);
     }
 

@@ -26,11 +26,11 @@
 //! 2018; Schrittwieser 2020, appendix B.
 
 use crate::config::{Fpu, Selection};
+use crate::family::{Child, FamilyMut, Link};
 use crate::game::Game;
 use crate::lanes::best_score;
 use crate::node::{Node, NodeId};
-use crate::pool::Child;
-use crate::tree::{Scale, Search};
+use crate::tree::{Scale, Search, Settings};
 use crate::values::Values;
 
 /// An edge to follow.
@@ -56,56 +56,33 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     fn choose_puct(&self, id: NodeId) -> Choice {
         let node = &self.pool[id];
-        let Some(scan) = self.pool.scan(node) else {
-            return self.newcomer(id);
+        let Some(head) = self.pool.head(node) else {
+            let (index, prior) = self.newcomer(id);
+            return Choice::New(index, prior);
         };
-        let explore = self.explore(node);
+        let explore = explore(self.settings, node);
         let (slot, score) = match self.learned_scale(id) {
-            _ if scan.unfinished > 0 => self.best_of_unfinished(id, explore),
-            None => best_score(scan.groups, explore),
+            _ if head.unfinished > 0 => self.best_of_unfinished(id, explore),
+            None => best_score(self.pool.groups(node.owned), explore),
             Some(scale) => self.best_of_learned(id, scale, explore),
         };
-        if scan.best >= 0.0 {
-            let fresh = self.fpu(id, scan.mass) + explore * scan.best;
-            if fresh > score || fresh == score && !self.tie_goes_to(id, scan.id(slot)) {
-                return self.newcomer(id);
+        let child = self.pool.child(id, slot as u16);
+        if head.best.1 >= 0.0 {
+            let fresh = self.fpu(id, head.mass) + explore * head.best.1;
+            if fresh > score || fresh == score && !self.tie_goes_to(id, child) {
+                return Choice::New(head.best.0, head.best.1);
             }
         }
-        Choice::Visited(slot as u16, scan.id(slot))
+        Choice::Visited(slot as u16, child)
     }
 
-    /// What PUCT takes from a node in the plainest case, which is nearly all: the range of values is
-    /// known, no first visit is under way, no tie; otherwise `None`.
+    /// The place and prior of the best unvisited edge of a node that has one.
     #[inline]
-    pub(crate) fn choose_plainly(&self, id: NodeId) -> Option<Choice> {
-        let node = &self.pool[id];
-        let Some(scan) = self.pool.scan(node) else {
-            return Some(self.newcomer(id));
-        };
-        let explore = self.explore(node);
-        let (slot, score) = best_score(scan.groups, explore);
-        if scan.unfinished > 0 {
-            return None;
+    pub(crate) fn newcomer(&self, id: NodeId) -> (usize, f32) {
+        match self.pool.head(&self.pool[id]) {
+            Some(head) => head.best,
+            None => self.best_unvisited(id),
         }
-        if scan.best >= 0.0 {
-            let fresh = self.fpu(id, scan.mass) + explore * scan.best;
-            if fresh >= score {
-                return (fresh > score).then(|| self.newcomer(id));
-            }
-        }
-        Some(Choice::Visited(slot as u16, scan.id(slot)))
-    }
-
-    /// The best unvisited edge.
-    fn newcomer(&self, id: NodeId) -> Choice {
-        let (index, prior) = self.best_unvisited(id);
-        Choice::New(index, prior)
-    }
-
-    /// The factor of the exploration shares of a node's edges.
-    #[inline]
-    fn explore(&self, node: &Node<V>) -> f32 {
-        self.settings.explore(node.started())
     }
 
     /// Whether a visited child comes before the best unvisited edge, at equal scores.
@@ -118,7 +95,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The best child where some have no finished visit and so the first-play urgency for Q.
     #[cold]
     fn best_of_unfinished(&self, id: NodeId, explore: f32) -> (usize, f32) {
-        let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
+        let mass = self.pool.head(&self.pool[id]).map_or(0.0, |head| head.mass);
         let (fpu, scale) = (self.fpu(id, mass), self.learned_scale(id));
         self.best_of(id, |child| {
             let q = match (self.pool[child.id].visits, scale) {
@@ -148,20 +125,63 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The first-play urgency at a node whose tried edges have this prior mass.
-    #[inline(always)]
+    #[inline]
     pub fn fpu(&self, id: NodeId, mass: f32) -> f32 {
-        let rule = if id == self.tree.root {
-            self.settings.config.fpu_root
-        } else {
-            self.settings.config.fpu
-        };
+        let rule = self.settings.fpu(id == self.tree.root);
         let node = &self.pool[id];
-        let value = || self.scale(id).apply(node.value(node.seat()));
-        match rule {
-            Fpu::Parent => value(),
-            Fpu::Reduction(r) => value() - r * mass.sqrt(),
-            Fpu::Loss => self.scale(id).lowest,
-            Fpu::Value(value) => value,
-        }
+        first_play_urgency(rule, self.scale(id), node.value(node.seat()), mass)
     }
+}
+
+/// The factor of the exploration shares of a node's edges.
+#[inline]
+fn explore<V: Values>(settings: &Settings, node: &Node<V>) -> f32 {
+    settings.explore(node.started())
+}
+
+#[inline]
+fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32) -> f32 {
+    match rule {
+        Fpu::Reduction(r) => scale.apply(value) - r * mass.sqrt(),
+        _ => other_urgency(rule, scale, value),
+    }
+}
+
+/// The rules that are not the usual one, apart from it, so that it needs no table of jumps.
+#[cold]
+fn other_urgency(rule: Fpu, scale: Scale, value: f32) -> f32 {
+    match rule {
+        Fpu::Parent | Fpu::Reduction(_) => scale.apply(value),
+        Fpu::Loss => scale.lowest,
+        Fpu::Value(value) => value,
+    }
+}
+
+/// The step that the next walk will take from a node with this family, and the child's slot, where
+/// the choice is plain, which is nearly always: PUCT, the range of values known, no first visit under
+/// way, no tie. `mean` is the node's.
+#[inline]
+pub(crate) fn next_step<V: Values>(
+    settings: &Settings,
+    family: &FamilyMut,
+    node: &Node<V>,
+    mean: V,
+    at_root: bool,
+) -> (Link, u16) {
+    let Some(scale) = settings.plain else {
+        return (Link::UNKNOWN, 0);
+    };
+    if !node.is_open() || family.unfinished() > 0 {
+        return (Link::UNKNOWN, 0);
+    }
+    let explore = explore(settings, node);
+    let (slot, score) = best_score(family.groups, explore);
+    let (best, mass) = family.untried();
+    let value = mean.seat(node.seat()) as f32;
+    let fresh = first_play_urgency(settings.fpu(at_root), scale, value, mass) + explore * best;
+    if fresh == score {
+        return (Link::UNKNOWN, 0);
+    }
+    let link = family.link(slot);
+    (if fresh > score { Link::NEW } else { link }, slot as u16)
 }

@@ -10,13 +10,14 @@
 use std::collections::HashMap;
 
 use crate::budget::Sweep;
-use crate::config::{Config, Selection, Stop, ValueRange};
+use crate::config::{Config, Fpu, Selection, Stop, ValueRange};
 use crate::evaluator::Leaf;
+use crate::family::{CLOSED, Child};
 use crate::game::{Action, Game, Rules, Seat};
 use crate::gumbel::GumbelRoot;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
-use crate::pool::{CLOSED, Child, Pool};
+use crate::pool::Pool;
 use crate::rng::{Rng, mix};
 use crate::root::RootEdges;
 use crate::values::Values;
@@ -30,8 +31,8 @@ pub struct Settings {
     pub known: Option<Scale>,
     /// `c(N) * sqrt(N)` for small N.
     explore: Vec<f32>,
-    /// PUCT with a known range of values.
-    pub is_plain: bool,
+    /// The same, if the rule is PUCT.
+    pub plain: Option<Scale>,
     /// The first child of a node is the one with the highest prior, whose action its edges note.
     pub first_is_best: bool,
     /// The search that has begun explores without noise and forced playouts.
@@ -52,7 +53,7 @@ impl Settings {
             _ => None,
         };
         let mut settings = Self {
-            is_plain: matches!(config.selection, Selection::Puct { .. }) && known.is_some(),
+            plain: known.filter(|_| matches!(config.selection, Selection::Puct { .. })),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
             config,
@@ -66,6 +67,16 @@ impl Settings {
             .map(|n| settings.exploration(n))
             .collect();
         settings
+    }
+
+    /// The rule of first-play urgency.
+    #[inline]
+    pub fn fpu(&self, at_root: bool) -> Fpu {
+        if at_root {
+            self.config.fpu_root
+        } else {
+            self.config.fpu
+        }
     }
 
     /// `c(N) * sqrt(N)`, the factor of `P / (1 + n)` in PUCT.
@@ -356,16 +367,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (min, max)
     }
 
-    /// The place and prior of the best unvisited edge; a negative prior if none is left.
+    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
     #[inline]
     pub fn best_unvisited(&self, id: NodeId) -> (usize, f32) {
         if id == self.tree.root {
             return self.tree.edges.best();
         }
-        match self.pool.best_edge(id) {
-            (_, 0) => (0, -1.0),
-            (index, code) => (index, self.pool.bits().decode(code)),
-        }
+        self.pool.best_edge(id)
     }
 
     /// The prior of every edge of a decision node, in the game's order.

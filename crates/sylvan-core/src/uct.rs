@@ -3,10 +3,10 @@
 //! Counts, Q, scale and ties as in `selection.rs`; scores are doubles. An edge whose visits are all
 //! in flight has the first-play urgency for Q. Paper: Kocsis and Szepesvári 2006.
 
+use crate::family::Child;
 use crate::game::Game;
 use crate::node::NodeId;
 use crate::numbers::ln;
-use crate::pool::Child;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -18,7 +18,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Choice::New(index, prior);
         }
         let scale = self.learned_scale(id);
-        let mass = self.pool.scan(&self.pool[id]).map_or(0.0, |scan| scan.mass);
+        let mass = self.pool.head(&self.pool[id]).map_or(0.0, |head| head.mass);
         let fpu = self.fpu(id, mass);
         let log = ln(f64::from(self.pool[id].started()));
         let mut best = (Choice::New(index, prior), f64::NEG_INFINITY);

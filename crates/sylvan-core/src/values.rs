@@ -20,9 +20,12 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     /// Stored in every node: rewards and proven results where the flags have no room for them.
     type Extra: Pod + Default + Debug + Send + Sync;
 
-    fn from_seats(values: &[f64]) -> Self;
+    /// From one number per seat.
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self;
     fn seat(&self, seat: Seat) -> f64;
     fn add(&mut self, other: &Self);
+    /// A sum divided by the number of its terms.
+    fn over(self, n: f64) -> Self;
 
     /// The rewards of the step into a node.
     fn set_reward(extra: &mut Self::Extra, rewards: &Self);
@@ -52,8 +55,9 @@ impl Values for Duel {
     type Extra = ();
     const BOUNDS: bool = true;
 
-    fn from_seats(values: &[f64]) -> Self {
-        Self(values[0])
+    #[inline]
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self {
+        Self(values[0].into())
     }
 
     #[inline]
@@ -65,6 +69,11 @@ impl Values for Duel {
     #[inline]
     fn add(&mut self, other: &Self) {
         self.0 += other.0;
+    }
+
+    #[inline]
+    fn over(self, n: f64) -> Self {
+        Self(self.0 / n)
     }
 
     fn set_reward(_: &mut (), _: &Self) {}
@@ -116,9 +125,11 @@ impl<const N: usize> Values for Seats<N> {
     type Extra = Paid<N>;
     const BOUNDS: bool = false;
 
-    fn from_seats(values: &[f64]) -> Self {
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self {
         let mut seats = [0.0; N];
-        seats[..values.len()].copy_from_slice(values);
+        for (seat, &value) in seats.iter_mut().zip(values) {
+            *seat = value.into();
+        }
         Self(seats)
     }
 
@@ -130,6 +141,10 @@ impl<const N: usize> Values for Seats<N> {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a += b;
         }
+    }
+
+    fn over(self, n: f64) -> Self {
+        Self(self.0.map(|sum| sum / n))
     }
 
     fn set_reward(extra: &mut Paid<N>, rewards: &Self) {

@@ -146,6 +146,13 @@ impl ConnectFour {
         self.all & self.size.cell(column, self.size.rows() - 1) == 0
     }
 
+    /// Columns whose top cell is free, from the left.
+    #[inline]
+    fn free_columns(&self) -> impl Iterator<Item = Action> {
+        let (top, height) = (self.all >> (self.size.rows() - 1), self.size.height());
+        (0..self.size.columns() as Action).filter(move |column| top >> (column * height) & 1 == 0)
+    }
+
     /// Drops a stone into `column`, which is open.
     #[inline]
     const fn drop_stone(&mut self, column: usize) {
@@ -179,12 +186,12 @@ impl Game for ConnectFour {
         if self.is_terminal() {
             return Ok(Turn::Over);
         }
-        for column in 0..self.size.columns() {
-            if self.is_open(column) {
-                actions.push(column as Action);
-            }
-        }
+        actions.extend(self.free_columns());
         Ok(Turn::Seat(self.to_play()))
+    }
+
+    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(self.free_columns().nth(place).unwrap_or_default())
     }
 
     /// A column that does not exist or is full changes nothing.

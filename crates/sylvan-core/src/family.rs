@@ -1,0 +1,472 @@
+//! Families: the visited children of a node, and the step that a walk takes from there.
+//!
+//! ```text
+//!     back    best: the highest unvisited prior, -inf if none is left                   (f32)
+//!             mass: the sum of the priors of the children                               (f32)
+//!             edges, or NONE
+//!             unfinished, place (16 bits each): the children without a finished visit;
+//!             the legal action with the best prior
+//!     front   next: where the next walk goes from here, as a link, or UNKNOWN, or NEW
+//!             the slot of that child, len (16 bits each): the number of children
+//!             the node, its action
+//!     then per four children a unit each of
+//!             q     Q for the seat that moves here, on the scale of scores
+//!                   where the range of values is known; -inf if closed                  (f32)
+//!             u     P / (1 + n)                                                         (f32)
+//!             link  where the child is: its family if it has one, else its node
+//! ```
+//!
+//! What a walk will choose here changes only when something here changes, which is when a backup
+//! comes through. So the backup chooses, for all nodes of its path at once, since none waits for
+//! another; and the next walk follows the links, one read per level, and never waits for a node.
+//!
+//! Scores are compared four at a time: places without a child look like closed edges. Children
+//! stand in the order in which they were first tried, which under PUCT and UCT is that of falling
+//! priors, then rising index: the order in which ties are resolved.
+//!
+//! A link changes when the child's family comes, moves or goes: whoever does that calls `relink`.
+//! Whoever changes anything else that a choice depends on makes the next step unknown.
+
+use crate::arena::Unit;
+use crate::game::Action;
+use crate::lanes;
+use crate::node::{Node, NodeId};
+use crate::pool::Pool;
+use crate::values::Values;
+
+/// The Q of a closed edge: no score beats another with it.
+pub const CLOSED: f32 = f32::NEG_INFINITY;
+
+/// Children in a group.
+pub const LANES: usize = 4;
+
+/// Units of a group: q, u, link.
+pub const GROUP: usize = 3;
+
+/// Four children side by side.
+pub type Group = [[u32; LANES]; GROUP];
+
+const Q: usize = 0;
+const U: usize = 1;
+const LINK: usize = 2;
+
+/// Units before the groups.
+const HEAD: u32 = 2;
+
+/// Where a child is: its family if it has one, else its node. As the next step from a family also
+/// what is no child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link(u32);
+
+/// What tells links to families from those to nodes: pools have fewer than 2^31 - 2 units.
+const FAMILY: u32 = 1 << 31;
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    Node(NodeId),
+    Family(u32),
+}
+
+impl Link {
+    /// Something changed, or the choice is not plain: it has to be made.
+    pub const UNKNOWN: Self = Self(u32::MAX);
+    /// The best unvisited edge.
+    pub const NEW: Self = Self(u32::MAX - 1);
+
+    #[inline]
+    pub fn is_child(self) -> bool {
+        self.0 < Self::NEW.0
+    }
+
+    /// Where a link to a child leads.
+    #[inline]
+    pub fn end(self) -> End {
+        match self.0 & FAMILY {
+            0 => End::Node(self.0),
+            _ => End::Family(self.0 & !FAMILY),
+        }
+    }
+}
+
+/// What a walk reads of a family.
+#[derive(Clone, Copy)]
+pub struct Front {
+    pub next: Link,
+    /// The next child's slot.
+    pub slot: u16,
+    pub node: NodeId,
+    pub action: Action,
+}
+
+/// A visited child as its parent sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    pub id: NodeId,
+    pub q: f32,
+    pub u: f32,
+}
+
+/// What a family knows of its node and of the edges that are not in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    pub len: u16,
+    pub unfinished: u16,
+    /// The place of the best unvisited edge and its prior, or `NO_EDGE`.
+    pub best: (usize, f32),
+    pub mass: f32,
+    pub(crate) edges: u32,
+}
+
+/// A family, for a backup that comes through.
+pub struct FamilyMut<'a> {
+    back: &'a mut [u32; 4],
+    front: &'a mut [u32; 4],
+    /// Places without a child included.
+    pub groups: &'a mut [Unit],
+}
+
+impl FamilyMut<'_> {
+    /// Children without a finished visit.
+    #[inline]
+    pub fn unfinished(&self) -> u16 {
+        self.back[3] as u16
+    }
+
+    /// The highest unvisited prior, -inf if none is left, and the sum of those of the children.
+    #[inline]
+    pub fn untried(&self) -> (f32, f32) {
+        (f32::from_bits(self.back[0]), f32::from_bits(self.back[1]))
+    }
+
+    #[inline]
+    pub fn link(&self, slot: usize) -> Link {
+        link(self.groups, slot)
+    }
+
+    /// Takes in a finished visit of the child in a slot, its first or not: its Q, unless the edge is
+    /// closed, and u.
+    #[inline]
+    pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) {
+        let (start, lane) = (
+            GROUP * (usize::from(slot) / LANES),
+            usize::from(slot) % LANES,
+        );
+        if let Some(group) = self.groups[start..].first_chunk_mut() {
+            lanes::record(group, lane, q, u);
+        }
+        self.back[3] -= u32::from(first);
+    }
+
+    #[inline]
+    pub fn set_next(&mut self, next: Link, slot: u16) {
+        self.front[0] = next.0;
+        self.front[1] = self.front[1] & !0xffff | u32::from(slot);
+    }
+}
+
+#[inline]
+fn link(groups: &[Unit], slot: usize) -> Link {
+    let links = &groups[GROUP * (slot / LANES) + LINK];
+    Link(bytemuck::cast_ref::<_, [u32; LANES]>(links)[slot % LANES])
+}
+
+impl<V: Values> Pool<V> {
+    #[inline]
+    pub fn family_mut(&mut self, family: u32) -> FamilyMut<'_> {
+        let [back, front, rest @ ..] = &mut self.arena[family as usize..] else {
+            panic!("a family has two units before its groups");
+        };
+        let front: &mut [u32; 4] = bytemuck::cast_mut(front);
+        let groups = (front[1] >> 16).div_ceil(LANES as u32) as usize;
+        FamilyMut {
+            back: bytemuck::cast_mut(back),
+            front,
+            groups: &mut rest[..GROUP * groups],
+        }
+    }
+
+    #[inline]
+    pub fn family(&self, id: NodeId) -> Option<u32> {
+        let node = &self[id];
+        node.has_family().then_some(node.owned)
+    }
+
+    #[inline]
+    pub fn front(&self, family: u32) -> Front {
+        let [next, slot, node, action] = *self.arena.words(family + 1);
+        Front {
+            next: Link(next),
+            slot: slot as u16,
+            node,
+            action,
+        }
+    }
+
+    /// Makes the next step from a family unknown.
+    pub fn forget_next(&mut self, family: u32) {
+        self.arena.words_mut(family + 1)[0] = Link::UNKNOWN.0;
+    }
+
+    #[inline]
+    pub fn head(&self, node: &Node<V>) -> Option<Head> {
+        if !node.has_family() {
+            return None;
+        }
+        let [best, mass, edges, counts] = *self.arena.words(node.owned);
+        let len = self.arena.words(node.owned + 1)[1] >> 16;
+        Some(Head {
+            len: len as u16,
+            unfinished: counts as u16,
+            best: ((counts >> 16) as usize, f32::from_bits(best)),
+            mass: f32::from_bits(mass),
+            edges,
+        })
+    }
+
+    /// Writes what a family knows, which makes its next step unknown.
+    pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
+        let family = self[id].owned;
+        let (place, best) = head.best;
+        let counts = u32::from(head.unfinished) | (place as u32) << 16;
+        *self.arena.words_mut(family) = [best.to_bits(), head.mass.to_bits(), head.edges, counts];
+        let (len, action) = (u32::from(head.len) << 16, self[id].action);
+        *self.arena.words_mut(family + 1) = [Link::UNKNOWN.0, len, id, action];
+    }
+
+    #[inline]
+    pub fn groups(&self, family: u32) -> &[Unit] {
+        let len = self.arena.words(family + 1)[1] >> 16;
+        let units = GROUP * (len as usize).div_ceil(LANES);
+        &self.arena[(family + HEAD) as usize..][..units]
+    }
+
+    #[inline]
+    fn group_mut(&mut self, family: u32, slot: usize) -> &mut Group {
+        let start = (family + HEAD) as usize + GROUP * (slot / LANES);
+        let units: &mut [Unit] = &mut self.arena[start..start + GROUP];
+        &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
+    }
+
+    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
+    #[inline]
+    pub fn fetch(&self, link: Link) {
+        self.arena.fetch(link.0 & !FAMILY);
+    }
+
+    /// The visited children of a node, in the order of their slots.
+    pub fn children(&self, id: NodeId) -> impl Iterator<Item = Child> {
+        let groups = self
+            .family(id)
+            .map_or(&[][..], |family| self.groups(family));
+        let groups: &[Group] = bytemuck::cast_slice(groups.as_chunks::<GROUP>().0);
+        (0..self.num_children(id)).map(move |slot| {
+            let (group, lane) = (&groups[slot / LANES], slot % LANES);
+            Child {
+                id: self.end(Link(group[LINK][lane])),
+                q: f32::from_bits(group[Q][lane]),
+                u: f32::from_bits(group[U][lane]),
+            }
+        })
+    }
+
+    /// The numbers of the visited children.
+    pub fn ids(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.children(id).map(|child| child.id)
+    }
+
+    /// The child in a slot of a node that has one there.
+    pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
+        self.end(self.link(self[id].owned, slot))
+    }
+
+    #[inline]
+    pub fn link(&self, family: u32, slot: u16) -> Link {
+        link(self.groups(family), slot.into())
+    }
+
+    /// The node that a link leads to.
+    #[inline]
+    fn end(&self, link: Link) -> NodeId {
+        match link.end() {
+            End::Node(id) => id,
+            End::Family(family) => self.arena.words(family + 1)[2],
+        }
+    }
+
+    /// Brings the link to a child up to date, after its family came, moved or went.
+    pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        let (family, link) = (self[parent].owned, self.link_to(child).0);
+        self.group_mut(family, slot.into())[LINK][usize::from(slot) % LANES] = link;
+        self.forget_next(family);
+    }
+
+    pub fn link_to(&self, id: NodeId) -> Link {
+        Link(self.family(id).map_or(id, |family| family | FAMILY))
+    }
+
+    pub fn num_children(&self, id: NodeId) -> usize {
+        self.head(&self[id]).map_or(0, |head| head.len.into())
+    }
+
+    /// The slot of the child behind legal action number `index`.
+    pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
+        let place = self.ids(id).position(|child| self[child].index == index);
+        place.map(|slot| slot as u16)
+    }
+
+    /// Appends a child without a finished visit; `best` is the edge then left unvisited
+    /// that has the highest prior, as in `Head`.
+    pub fn push_child(
+        &mut self,
+        parent: NodeId,
+        child: NodeId,
+        best: (usize, f32),
+        bytes: &mut u64,
+    ) -> u16 {
+        let mut head = self.make_room(parent, bytes);
+        let (prior, u) = (self[child].prior, self[child].share());
+        let slot = head.len;
+        head.len += 1;
+        head.unfinished += 1;
+        head.best = best;
+        head.mass += prior;
+        self.set_head(parent, head);
+        let family = self[parent].owned;
+        let group = self.group_mut(family, slot.into());
+        let lane = usize::from(slot) % LANES;
+        group[Q][lane] = 0;
+        group[U][lane] = u.to_bits();
+        group[LINK][lane] = child;
+        slot
+    }
+
+    /// Takes out a child without a finished visit; `best` is as in `push_child`.
+    pub fn pull_child(
+        &mut self,
+        parent: NodeId,
+        child: NodeId,
+        best: (usize, f32),
+        bytes: &mut u64,
+    ) {
+        let Some(mut head) = self.head(&self[parent]) else {
+            return;
+        };
+        let rest: Vec<Child> = self.children(parent).filter(|c| c.id != child).collect();
+        if rest.is_empty() {
+            return self.drop_family(parent, bytes);
+        }
+        let (family, old) = (self[parent].owned, family_units(head.len.into()));
+        head.len -= 1;
+        head.unfinished -= 1;
+        head.best = best;
+        head.mass = self.set_children(family, &rest);
+        let lane = rest.len() % LANES;
+        if lane > 0 {
+            let group = self.group_mut(family, rest.len());
+            (group[Q][lane], group[U][lane], group[LINK][lane]) = (CLOSED.to_bits(), 0, 0);
+        }
+        self.set_head(parent, head);
+        let new = family_units(rest.len());
+        if new < old {
+            self.give(family + new, old - new, bytes);
+        }
+    }
+
+    /// What the node's family knows, after making room in it for one more child.
+    #[inline]
+    fn make_room(&mut self, id: NodeId, bytes: &mut u64) -> Head {
+        let head = self.head(&self[id]).unwrap_or(Head {
+            len: 0,
+            unfinished: 0,
+            best: (0, 0.0),
+            mass: 0.0,
+            edges: self[id].owned,
+        });
+        let len = usize::from(head.len);
+        if len.is_multiple_of(LANES) {
+            self.add_group(id, len, bytes);
+        }
+        head
+    }
+
+    /// Adds a group to the family of a node all of whose groups are full.
+    fn add_group(&mut self, id: NodeId, len: usize, bytes: &mut u64) {
+        let old = if len > 0 { family_units(len) } else { 0 };
+        let new = family_units(len + 1);
+        if new > old {
+            let (from, to) = (self[id].owned, self.take(new, bytes));
+            if old > 0 {
+                let from = from as usize..(from + old) as usize;
+                self.arena.copy_within(from, to as usize);
+                self.give(self[id].owned, old, bytes);
+            }
+            self[id].owned = to;
+            self[id].set_family(true);
+        }
+        let family = self[id].owned;
+        *self.group_mut(family, len) = [[CLOSED.to_bits(); LANES], [0; LANES], [0; LANES]];
+    }
+
+    /// Closes the edge to a child for good.
+    pub fn close(&mut self, parent: NodeId, slot: u16) {
+        let family = self[parent].owned;
+        self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES] = CLOSED.to_bits();
+    }
+
+    /// Brings `u` up to date after the child's visits or prior changed.
+    #[inline]
+    pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        let (family, u) = (self[parent].owned, self[child].share());
+        self.group_mut(family, slot.into())[U][usize::from(slot) % LANES] = u.to_bits();
+    }
+
+    /// Puts the children into another order and their priors in force; `order` lists their
+    /// numbers, `best` is as in `push_child`.
+    pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: (usize, f32)) {
+        let Some(mut head) = self.head(&self[id]) else {
+            return;
+        };
+        let mut children: Vec<Child> = self.children(id).collect();
+        children.sort_by_key(|child| order.iter().position(|&id| id == child.id));
+        for child in &mut children {
+            child.u = self[child.id].share();
+        }
+        head.best = best;
+        head.mass = self.set_children(self[id].owned, &children);
+        self.set_head(id, head);
+    }
+
+    /// Writes the children of a family; the sum of their priors.
+    fn set_children(&mut self, family: u32, children: &[Child]) -> f32 {
+        let mut mass = 0.0;
+        for (slot, &Child { id, q, u }) in children.iter().enumerate() {
+            mass += self[id].prior;
+            let link = self.link_to(id).0;
+            let (group, lane) = (self.group_mut(family, slot), slot % LANES);
+            (group[Q][lane], group[U][lane], group[LINK][lane]) = (q.to_bits(), u.to_bits(), link);
+        }
+        mass
+    }
+
+    /// Gives back the family of a node; the children themselves must be gone.
+    pub fn drop_family(&mut self, id: NodeId, bytes: &mut u64) {
+        if let Some(head) = self.head(&self[id]) {
+            let family = std::mem::replace(&mut self[id].owned, head.edges);
+            self[id].set_family(false);
+            self.give(family, family_units(head.len.into()), bytes);
+        }
+    }
+}
+
+/// Units of a family with so many children: room for 4, 8, 12, 16, 24, 32, 48, ...
+fn family_units(children: usize) -> u32 {
+    let groups = children.div_ceil(LANES);
+    let power = groups.next_power_of_two();
+    let groups = match groups {
+        0..=4 => groups,
+        _ if groups <= power / 4 * 3 => power / 4 * 3,
+        _ => power,
+    };
+    HEAD + (GROUP * groups) as u32
+}
