@@ -73,12 +73,12 @@ fn noted_steps_are_those_that_would_be_taken() {
         let mut forest = Forest::<_, Duel>::new(vec![game], rules, config);
         let mut noted = 0;
         for action in [3, 2, 3, 3] {
-            forest.begin(|_| None);
+            forest.begin(false, |_| None);
             assert!(forest.run(&HashRandom, &timing).is_ok());
             noted += check_tree(&mut forest);
             for _ in 0..20 {
                 // A batch that nobody evaluates leaves the tree as it was.
-                forest.begin(|_| None);
+                forest.begin(false, |_| None);
                 assert!(forest.select(&timing).is_ok());
                 forest.abandon();
                 check_tree(&mut forest);
