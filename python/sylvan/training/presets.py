@@ -55,28 +55,28 @@ _MACHINES: dict[str, Settings] = {
 """What any game gets."""
 
 _GAMES: dict[str, Settings] = {
-    # Random openings of any length lead to every state, those of bad play too; noise in the search
-    # would only blur what is learned.
+    # Random openings of any length lead to every state, those of bad play too, so noise in the
+    # search would only blur what is learned; surprise finds the last states that are wrong.
     "tictactoe": {
-        "run": {"steps": 18, "minutes": None},
+        "run": {"steps": 12, "minutes": None},
         "network": {"size": "2x32"},
-        "search": {"simulations": 64, "noise": False},
+        "search": {"simulations": 32, "noise": False},
         "selfplay": {
-            "games": 128,
-            "positions": 2048,
+            "games": 512,
+            "positions": 8192,
             "temperature_plies": 9,
             "opening_share": 1.0,
             "opening_plies": 8,
         },
         "targets": {"value_mix": 0.5},
         "learner": {
-            "batch": 128,
+            "batch": 256,
             "learning_rate": 5e-3,
-            "samples_per_position": 6.0,
+            "samples_per_position": 2.0,
             "average": 0.995,
         },
-        "replay": {"window_min": 10_000, "window_max": 50_000},
-        "arena": {"every": 18, "games": 10, "positions": 5000},
+        "replay": {"window_min": 30_000, "window_max": 60_000, "surprise_share": 0.5},
+        "arena": {"every": 12, "games": 10, "positions": 5000},
     },
     "connect4": {
         "search": {"dirichlet_alpha": 1.0},
