@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sylvan.evaluators import load_evaluator
-from sylvan.training.config import TrainingConfig, merged
+from sylvan.training.config import TrainingConfig
 from sylvan.training.loop import train
 from sylvan.training.presets import preset_settings
 from sylvan.training.tic_tac_toe_states import tic_tac_toe_set
@@ -25,8 +25,7 @@ def mistakes(evaluator) -> int:
 @pytest.mark.slow
 def test_a_run_learns_tic_tac_toe_to_the_last_state(tmp_path):
     """The preset as it is: all 4,520 states in which somebody is to move."""
-    settings = merged(preset_settings("tictactoe", "cpu"), {"run": {"threads": 1}})
-    outcome = train(TrainingConfig(**settings), tmp_path / "run")
+    outcome = train(TrainingConfig(**preset_settings("tictactoe", "cpu")), tmp_path / "run")
     assert len(tic_tac_toe_set().states) == 4520
     assert mistakes(load_evaluator(outcome.run.folder)) == 0
     assert mistakes(load_evaluator(outcome.run.networks / "last.onnx")) == 0

@@ -56,9 +56,10 @@ _MACHINES: dict[str, Settings] = {
 
 _GAMES: dict[str, Settings] = {
     # Random openings of any length lead to every state, those of bad play too, so noise in the
-    # search would only blur what is learned; surprise finds the last states that are wrong.
+    # search would only blur what is learned; surprise finds the last states that are wrong. The
+    # network is too small for two threads.
     "tictactoe": {
-        "run": {"steps": 12, "minutes": None},
+        "run": {"steps": 12, "minutes": None, "threads": 1},
         "network": {"size": "2x32"},
         "search": {"simulations": 32, "noise": False},
         "selfplay": {
