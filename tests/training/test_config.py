@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, GameContractError
 from sylvan.training.config import (
     SECTIONS,
     TrainingConfig,
@@ -230,6 +230,13 @@ def test_an_unknown_preset_is_named():
         preset_settings("connect4", "huge")
     with pytest.raises(ConfigError, match="no game 'conect4': did you mean 'connect4'"):
         preset_settings("conect4", "cpu")
+
+
+def test_a_game_that_fails_at_once_is_a_sentence(tmp_path):
+    path = tmp_path / "line.py"
+    path.write_text(LINE.replace("return np.eye", "return 1 / 0 * np.eye"))
+    with pytest.raises(GameContractError, match=r"Line raised ZeroDivisionError .* first state"):
+        preset_settings(f"{path}:Line", "cpu")
 
 
 LINE = """

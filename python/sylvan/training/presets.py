@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sylvan.errors import ConfigError
+import numpy as np
+
+from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.naming import GameSpec
 from sylvan.training.config import merged
 
@@ -154,17 +156,32 @@ def machine_here() -> str:
 
 def _for_game(spec: GameSpec, settings: Settings) -> dict[str, Any]:
     """What a game of one's own needs: layers that fit what it shows, noise that fits its moves."""
-    state = spec.first()
-    while state.is_chance():
-        state.apply(state.chance_outcomes()[0][0])
-    moves = max(2, len(state.legal_actions()))
+    moves, shape = _first_look(spec)
     found: dict[str, Any] = {
         "search": {"dirichlet_alpha": round(min(1.0, max(0.03, 10.0 / moves)), 2)},
         "selfplay": {"temperature_plies": 10},
         "targets": {"value_mix": 0.25},
     }
-    shape = state.observation().shape
     if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # no board
         width = {"4x48": 128, "6x96": 256}.get(settings["network"]["size"], 512)
         found["network"] = {"size": f"mlp3x{width}"}
     return found
+
+
+def _first_look(spec: GameSpec) -> tuple[int, tuple[int, ...]]:
+    """How many moves the first state has, two at least, and the shape of what is seen there.
+
+    :raises GameContractError: the game fails in its first state.
+    """
+    state = spec.first()
+    try:
+        while state.is_chance():
+            state.apply(state.chance_outcomes()[0][0])
+        return max(2, len(state.legal_actions())), np.shape(state.observation())
+    except SylvanError:
+        raise
+    except Exception as error:
+        raise GameContractError(
+            f"The game {spec.short_name} raised {type(error).__name__} ({error}) in its first "
+            "state: mend it, sylvan.testing.check_game helps to find such faults."
+        ) from error
