@@ -11,6 +11,7 @@
 //! Twin: `sylvan.reference.search.backup`.
 
 use crate::config::ValueRange;
+use crate::family::Link;
 use crate::game::Game;
 use crate::node::{Kind, NodeId};
 use crate::pool::Pool;
@@ -107,14 +108,20 @@ fn carry<V: Values>(
         } else {
             0.0
         };
-        if learns_range && decides {
-            seen.include(q);
-        }
         mean = node.mean();
-        let scored = settings.known.map_or(q, |scale| scale.apply(q));
+        let (u, first) = (child.share(), child.visits == 1);
         let mut family = pool.family_mut(node.owned);
-        family.record(slot, scored, child.share(), child.visits == 1);
-        let (next, slot) = next_step(settings, &family, &node, mean, id == root);
+        let (next, slot) = if let Some(scale) = settings.plain {
+            family.record(slot, scale.apply(q), u, first);
+            next_step((settings, scale), &family, &node, mean, id == root)
+        } else {
+            let scored = settings.known.map_or(q, |scale| scale.apply(q));
+            family.record(slot, scored, u, first);
+            if learns_range && decides {
+                seen.include(q);
+            }
+            (Link::UNKNOWN, 0)
+        };
         family.set_next(next, slot);
         if next.is_child() {
             pool.fetch(next);

@@ -61,7 +61,8 @@ pub fn softmax(logits: &mut Vec<f32>) {
 pub fn softmax_padded(logits: &mut Vec<f32>) {
     let n = logits.len();
     if let [first, rest @ ..] = &logits[..]
-        && rest.iter().all(|x| x == first)
+        && rest.first().is_none_or(|second| second == first)
+        && rest.iter().filter(|&x| x != first).count() == 0
     {
         // What follows would give the same, bit for bit: exp(0) is 1, and the sum is exact.
         logits.fill(1.0 / n as f32);

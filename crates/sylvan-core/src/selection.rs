@@ -158,19 +158,16 @@ fn other_urgency(rule: Fpu, scale: Scale, value: f32) -> f32 {
 }
 
 /// The step that the next walk will take from a node with this family, and the child's slot, where
-/// the choice is plain, which is nearly always: PUCT, the range of values known, no first visit under
-/// way, no tie. `mean` is the node's.
+/// the choice is plain: PUCT, the range of values known (`Settings::plain`, which has the scale), no
+/// first visit under way, no tie. `mean` is the node's.
 #[inline]
 pub(crate) fn next_step<V: Values>(
-    settings: &Settings,
+    (settings, scale): (&Settings, Scale),
     family: &FamilyMut,
     node: &Node<V>,
     mean: V,
     at_root: bool,
 ) -> (Link, u16) {
-    let Some(scale) = settings.plain else {
-        return (Link::UNKNOWN, 0);
-    };
     if !node.is_open() || family.unfinished() > 0 {
         return (Link::UNKNOWN, 0);
     }
