@@ -80,7 +80,9 @@ def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
     solution = SOLVER.solve(game)
     check_bounds(result, solution)
     assert outcome_of(solution, result.best) == solution.outcome
-    if empty <= 8:
+    # Gumbel visits in proportion to its policy, also what is known to be drawn, and comes to the
+    # last line of eight later than this.
+    if empty <= (7 if rule == "gumbel" else 8):
         assert result.stopped_by == "proven"
 
 

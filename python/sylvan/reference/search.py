@@ -148,7 +148,7 @@ class Search:
         for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
             node.children[action] = self.new_node(action, index, prior)
         node.raw = f32(values[node.seat])
-        node.reward = list(state.rewards())  # which a learned model knows only now
+        node.reward = node.reward if node is self.root else list(state.rewards())  # told late
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()
