@@ -29,16 +29,17 @@ __all__ = ["PLACES", "killed_at", "load_everything", "outcome_of", "sitting", "t
 
 def tiny(steps: int | None, **run: Any) -> TrainingConfig:
     """A run of a few seconds that has everything in it."""
-    return TrainingConfig(
-        run={"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2} | run,
-        game={"name": "tictactoe"},
-        network={"size": "mlp1x16"},
-        search={"simulations": 8},
-        selfplay={"games": 12, "positions": 60, "temperature_plies": 4},
-        learner={"batch": 16, "samples_per_position": 2.0},
-        replay={"window_min": 100, "shard_megabytes": 0.005, "keep_shards": False},
-        arena={"every": 3, "games": 4, "simulations": 4},
-    )
+    settings: dict[str, Any] = {
+        "run": {"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2} | run,
+        "game": {"name": "tictactoe"},
+        "network": {"size": "mlp1x16"},
+        "search": {"simulations": 8},
+        "selfplay": {"games": 12, "positions": 60, "temperature_plies": 4},
+        "learner": {"batch": 16, "samples_per_position": 2.0},
+        "replay": {"window_min": 100, "shard_megabytes": 0.005, "keep_shards": False},
+        "arena": {"every": 3, "games": 4, "simulations": 4},
+    }
+    return TrainingConfig(**settings)
 
 
 def die(*_: Any) -> NoReturn:
@@ -185,7 +186,7 @@ def killed_at(place: str, count: int) -> Callable[[], None]:
 
 def load_everything() -> None:
     """What a sitting would import, without starting a thread."""
-    import onnxruntime  # noqa: F401
+    import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
     import onnxscript  # noqa: F401
     import torch.onnx
 

@@ -126,6 +126,7 @@ def _fp32(source: Path, history_fill: str) -> bytes:
 
 def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     """An eight-bit version of a model, and what it lost on other positions."""
+    from sylvan.networks.half import halved_model
     from sylvan.networks.loss import measure_loss
     from sylvan.networks.positions import sample_positions
     from sylvan.networks.quantize import quantized_model
@@ -133,6 +134,7 @@ def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     game = _game(evaluator)
     calibration = sample_positions(game, CALIBRATION, seed=1, evaluator=evaluator)
     small = quantized_model(model, calibration, progress=bar.show, name=evaluator.name)
+    small = halved_model(small)  # what has no eight bits
     others = sample_positions(game, MEASURED, seed=2, evaluator=evaluator)
     return small, measure_loss(evaluator, small, others)
 

@@ -99,7 +99,13 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "run": {"eight_bits": True},
         "network": {"size": "5x48"},
         "search": {"simulations": 64},
-        "selfplay": {"full_share": 0.33, "fast_simulations": 16},
+        # Random openings: without them the policy alone knows little of what strong play avoids.
+        "selfplay": {
+            "full_share": 0.33,
+            "fast_simulations": 16,
+            "opening_share": 0.4,
+            "opening_plies": 12,
+        },
         "learner": {"batch": 512, "learning_rate": 5e-3},
         "arena": {"every": 20},
     },
