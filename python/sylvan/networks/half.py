@@ -1,7 +1,8 @@
 """Half the bytes for what is stored in fp32: the file has fp16, the session computes in fp32.
 
 Large constants are written in half precision with a cast behind each, which ONNX Runtime carries
-out once, when the model is opened. A weight changes by at most 0.05 %, a tenth of what eight bits do.
+out once, when the model is opened. A weight changes by at most 0.05 %, a tenth of what eight bits
+do to it.
 """
 
 from __future__ import annotations
