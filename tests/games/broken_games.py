@@ -473,6 +473,36 @@ class NamesDoNotLeadBack(Row):
         return int(text) + 1
 
 
+@broken("estimate()", "return 2 numbers, one per seat")
+class EstimateIsOneNumber(Row):
+    def estimate(self):
+        return 0.5
+
+
+@broken("estimate()", "gives (2.0, -2.0), but value_range is")
+class EstimateIsTooLarge(Row):
+    def estimate(self):
+        return (2.0, -2.0)
+
+
+@broken("auxiliary()", "return finite numbers")
+class AuxiliaryIsNotFinite(Row):
+    def auxiliary(self, end):
+        return {"owner": [float("nan")]}
+
+
+@broken("auxiliary()", "the same names and shapes in all states")
+class AuxiliaryChanges(Row):
+    def auxiliary(self, end):
+        return {"left": np.zeros(len(self.legal_actions()))}
+
+
+@broken("auxiliary()", "return arrays by name")
+class AuxiliaryHasNoNames(Row):
+    def auxiliary(self, end):
+        return [1.0]
+
+
 @broken("max_length", "is 3, but the game has not ended after 3 actions")
 class LongerThanPromised(Row):
     max_length = 3

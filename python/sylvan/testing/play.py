@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sylvan.games.game import Game
+from sylvan.testing.extras import check_auxiliary, check_estimate
 from sylvan.testing.probe import Probe
 from sylvan.testing.view import TOLERANCE, View, look, read
 
@@ -53,12 +54,16 @@ def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
         if len(play.actions) in stops:
             _check_names(probe, rng.sample(view.codes, min(NAMES, len(view.codes))))
             _check_clone(probe, view, rng)
+            check_estimate(probe)
             kept.append((len(play.actions), probe.clone()))
         action = rng.choice(view.codes)
         _step(probe, action, view)
         play.actions.append(action)
         if kept and kept[-1][0] == len(play.actions) - 1:
             _check_unmoved(kept[-1][1], view, "clone()", "changes when the original moves on")
+    if view.is_terminal:
+        turns = [state for ply, state in kept if play.views[ply].observation is not None]
+        check_auxiliary(turns, probe)
     _check_again(play, kept)
     _check_value_range(play)
     return play
