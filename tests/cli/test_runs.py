@@ -195,6 +195,7 @@ def network(two):
     return made
 
 
+@pytest.mark.slow
 def test_export_writes_what_plays(two, network):
     path = two / "best.onnx"
     done = run("export", two / "one", path)

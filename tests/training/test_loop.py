@@ -230,6 +230,7 @@ def test_an_interrupted_run_ends_its_step_and_goes_on(tmp_path):
         assert (weights(tmp_path / "run", 4)[name] == tensor).all()
 
 
+@pytest.mark.slow
 def test_a_budget_in_time_is_kept(tmp_path):
     listener = Listener()
     outcome = train(tiny(None, minutes=4 / 60), tmp_path / "run", watch=listener)
