@@ -40,12 +40,14 @@ from sylvan.errors import SylvanError
 from sylvan.evaluators import load_evaluator
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
+from sylvan.training import connect_four_sets
 from sylvan.training.duel import Duel, duel
 from sylvan.training.mistakes import mistake_rates
 from sylvan.training.yardsticks import SearchSide, yardstick
 from sylvan.views.atomic import write_text
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+SETS = Path(connect_four_sets.__file__).parent / "data"
 CACHE = 512 * 2**20
 CUSTOM = f"{EXAMPLES / 'breakthrough.py'}:Breakthrough"
 CUSTOM_SIMULATIONS = 100
@@ -269,7 +271,9 @@ def _measured(folder: Path, which: str, device: str, judge: Judge, quick: bool) 
     file = folder / "networks" / f"{which}{kind}"
     if not file.is_file():
         sys.exit(f"error: {folder} has no {which} network yet: train for longer.")
-    key = blake2b(file.read_bytes() + bytes([quick]), digest_size=12).hexdigest()
+    # With the sets themselves: figures on other positions are other figures.
+    sets = b"".join(path.read_bytes() for path in sorted(SETS.glob("*.txt")))
+    key = blake2b(file.read_bytes() + bytes([quick]) + sets, digest_size=12).hexdigest()
     kept = folder / "measured.json"
     known: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
     if key not in known:

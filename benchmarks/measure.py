@@ -33,10 +33,14 @@ def run_named(
     arguments: list[str],
     show: Callable[[list[Measurement]], object] | None = None,
 ) -> None:
-    """Run all benchmarks, or those named; with `--quick` and `--json`.
+    """Run all benchmarks, or those named; with `--quick` and `--json`. `--help` shows the module's
+    own text.
 
     :param show: prints the figures otherwise than as a table or JSON.
     """
+    if "--help" in arguments or "-h" in arguments:
+        print(sys.modules["__main__"].__doc__)
+        return
     known = {benchmark.__name__: benchmark for benchmark in benchmarks}
     names = [argument for argument in arguments if not argument.startswith("--")]
     for name in names:

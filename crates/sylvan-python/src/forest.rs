@@ -16,7 +16,9 @@ use sylvan_core::config::Limits;
 use sylvan_core::node::Kind;
 use sylvan_core::{Action, Timing};
 
-use crate::any_forest::{AnyForest, Policy, Spare};
+use crate::any_forest::AnyForest;
+use crate::bridge::Spare;
+use crate::policy::Policy;
 use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);

@@ -1,11 +1,13 @@
 //! `sylvan._native`: the Python face of the Rust crates. Thin; no logic lives here.
 
 mod any_forest;
+mod bridge;
 mod config;
 mod evaluators;
 mod forest;
 mod games;
 mod numbers;
+mod policy;
 mod python_game;
 
 use pyo3::prelude::*;

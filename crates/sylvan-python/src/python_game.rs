@@ -3,13 +3,17 @@
 //! Every call runs Python code, so the interpreter's lock is held while such a game is searched
 //! and one thread searches it. Whatever the game raises comes back unchanged.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyIterator;
+use pyo3::types::{PyIterator, PyList};
 use std::sync::Arc;
-use sylvan_core::{Action, Game, Rules, Seat, Turn};
+use sylvan_core::values::Values;
+use sylvan_core::{Action, Forest, Game, Rules, Seat, Turn};
+
+use crate::bridge::{Bridge, Spare};
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
 
@@ -331,5 +335,55 @@ impl Game for PythonGame {
             Ok(bytes.iter().fold(0, mix))
         });
         key.unwrap_or(0)
+    }
+}
+
+impl Bridge for PythonGame {
+    const NEEDS_LOCK: bool = true;
+
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::new(object)
+    }
+
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.get(like.py())?.call_method0("clone")
+    }
+
+    fn logit_index(&self, action: Action) -> PyResult<Action> {
+        self.logit_index(action)
+    }
+
+    /// Nothing is written in place: its arrays are its own.
+    fn observe_into<V: Values>(
+        _: &mut Forest<Self, V>,
+        _: Python<'_>,
+        _: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        Ok(false)
+    }
+
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        _: &mut Spare,
+    ) -> PyResult<Py<PyAny>> {
+        let arrays = PyList::empty(py);
+        for (_, visit) in forest.leaves() {
+            // A copy, since a game may fill and return the same array again and again.
+            let observation = visit.state.get(py)?.call_method0("observation")?;
+            arrays.append(py.import("numpy")?.call_method1("array", (observation,))?)?;
+        }
+        let stacked = py.import("numpy")?.call_method1("stack", (arrays,));
+        let stacked = stacked.map_err(|error| {
+            if !error.is_instance_of::<PyValueError>(py) {
+                return error;
+            }
+            let class = forest.leaves().next().map(|(_, visit)| visit.state.class());
+            GameContractError::new_err(format!(
+                "{}.observation() gave arrays of different shapes: always give the same one.",
+                class.unwrap_or_default()
+            ))
+        })?;
+        stacked.into_py_any(py)
     }
 }

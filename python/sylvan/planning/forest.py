@@ -181,9 +181,20 @@ class Forest:
             raise SearchStateError("update() without select(): no leaves wait for an evaluation.")
         self.take(*self._leaves.checked(policy, values))
 
-    def take(self, logits: NDArray[np.float32], per_seat: NDArray[np.float32]) -> None:
-        """`update` with what `Leaves.checked` gave, for those who have checked many at once."""
-        if logits.ndim == 2:
+    def take(
+        self,
+        logits: NDArray[np.float32],
+        per_seat: NDArray[np.float32],
+        rewards: NDArray[np.float32] | None = None,
+    ) -> None:
+        """`update` with what `Leaves.checked` gave, for those who have checked many at once.
+
+        `rewards`, in the form of `per_seat`, are what the steps to the leaves paid, which only a
+        learned model has to be asked for.
+        """
+        if rewards is not None:
+            self._native.update_learned(logits, per_seat, rewards)
+        elif logits.ndim == 2:
             self._native.update_all(logits, per_seat)
         else:
             self._native.update_legal(logits, per_seat)

@@ -177,7 +177,7 @@ class LatentSearch:
         self._write(leaves.trees * self._stride, first.hidden, count)
         self._tell(leaves, first, "initial_inference")
         while (leaves := forest.select()) is not None:
-            parents, actions, slots = forest._native.steps()
+            parents, actions, slots = leaves.steps
             base = leaves.trees * self._stride
             hidden = self._read(base + parents)
             answer = self.model.recurrent_inference(hidden, _like(actions, hidden))
@@ -284,9 +284,7 @@ class LatentSearch:
         movers = (leaves.seats - 1) % self.num_players
         values = self._per_seat(_numbers(output.value, "value", method), leaves.seats, method)
         rewards = self._per_seat(_numbers(output.reward, "reward", method), movers, method)
-        forest._native.update_learned(policy, values, rewards)
-        forest._leaves = None
-        forest.generation += 1
+        forest.take(policy, values, rewards)
 
     def _per_seat(self, numbers: Floats, seats: NDArray[np.int64], method: str) -> Floats:
         """Values or rewards `[B * S]`, seat by seat, from either form."""

@@ -7,14 +7,13 @@ use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray2, PyUntypedArray
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
-use sylvan_core::values::Values;
-use sylvan_core::{Action, Evaluator, Forest, Game, Turn};
+use sylvan_core::{Action, Evaluator, Game, Turn};
 use sylvan_games::chess::{
     Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, Tables,
     expand,
 };
 
-use crate::any_forest::{Bridge, Spare, cells, cells_into};
+use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -554,22 +553,6 @@ impl Bridge for Chess {
             "material" => Ok(Box::new(Material)),
             _ => crate::evaluators::common(name, params, discount),
         }
-    }
-
-    fn observations<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        spare: &mut Spare,
-    ) -> PyResult<Py<PyAny>> {
-        cells(forest, py, spare)
-    }
-
-    fn observe_into<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        out: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        cells_into(forest, py, out)
     }
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(Chess::logit_index(self, action))

@@ -8,12 +8,11 @@ use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyType};
-use sylvan_core::values::Values;
-use sylvan_core::{Forest, Game};
+use sylvan_core::Game;
 use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
 
-use crate::any_forest::{Bridge, Spare, cells, cells_into};
+use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -231,22 +230,6 @@ impl Bridge for ConnectFour {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         PyConnectFour::of(&like.get_type(), *self)
-    }
-
-    fn observations<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        spare: &mut Spare,
-    ) -> PyResult<Py<PyAny>> {
-        cells(forest, py, spare)
-    }
-
-    fn observe_into<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        out: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        cells_into(forest, py, out)
     }
 }
 

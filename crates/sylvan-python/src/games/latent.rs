@@ -7,10 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use sylvan_core::latent::{Latent, Model};
-use sylvan_core::values::Values;
-use sylvan_core::{Action, Forest, Seat};
+use sylvan_core::{Action, Seat};
 
-use crate::any_forest::{Bridge, Spare, cells};
+use crate::bridge::Bridge;
 
 /// A root: who chooses, from which actions. What follows is up to the model.
 #[pyclass(subclass, name = "LatentState", module = "sylvan._native")]
@@ -125,14 +124,6 @@ impl Bridge for Latent {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         PyLatent::of(&like.get_type(), self.clone())
-    }
-
-    fn observations<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        spare: &mut Spare,
-    ) -> PyResult<Py<PyAny>> {
-        cells(forest, py, spare)
     }
 
     fn last_step(&self) -> (u32, Action, u32) {

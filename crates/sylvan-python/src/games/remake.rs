@@ -11,7 +11,7 @@ use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
 
-use crate::any_forest::Bridge;
+use crate::bridge::Bridge;
 
 use super::chess::PyChess;
 use super::connect_four::PyConnectFour;

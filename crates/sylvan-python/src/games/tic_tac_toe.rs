@@ -4,11 +4,10 @@ use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
-use sylvan_core::values::Values;
-use sylvan_core::{Forest, Game};
+use sylvan_core::Game;
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
-use crate::any_forest::{Bridge, Spare, cells, cells_into};
+use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, GameOver);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
@@ -158,21 +157,5 @@ impl Bridge for TicTacToe {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         PyTicTacToe::of(&like.get_type(), *self)
-    }
-
-    fn observations<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        spare: &mut Spare,
-    ) -> PyResult<Py<PyAny>> {
-        cells(forest, py, spare)
-    }
-
-    fn observe_into<V: Values>(
-        forest: &mut Forest<Self, V>,
-        py: Python<'_>,
-        out: &Bound<'_, PyAny>,
-    ) -> PyResult<bool> {
-        cells_into(forest, py, out)
     }
 }

@@ -1,0 +1,121 @@
+//! What a forest asks of a game beside its rules: how its states come from Python and go there, and
+//! what their observations are in NumPy's memory.
+
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PySlice};
+use sylvan_core::values::Values;
+use sylvan_core::{Action, Evaluator, Forest, Game};
+
+/// A game whose states come from and go to Python.
+pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> {
+    /// Python code runs inside the game: keep the lock.
+    const NEEDS_LOCK: bool = false;
+
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self>;
+    /// A Python object of the class of `like` in this state.
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    /// The evaluator of this name, with its parameters.
+    fn evaluator(
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        discount: f64,
+    ) -> PyResult<Box<dyn Evaluator<Self>>> {
+        crate::evaluators::common(name, params, discount)
+    }
+    /// What the leaves of the batch show: one array of the game's cells.
+    fn observations<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        spare: &mut Spare,
+    ) -> PyResult<Py<PyAny>> {
+        let rules = &forest.settings.rules;
+        let mut shape = vec![forest.num_leaves()];
+        shape.extend(&rules.observation_shape);
+        let len = forest.num_leaves() * rules.observation_len();
+        let array = spare.take::<Self::Cell>(py, len);
+        let mut cells = array.try_readwrite()?;
+        let out = &mut cells.as_slice_mut()?[..len];
+        py.detach(|| forest.observe(out)).map_err(Into::into)?;
+        drop(cells);
+        let filled = array.get_item(PySlice::new(py, 0, len as isize, 1))?;
+        spare.keep(&array);
+        drop(array);
+        filled.call_method1("reshape", (shape,))?.into_py_any(py)
+    }
+    /// Writes the same into an array of the caller's; false if it is not made for them.
+    fn observe_into<V: Values>(
+        forest: &mut Forest<Self, V>,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let Ok(array) = out.cast::<PyArrayDyn<Self::Cell>>() else {
+            return Ok(false);
+        };
+        let leaf_shape = &forest.settings.rules.observation_shape;
+        let Some((&rows, shape)) = array.shape().split_first() else {
+            return Ok(false);
+        };
+        if rows != forest.num_leaves() || shape != leaf_shape || !array.is_c_contiguous() {
+            return Ok(false);
+        }
+        let mut cells = array.try_readwrite()?;
+        let out = cells.as_slice_mut()?;
+        py.detach(|| forest.observe(out)).map_err(Into::into)?;
+        Ok(true)
+    }
+    /// Where a policy output has the logit of an action that is legal here.
+    fn logit_index(&self, action: Action) -> PyResult<Action> {
+        Ok(action)
+    }
+    /// Of a learned model's state: the slot that its last step started from, that step's action, and
+    /// its own slot.
+    fn last_step(&self) -> (u32, Action, u32) {
+        (0, 0, 0)
+    }
+}
+
+/// Runs Rust code with the lock released, unless the game needs it.
+pub fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    if G::NEEDS_LOCK {
+        work()
+    } else {
+        py.detach(work)
+    }
+}
+
+/// Arrays of observations that were handed out before, flat: memory that is warm once nobody else
+/// holds it. Two, for callers who keep one batch while they fill the next.
+#[derive(Default)]
+pub struct Spare([Option<Py<PyAny>>; 2]);
+
+impl Spare {
+    /// A flat array of at least `len` cells that nobody else holds, not even through a view.
+    fn take<'py, T: Element + Copy + Default>(
+        &mut self,
+        py: Python<'py>,
+        len: usize,
+    ) -> Bound<'py, PyArray1<T>> {
+        for place in &mut self.0 {
+            // SAFETY: the array is alive, and the lock is held.
+            let holders = |array: &Py<PyAny>| unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) };
+            if place.as_ref().is_none_or(|array| holders(array) > 1) {
+                continue;
+            }
+            let array = place.take().map(|array| array.into_bound(py));
+            if let Some(Ok(array)) = array.map(Bound::cast_into::<PyArray1<T>>)
+                && (len..=4 * len).contains(&array.len())
+            {
+                return array;
+            }
+        }
+        PyArray1::from_vec(py, vec![T::default(); len])
+    }
+
+    /// Remembers an array that is about to be handed out.
+    fn keep<T: Element>(&mut self, array: &Bound<'_, PyArray1<T>>) {
+        self.0.swap(0, 1);
+        self.0[0] = Some(array.clone().into_any().unbind());
+    }
+}
