@@ -21,7 +21,7 @@ __all__ = ["Extra", "Report", "examine"]
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;.*extra == ['\"]([\w-]+)['\"]")
 
 # The module whose import shows that an extra works; without one its versions have to do.
-_PROBES = {"openspiel": "pyspiel", "torch": "torch", "train": "tensorboard"}
+_PROBES = {"gym": "gymnasium", "openspiel": "pyspiel", "torch": "torch", "train": "tensorboard"}
 
 
 class Extra(TypedDict):
