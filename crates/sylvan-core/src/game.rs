@@ -9,10 +9,16 @@
 //! An episode pays every seat `Σ_t γ^t · rewards_t + γ^T · returns_T`: what a game pays on the way
 //! it must not pay again at the end.
 //!
+//! Where something is hidden, a search starts from a *view*: a state of the same type that holds what
+//! one seat knows and nothing else. `sample` completes it to a deal, and all that follows happens in
+//! that deal; what the view does not hold, no search can read.
+//!
 //! A game whose moves can fail while the search runs (one written in Python) names its error type;
 //! the games of `sylvan-games` use `Infallible`, for which the checks compile to nothing.
 
 use std::convert::Infallible;
+
+use crate::rng::Rng;
 
 /// A stable, documented integer per game; chance outcomes are actions too.
 pub type Action = u32;
@@ -72,6 +78,8 @@ pub trait Game: Clone + Send + Sync {
     /// A learned model instead of rules: what a step paid and which actions follow is told with the
     /// evaluation of the state that it leads to.
     const LEARNED: bool = false;
+    /// States may be views, which `sample` completes.
+    const HIDDEN: bool = false;
 
     fn rules(&self) -> Rules;
 
@@ -93,6 +101,23 @@ pub trait Game: Clone + Send + Sync {
     /// A search starts here: a game that could be claimed drawn here is searched all the same, and
     /// rules that count "inside the tree" count from here.
     fn set_root(&mut self) {}
+
+    /// Whether this is what one seat knows, with something left open.
+    fn is_view(&self) -> bool {
+        false
+    }
+
+    /// Completes a view: draws one of the states that its seat cannot tell from the true one, each as
+    /// likely as it is to that seat. It depends on the view and the draws alone.
+    fn sample(&mut self, _rng: &mut Rng) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Tells apart what the seat to move knows beside the actions since the root: its hand. Where it
+    /// is equal, the legal actions and what an evaluator says of them are equal too.
+    fn own_key(&self) -> u64 {
+        self.key()
+    }
 
     /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
