@@ -16,6 +16,7 @@ from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
 from sylvan.planning import LatentState
 from sylvan.reference.latent import LatentGame, evaluate
+from sylvan.training.temperature import picked
 
 # --- models ------------------------------------------------------------------------------------
 
@@ -267,6 +268,102 @@ def test_many_roots_are_searched_as_one_by_one(threads):
             assert visits(plan.tree.root) == visits(expected.tree.root)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_mask_and_an_array_of_seats_are_lists_of_roots(threads):
+    rng = np.random.default_rng(3)
+    config = SearchConfig(simulations=20, noise=True, threads=threads, seed=4)
+    mask = rng.random((9, 5)) < 0.5
+    mask[:, 2] |= ~mask.any(axis=1)
+    seats = rng.integers(0, 3, 9)
+    observations = np.arange(9)[:, None]
+    lists = [np.flatnonzero(row).tolist() for row in mask]
+    model = TableModel(7, 5, 3)
+    searches = [LatentSearch(model, config, num_players=3) for _ in range(2)]
+    for _ in range(2):
+        by_mask = searches[0].run_many(observations, mask, seats=seats)
+        by_list = searches[1].run_many(observations, lists, seats=seats.tolist())
+        for ours, theirs in zip(by_mask, by_list, strict=True):
+            assert visits(ours.tree.root) == visits(theirs.tree.root)
+            assert ours.tree.root.seat == theirs.tree.root.seat
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), players=st.integers(2, 4), rule=RULES)
+def test_relative_values_begin_with_whoever_moves(seed, players, rule):
+    """A model in seat order knows whose turn it is: here it is in the hidden state."""
+    rng = np.random.default_rng(seed)
+    table = TableModel(seed, 4, 5)
+    values, rewards = table.values[:, :players], table.rewards[..., :players]
+
+    class InTurn:
+        def __init__(self, relative):
+            self.relative = relative
+
+        def seen(self, numbers, seats):
+            if self.relative:
+                return numbers
+            return np.array([np.roll(row, s) for row, s in zip(numbers, seats, strict=True)])
+
+        def initial_inference(self, observations):
+            states, seats = observations.T
+            hidden = np.stack([states, seats], axis=1)
+            value = self.seen(values[states], seats)
+            return value, np.zeros_like(value), table.logits[states], hidden
+
+        def recurrent_inference(self, hidden, actions):
+            before, seats = hidden.T
+            states, following = table.after[before, actions], (seats + 1) % players
+            return (
+                self.seen(values[states], following),
+                self.seen(rewards[before, actions], seats),
+                table.logits[states],
+                np.stack([states, following], axis=1),
+            )
+
+    seats = rng.integers(0, players, 6)
+    observations = np.stack([rng.integers(0, 40, 6), seats], axis=1)
+    config = SearchConfig(simulations=30, selection=rule, discount=0.9, noise=False)
+    plans = [
+        LatentSearch(InTurn(r), config, num_players=players, zero_sum=False, relative=r)
+        for r in (False, True)
+    ]
+    absolute, relative = (plan.run_many(observations, seats=seats) for plan in plans)
+    for ours, theirs in zip(absolute, relative, strict=True):
+        assert visits(ours.tree.root) == visits(theirs.tree.root)
+        np.testing.assert_array_equal(ours.values, theirs.values)
+    game = LatentGame(
+        InTurn(True),
+        observations[0],
+        range(4),
+        num_actions=4,
+        num_players=players,
+        seat=int(seats[0]),
+        relative=True,
+    )
+    game.zero_sum = False
+    root = reference.Search(game, evaluate, config).run()
+    assert visits(relative[0].tree.root) == reference_visits(root)
+
+
+def test_what_was_found_comes_as_arrays():
+    model, count = TableModel(5, 6, 2), 30
+    search = LatentSearch(model, simulations=25, num_players=2, noise=False)
+    mask = np.random.default_rng(1).random((count, 6)) < 0.6
+    mask[:, 0] = True
+    forest = search.search(np.arange(count)[:, None], mask, seats=np.arange(count) % 2)
+    found = forest.outcomes()
+    policy = found.dense(6)
+    assert policy.shape == (count, 6) and found.values.shape == (count, 2)
+    assert not policy[~mask].any()
+    for tree, result in enumerate(forest.results()):
+        np.testing.assert_array_equal(policy[tree], result.policy)
+        np.testing.assert_allclose(found.values[tree], result.values, rtol=1e-6)
+        assert found.best[tree] == result.best
+    drawn = picked(found, np.ones(count), np.linspace(0, 0.999, count))
+    assert (policy[np.arange(count), drawn] > 0).all()
+    np.testing.assert_array_equal(picked(found, np.zeros(count), np.zeros(count)), found.best)
+
+
 def test_hidden_states_may_be_tensors():
     torch = pytest.importorskip("torch")
     arrays = TableModel(3, 4, 1)
@@ -339,11 +436,32 @@ def test_a_model_that_answers_wrongly(answers, sentence):
 
 @pytest.mark.parametrize(
     ("legal", "sentence"),
-    [([], "Root 0 has no legal action"), ([3], "go up to 3, but the model knows 3")],
+    [
+        ([], "Root 0 has no legal action"),
+        ([3], "go from 3 to 3, but the model knows 3"),
+        ([-1, 1], "go from -1 to 1, but the model knows 3"),
+    ],
 )
 def test_legal_actions_must_exist(legal, sentence):
     with pytest.raises(ConfigError, match=sentence):
         LatentSearch(TableModel(0, 3, 1), simulations=5).run(np.array([1]), legal)
+
+
+@pytest.mark.parametrize(
+    ("roots", "sentence"),
+    [
+        ({"legal_actions": np.zeros((2, 3), bool)}, "Root 0 has no legal action"),
+        ({"legal_actions": np.ones((2, 4), bool)}, r"shape \(2, 4\): it must be \(2, 3\)"),
+        ({"legal_actions": [[0]]}, "1 lists of legal actions"),
+        ({"seats": [0]}, r"seats of shape \(1,\)"),
+        ({"seats": np.array([0, 2])}, "Root 1 has seat 2"),
+        ({"seats": [0.5, 0.5]}, "one whole number per root"),
+    ],
+)
+def test_roots_must_fit_the_model(roots, sentence):
+    search = LatentSearch(TableModel(0, 3, 2), simulations=5, num_players=2)
+    with pytest.raises(ConfigError, match=sentence):
+        search.search(np.array([[1], [2]]), **roots)
 
 
 def test_a_model_must_have_both_methods():

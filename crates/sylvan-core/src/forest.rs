@@ -411,16 +411,23 @@ impl<G: Game, V: Values> Forest<G, V> {
 
     /// Plants a new tree in place of tree `i`.
     pub fn plant(&mut self, i: usize, state: G) {
-        let mut search = self.search(i);
-        let root = search.tree.root;
-        search.remove_subtree(root);
-        let (seed, stream) = (search.settings.config.seed, i as u64);
-        let (rng, place) = (search.tree.rng.clone(), search.tree.place);
-        let evaluations = search.tree.evaluations;
-        *search.tree = Tree::new(state, search.pool, seed, stream);
-        search.tree.place = place;
-        search.tree.rng = rng;
-        search.tree.evaluations = evaluations;
+        self.search(i).plant(state, i as u64);
+    }
+
+    /// Plants a new tree in place of every one: `state(i, old)` is the root of tree `i`, whose state
+    /// at the root was `old`.
+    pub fn replant(&mut self, state: impl Fn(usize, &G) -> G + Sync) {
+        let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
+        let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
+            for tree in 0..shard.trees.len() {
+                let i = *number * per_shard + tree;
+                let root = state(i, &shard.trees[tree].state);
+                shard.parts(tree, settings, budget).0.plant(root, i as u64);
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
     }
 
     /// Bytes of all pools, free ones included.

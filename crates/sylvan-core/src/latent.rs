@@ -49,6 +49,21 @@ impl Latent {
         }
     }
 
+    /// Another root of the same model, where `seat` chooses from the actions that `legal` marks, all
+    /// if it is None.
+    pub fn root(&self, seat: Seat, legal: Option<&[bool]>) -> Self {
+        let all = self.model.num_actions as Action;
+        let legal = match legal {
+            Some(mask) => (0..all)
+                .zip(mask)
+                .filter(|(_, legal)| **legal)
+                .map(|(action, _)| action)
+                .collect(),
+            None => (0..all).collect(),
+        };
+        Self::new(Arc::clone(&self.model), seat, legal)
+    }
+
     pub fn model(&self) -> &Model {
         &self.model
     }

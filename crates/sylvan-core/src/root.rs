@@ -10,7 +10,7 @@ use crate::edges::NO_EDGE;
 use crate::game::{Action, Game, MAX_SEATS, Turn};
 use crate::node::{Kind, Node, NodeId};
 use crate::numbers::PriorBits;
-use crate::tree::{Progress, Search, Seen};
+use crate::tree::{Progress, Search, Seen, Tree};
 use crate::values::Values;
 
 /// The root's edges, in the game's order of actions.
@@ -82,6 +82,16 @@ impl RootEdges {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Starts the tree, number `stream` of its forest, again from another state.
+    pub fn plant(&mut self, state: G, stream: u64) {
+        self.remove_subtree(self.tree.root);
+        let seed = self.settings.config.seed;
+        let old = std::mem::replace(self.tree, Tree::new(state, self.pool, seed, stream));
+        self.tree.place = old.place;
+        self.tree.rng = old.rng;
+        self.tree.evaluations = old.evaluations;
+    }
+
     /// Starts a new search of the tree as it stands.
     pub fn begin(&mut self, noise: Option<Vec<f64>>) {
         self.tree.progress = Progress {

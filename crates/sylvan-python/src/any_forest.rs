@@ -1,6 +1,7 @@
 //! Forests of all games, and of all ways to store values, behind one trait.
 
 use numpy::PyArray1;
+use numpy::ndarray::ArrayView2;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,7 +10,7 @@ use sylvan_core::config::{Limits, Stop};
 use sylvan_core::node::Kind;
 use sylvan_core::outcome::NodeStats;
 use sylvan_core::values::{Duel, Seats, Values};
-use sylvan_core::{Action, Config, Forest, Rules, SearchError, Timing};
+use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
 
 use crate::bridge::{Bridge, Spare, unlocked};
 use crate::policy::{Policy, tell};
@@ -54,6 +55,12 @@ pub trait AnyForest: Send {
     ) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
+    fn replant(
+        &mut self,
+        py: Python<'_>,
+        seats: &[i64],
+        legal: Option<ArrayView2<'_, bool>>,
+    ) -> PyResult<()>;
     fn state<'py>(&self, tree: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>>;
@@ -227,6 +234,27 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         Forest::plant(self, tree, G::from_python(state)?);
+        Ok(())
+    }
+
+    fn replant(
+        &mut self,
+        py: Python<'_>,
+        seats: &[i64],
+        legal: Option<ArrayView2<'_, bool>>,
+    ) -> PyResult<()> {
+        if !G::LEARNED {
+            let message = "Only a forest of a learned model can be replanted: call plant().";
+            return Err(SearchStateError::new_err(message));
+        }
+        unlocked::<G, _>(py, || {
+            Forest::replant(self, |i, old| {
+                let row = legal.as_ref().map(|legal| legal.row(i));
+                let mask = row.as_ref().and_then(|row| row.as_slice());
+                old.another_root(seats[i] as Seat, mask)
+                    .expect("states of a learned model have others")
+            });
+        });
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
 use sylvan_core::values::Values;
-use sylvan_core::{Action, Evaluator, Forest, Game};
+use sylvan_core::{Action, Evaluator, Forest, Game, Seat};
 
 /// A game whose states come from and go to Python.
 pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> {
@@ -68,6 +68,11 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> {
     /// Where a policy output has the logit of an action that is legal here.
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(action)
+    }
+    /// Of a learned model's state: another root of the same model, where `seat` chooses from the
+    /// actions that `legal` marks, all if it is None.
+    fn another_root(&self, _seat: Seat, _legal: Option<&[bool]>) -> Option<Self> {
+        None
     }
     /// Of a learned model's state: the slot that its last step started from, that step's action, and
     /// its own slot.

@@ -273,6 +273,26 @@ impl Forest {
         inner.forest.plant(tree, state)
     }
 
+    /// Plants a new tree of a learned model in place of every one: `seats[i]` chooses from the actions
+    /// that row `i` of `legal` marks, which are some, or from all.
+    #[pyo3(signature = (seats, legal=None))]
+    fn replant(
+        &self,
+        py: Python<'_>,
+        seats: PyReadonlyArray1<'_, i64>,
+        legal: Option<PyReadonlyArray2<'_, bool>>,
+    ) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        let seats = seats.as_slice()?;
+        need_one_each(seats.len(), self.num_trees)?;
+        let legal = legal.as_ref().map(|legal| legal.as_array());
+        if let Some(legal) = &legal {
+            need_one_each(legal.nrows(), self.num_trees)?;
+        }
+        inner.forest.replant(py, seats, legal)
+    }
+
     /// The state at the root of a tree, as the search holds it.
     fn state<'py>(&self, py: Python<'py>, tree: usize) -> PyResult<Bound<'py, PyAny>> {
         self.check(tree)?;

@@ -320,6 +320,16 @@ class Forest:
         self._states[tree] = state
         self._moved()
 
+    def replant(self, seats: NDArray[np.int64], legal: NDArray[np.bool_] | None = None) -> None:
+        """Start every tree of a learned model anew: `plant` for thousands of trees.
+
+        :param seats: `[N]` to move
+        :param legal: `[N, num_actions]` true where an action is legal; by default all are
+        """
+        self._native.replant(seats, legal)
+        self._states = [None] * len(self)
+        self._moved()
+
     def outcomes(self) -> Outcomes:
         """What the search found in all trees, in flat arrays: `results` for thousands of trees."""
         return Outcomes.of(self._native.outcomes(), self.num_players)

@@ -36,6 +36,8 @@ from sylvan.planning.result import SearchResult
 __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
 
 Floats = NDArray[np.float32]
+Legal = Sequence[Sequence[int]] | NDArray[np.bool_]
+"""Legal actions of B roots: a list for each, or `[B, A]` true where an action is legal."""
 
 
 class ModelOutput(NamedTuple):
@@ -43,10 +45,11 @@ class ModelOutput(NamedTuple):
 
     value: Any
     """What is still to come, from here on: `[B]` for the seat to move (one seat, or two of a
-    zero-sum game), or `[B, S]` in seat order."""
+    zero-sum game), or `[B, S]` in seat order; to a search that is `relative`, the seat to move
+    first and the others as they follow it."""
     reward: Any
     """What the step that led here paid: `[B]` to the seat that made it (one seat, or two of a
-    zero-sum game), or `[B, S]` in seat order. Ignored at the root."""
+    zero-sum game), or `[B, S]` in seat order, or with that seat first. Ignored at the root."""
     policy: Any
     """`[B, A]` logits; -inf says that an action does not exist."""
     hidden: Any
@@ -74,6 +77,8 @@ class LatentSearch:
 
     :param num_players: seats, which move one after another.
     :param zero_sum: whether two seats play for each other's loss; by default they do.
+    :param relative: whether the model's values `[B, S]` begin with the seat to move and its rewards
+        with the seat that made the step: those of a network do whose view turns with the mover.
     :param value_bounds: the least and the most that a seat can still get, where that is known;
         otherwise the range of values is learned in each search.
     :param settings: of the search (`SearchConfig`): `simulations`, `discount`, `top_k`, ...
@@ -97,6 +102,7 @@ class LatentSearch:
         *,
         num_players: int = 1,
         zero_sum: bool | None = None,
+        relative: bool = False,
         value_bounds: tuple[float, float] = (-np.inf, np.inf),
         **settings: Any,
     ) -> None:
@@ -116,6 +122,7 @@ class LatentSearch:
             raise ConfigError("A search over a model needs a row for each state: set simulations.")
         self.num_players = num_players
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
+        self.relative = relative
         self.value_bounds = value_bounds
         self.forest: Forest | None = None
         self._hidden: Any = None
@@ -141,9 +148,9 @@ class LatentSearch:
     def run_many(
         self,
         observations: Any,
-        legal_actions: Sequence[Sequence[int]] | None = None,
+        legal_actions: Legal | None = None,
         *,
-        seats: Sequence[int] | None = None,
+        seats: Sequence[int] | NDArray[np.integer] | None = None,
         noise: Sequence[Sequence[float] | None] | None = None,
     ) -> list[SearchResult]:
         """Search many positions side by side, one batch of the model per simulation.
@@ -156,12 +163,15 @@ class LatentSearch:
     def search(
         self,
         observations: Any,
-        legal_actions: Sequence[Sequence[int]] | None = None,
+        legal_actions: Legal | None = None,
         *,
-        seats: Sequence[int] | None = None,
+        seats: Sequence[int] | NDArray[np.integer] | None = None,
         noise: Sequence[Sequence[float] | None] | None = None,
     ) -> Forest:
-        """The same, as the forest of searched trees, which the next call replants."""
+        """The same, as the forest of searched trees, which the next call replants.
+
+        `forest.outcomes()` has what was found in all of them as arrays.
+        """
         first = _output(self.model.initial_inference(observations), "initial_inference")
         policy = _numbers(first.policy, "policy", "initial_inference")
         count = len(policy)
@@ -169,8 +179,7 @@ class LatentSearch:
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
             )
-        roots = self._roots(policy, legal_actions, seats)
-        forest = self._planted(roots)
+        forest = self._planted(policy.shape, legal_actions, seats)
         forest.begin(noise)
         leaves = forest.select()
         assert leaves is not None and len(leaves) == count
@@ -197,56 +206,57 @@ class LatentSearch:
         """Rows of hidden states per tree: its root's, and one for each simulation."""
         return (self.config.simulations or 0) + 1
 
-    def _roots(
+    def _planted(
         self,
-        policy: Floats,
-        legal_actions: Sequence[Sequence[int]] | None,
-        seats: Sequence[int] | None,
-    ) -> list[LatentState]:
-        count, num_actions = policy.shape
-        legal = [range(num_actions)] * count if legal_actions is None else legal_actions
-        seats = [0] * count if seats is None else seats
-        if not len(legal) == len(seats) == count:
-            raise ConfigError(
-                f"There are {count} observations, {len(legal)} lists of legal actions and "
-                f"{len(seats)} seats: give one of each per root."
-            )
-        for i, (actions, seat) in enumerate(zip(legal, seats, strict=True)):
-            if not len(actions):
-                raise ConfigError(f"Root {i} has no legal action: search where somebody can move.")
-            if not all(0 <= action < num_actions for action in actions):
-                raise ConfigError(
-                    f"The legal actions of root {i} go up to {max(actions)}, but the model knows "
-                    f"{num_actions}: give codes from 0 to {num_actions - 1}."
-                )
-            if not 0 <= seat < self.num_players:
-                raise ConfigError(
-                    f"Root {i} has seat {seat}: there are {self.num_players} seats, counted from 0."
-                )
-        return [
-            LatentState(
-                self.num_players,
-                num_actions,
-                list(actions),
-                seat,
-                zero_sum=self.zero_sum,
-                value_range=self.value_bounds,
-            )
-            for actions, seat in zip(legal, seats, strict=True)
-        ]
+        shape: tuple[int, ...],
+        legal_actions: Legal | None,
+        seats: Sequence[int] | NDArray[np.integer] | None,
+    ) -> Forest:
+        """A forest of B roots with A actions (`shape`); the one from before where that fits."""
+        count, num_actions = shape
+        movers = self._seats(count, seats)
+        legal = _legal(legal_actions, count, num_actions)
+        forest = self.forest
+        if forest is None or (len(forest), forest.num_actions) != shape:
+            forest = Forest([self._root(num_actions, [0], 0)] * count, self.config)
+            self.forest, self._hidden = forest, None
+        if forest.in_flight:
+            forest.abandon()
+        if legal is None or isinstance(legal, np.ndarray):
+            forest.replant(movers, legal)
+        else:
+            for tree, (actions, seat) in enumerate(zip(legal, movers.tolist(), strict=True)):
+                forest.plant(tree, self._root(num_actions, actions, seat))
+        return forest
 
-    def _planted(self, roots: list[LatentState]) -> Forest:
-        """A forest of these roots; the one from before where it has as many trees."""
-        old = self.forest
-        if old is None or len(old) != len(roots) or old.num_actions != roots[0].num_actions:
-            self.forest = Forest(roots, self.config)
-            self._hidden = None
-            return self.forest
-        if old.in_flight:
-            old.abandon()
-        for tree, root in enumerate(roots):
-            old.plant(tree, root)
-        return old
+    def _root(self, num_actions: int, legal: Sequence[int], seat: int) -> LatentState:
+        return LatentState(
+            self.num_players,
+            num_actions,
+            list(legal),
+            seat,
+            zero_sum=self.zero_sum,
+            value_range=self.value_bounds,
+        )
+
+    def _seats(
+        self, count: int, seats: Sequence[int] | NDArray[np.integer] | None
+    ) -> NDArray[np.int64]:
+        """The seats to move at the roots, `[B]`; seat 0 if none are given."""
+        movers = np.zeros(count, np.int64) if seats is None else np.asarray(seats)
+        if movers.shape != (count,) or movers.dtype.kind not in "iu":
+            raise ConfigError(
+                f"There are {count} observations and seats of shape {movers.shape} and dtype "
+                f"{movers.dtype}: give one whole number per root."
+            )
+        wrong = (movers < 0) | (movers >= self.num_players)
+        if wrong.any():
+            root = int(wrong.argmax())
+            raise ConfigError(
+                f"Root {root} has seat {movers[root]}: there are {self.num_players} seats, counted "
+                "from 0."
+            )
+        return movers.astype(np.int64, copy=False)
 
     def _write(self, rows: NDArray[np.int64], hidden: Any, count: int) -> None:
         """Put new hidden states into their rows, where the model made them."""
@@ -296,6 +306,9 @@ class LatentSearch:
                 "values and rewards."
             )
         if numbers.shape == (count, players):
+            if self.relative and players > 1:
+                places = (np.arange(players) - seats[:, None]) % players
+                numbers = np.take_along_axis(numbers, places, axis=1)
             return np.ascontiguousarray(numbers.reshape(-1))
         single = players == 1 or self.zero_sum
         if not single or numbers.size != count:
@@ -307,6 +320,40 @@ class LatentSearch:
             return np.ascontiguousarray(numbers.reshape(-1))
         mine = np.where(seats == 0, numbers.reshape(count), -numbers.reshape(count))
         return np.stack([mine, -mine], axis=1).astype(np.float32).reshape(-1)
+
+
+def _legal(legal: Legal | None, count: int, num_actions: int) -> Legal | None:
+    """Legal actions as they came, once every root is known to have some and only such as exist."""
+    if legal is None:
+        return None
+    if isinstance(legal, np.ndarray) and legal.dtype == bool:
+        if legal.shape != (count, num_actions):
+            raise ConfigError(
+                f"The mask of legal actions has shape {legal.shape}: it must be "
+                f"{(count, num_actions)}, one row per root."
+            )
+        empty = ~legal.any(axis=1)
+        if empty.any():
+            raise ConfigError(_no_action(int(empty.argmax())))
+        return np.ascontiguousarray(legal)
+    if len(legal) != count:
+        raise ConfigError(
+            f"There are {count} observations and {len(legal)} lists of legal actions: give one of "
+            "each per root."
+        )
+    for root, actions in enumerate(legal):
+        if not len(actions):
+            raise ConfigError(_no_action(root))
+        if not all(0 <= action < num_actions for action in actions):
+            raise ConfigError(
+                f"The legal actions of root {root} go from {min(actions)} to {max(actions)}, but "
+                f"the model knows {num_actions}: give codes from 0 to {num_actions - 1}."
+            )
+    return legal
+
+
+def _no_action(root: int) -> str:
+    return f"Root {root} has no legal action: search where somebody can move."
 
 
 def _output(answer: Any, method: str) -> ModelOutput:

@@ -40,6 +40,14 @@ class Outcomes(NamedTuple):
     simulations: NDArray[np.uint32]
     """`[N]` simulations of this search."""
 
+    def dense(self, num_actions: int) -> NDArray[np.float32]:
+        """The policy target over all actions, `[N, num_actions]`."""
+        target = np.zeros((len(self.best), num_actions), np.float32)
+        target[np.repeat(np.arange(len(self.best)), np.diff(self.offsets)), self.actions] = (
+            self.policy
+        )
+        return target
+
     @classmethod
     def of(cls, arrays: Any, seats: int) -> Self:
         """From what the native forest gives."""

@@ -42,9 +42,11 @@ class LatentGame(Game):
         num_players: int = 1,
         seat: int = 0,
         top_k: int | None = None,
+        relative: bool = False,
         value_range: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:
         self.model, self.first, self.top_k = model, observation, top_k
+        self.relative = relative
         self.num_actions, self.num_players, self.value_range = num_actions, num_players, value_range
         self.zero_sum = num_players == 2
         self.start = seat
@@ -85,6 +87,8 @@ class LatentGame(Game):
         if self.num_players == 2 and len(numbers) == 1:
             mine = numbers[0] if seat == 0 else -numbers[0]
             numbers = np.array([mine, -mine])
+        elif self.relative:
+            numbers = np.roll(numbers, seat)  # the first is that of `seat`
         return [float(x) for x in numbers]
 
 

@@ -126,6 +126,10 @@ impl Bridge for Latent {
         PyLatent::of(&like.get_type(), self.clone())
     }
 
+    fn another_root(&self, seat: Seat, legal: Option<&[bool]>) -> Option<Self> {
+        Some(self.root(seat, legal))
+    }
+
     fn last_step(&self) -> (u32, Action, u32) {
         (self.parent, self.action, self.slot)
     }
