@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sylvan.games.chess import Chess
     from sylvan.games.connect_four import ConnectFour
     from sylvan.games.encoding import Encoding
+    from sylvan.games.gymnasium import GymnasiumGame, from_gymnasium
     from sylvan.games.open_spiel import OpenSpielGame, from_open_spiel
     from sylvan.games.tic_tac_toe import TicTacToe
 
@@ -20,8 +21,10 @@ _HOMES = {
     "Chess": "chess",
     "ConnectFour": "connect_four",
     "Encoding": "encoding",
+    "GymnasiumGame": "gymnasium",
     "OpenSpielGame": "open_spiel",
     "TicTacToe": "tic_tac_toe",
+    "from_gymnasium": "gymnasium",
     "from_open_spiel": "open_spiel",
 }
 
@@ -30,8 +33,10 @@ __all__ = [
     "ConnectFour",
     "Encoding",
     "Game",
+    "GymnasiumGame",
     "OpenSpielGame",
     "TicTacToe",
+    "from_gymnasium",
     "from_open_spiel",
 ]
 

@@ -1,4 +1,5 @@
-"""Games by name: `connect4`, `my_game.py:MyGame`, `open_spiel:breakthrough(rows=6)`.
+"""Games by name: `connect4`, `my_game.py:MyGame`, `open_spiel:breakthrough(rows=6)`,
+`gym:CartPole-v1`.
 
 A name and its parameters say everything about a game's first state, so a run's folder needs to keep
 nothing else to play the same game again.
@@ -36,9 +37,9 @@ class GameSpec:
     """
 
     name: str
-    """`chess`, `path.py:Class` or `open_spiel:name`."""
+    """`chess`, `path.py:Class`, `open_spiel:name` or `gym:name`."""
     params: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the class."""
+    """Arguments of the class; of an environment see `sylvan.games.gymnasium.from_gymnasium`."""
 
     def first(self, start: str = "") -> Game:
         """A new first state.
@@ -48,12 +49,29 @@ class GameSpec:
         """
         if start:
             return self._made(start)
-        return self._first.clone()
+        return self.episode(0) if self.is_gymnasium else self._first.clone()
+
+    def episode(self, seed: int, over: Game | None = None) -> Game:
+        """A new first state, whose inner randomness follows from a seed.
+
+        :param over: a game that is no longer needed, whose environment can be used again.
+        """
+        if not self.is_gymnasium:
+            return self.first()
+        if over is not None:
+            over.restart(seed)  # type: ignore[attr-defined]
+            return over
+        return self._made(seed)
 
     @property
     def is_native(self) -> bool:
         """Whether the rules are in Rust, so that positions are made again rather than stored."""
         return self.name in BUILT_IN
+
+    @property
+    def is_gymnasium(self) -> bool:
+        """Whether it is an environment of Gymnasium's, whose rules nobody knows."""
+        return self.name.startswith("gym:")
 
     @property
     def short_name(self) -> str:
@@ -73,6 +91,14 @@ class GameSpec:
                     f"{self.name} takes its parameters in its name: open_spiel:name(rows=6)."
                 )
             return from_open_spiel(self.name.removeprefix("open_spiel:"))
+        if self.is_gymnasium:
+            from sylvan.games.gymnasium import from_gymnasium
+
+            if arguments and isinstance(arguments[0], str):
+                raise ConfigError(
+                    f"{self.name} has no other beginnings: leave {arguments[0]!r} out."
+                )
+            return from_gymnasium(self.name.removeprefix("gym:"), *arguments, **self.params)
         try:
             state: Game = self._class(*arguments, **self.params)
         except TypeError as error:
@@ -93,7 +119,7 @@ class GameSpec:
             hint = (
                 f"did you mean {close[0]!r}?"
                 if close
-                else f"give {', '.join(BUILT_IN)}, path.py:Class or open_spiel:name."
+                else f"give {', '.join(BUILT_IN)}, path.py:Class, open_spiel:name or gym:name."
             )
             raise ConfigError(f"There is no game {self.name!r}: {hint}")
         found = load_object(self.name, "the game's class")

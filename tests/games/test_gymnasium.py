@@ -1,0 +1,227 @@
+"""Gymnasium's environments as games of one seat: what is taken, what is refused, what is paid."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import sylvan
+from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
+from sylvan.games import GymnasiumGame, from_gymnasium
+from sylvan.games.naming import GameSpec
+from sylvan.testing import check_game
+
+gym = pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
+
+
+class Walk(gym.Env):
+    """Counts its steps: pays what `pays` says, ends after `length`."""
+
+    action_space = gym.spaces.Discrete(3, start=5)
+    observation_space = gym.spaces.Box(0, 99, (2,), np.float64)
+
+    def __init__(self, pays=(1.0,), length=10, shown=None, space=None):
+        self.pays, self.length, self.shown = pays, length, shown
+        if space is not None:
+            self.observation_space = space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps, self.last = 0, 0
+        return self._seen(), {}
+
+    def step(self, action):
+        self.last = action
+        reward = self.pays[self.steps % len(self.pays)]
+        self.steps += 1
+        return self._seen(), reward, self.steps >= self.length, False, {}
+
+    def _seen(self):
+        return np.array([self.steps, self.last]) if self.shown is None else self.shown
+
+
+def test_an_episode_is_what_the_environment_does():
+    game = GameSpec("gym:CartPole-v1").episode(7)
+    env = gym.make("CartPole-v1")
+    seen, _ = env.reset(seed=7)
+    total, over = 0.0, False
+    while not over:
+        np.testing.assert_array_equal(game.observation(), seen)
+        action = total % 2
+        seen, reward, terminated, truncated, _ = env.step(int(action))
+        game.apply(int(action))
+        total, over = total + reward, terminated or truncated
+        assert game.rewards() == (reward,) and game.score == total
+        assert game.is_terminal() == over
+    assert not game.truncated and game.returns() == (0.0,) and game.legal_actions() == ()
+
+
+def test_a_time_limit_cuts_off_and_does_not_end():
+    spec = GameSpec("gym:CartPole-v1", {"max_episode_steps": 3})
+    game = spec.first()
+    assert game.max_length == 3
+    for action in (0, 1, 0):
+        assert not game.is_terminal()
+        game.apply(action)
+    assert game.is_terminal() and game.truncated
+    with pytest.raises(GameOver, match="has ended"):
+        game.apply(0)
+
+
+def test_ending_at_the_limit_is_an_end():
+    game = from_gymnasium(gym.wrappers.TimeLimit(Walk(length=2), 2))
+    game.apply(0)
+    game.apply(0)
+    assert game.is_terminal() and not game.truncated
+
+
+def test_the_seed_says_which_episode():
+    spec = GameSpec("gym:LunarLander-v3")
+    one, same, other = spec.episode(5), spec.episode(5), spec.episode(6)
+    for _ in range(20):
+        np.testing.assert_array_equal(one.observation(), same.observation())
+        assert (one.observation() != other.observation()).any()
+        for game in (one, same, other):
+            game.apply(2)
+    again = spec.episode(6, one)
+    assert again is one and again.score == 0
+    np.testing.assert_array_equal(again.observation(), spec.episode(6).observation())
+
+
+@pytest.mark.parametrize(
+    ("form", "scale", "paid"),
+    [("raw", 1.0, [5, -0.5, 0]), ("clip", 2.0, [2, -1, 0]), ("sign", 0.5, [0.5, -0.5, 0])],
+)
+def test_rewards_are_transformed_and_the_score_is_not(form, scale, paid):
+    game = from_gymnasium(Walk(pays=(5.0, -0.5, 0.0)), reward=form, reward_scale=scale)
+    found = []
+    for _ in range(3):
+        game.apply(1)
+        found += game.rewards()
+    assert found == paid and game.score == 4.5
+
+
+def test_actions_count_from_zero_whatever_the_environment_calls_them():
+    game = from_gymnasium(Walk())
+    assert list(game.legal_actions()) == [0, 1, 2]
+    game.apply(2)
+    np.testing.assert_array_equal(game.observation(), np.array([1, 7], np.float32))
+    with pytest.raises(IllegalAction, match="from 0 to 2"):
+        game.apply(3)
+
+
+def test_frames_are_stacked_the_oldest_first():
+    game = from_gymnasium(Walk(), frame_stack=3)
+    np.testing.assert_array_equal(game.observation(), [0, 0] * 3)
+    game.apply(0)
+    game.apply(1)
+    np.testing.assert_array_equal(game.observation(), [0, 0, 1, 5, 2, 6])
+    game.restart(0)
+    np.testing.assert_array_equal(game.observation(), [0, 0] * 3)
+
+
+def test_images_become_planes():
+    image = np.arange(6 * 4 * 3, dtype=np.uint8).reshape(6, 4, 3)
+    space = gym.spaces.Box(0, 255, (6, 4, 3), np.uint8)
+    seen = from_gymnasium(Walk(shown=image, space=space)).observation()
+    assert seen.dtype == np.uint8
+    np.testing.assert_array_equal(seen, image.transpose(2, 0, 1))
+    small = from_gymnasium(Walk(shown=image, space=space), shrink=2, gray=True, frame_stack=2)
+    gray = image @ np.array([0.299, 0.587, 0.114])
+    expected = gray.reshape(3, 2, 2, 2).mean(axis=(1, 3))
+    assert small.observation().shape == (2, 3, 2)
+    np.testing.assert_allclose(small.observation()[1], expected, atol=1.01)
+
+
+@pytest.mark.parametrize(
+    ("space", "shown", "expected"),
+    [
+        (gym.spaces.Discrete(4, start=1), 3, [0, 0, 1, 0]),
+        (gym.spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
+        (gym.spaces.MultiBinary(3), np.array([1, 0, 1]), [1, 0, 1]),
+    ],
+)
+def test_whole_numbers_become_ones(space, shown, expected):
+    seen = from_gymnasium(Walk(shown=shown, space=space)).observation()
+    assert seen.dtype == np.float32
+    np.testing.assert_array_equal(seen, expected)
+
+
+def test_it_keeps_the_contract():
+    class Poles(GymnasiumGame):
+        """CartPole without arguments, as `check_game` makes it."""
+
+        def __init__(self):
+            self.__dict__.update(vars(from_gymnasium("CartPole-v1", 3)))
+
+    check_game(Poles)
+
+
+def test_planning_on_copies_holds_the_pole_up():
+    game = GameSpec("gym:CartPole-v1").episode(1)
+    search = sylvan.Search("rollout", simulations=20, discount=0.95)
+    for _ in range(30):
+        game.apply(search.run(game).best)
+    assert not game.is_terminal()
+
+
+def test_a_copy_that_shares_its_world_is_refused():
+    class Shared(Walk):
+        """Steps are counted by the class: all copies have the same."""
+
+        count = 0
+
+        def step(self, action):
+            Shared.count += 1
+            return np.array([Shared.count, 0]), 0.0, False, False, {}
+
+        def __deepcopy__(self, memo):
+            return self
+
+    with pytest.raises(GameContractError, match="do not do the same"):
+        from_gymnasium(Shared()).clone()
+    with pytest.raises(GameContractError, match="cannot be copied"):
+        GameSpec("gym:LunarLander-v3").first().clone()
+
+
+REFUSED = {
+    "continuous": ("Pendulum-v1", {}, "continuous actions.*discrete actions"),
+    "tuple": ("Blackjack-v1", {}, "not one array.*FlattenObservation"),
+    "unknown": ("CartPol-v1", {}, "did you mean 'CartPole-v1'"),
+    "setting": ("CartPole-v1", {"wheels": 3}, "cannot be made with"),
+    "reward": ("CartPole-v1", {"reward": "square"}, "raw, clip, sign"),
+    "stack": ("CartPole-v1", {"frame_stack": 0}, "whole number"),
+    "scale": ("CartPole-v1", {"reward_scale": math.inf}, "positive number"),
+    "gray": ("CartPole-v1", {"gray": True}, "for images"),
+    "shrink": ("CarRacing-v3", {"continuous": False, "shrink": 1000}, "leaves something"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_played_is_one_sentence(case):
+    name, params, sentence = REFUSED[case]
+    with pytest.raises(ConfigError, match=sentence):
+        GameSpec(f"gym:{name}", params).first()
+
+
+def test_other_beginnings_are_refused():
+    with pytest.raises(ConfigError, match="no other beginnings"):
+        GameSpec("gym:CartPole-v1").first("upside down")
+
+
+def test_numbers_that_are_none_are_a_fault_of_the_environment():
+    with pytest.raises(GameContractError, match="paid nan"):
+        from_gymnasium(Walk(pays=(math.nan,))).apply(0)
+    with pytest.raises(GameContractError, match="not finite"):
+        from_gymnasium(Walk(shown=np.array([math.inf, 0])))
+    with pytest.raises(GameContractError, match=r"shape \(3,\).*says \(2,\)"):
+        from_gymnasium(Walk(shown=np.zeros(3)))
+
+
+def test_without_gymnasium_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'sylvan\[gym\]'"):
+        from_gymnasium("CartPole-v1")
