@@ -108,3 +108,61 @@ def plain_search(
 def score(parent: PlainNode, child: PlainNode, c: float) -> float:
     q = -child.total / child.visits if child.visits else 0.0
     return q + c * child.prior * math.sqrt(parent.visits) / (1 + child.visits)
+
+
+@dataclass
+class PlainLatent:
+    """A node over a learned model; `total` is for the player to move here."""
+
+    prior: float
+    visits: int = 0
+    total: float = 0.0
+    reward: float = 0.0
+    hidden: object = None
+    children: dict[int, "PlainLatent"] = field(default_factory=dict)
+
+
+def plain_muzero(network, observation, legal, n, *, discount, players=2, bounds=(-1, 1)):
+    """MuZero over a network with the document's three methods: n simulations below the root."""
+    sign, seen = (1 if players == 1 else -1), []
+    hidden, logits, value = network.initial_inference(observation)
+    root = PlainLatent(1.0, hidden=hidden)
+
+    def expand(node, logits, actions):
+        weights = np.exp(
+            [float(logits[a]) - max(float(logits[b]) for b in actions) for a in actions]
+        )
+        for action, weight in zip(actions, weights, strict=True):
+            node.children[action] = PlainLatent(weight / weights.sum())
+
+    def q(child):
+        return child.reward + discount * sign * child.total / child.visits
+
+    def score(parent, child):
+        low, high = bounds or (min(seen, default=0), max(seen, default=1))
+        c = math.log((parent.visits + 19652 + 1) / 19652) + 1.25
+        worth = (q(child) - low) / ((high - low) or 1) if child.visits else 0.5 if bounds else 0.0
+        return worth + c * child.prior * math.sqrt(parent.visits) / (1 + child.visits)
+
+    def backup(path, value):
+        for node in reversed(path):
+            node.visits += 1
+            node.total += value
+            if node is not root:
+                seen.append(q(node))
+            value = node.reward + discount * sign * value
+
+    expand(root, logits, legal)
+    backup([root], float(value))
+    for _ in range(n):
+        path, action = [root], None
+        while path[-1].children:
+            here = path[-1]
+            action = max(here.children, key=lambda a: score(here, here.children[a]))
+            path.append(here.children[action])
+        leaf = path[-1]
+        leaf.hidden, leaf.reward = network.recurrent_inference(path[-2].hidden, action)
+        logits, value = network.prediction(leaf.hidden)
+        expand(leaf, logits, range(len(logits)))
+        backup(path, float(value))
+    return root

@@ -9,13 +9,13 @@ import pytest
 HERE = Path(__file__).parent
 PAGE = (HERE.parents[1] / "docs" / "founding.md").read_text()
 IDS = [
-    *(f"S0.{n}" for n in (24, 25, 26)),
+    *(f"S0.{n}" for n in (*range(1, 15), 20, 24, 25, 26)),
     *(f"S1.{n}" for n in (1, 2, 3, 4, 5, 22, 23, 24, 25, 26)),
     *(f"S2.{n}" for n in (*range(1, 11), 20, 21)),
     *(f"S3.{n}" for n in (*range(1, 13), 20, 21, 22)),
 ]
-MISTAKES = [f"M{n}" for n in range(10, 26)]
-COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5}
+MISTAKES = [f"M{n}" for n in range(1, 26)]
+COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 
 
 def own_tests():
@@ -31,9 +31,6 @@ NAMES = list(own_tests())
 
 @pytest.mark.parametrize("key", IDS + MISTAKES)
 def test_every_id_and_mistake_is_listed(key):
-    if key == "M22":
-        assert "M22" in PAGE
-        return
     (row,) = re.findall(rf"^\| {re.escape(key)} \|.*", PAGE, re.MULTILINE)
     prefix = "test_" + key.lower().replace(".", "_") + "_"
     assert f"`{prefix}*`" in row and any(name.startswith(prefix) for name in NAMES)

@@ -1,0 +1,135 @@
+"""What the networks of the document `muzero-chess` answer, and how the core's search asks them.
+
+The document writes `initial_inference(observation)` with three answers (hidden state, policy
+logits, value) and `recurrent_inference(hidden, action)` with two (hidden state, reward), followed
+by `prediction(hidden)` (policy logits, value). Published code has four in both: value, reward,
+policy logits, hidden state. Either is understood, one position at a time, from PyTorch or NumPy;
+hidden states are kept as they are, whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import ConfigError, EvaluationError
+
+__all__ = ["Asked", "NetworkOutput", "after", "at_first", "at_hidden", "numbers"]
+
+
+class NetworkOutput(NamedTuple):
+    """What a network says of one position, in the order of the published pseudocode."""
+
+    value: float
+    """What is still to come, for the player to move."""
+    reward: float
+    """What the step that led here paid the player who made it."""
+    policy_logits: NDArray[np.float32]
+    """`[actions]`"""
+    hidden_state: Any
+
+
+def at_first(network: Any, observation: Any) -> NetworkOutput:
+    """What `initial_inference` says of an observation."""
+    answer = _answer(network, "initial_inference", (3, 4), observation)
+    if len(answer) == 4:
+        return _output("initial_inference", answer[0], 0.0, answer[2], answer[3])
+    hidden, policy, value = answer
+    return _output("initial_inference", value, 0.0, policy, hidden)
+
+
+def at_hidden(network: Any, hidden: Any, reward: Any = 0.0) -> NetworkOutput:
+    """What `prediction` says of a hidden state."""
+    policy, value = _answer(network, "prediction", (2,), hidden)
+    return _output("prediction", value, reward, policy, hidden)
+
+
+def after(network: Any, hidden: Any, action: int) -> NetworkOutput:
+    """What `recurrent_inference`, and `prediction` if need be, say of a step."""
+    answer = _answer(network, "recurrent_inference", (2, 4), hidden, action)
+    if len(answer) == 4:
+        return _output("recurrent_inference", *answer)
+    return at_hidden(network, *answer)
+
+
+def numbers(array: Any) -> NDArray[np.float32]:
+    """An array of PyTorch or NumPy, or a number, in memory and in single precision."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu().float().numpy()
+    try:
+        return np.asarray(array, np.float32)
+    except (TypeError, ValueError) as error:
+        raise EvaluationError(f"The network's answer cannot be read as numbers: {error}.") from None
+
+
+def _answer(network: Any, method: str, sizes: tuple[int, ...], *asked: Any) -> tuple[Any, ...]:
+    ask = getattr(network, method, None)
+    if not callable(ask):
+        raise ConfigError(f"The network is a {type(network).__name__}, which has no {method}().")
+    answer = ask(*asked)
+    if not isinstance(answer, tuple | list) or len(answer) not in sizes:
+        count = len(answer) if isinstance(answer, tuple | list) else f"a {type(answer).__name__}"
+        raise EvaluationError(
+            f"{method}() gave {count}: it must give {' or '.join(map(str, sizes))} values."
+        )
+    return tuple(answer)
+
+
+def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> NetworkOutput:
+    """An answer for one position; a batch of one is one, too."""
+    logits = numbers(policy)
+    if logits.ndim == 0 or logits.size != logits.shape[-1]:
+        raise EvaluationError(
+            f"{method}() gave a policy of shape {logits.shape}: give logits, one for each action."
+        )
+    of_value, of_reward = _number(method, "value", value), _number(method, "reward", reward)
+    return NetworkOutput(of_value, of_reward, logits.reshape(-1), hidden)
+
+
+def _number(method: str, name: str, answer: Any) -> float:
+    number = numbers(answer)
+    if number.size != 1 or not np.isfinite(number).all():
+        raise EvaluationError(f"{method}() gave a {name} of {number}: give one finite number.")
+    return float(number.reshape(()))
+
+
+class Asked:
+    """A network as `sylvan.LatentSearch` asks its models, which remembers what was said.
+
+    The core's hidden states are numbers here: places in `said`, where the network's own ones are.
+    """
+
+    def __init__(self, network: Any, first: NetworkOutput, asking: Callable[[], None]) -> None:
+        """A search that starts where `first` was said; `asking` is called before each question."""
+        self.network = network
+        self.asking = asking
+        self.said = [first]
+        self.steps: dict[tuple[int, int], int] = {}
+        """The place of what was said after a place and an action."""
+
+    def initial_inference(self, _: Any) -> tuple[Any, ...]:
+        """What was said first."""
+        return self._batch(0)
+
+    def recurrent_inference(self, hidden: Any, actions: Any) -> tuple[Any, ...]:
+        """Ask the network about one step."""
+        before, action = int(hidden[0, 0]), int(actions[0])
+        self.asking()
+        output = after(self.network, self.said[before].hidden_state, action)
+        self.said.append(output)
+        self.steps[before, action] = len(self.said) - 1
+        return self._batch(len(self.said) - 1)
+
+    def _batch(self, place: int) -> tuple[Any, ...]:
+        value, reward, logits, _ = self.said[place]
+        return np.array([value]), np.array([reward]), logits[None], np.array([[place]])
+
+    def at(self, path: tuple[int, ...]) -> NetworkOutput:
+        """What was said of the position after a path of actions."""
+        place = 0
+        for action in path:
+            place = self.steps[place, action]
+        return self.said[place]

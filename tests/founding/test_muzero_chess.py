@@ -1,0 +1,754 @@
+"""The document `muzero-chess`: its ids, its mistakes, its examples from their text."""
+
+import gc
+import math
+import re
+import weakref
+
+import chess
+import numpy as np
+import pytest
+import torch
+
+from sylvan.classic.muzero_chess import (
+    MCTS,
+    ChessEnvironment,
+    MCTSConfig,
+    NetworkOutput,
+    Node,
+    RootNode,
+    mask_policy,
+    select_action,
+)
+from sylvan.errors import ConfigError, EvaluationError, GameOver
+from sylvan.games import TicTacToe
+from tests.founding.oracles import plain_muzero
+from tests.founding.quotes import own_parameters, parameters, quote
+from tests.games.chess_oracles import az73_code as code
+
+DOCUMENT = "muzero-chess"
+SEEN = np.zeros(1, np.float32)
+
+
+class Table:
+    """A network whose answers are random, but fixed by the hidden state: one of 60 numbers."""
+
+    def __init__(self, seed=0, actions=5, paid=0.3):
+        rng = np.random.default_rng(seed)
+        self.following = rng.integers(0, 60, (60, actions))
+        self.logits = rng.normal(size=(60, actions)).astype(np.float32)
+        self.values = rng.uniform(-0.7, 0.7, 60).astype(np.float32)
+        self.rewards = (paid * rng.uniform(-1, 1, (60, actions))).astype(np.float32)
+        self.asked = []
+
+    def initial_inference(self, observation):
+        self.asked.append("initial")
+        return 7, self.logits[7], self.values[7]
+
+    def recurrent_inference(self, hidden, action):
+        self.asked.append("recurrent")
+        return int(self.following[hidden, action]), self.rewards[hidden, action]
+
+    def prediction(self, hidden):
+        self.asked.append("prediction")
+        return self.logits[hidden], self.values[hidden]
+
+
+class Tensors(Table):
+    """The same of PyTorch."""
+
+    def initial_inference(self, observation):
+        hidden, policy, value = super().initial_inference(observation)
+        return torch.tensor(hidden), torch.from_numpy(policy), torch.tensor(value)
+
+    def recurrent_inference(self, hidden, action):
+        hidden, reward = super().recurrent_inference(int(hidden), action)
+        return torch.tensor(hidden), torch.tensor(reward, requires_grad=True)
+
+    def prediction(self, hidden):
+        policy, value = super().prediction(int(hidden))
+        return torch.from_numpy(policy), torch.tensor(value)
+
+
+class Four(Table):
+    """The same with four answers, as published code gives them."""
+
+    def initial_inference(self, observation):
+        hidden, policy, value = super().initial_inference(observation)
+        return NetworkOutput(value, 0.0, policy, hidden)
+
+    def recurrent_inference(self, hidden, action):
+        hidden, reward = super().recurrent_inference(hidden, action)
+        return self.values[hidden], reward, self.logits[hidden], hidden
+
+    prediction = None
+
+
+class Told:
+    """Says what it is told of paths of actions: `{path: (logits, value, reward)}`."""
+
+    def __init__(self, actions, told=None, value=0.0):
+        self.actions, self.told, self.value = actions, told or {}, value
+
+    def said(self, path):
+        return self.told.get(path, (np.zeros(self.actions, np.float32), self.value, 0.0))
+
+    def initial_inference(self, observation):
+        return (), *self.said(())[:2]
+
+    def recurrent_inference(self, hidden, action):
+        return (*hidden, action), self.said((*hidden, action))[2]
+
+    def prediction(self, hidden):
+        return self.said(hidden)[:2]
+
+
+class PerfectTicTacToe:
+    """The rules as a network: a hidden state is the game itself; after its end nothing pays."""
+
+    def initial_inference(self, game):
+        return game.clone(), *self.prediction(game)
+
+    def recurrent_inference(self, game, action):
+        after, mover = game.clone(), game.to_play()
+        if game.is_terminal():
+            return after, 0.0
+        after.apply(action)
+        return after, after.returns()[mover] if after.is_terminal() else 0.0
+
+    def prediction(self, game):
+        logits = np.zeros(9, np.float32)
+        if not game.is_terminal():
+            logits[:] = -np.inf
+            logits[list(game.legal_actions())] = 0.0
+        return logits, 0.0
+
+
+def searched(network, legal=(0, 1, 2, 3, 4), config=None, **settings):
+    """The root after a search, and the search."""
+    mcts = MCTS(network, config or MCTSConfig(**settings))
+    root = RootNode(0, None)
+    mcts.run(root, SEEN, list(legal))
+    return root, mcts
+
+
+def visits(root):
+    return {action: child.visit_count for action, child in root.children.items()}
+
+
+def everywhere(node):
+    """Visits and value sums of a tree, by path."""
+    return {
+        (action, *path): numbers
+        for action, child in node.children.items()
+        if child.visit_count
+        for path, numbers in [
+            ((), (child.visit_count, child.value_sum)),
+            *everywhere(child).items(),
+        ]
+    }
+
+
+def plain_everywhere(node):
+    return {
+        (action, *path): numbers
+        for action, child in node.children.items()
+        if child.visits
+        for path, numbers in [((), (child.visits, child.total)), *plain_everywhere(child).items()]
+    }
+
+
+def assert_same_tree(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for path, (count, total) in ours.items():
+        assert (count, total) == (
+            theirs[path][0],
+            pytest.approx(theirs[path][1], rel=1e-5, abs=1e-4),
+        )
+
+
+# --- what the document asks for -----------------------------------------------------------------
+
+
+def their_classes():
+    names = {"math": math, "np": np, "torch": torch}
+    for heading in ("Node Structure", "Root Node", "MCTS Class", "Key Parameters"):
+        exec(quote(DOCUMENT, heading), names)
+    return names
+
+
+def test_s0_1_the_node_of_the_document():
+    theirs, ours = their_classes()["Node"](0.25), Node(prior=0.25)
+    for name, value in vars(theirs).items():
+        assert getattr(ours, name) == value
+    ours.children[3] = Node(0.5)
+    ours.reward, ours.hidden_state = 1.0, "anything"
+    assert ours.expanded() and ours.children[3].prior == 0.5
+    assert own_parameters(Node) == {"prior": own_parameters(their_classes()["Node"])["prior"]}
+
+
+def test_s0_2_expanded_and_value():
+    for node in (their_classes()["Node"](0.25), Node(0.25)):
+        assert not node.expanded() and node.value() == 0
+        node.visit_count, node.value_sum = 3, 1.0
+        assert node.value() == 1 / 3
+        node.children[0] = Node(1.0)
+        assert node.expanded()
+
+
+def test_s0_3_the_root_has_a_hidden_state_and_a_player_to_move():
+    theirs, ours = their_classes()["RootNode"](0, "state"), RootNode(0, "state")
+    assert isinstance(ours, Node) and own_parameters(RootNode) == own_parameters(type(theirs))
+    assert ours.hidden_state == theirs.hidden_state == "state"
+    assert ours.to_play is theirs.to_play is None
+    root = RootNode(0, None)
+    root.to_play = 1
+    MCTS(Table(), MCTSConfig()).run(root, SEEN, [0, 1])
+    assert root.to_play == 1 and root.hidden_state == 7
+
+
+def test_s0_4_the_nodes_are_a_live_view_of_the_tree():
+    theirs, counts = their_classes()["MCTS"], []
+
+    class Watching(Table):
+        def recurrent_inference(self, hidden, action):
+            counts.append((len(mcts.nodes), mcts.root.visit_count, sum(visits(mcts.root).values())))
+            return super().recurrent_inference(hidden, action)
+
+    mcts = MCTS(Watching(), MCTSConfig(num_simulations=30))
+    assert own_parameters(MCTS) == own_parameters(theirs)
+    assert (len(mcts.nodes), list(mcts.nodes)) == (0, [])
+    root = RootNode(0, None)
+    mcts.run(root, SEEN, range(5))
+    # While the search was under way, and when it was done.
+    assert counts == [(n + 1, n + 1, n) for n in range(30)]
+    assert len(mcts.nodes) == 31 and set(mcts.nodes) == {(), *everywhere(root)}
+    assert mcts.nodes[()] is root and mcts.nodes[(2,)] is root.children[2]
+    for path, node in mcts.nodes.items():
+        assert node.visit_count == 1 + sum(c.visit_count for c in node.children.values())
+        assert node.to_play == len(path) % 2 and node.hidden_state is not None
+    # Changed by hand it shows that, too; what no simulation reached is not in it.
+    untried = next((a, b) for a in range(5) for b in range(5) if (a, b) not in mcts.nodes)
+    with pytest.raises(KeyError):
+        mcts.nodes[untried]
+    root.children[untried[0]].children[untried[1]].visit_count = 1
+    assert untried in mcts.nodes and len(mcts.nodes) == 32
+
+
+def test_s0_5_run_gives_actions_and_their_shares_of_the_visits():
+    root = RootNode(0, None)
+    actions, probabilities = MCTS(Table(), MCTSConfig(num_simulations=40)).run(
+        root, SEEN, [4, 1, 2]
+    )
+    assert actions == (4, 1, 2) and sum(probabilities) == pytest.approx(1)
+    assert probabilities == [root.children[a].visit_count / 40 for a in actions]
+    header = re.search(r"def run\(.*?\)", quote(DOCUMENT, "MCTS Class"))[0]
+    assert own_parameters(MCTS.run) == parameters(header)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("players", [1, 2])
+@pytest.mark.parametrize("bounds", [None, (-1, 1)], ids=["learned", "known"])
+def test_s0_5_the_same_tree_as_the_algorithm_in_the_fewest_words(seed, players, bounds):
+    settings = {"num_simulations": 120, "num_players": players, "value_bounds": bounds}
+    root, _ = searched(Table(seed), (0, 2, 4), **settings)
+    plain = plain_muzero(
+        Table(seed), SEEN, (0, 2, 4), 120, discount=0.997, players=players, bounds=bounds
+    )
+    assert root.value() == pytest.approx(plain.total / plain.visits, abs=1e-5)
+    assert_same_tree(everywhere(root), plain_everywhere(plain))
+
+
+def test_s0_6_noise_is_mixed_into_the_roots_priors_once():
+    network = Told(4)
+    np.random.seed(3)
+    root, mcts = searched(network, range(4), num_simulations=20, add_noise=True)
+    priors = np.array([child.prior for child in root.children.values()])
+    eta = (priors - 0.75 / 4) / 0.25
+    assert eta.min() > -1e-6 and eta.sum() == pytest.approx(1, abs=1e-5) and eta.std() > 0.01
+    below = [c.prior for child in root.children.values() for c in child.children.values()]
+    assert below == [0.25] * len(below)
+    mcts.run(root, SEEN, range(4))
+    assert [child.prior for child in root.children.values()] == priors.tolist()
+    # By hand it is the same mixture; none of it, with a fraction of 0.
+    by_hand = RootNode(0, ())
+    for action in range(4):
+        by_hand.children[action] = Node(0.25)
+    mcts._add_exploration_noise(by_hand)
+    eta = [(child.prior - 0.75 / 4) / 0.25 for child in by_hand.children.values()]
+    assert sum(eta) == pytest.approx(1, abs=1e-5) and np.std(eta) > 0.01
+    silent, _ = searched(network, range(4), add_noise=True, root_exploration_fraction=0.0)
+    assert [child.prior for child in silent.children.values()] == [0.25] * 4
+
+
+def test_s0_7_the_score_by_hand():
+    mcts, parent, child = MCTS(Table(), MCTSConfig()), Node(1.0), Node(0.5)
+    parent.visit_count, child.visit_count, child.value_sum, child.reward = 16, 3, -0.6, 0.1
+    c = math.log((16 + 19652 + 1) / 19652) + 1.25
+    q = 0.1 + 0.997 * 0.2  # the child's mean is the opponent's
+    expected = (q + 1) / 2 + c * 0.5 * 4 / 4
+    assert mcts._ucb_score(parent, child) == pytest.approx(expected, abs=1e-6)
+    # It grows with the logarithm of visits, from pb_c_init on.
+    parent.visit_count = 19652
+    c = math.log((2 * 19652 + 1) / 19652) + 1.25
+    expected = (q + 1) / 2 + c * 0.5 * math.sqrt(19652) / 4
+    assert mcts._ucb_score(parent, child) == pytest.approx(expected, rel=1e-6)
+
+
+def test_s0_7_every_choice_of_a_search_has_the_highest_score():
+    for n in range(1, 40, 3):
+        (old, mcts), (new, _) = (searched(Table(2), num_simulations=m) for m in (n, n + 1))
+        (taken,) = (action for action, count in visits(new).items() if count > visits(old)[action])
+        assert mcts._select_child(old) == (taken, old.children[taken])
+        assert max(old.children, key=lambda a: mcts._ucb_score(old, old.children[a])) == taken
+
+
+def test_s0_8_initial_inference_gives_hidden_state_policy_and_value():
+    for network in (Table(), Four()):
+        root, _ = searched(network, (1, 3), num_simulations=0)
+        logits = network.logits[7]
+        assert root.hidden_state == 7 and root.value() == network.values[7]
+        assert root.children[1].prior == pytest.approx(1 / (1 + math.exp(logits[3] - logits[1])))
+        assert network.asked.count("initial") == 1
+    for answer, sentence in [
+        ((1, 2), r"initial_inference\(\) gave 2: it must give 3 or 4 values"),
+        ((1, np.zeros((2, 3)), 0.0), r"a policy of shape \(2, 3\)"),
+        ((1, np.zeros(3), np.nan), "a value of nan: give one finite number"),
+    ]:
+        network = Table()
+        network.initial_inference = lambda _, answer=answer: answer
+        with pytest.raises(EvaluationError, match=sentence):
+            searched(network, (0, 1))
+    with pytest.raises(ConfigError, match=r"is a int, which has no initial_inference\(\)"):
+        searched(3)
+
+
+def test_s0_9_two_answers_and_a_prediction_or_four_of_pytorch_or_numpy():
+    trees = []
+    for network in (Table(), Four(), Tensors()):
+        root, _ = searched(network)
+        trees.append(everywhere(root))
+        assert network.asked.count("recurrent") == 50
+        assert network.asked.count("prediction") == (0 if type(network) is Four else 50)
+        child = root.children[max(visits(root), key=visits(root).get)]
+        assert (
+            int(child.hidden_state) == network.following[7, max(visits(root), key=visits(root).get)]
+        )
+        assert child.reward == pytest.approx(
+            network.rewards[7, list(root.children.values()).index(child)]
+        )
+    assert trees[0] == trees[1] == trees[2]
+
+
+def test_s0_9_a_network_that_fails_in_the_middle_leaves_what_was_found():
+    class Failing(Table):
+        def prediction(self, hidden):
+            if len(self.asked) > 20:
+                raise RuntimeError("out of memory")
+            return super().prediction(hidden)
+
+    mcts, root = MCTS(Failing(), MCTSConfig()), RootNode(0, None)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        mcts.run(root, SEEN, range(5))
+    found, _ = searched(Table(), num_simulations=root.visit_count - 1)
+    assert root.visit_count > 5 and everywhere(root) == everywhere(found)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.tensor], ids=["numpy", "torch"])
+def test_s0_10_expansion_masks_the_logits_and_takes_their_softmax(kind):
+    logits = kind([1.0, 5.0, 2.0, -1.0])
+    masked = mask_policy(logits, [0, 2])
+    assert masked.tolist() == [1.0, -math.inf, 2.0, -math.inf] and type(masked) is type(logits)
+    assert logits.tolist() == [1.0, 5.0, 2.0, -1.0]
+    mcts, node = MCTS(Table(), MCTSConfig()), Node(1.0)
+    mcts._expand_node(node, logits, [2, 0])
+    assert list(node.children) == [2, 0] and node.expanded()
+    assert node.children[2].prior == pytest.approx(1 / (1 + math.exp(-1)))
+    assert sum(child.prior for child in node.children.values()) == pytest.approx(1)
+
+
+def test_s0_11_backup_with_rewards_and_discount_by_hand():
+    path = [Node(1.0) for _ in range(4)]
+    path[1].reward, path[2].reward, path[3].reward = 0.1, 0.2, 0.4
+    one = MCTS(Table(), MCTSConfig(num_players=1, discount=0.5))
+    one._backup(path, 1.0)
+    assert [node.visit_count for node in path] == [1] * 4
+    # 1; 0.4 + 1/2; 0.2 + 0.9/2; 0.1 + 0.65/2
+    assert [node.value_sum for node in path] == pytest.approx([0.425, 0.65, 0.9, 1.0])
+    # The same from a search: one action, so one path.
+    told = {(0,) * n: (np.zeros(1), float(n == 3), (0, 0.1, 0.2, 0.4)[n]) for n in range(1, 4)}
+    root, _ = searched(Told(1, told), [0], num_simulations=3, num_players=1, discount=0.5)
+    # Three visits pass the first step: 0.1, 0.1 + 0.2/2 and 0.425 at the root.
+    assert root.value_sum == pytest.approx(0 + 0.1 + 0.2 + 0.425)
+
+
+def test_s0_12_temperature():
+    network, legal = Table(4), [0, 1, 2, 3, 4]
+    header = quote(DOCUMENT, "Action Selection").partition(":\n")[0]
+    assert own_parameters(select_action) == parameters(header)
+    root, _ = searched(network)
+    share = {action: count / 50 for action, count in visits(root).items()}
+    best = max(share, key=share.get)
+    config = MCTSConfig()
+    assert select_action(network, config, SEEN, legal, temperature=0) == best
+    np.random.seed(5)
+    for temperature in (1.0, 2.0, 1e3):
+        drawn = [select_action(network, config, SEEN, legal, temperature) for _ in range(150)]
+        weights = {action: p ** (1 / temperature) for action, p in share.items() if p}
+        for action, weight in weights.items():
+            expected = weight / sum(weights.values())
+            error = math.sqrt(expected * (1 - expected) / 150)
+            assert abs(drawn.count(action) / 150 - expected) <= 4 * error
+    with pytest.raises(ConfigError, match="temperature is -1"):
+        select_action(network, config, SEEN, legal, temperature=-1)
+
+
+def test_s0_12_the_documents_function_runs_from_its_text():
+    """Its own classes of settings, its own expansion of the root, our search."""
+    names = {"np": np, "torch": torch, "MCTS": MCTS, "Node": Node, "RootNode": RootNode}
+    exec(quote(DOCUMENT, "Action Selection"), names | {"mask_policy": mask_policy}, names)
+    exec(quote(DOCUMENT, "Key Parameters"), names)
+    names["mask_policy"] = mask_policy
+    theirs = type(select_action)(names["select_action"].__code__, names)
+    for seed in range(5):
+        network, config = Tensors(seed), names["MCTSConfig"]()
+        same = select_action(Table(seed), MCTSConfig(), SEEN, [0, 1, 3], temperature=0)
+        assert theirs(network, config, SEEN, [0, 1, 3], 0) == same
+        assert theirs(network, config, SEEN, [0, 1, 3], 1.0) in (0, 1, 3)
+        assert network.asked.count("initial") == 2 and network.asked.count("recurrent") == 100
+
+
+def test_s0_13_the_six_defaults_and_what_can_be_changed():
+    theirs = vars(their_classes()["MCTSConfig"]())
+    ours = MCTSConfig()
+    assert len(theirs) == 6 and {name: getattr(ours, name) for name in theirs} == theirs
+    ours.num_simulations = 12
+    mcts = MCTS(Table(), ours)
+    ours.num_simulations = 15  # what it is when a search begins counts
+    root = RootNode(0, None)
+    mcts.run(root, SEEN, range(5))
+    assert sum(visits(root).values()) == 15
+    for settings, sentence in [
+        ({"num_simulations": -1}, "num_simulations is -1"),
+        ({"pb_c_init": -2.0}, r"pb_c_init is -2\.0"),
+        ({"discount": 1.5}, r"discount is 1\.5"),
+        ({"num_players": 3}, r"num_players is 3.*sylvan\.LatentSearch takes more"),
+        ({"value_bounds": (1, 1)}, "the second must be above the first"),
+    ]:
+        with pytest.raises(ConfigError, match=sentence):
+            MCTS(Table(), MCTSConfig(**settings))
+    with pytest.raises(ConfigError, match="config is a dict: give an MCTSConfig"):
+        MCTS(Table(), {})
+
+
+def test_s0_14_no_question_is_asked_twice():
+    network = Table()
+    searched(network, num_simulations=60)
+    assert network.asked == ["initial"] + ["recurrent", "prediction"] * 60
+
+
+def test_s0_14_nodes_are_made_when_they_are_looked_at_and_go_with_their_root():
+    root, mcts = searched(Told(4672), range(20), num_simulations=100)
+    gc.collect()
+    made = sum(type(thing) is Node for thing in gc.get_objects())
+    assert len(mcts.nodes) == 101
+    gc.collect()
+    assert sum(type(thing) is Node for thing in gc.get_objects()) < made + 200
+    assert len(root.children[0].children) == 4672
+    tree = weakref.ref(root.__dict__["_tree"])
+    root = mcts = None
+    assert tree() is None  # without a collection: nothing refers to itself
+
+
+def test_s0_14_scores_stay_numbers():
+    logits = np.array([1e30, -1e30, 0.0, -np.inf], np.float32)
+    root, mcts = searched(Told(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=20)
+    assert all(0 <= child.prior <= 1 for child in root.children.values())
+    scores = [mcts._ucb_score(root, child) for child in root.children.values()]
+    assert np.isfinite(scores).all() and sum(visits(root).values()) == 20
+    empty = Node(1.0)
+    assert mcts._ucb_score(empty, Node(0.5)) == pytest.approx(0.5 + 1.25 * 0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("simulations", [0, 1, 2, 50, 3000])
+def test_s0_14_any_number_of_simulations(simulations):
+    root, mcts = searched(Table(1), num_simulations=simulations)
+    assert (root.visit_count, sum(visits(root).values())) == (simulations + 1, simulations)
+    _, probabilities = mcts._get_distributions(root)
+    assert sum(probabilities) == pytest.approx(1)
+    if simulations == 0:
+        assert probabilities == pytest.approx([child.prior for child in root.children.values()])
+
+
+@pytest.mark.parametrize("bounds", [None, (-1, 1)], ids=["learned", "known"])
+def test_s0_14_a_search_goes_on_where_it_stopped(bounds):
+    """By the document's steps: the same counts as if it had not stopped."""
+    settings = {"value_bounds": bounds, "num_players": 2, "top_k": 4}
+    root, mcts = searched(Table(9), num_simulations=40, **settings)
+    mcts.config.num_simulations = 35
+    mcts.run(root, SEEN, range(5))
+    whole, _ = searched(Table(9), num_simulations=75, **settings)
+    assert root.visit_count == 76 and len(mcts.nodes) == 76
+    if bounds:  # the range that was seen is known only as far as the tree shows it
+        assert_same_tree(everywhere(root), everywhere(whole))
+
+
+@pytest.mark.parametrize(
+    ("moves", "best"),
+    [((0, 3, 1, 4), 2), ((0, 3, 1, 4, 8), 5), ((0, 4, 1), 2), ((4, 0, 2), 6)],
+    ids=["X wins", "O wins", "O must block", "O must block a diagonal"],
+)
+def test_s0_14_simple_scenarios_with_a_perfect_model(moves, best):
+    game = TicTacToe()
+    for move in moves:
+        game.apply(move)
+    config = MCTSConfig.board_game(num_simulations=400)
+    legal = list(game.legal_actions())
+    assert select_action(PerfectTicTacToe(), config, game, legal, temperature=0) == best
+
+
+def test_s0_20_an_environment_of_chess():
+    environment = ChessEnvironment()
+    observation = environment.reset()
+    assert observation.shape == (8, 8, 19) and environment.action_space_size == 4672 == 8 * 8 * 73
+    assert len(environment.get_legal_actions()) == 20
+    for san, colour in [("f3", chess.WHITE), ("e5", chess.BLACK), ("g4", chess.WHITE)]:
+        board = chess.Board(environment.state.fen())
+        action = code(board.parse_san(san), colour)
+        observation, reward, done, info = environment.step(action)
+        assert (reward, done, info["outcome"]) == (0.0, False, None)
+    observation, reward, done, info = environment.step(
+        code(chess.Move.from_uci("d8h4"), chess.BLACK)
+    )
+    assert (reward, done, info["outcome"], info["move"]) == (1.0, True, "checkmate", "d8h4")
+    assert environment.get_legal_actions() == []
+    with pytest.raises(GameOver, match=r"The game is over \(checkmate\): call reset"):
+        environment.step(0)
+    assert np.array_equal(environment.reset(), ChessEnvironment().observation())
+
+
+def test_s0_20_draws_pay_nothing_and_what_is_illegal_loses():
+    stale = ChessEnvironment("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
+    _, reward, done, info = stale.step(stale.state.string_to_action("Qf7"))
+    assert (reward, done, info["outcome"]) == (0.0, True, "stalemate")
+    environment = ChessEnvironment()
+    before = environment.state.fen()
+    for illegal in (0, 4671, 10**6, -1):
+        environment.reset()
+        assert illegal not in environment.get_legal_actions()
+        _, reward, done, info = environment.step(illegal)
+        assert (reward, done, info["outcome"], info["fen"]) == (-1.0, True, "illegal_move", before)
+    short = ChessEnvironment(max_moves=2)
+    short.step(short.get_legal_actions()[0])
+    _, reward, done, info = short.step(short.get_legal_actions()[0])
+    assert (reward, done, info["outcome"]) == (0.0, True, "move_limit")
+    with pytest.raises(ConfigError, match="max_moves is 0"):
+        ChessEnvironment(max_moves=0)
+
+
+def test_s0_20_a_search_plays_on_it():
+    environment = ChessEnvironment(max_moves=6)
+    observation, done, moves = environment.reset(), False, 0
+    while not done:
+        legal = environment.get_legal_actions()
+        config = MCTSConfig(num_simulations=10, top_k=32)
+        action = select_action(Told(4672), config, observation, legal)
+        observation, _, done, info = environment.step(action)
+        moves += 1
+    assert moves == 6 and info["outcome"] == "move_limit"
+
+
+# --- mistakes in it -----------------------------------------------------------------------------
+
+
+def test_m1_each_node_has_the_value_of_its_own_player_to_move():
+    path = [Node(1.0) for _ in range(3)]
+    path[1].reward, path[2].reward = 0.5, 0.25
+    mcts = MCTS(Table(), MCTSConfig(discount=0.5))
+    mcts._backup(path, 1.0)
+    # 1 for the player at the end; 0.25 - 1/2 for the other; 0.5 + 0.25/2 for the first again.
+    assert [node.value_sum for node in path] == [0.5 + 0.25 / 2, 0.25 - 0.5, 1.0]
+    names = their_classes()
+    theirs = [names["Node"](1.0) for _ in range(3)]
+    names["MCTS"](None, MCTSConfig(discount=0.5))._backup(theirs, 1.0)
+    assert [node.value_sum for node in theirs] == [0.25, 0.5, 1.0]  # good for everybody
+    # A search: what is good for the player to move after action 0 is bad for who chooses.
+    root, _ = searched(Told(2, {(0,): (np.zeros(2), 0.8, 0.0)}), [0, 1], num_simulations=1)
+    tried = root.children[0]
+    assert tried.value() == pytest.approx(0.8) and root.value_sum == pytest.approx(-0.997 * 0.8)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_m2_a_child_that_is_good_for_the_opponent_is_avoided(seat):
+    told = {(0,): (np.zeros(2), 0.9, 0.0), (1,): (np.zeros(2), -0.9, 0.0)}
+
+    class Held(Told):
+        """Every position has the value of the first step, for its own player to move."""
+
+        def said(self, path):
+            if not path:
+                return np.zeros(2, np.float32), 0.0, 0.0
+            value = told[path[:1]][1]
+            return np.zeros(2, np.float32), value if len(path) % 2 else -value, 0.0
+
+    root = RootNode(0, None)
+    root.to_play = seat
+    mcts = MCTS(Held(2), MCTSConfig())
+    mcts.run(root, SEEN, [0, 1])
+    assert visits(root)[1] > 40 > visits(root)[0]
+    assert mcts._ucb_score(root, root.children[1]) > mcts._ucb_score(root, root.children[0])
+    theirs = their_classes()["MCTS"](None, MCTSConfig())
+    liked = [theirs._ucb_score(root, root.children[a]) for a in (0, 1)]
+    assert liked[0] > liked[1]  # the document's prefers what the opponent would
+
+
+def test_m3_the_reward_of_a_step_counts_in_the_choice():
+    told = {(1,): (np.zeros(2), 0.0, 0.6)}
+    root, mcts = searched(Told(2, told), [0, 1])
+    assert visits(root)[1] > 35
+    child = root.children[1]
+    assert child.reward == pytest.approx(0.6) and mcts._q(child) > 0.5 > child.value()
+    one, _ = searched(Told(2, told), [0, 1], config=MCTSConfig.control())
+    assert visits(one)[1] > visits(one)[0]
+
+
+def test_m4_values_are_brought_to_one_range_whatever_their_size():
+    counts = []
+    for scale in (1.0, 1000.0):
+        network = Table(3)
+        network.values, network.rewards = network.values * scale, network.rewards * scale
+        counts.append(visits(searched(network, config=MCTSConfig.control())[0]))
+        bounded = MCTSConfig(num_players=1, value_bounds=(-3 * scale, 3 * scale))
+        counts.append(visits(searched(network, config=bounded)[0]))
+    assert counts[0] == counts[2] and counts[1] == counts[3]
+    # Known bounds -1 and 1 are the default, for a game that is won or lost.
+    assert MCTSConfig().value_bounds == MCTSConfig.board_game().value_bounds == (-1, 1)
+
+
+def test_m5_the_documents_numbers_are_ataris_and_those_of_chess_have_a_name():
+    ours, board, control = MCTSConfig(), MCTSConfig.board_game(), MCTSConfig.control()
+    assert (ours.discount, ours.num_simulations) == (0.997, 50)
+    assert (board.discount, board.num_simulations, board.num_players) == (1.0, 800, 2)
+    assert (control.discount, control.num_simulations, control.num_players) == (0.997, 50, 1)
+    # Undiscounted, a win is a win however far away.
+    told = {(0, 0, 0): (np.zeros(1), 0.0, 1.0)}
+    for config, expected in ((ours, 0.997**2), (MCTSConfig(discount=1.0), 1.0)):
+        config.num_simulations = 3
+        root, _ = searched(Told(1, told), [0], config=config)
+        assert root.value_sum == pytest.approx(expected)
+
+
+def test_m6_below_the_root_the_whole_action_space_is_open():
+    root, mcts = searched(Told(9), [2, 5], num_simulations=30)
+    assert set(root.children) == {2, 5}
+    for path, node in mcts.nodes.items():
+        assert set(node.children) == (set(range(9)) if path else {2, 5})
+    # The best of them as an option, never the root's list.
+    network = Told(9)
+    network.told = {(2,): (np.arange(9, dtype=np.float32), 0.0, 0.0)}
+    root, _ = searched(network, [2, 5], num_simulations=30, top_k=3)
+    assert set(root.children) == {2, 5} and set(root.children[2].children) == {6, 7, 8}
+
+
+def test_m7_noise_is_for_self_play():
+    assert not MCTSConfig().add_noise and not MCTSConfig.board_game().add_noise
+    chosen = {select_action(Table(4), MCTSConfig(), SEEN, range(5), 0) for _ in range(10)}
+    assert len(chosen) == 1
+    trees = [visits(searched(Table(4), add_noise=True)[0]) for _ in range(10)]
+    assert any(tree != trees[0] for tree in trees)
+    quiet = [visits(searched(Table(4))[0]) for _ in range(3)]
+    assert quiet[0] == quiet[1] == quiet[2]
+
+
+def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
+    given = RootNode(0, 7)  # a hidden state, but no children
+    mcts = MCTS(Table(), MCTSConfig())
+    mcts.run(given, SEEN, [0, 1])
+    fresh, _ = searched(Table(), [0, 1])
+    assert visits(given) == visits(fresh)
+    root = RootNode(0, None)
+    with pytest.raises(GameOver, match="There is no legal action: search a position that still"):
+        mcts.run(root, SEEN, [])
+    with pytest.raises(ValueError, match="no legal action"):
+        select_action(Table(), MCTSConfig(), SEEN, [])
+    with pytest.raises(
+        ConfigError, match="Action 5 is legal, but the network knows 5: give codes from 0 to 4"
+    ):
+        mcts.run(root, SEEN, [0, 5])
+    with pytest.raises(ConfigError, match=r"name one action twice: \[1, 1\]"):
+        mcts.run(root, SEEN, [1, 1])
+    with pytest.raises(ConfigError, match=r"children for \[0, 1\], but legal_actions are \[0, 2\]"):
+        mcts.run(given, SEEN, [0, 2])
+    root.to_play = 2
+    with pytest.raises(ConfigError, match="to_play is 2: it must be from 0 to 1"):
+        mcts.run(root, SEEN, [0, 1])
+    assert root.visit_count == 0 and not root.expanded()
+
+
+def test_m9_nothing_is_declared_and_never_used():
+    root, mcts = searched(Table(), num_simulations=30)
+    assert {(node.to_play, len(path) % 2) for path, node in mcts.nodes.items()} == {(0, 0), (1, 1)}
+    second = RootNode(0, None)
+    second.to_play = 1
+    mcts.run(second, SEEN, range(5))
+    assert {node.to_play for path, node in mcts.nodes.items() if len(path) == 1} == {0}
+    assert everywhere(second) == everywhere(root)  # whoever moves first, seats are only names
+    assert len(mcts.nodes) == 31 and mcts.root is second
+    assert NetworkOutput._fields == ("value", "reward", "policy_logits", "hidden_state")
+
+
+def test_m16_what_is_illegal_has_no_share_in_any_precision():
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        logits = torch.tensor([1.0, 2.0, 3.0], dtype=dtype)
+        masked = mask_policy(logits, [0, 1])
+        assert masked.dtype == dtype and masked[2] == -math.inf
+        shares = torch.softmax(masked.float(), dim=0)
+        assert shares[2] == 0 and float(shares.sum()) == pytest.approx(1)
+    with pytest.raises(RuntimeError):
+        their_classes()["MCTS"](None, None)._mask_policy(logits.half(), [0, 1])
+    # Logits that are all far below what the document masks with are still logits.
+    root, _ = searched(Told(3, {(): (np.full(3, -1e35, np.float32), 0.0, 0.0)}), [0, 1])
+    assert [child.prior for child in root.children.values()] == [0.5, 0.5]
+    # Nothing left: equal shares.
+    root, _ = searched(Told(3, {(): (np.array([-np.inf, -np.inf, 0]), 0.0, 0.0)}), [0, 1])
+    assert [child.prior for child in root.children.values()] == [0.5, 0.5]
+
+
+def test_m20_the_first_choice_follows_the_priors():
+    logits = np.array([0.0, 0.0, 2.0, 0.0], np.float32)
+    root, _ = searched(Told(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=1)
+    assert visits(root) == {0: 0, 1: 0, 2: 1, 3: 0}
+    names = their_classes()
+    theirs, empty = names["MCTS"](None, MCTSConfig()), names["Node"](1.0)
+    assert {theirs._ucb_score(empty, names["Node"](p)) for p in (0.1, 0.9)} == {0.0}
+
+
+def test_m22_small_temperatures_do_not_underflow():
+    network, legal = Table(4), range(5)
+    best = select_action(network, MCTSConfig(), SEEN, legal, temperature=0)
+    for temperature in (1e-3, 1e-6, 1e-300):
+        assert select_action(network, MCTSConfig(), SEEN, legal, temperature) == best
+    shares = [0.4, 0.35, 0.25]
+    assert sum(p ** (1 / 1e-3) for p in shares) == 0  # the document divides by this
+
+
+def test_m23_what_an_untried_action_is_worth_is_said_and_where():
+    mcts = MCTS(Table(), MCTSConfig())
+    parent, untried, drawn = Node(1.0), Node(0.5), Node(0.5)
+    parent.visit_count, drawn.visit_count = 4, 1
+    explored = (math.log((4 + 19653) / 19652) + 1.25) * 0.5 * 2
+    # A draw by default, in the middle of 0..1, where pb_c_init was set; a loss as published.
+    assert mcts._ucb_score(parent, untried) == pytest.approx(0.5 + explored)
+    assert mcts._ucb_score(parent, drawn) == pytest.approx(0.5 + explored / 2)
+    published = MCTS(Table(), MCTSConfig.board_game())
+    assert published._ucb_score(parent, untried) == pytest.approx(explored)
+    # With a loss the first good move is held on to for longer.
+    told = Told(4, value=-0.5)
+    tried = [
+        sum(
+            n > 0
+            for n in visits(searched(told, range(4), num_simulations=3, unvisited=u)[0]).values()
+        )
+        for u in (-1.0, 0.0, 1.0)
+    ]
+    assert tried[0] <= tried[1] <= tried[2] == 3
