@@ -7,66 +7,24 @@ never depends on how long anything took.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan._native import Rng
-from sylvan.errors import GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.leaves import Leaves
-from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Landings, Outcomes
-from sylvan.training.diary import Diary
-from sylvan.training.ending import Resignation, verdict
-from sylvan.training.openings import Start, Starts, after
-from sylvan.training.plies import Plies
-from sylvan.training.record import GameRecord
-from sylvan.training.selfplay_config import SelfPlayConfig
-from sylvan.training.selfplay_statistics import OPENING, SelfPlayStatistics
-from sylvan.training.temperature import picked
+from sylvan.planning.outcomes import CHANCE, UNMOVED, Landings
+from sylvan.training.openings import after
+from sylvan.training.places import Places, Shop, blamed
 from sylvan.training.unfinished import Unfinished
 
-__all__ = ["Half", "Shop", "blamed"]
-
-PLAY_ON = 1
-"""The random stream of a game that decides whether it is played to the end."""
+__all__ = ["Half"]
 
 
-@dataclass
-class Shop:
-    """What the two halves of a step share."""
-
-    config: SelfPlayConfig
-    starts: Starts
-    step: int
-    example: NDArray[Any] | None
-    """An observation, where records keep them."""
-    statistics: SelfPlayStatistics = field(default_factory=SelfPlayStatistics)
-    records: list[GameRecord] = field(default_factory=list)
-    begun: int = 0
-    """Positions whose search has begun."""
-
-    def next_game(self) -> tuple[Start, bool]:
-        """The next game, and whether it is played to the end."""
-        start = self.starts.next(self.example)
-        self.statistics.restarts += start.restarted
-        share = self.config.resign_play_on if self.config.resign_below is not None else 0.0
-        return start, share > 0 and Rng(start.seed, PLAY_ON).uniform() < share
-
-    def new_games(self, count: int, seats: int) -> Unfinished:
-        """The next games, at least one."""
-        games = [self.next_game() for _ in range(count)]
-        rows = [(start.number, start.seed, play_on, start.plies) for start, play_on in games]
-        return Unfinished.new(rows, seats)
-
-
-class Half:
+class Half(Places):
     """Games that are searched together, each in one tree of a forest."""
 
     def __init__(
@@ -76,31 +34,21 @@ class Half:
         search: SearchConfig,
         rng: np.random.Generator,
     ) -> None:
-        self.shop, self.config, self.rng = shop, shop.config, rng
         with blamed(shop.starts):
             played = np.split(games.plies.actions, np.cumsum(games.lengths)[:-1])
             states = [after(shop.starts.first(), actions.tolist()) for actions in played]
             self.forest = Forest(states, search)
+        super().__init__(shop, games, states[0], rng)
         self.simulations = search.simulations
-        self.numbers, self.seeds = games.numbers.copy(), games.seeds.copy()
-        self.openings: dict[int, Plies] = {}
-        """What led to the start of games that began in this step, where something did."""
-        first = states[0]
-        self.seats = first.num_players
-        self.has_rewards = type(first).rewards is not Game.rewards
-        self.has_auxiliary = getattr(type(first), "auxiliary", None) not in (None, Game.auxiliary)
-        self.diary = Diary(len(games), self.seats, shop.example)
-        self.diary.put(games.lengths, games.plies)
-        self.plies = games.lengths.copy()
-        self.resignation = Resignation(self.config, first, len(games))
-        self.resignation.play_on[:] = games.play_on
-        self.resignation.would[:] = games.would_resign
-        self.resignation.low[:] = games.low_turns
-        self.full = True
         self.searching = False
 
-    def __len__(self) -> int:
-        return len(self.plies)
+    def state(self, place: int) -> Game:
+        """The game in a place, as it stands."""
+        return self.forest.state(place)
+
+    def plant(self, place: int, state: Game) -> None:
+        """Put another game in a place."""
+        self.forest.plant(place, state)
 
     def next(self, moved: Callable[[], None]) -> Leaves | None:
         """The next leaves to evaluate, moving all games when their search has ended; None when
@@ -125,16 +73,11 @@ class Half:
         self.forest.update(policy, values)
 
     def _begin(self) -> None:
-        """Start a search of all games, full or fast.
-
-        One draw for all of them: batches stay full, and over many rounds each game has the same
-        share of full searches as if it drew for itself.
-        """
-        config = self.config
-        self.full = config.full_share >= 1 or self.rng.random() < config.full_share
-        if config.full_share < 1:
+        """Start a search of all games, full or fast."""
+        self._draw_full()
+        if self.config.full_share < 1:
             self.forest.limit(
-                simulations=self.simulations if self.full else config.fast_simulations
+                simulations=self.simulations if self.full else self.config.fast_simulations
             )
         self.forest.begin(quiet=not self.full)
         self.searching = True
@@ -144,40 +87,13 @@ class Half:
         """Play a move in every game; those that end are replaced at once."""
         self.searching = False
         found = self.forest.outcomes()
-        warm = self.plies < self.config.temperature_plies
-        temperatures = np.where(warm, self.config.temperature, self.config.final_temperature)
-        actions = picked(found, temperatures, self.rng.random(len(self)))
+        actions = self._picked(found)
         resigned = self.resignation.resigned(found.seats, found.values)
         observations = self._observations()
         landings = self.forest.play(actions, keep=self.config.reuse)
-        weight = np.float32(self.full)
-        self.diary.add(
-            offsets=found.offsets,
-            policy_actions=found.actions,
-            policy=found.policy,
-            actions=actions,
-            seats=found.seats,
-            values=found.values,
-            weights=weight,
-            surprise=found.surprise,
-            rewards=landings.rewards,
-            **observations,
-        )
-        self._count(found)
-        self.plies += 1
+        self._note(found, actions, rewards=landings.rewards, **observations)
         turns, returns = self._draw(landings)
-        limit = math.inf if self.config.max_plies is None else self.config.max_plies
-        ended = (turns == OVER) | resigned | (self.plies >= limit)
-        places = np.flatnonzero(ended)
-        for place, plies in zip(places.tolist(), self._take(places), strict=True):
-            if turns[place] == OVER:
-                self._end(place, plies, returns[place], "end")
-            elif resigned[place]:
-                self._end(place, plies, self.resignation.returns(place), "resign")
-            else:
-                agreed = verdict(self.forest.state(place), self.config.verdict)
-                self._end(place, plies, agreed, "limit")
-            self._replace(place)
+        self._settle(turns, returns, resigned)
 
     def _observations(self) -> dict[str, NDArray[Any]]:
         """What the seats to move see, where records keep it."""
@@ -199,122 +115,3 @@ class Half:
             turns = np.where(moved, landings.turns, turns)
             returns = np.where(moved[:, None], landings.returns, returns)
         return turns, returns
-
-    def _count(self, found: Outcomes) -> None:
-        """Add a search of all games to the statistics."""
-        statistics = self.shop.statistics
-        statistics.positions += len(self)
-        statistics.simulations += int(found.simulations.sum())
-        if self.full:
-            likely = found.policy[found.policy > 0].astype(np.float64)
-            statistics.full += len(self)
-            statistics.entropy -= float((likely * np.log(likely)).sum())
-            statistics.surprise += float(found.surprise.sum(dtype=np.float64))
-
-    def _take(self, places: NDArray[np.int64]) -> list[Plies]:
-        """All plies of some games."""
-        if not len(places):
-            return []
-        lengths, joined = self.diary.take(places)
-        plies = joined.split(lengths)
-        if self.openings:
-            for i, place in enumerate(places.tolist()):
-                if place in self.openings:
-                    plies[i] = self.openings[place].then(plies[i])
-        return plies
-
-    def _end(self, place: int, plies: Plies, returns: NDArray[np.float32], ending: str) -> None:
-        """Make a record of a game that is over."""
-        shop = self.shop
-        record = GameRecord(
-            actions=plies.actions,
-            seats=plies.seats,
-            policy_offsets=plies.offsets,
-            policy_actions=plies.policy_actions,
-            policy=plies.policy,
-            values=plies.values,
-            weights=plies.weights,
-            surprise=plies.surprise,
-            returns=np.array(returns, np.float32),
-            rewards=plies.rewards if self.has_rewards else None,
-            observations=plies.observations,
-            ending=ending,
-            step=shop.step,
-            seed=int(self.seeds[place]),
-            auxiliary=self._auxiliary(plies) if self.has_auxiliary else {},
-        )
-        shop.records.append(record)
-        shop.starts.learn(record)
-        statistics = shop.statistics
-        statistics.games += 1
-        statistics.plies += len(plies)
-        statistics.first_seat += float(returns[0])
-        statistics.resignations += ending == "resign"
-        statistics.limits += ending == "limit"
-        statistics.openings.add(plies.actions[:OPENING].tobytes())
-        loser = self.resignation.would[place]
-        if ending != "resign" and loser >= 0:
-            statistics.played_on += 1
-            statistics.false_positives += bool(returns[loser] >= returns[1 - loser])
-
-    def _auxiliary(self, plies: Plies) -> dict[str, NDArray[np.float32]]:
-        """What the game offers to learn besides, ply by ply; zeros where chance moves."""
-        actions = plies.actions.tolist()
-        end = after(self.shop.starts.first(), actions)
-        state, rows = self.shop.starts.first(), list[dict[str, NDArray[np.float32]]]()
-        for action, seat in zip(actions, plies.seats.tolist(), strict=True):
-            offered = state.auxiliary(end) if seat >= 0 else {}
-            rows.append({name: np.asarray(x, np.float32) for name, x in offered.items()})
-            state.apply(action)
-        examples = {name: x for row in rows for name, x in row.items()}
-        return {
-            name: np.stack([row.get(name, np.zeros_like(example)) for row in rows])
-            for name, example in examples.items()
-        }
-
-    def _replace(self, place: int) -> None:
-        """Start a new game in place of one that is over."""
-        start, play_on = self.shop.next_game()
-        self.forest.plant(place, start.state)
-        self.numbers[place], self.seeds[place] = start.number, start.seed
-        self.openings.pop(place, None)
-        if len(start.plies):
-            self.openings[place] = start.plies
-        self.diary.begin(place)
-        self.plies[place] = len(start.plies)
-        self.resignation.begin(place, play_on=play_on)
-
-    def unfinished(self) -> Unfinished:
-        """The games in progress, without their trees."""
-        if self.openings:
-            stretches = self._take(np.arange(len(self)))
-            lengths = np.array([len(plies) for plies in stretches], np.int64)
-            plies = Plies.joined(stretches)
-        else:
-            lengths, plies = self.diary.take(np.arange(len(self)))
-        resignation = self.resignation
-        return Unfinished(
-            self.numbers,
-            self.seeds,
-            resignation.play_on,
-            resignation.would,
-            resignation.low,
-            lengths,
-            plies,
-        )
-
-
-@contextmanager
-def blamed(starts: Starts) -> Iterator[None]:
-    """Say whose fault it is when a game's own code fails."""
-    try:
-        yield
-    except SylvanError:
-        raise
-    except Exception as error:
-        name = starts.spec.short_name
-        raise GameContractError(
-            f"The game {name} raised {type(error).__name__} ({error}) in self-play: mend it, "
-            "sylvan.testing.check_game helps to find such faults. The run goes on from its last "
-            "step."
-        ) from error

@@ -68,13 +68,20 @@ class Starts:
         """The game's first state, as the network sees it."""
         return self._first.clone()
 
+    def begin(self, seed: int, over: Game | None = None) -> Game:
+        """The first state of the game with this seed: `first`, but of an environment.
+
+        :param over: a game that is no longer needed, whose environment can be used again.
+        """
+        return self.spec.episode(seed, over) if self.spec.is_gymnasium else self.first()
+
     @cached_property
     def _first(self) -> Game:
         state = self.spec.first()
         return state if self.encoding is None else state.encoded(self.encoding)
 
-    def next(self, example: NDArray[Any] | None = None) -> Start:
-        """The next game; `example` is an observation where they are kept."""
+    def next(self, example: NDArray[Any] | None = None, over: Game | None = None) -> Start:
+        """The next game; `example` is an observation where they are kept, `over` as in `begin`."""
         number = self.count
         seed = mix(self.seed, number)
         rng = Rng(seed)
@@ -87,8 +94,8 @@ class Starts:
             heapq.heapify(self._mistaken)
             actions = np.frombuffer(prefix, np.int32).tolist()
         elif config.restart_share <= kind < config.restart_share + config.opening_share:
-            actions = self._random_opening(rng)
-        state = self.first()
+            actions = self._random_opening(rng, seed)
+        state = self.begin(seed, over)
         if actions or _is_chance(state):
             state, plies = replayed(state, actions, rng, example)
         else:
@@ -108,10 +115,10 @@ class Starts:
             self._nothing = Plies.unsearched([], [], none, example)
         return self._nothing
 
-    def _random_opening(self, rng: Rng) -> list[int]:
+    def _random_opening(self, rng: Rng, seed: int) -> list[int]:
         """Random moves, of chance too, that do not end the game."""
         for _ in range(ATTEMPTS):
-            state, actions = self.first(), list[int]()
+            state, actions = self.begin(seed), list[int]()
             moves = 1 + rng.below(self.config.opening_plies)
             while moves and not state.is_terminal():
                 if _is_chance(state):

@@ -27,8 +27,9 @@ from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.training.ending import Resignation
 from sylvan.training.evaluation import Evaluation
-from sylvan.training.halves import Half, Shop, blamed
+from sylvan.training.halves import Half
 from sylvan.training.openings import Starts
+from sylvan.training.places import Shop, blamed
 from sylvan.training.record import GameRecord
 from sylvan.training.selfplay_config import SelfPlayConfig
 from sylvan.training.selfplay_statistics import SelfPlayStatistics
