@@ -3,6 +3,8 @@
 | name | what |
 |---|---|
 | `MuZeroConfig` | the settings that are particular to it |
+| `Actor` | plays many games or episodes at once, planning with a model |
+| `SequenceReplay`, `SequenceBatch` | what was played, in stretches to unroll a model over |
 
 Modules that need PyTorch load when first used.
 """
@@ -13,14 +15,19 @@ from typing import TYPE_CHECKING, Any
 from sylvan.networks import torch_missing
 
 if TYPE_CHECKING:
+    from sylvan.muzero.actor import Actor
     from sylvan.muzero.config import MuZeroConfig
+    from sylvan.muzero.sequences import SequenceBatch, SequenceReplay
 
 # Name -> the module of this package that defines it.
 _HOMES = {
+    "Actor": "actor",
     "MuZeroConfig": "config",
+    "SequenceBatch": "sequences",
+    "SequenceReplay": "sequences",
 }
 
-__all__ = ["MuZeroConfig"]
+__all__ = ["Actor", "MuZeroConfig", "SequenceBatch", "SequenceReplay"]
 
 
 def __getattr__(name: str) -> Any:

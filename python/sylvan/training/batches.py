@@ -8,7 +8,7 @@ and policy alike, so that a network sees every position from all its sides.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,8 @@ class BatchMaker:
         self._spec, self._encoding, self._threads = spec, encoding, threads
         self._game = spec.first().encoded(encoding) if encoding else spec.first()
         self.num_logits = self._game.num_logits
-        self._symmetries = _symmetries(self._game) if symmetries else []
+        self.symmetries = _symmetries(self._game) if symmetries else []
+        """Maps of batches of observations and permutations of actions; the identity has no map."""
         self._starts = {"": self._game}
 
     def make(self, picked: Picked, weight: NDArray[np.float32], rng: np.random.Generator) -> Batch:
@@ -89,8 +90,8 @@ class BatchMaker:
         else:
             observations, (policy, legal) = picked.observations, self._dense(picked)
         auxiliary = picked.auxiliary
-        if len(self._symmetries) > 1:
-            drawn = rng.integers(len(self._symmetries), size=len(observations))
+        if len(self.symmetries) > 1:
+            drawn = rng.integers(len(self.symmetries), size=len(observations))
             observations, policy, legal, auxiliary = self._turned(
                 drawn, observations, policy, legal, auxiliary
             )
@@ -105,6 +106,14 @@ class BatchMaker:
             picked.places,
             auxiliary,
         )
+
+    def observed(self, picked: Picked) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What seats to move saw `[n, ...]`, where their legal actions are `[n, num_logits]`."""
+        if picked.observations is None:
+            nothing = replace(picked, target_end=picked.target_begin)
+            observations, _, legal = self._remade(nothing)
+            return observations, legal
+        return picked.observations, self._dense(picked)[1]
 
     def _remade(self, picked: Picked) -> tuple[Any, Any, Any]:
         """Observations, policies and masks of a native game."""
@@ -158,7 +167,7 @@ class BatchMaker:
             for name, array in auxiliary.items()
         }
         boards = [observations, *(a for a in auxiliary.values() if a.shape[1:] == shape)]
-        for number, (turn, permutation) in enumerate(self._symmetries):
+        for number, (turn, permutation) in enumerate(self.symmetries):
             rows = np.flatnonzero(drawn == number)
             if turn is None or not len(rows):
                 continue

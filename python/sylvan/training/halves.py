@@ -93,7 +93,7 @@ class Half(Places):
         landings = self.forest.play(actions, keep=self.config.reuse)
         self._note(found, actions, rewards=landings.rewards, **observations)
         turns, returns = self._draw(landings)
-        self._settle(turns, returns, resigned)
+        self._settle(turns, returns, resigned, self._at_limit())
 
     def _observations(self) -> dict[str, NDArray[Any]]:
         """What the seats to move see, where records keep it."""

@@ -49,6 +49,8 @@ class Shop:
     records: list[GameRecord] = field(default_factory=list)
     begun: int = 0
     """Positions whose search has begun."""
+    faults: int = 0
+    """Games that raised an error and were dropped."""
 
     def next_game(self, over: Game | None = None) -> tuple[Start, bool]:
         """The next game, and whether it is played to the end; `over` as in `Starts.begin`."""
@@ -145,7 +147,6 @@ class Places(ABC):
             statistics.entropy -= float((likely * np.log(likely)).sum())
             statistics.surprise += float(found.surprise.sum(dtype=np.float64))
 
-    @property
     def _at_limit(self) -> NDArray[np.bool_]:
         """`[N]` games that have come to the move limit."""
         limit = math.inf if self.config.max_plies is None else self.config.max_plies
@@ -156,12 +157,15 @@ class Places(ABC):
         turns: NDArray[np.int8],
         returns: NDArray[np.float32],
         resigned: NDArray[np.bool_],
+        limited: NDArray[np.bool_],
     ) -> None:
         """Make records of games that are over, and begin others in their places.
 
         :param turns: as `Landings.turns`, after chance has moved.
+        :param resigned: `[N]` where a seat gives up.
+        :param limited: `[N]` which are broken off.
         """
-        places = np.flatnonzero((turns == OVER) | resigned | self._at_limit)
+        places = np.flatnonzero((turns == OVER) | resigned | limited)
         for place, plies in zip(places.tolist(), self._take(places), strict=True):
             if turns[place] == OVER:
                 self._end(place, plies, returns[place], "end")
@@ -232,9 +236,13 @@ class Places(ABC):
             for name, example in examples.items()
         }
 
+    def _next_game(self, place: int) -> tuple[Start, bool]:  # noqa: ARG002
+        """The game to begin in a place."""
+        return self.shop.next_game()
+
     def _replace(self, place: int) -> None:
         """Start a new game in place of one that is over."""
-        start, play_on = self.shop.next_game()
+        start, play_on = self._next_game(place)
         self.plant(place, start.state)
         self.numbers[place], self.seeds[place] = start.number, start.seed
         self.openings.pop(place, None)

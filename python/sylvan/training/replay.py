@@ -55,6 +55,8 @@ class Replay:
     :raises ReplayError: the folder has games of another game.
     """
 
+    _window_class: type[Window] = Window
+
     def __init__(
         self,
         folder: str | PathLike[str],
@@ -274,7 +276,7 @@ class Replay:
         first = heads[0][0] if heads and heads[0] else {}
         self._records = first.get("records_before", 0)
         self._positions = first.get("positions_before", 0)
-        self._window = rows = Window(
+        self._window = rows = self._window_class(
             self._layout,
             (self._records, self._positions),
             self._kind,

@@ -36,6 +36,11 @@ class SelfPlayStatistics:
     """Sum over full searches of KL(target || prior), in nats."""
     first_seat: float = 0.0
     """Sum over games of what seat 0 was paid at the end."""
+    score: float = 0.0
+    """Sum over episodes of all that seat 0 was paid, on the way too, as the environment counts it;
+    counted by the actor of a learned model."""
+    dropped: int = 0
+    """Games that raised an error, or could not be taken up again, and were left out."""
     resignations: int = 0
     limits: int = 0
     """Games that were broken off."""
@@ -54,6 +59,11 @@ class SelfPlayStatistics:
     def mean_length(self) -> float:
         """Plies of a game."""
         return self.plies / max(self.games, 1)
+
+    @property
+    def mean_score(self) -> float:
+        """What seat 0 was paid in a game."""
+        return self.score / max(self.games, 1)
 
     @property
     def policy_entropy(self) -> float:
@@ -101,6 +111,8 @@ class SelfPlayStatistics:
             "resignation_false_positives": self.false_positives,
             "broken_off": self.limits,
             "restarts": self.restarts,
+            "mean_score": self.mean_score,
+            "dropped": self.dropped,
             "cache_hits": self.cache_hits,
             "cache_lookups": self.cache_lookups,
         }

@@ -204,9 +204,7 @@ class Window:
         actions = self._actions.end if whole else int(self._first_action[at][0])
         letters = self._letters.end if whole else int(self._first_letter[at][0])
         for column, place in (
-            (self._first_action, record),
-            (self._first_letter, record),
-            (self._first_row, record),
+            *((column, record) for column in self._by_record()),
             (self._actions, actions),
             (self._letters, letters),
             (self._target, targets),
@@ -216,9 +214,13 @@ class Window:
         for column in self._by_row():
             column.drop(row)
 
+    def _by_record(self) -> list[Column]:
+        """The columns that have an entry per record."""
+        return [self._first_action, self._first_letter, self._first_row]
+
     def _by_row(self) -> list[Column]:
-        records = (self._first_action, self._first_letter, self._first_row)
-        others = (*records, self._actions, self._letters, self._target, self._policy)
+        flat = [self._actions, self._letters, self._target, self._policy]
+        others = [*self._by_record(), *flat]
         return [c for c in self._columns() if all(c is not other for other in others)]
 
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:

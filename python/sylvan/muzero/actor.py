@@ -1,0 +1,246 @@
+"""Acting: many games or episodes at once, played by planning with the newest model.
+
+    step   views of the games → search over the model → a move in each → records of those that ended
+
+Games live in two halves that take turns: while one half's moves are made (by a thread; environments
+take their time), the other is planned. The order of everything that counts is fixed, so what is
+played never depends on how long anything took.
+
+It is self-play (`sylvan.training.selfplay`) in all but the search: openings, temperature, fast and
+full searches, resignation and the move limit are those of its settings. What is different:
+
+- Nothing of a game is searched: the actor knows of it what a player at the table does (`table.py`).
+- An episode that is cut off, by a time limit or at the move limit, is searched once more where it
+  was cut off; that value stands for what would have come (`GameRecord.returns`, ending `limit`).
+  Games of several seats are agreed upon at the move limit, as in self-play.
+- A game that raises an error is dropped and counted, and another is begun.
+
+Between steps a game is its seed, its actions and what was thought of them. A run that goes on after
+a restart plays them again; an episode that then shows something else than it did before is dropped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from sylvan._native import mix
+from sylvan.errors import ConfigError
+from sylvan.games.encoding import Encoding
+from sylvan.games.game import Game
+from sylvan.games.naming import GameSpec
+from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
+from sylvan.muzero.table import need_no_chance
+from sylvan.planning import SearchConfig
+from sylvan.training.ending import Resignation
+from sylvan.training.openings import Starts
+from sylvan.training.places import Shop, blamed
+from sylvan.training.record import GameRecord
+from sylvan.training.selfplay_config import SelfPlayConfig
+from sylvan.training.selfplay_statistics import SelfPlayStatistics
+from sylvan.training.unfinished import Unfinished
+
+__all__ = ["Actor"]
+
+Watch = Callable[[SelfPlayStatistics], Any]
+
+WATCHED = 0.1
+"""Seconds between two calls of `watch`."""
+
+
+class Actor:
+    """Games in progress, played on step by step.
+
+    >>> class Guess:
+    ...     '''Knows nothing: all actions alike, no value, no reward.'''
+    ...     def initial_inference(self, observations):
+    ...         n = len(observations)
+    ...         return np.zeros(n), np.zeros(n), np.zeros((n, 9)), np.zeros((n, 1))
+    ...     def recurrent_inference(self, hidden, actions):
+    ...         n = len(actions)
+    ...         return np.zeros(n), np.zeros(n), np.zeros((n, 9)), hidden
+    >>> actor = Actor(GameSpec("tictactoe"), SelfPlayConfig(games=8, positions=64), seed=1)
+    >>> records = actor.play(Guess(), step=0)
+    >>> len(records) == actor.statistics.games > 0
+    True
+    """
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: SelfPlayConfig,
+        seed: int,
+        search: SearchConfig | None = None,
+        encoding: Encoding | None = None,
+    ) -> None:
+        """Prepare to play; no game has begun.
+
+        :param search: of every move; default: 50 simulations with noise.
+        """
+        self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
+        self.search = search or SearchConfig(simulations=50, noise=True)
+        _check_settings(spec, config, self.search)
+        self.statistics = SelfPlayStatistics()
+        """Of the last step."""
+        self.notes: list[str] = []
+        """A sentence for each thing that was lost, and that somebody should be told of."""
+        self._starts = Starts(spec, config, mix(seed, 0), encoding)
+        self._games: Unfinished | None = None
+        self._live: list[Game] | None = None
+        """The games in progress as they stand; None where they must be played again first."""
+        with blamed(self._starts):
+            first = self._starts.first()
+            need_no_chance(first)
+            self._example = None if spec.is_native else np.asarray(first.observation())
+        self._seats = first.num_players
+        Resignation(config, first, 1)  # says so if the game has none
+
+    def play(self, model: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
+        """Search `config.positions` positions; the records of the games that ended meanwhile.
+
+        If anything fails, the games stay as they were before the step.
+
+        :param model: as `LatentSearch` takes it; values and rewards `[B, S]` begin with the seat to
+            move, and with the seat that made the step.
+        :param step: of the run; all that is random in it follows from seed and step.
+        :param watch: called with the statistics so far, some times a second; what it raises ends
+            the step.
+        """
+        began = time.perf_counter()
+        shop = Shop(self.config, self._starts.copy(), step, self._example)
+        live, self._live = self._live, None  # until the step has succeeded
+        games, states = self._begun(shop, live)
+        middle = (len(games) + 1) // 2
+        edges = [0, middle, len(games)][: len(games) + 1]
+        halves = [
+            PlannedHalf(
+                shop,
+                games.part(start, end),
+                states[start:end],
+                model,
+                self._settings(step, number),
+                self._rng(step, number),
+            )
+            for number, (start, end) in enumerate(itertools.pairwise(edges))
+        ]
+        statistics, last = shop.statistics, began
+
+        def moved() -> None:
+            nonlocal last
+            now = time.perf_counter()
+            if watch is not None and now - last >= WATCHED:
+                last, statistics.seconds = now, now - began
+                watch(statistics)
+
+        # With few positions a step may be over before the second half's turn: the halves take
+        # turns in coming first.
+        take_turns(halves[step % 2 :] + halves[: step % 2], moved)
+        statistics.seconds = time.perf_counter() - began
+        statistics.search_seconds = statistics.seconds - statistics.network_seconds
+        self._games = Unfinished.joined([half.unfinished() for half in halves])
+        self._starts, self.statistics = shop.starts, statistics
+        if not self.spec.is_native:
+            self._live = [half.state(place) for half in halves for place in range(len(half))]
+        return shop.records
+
+    def _begun(self, shop: Shop, live: list[Game] | None) -> tuple[Unfinished, list[Game]]:
+        """As many games in progress as there should be, and how they stand."""
+        parts: list[Unfinished] = []
+        states: list[Game] = []
+        if self._games is not None:
+            games = self._games.part(0, self.config.games)
+            if live is None:
+                games, states = self._replayed(games, shop)
+            else:
+                states = live[: len(games)]
+            parts = [games] if len(games) else []
+        new = [begun(shop) for _ in range(self.config.games - len(states))]
+        if new:
+            rows = [(start.number, start.seed, play_on, start.plies) for start, play_on in new]
+            parts.append(Unfinished.new(rows, self._seats))
+            states += [start.state for start, _ in new]
+        return Unfinished.joined(parts), states
+
+    def _replayed(self, games: Unfinished, shop: Shop) -> tuple[Unfinished, list[Game]]:
+        """Games in progress, played again; those that come out otherwise are left out."""
+        kept, states = list[Unfinished](), list[Game]()
+        for place in range(len(games)):
+            game = games.part(place, place + 1)
+            state = replayed_exactly(shop.starts, int(game.seeds[0]), game.plies)
+            if state is not None:
+                kept.append(game)
+                states.append(state)
+        lost = len(games) - len(kept)
+        if lost:
+            shop.statistics.dropped += lost
+            self.notes.append(
+                f"{lost} of {len(games)} episodes in progress were dropped: {self.spec.name} does "
+                "not show the same again after the same seed and actions."
+            )
+        return (Unfinished.joined(kept) if kept else games.part(0, 0)), states
+
+    def _settings(self, step: int, number: int) -> SearchConfig:
+        """The settings of a half's searches."""
+        return self.search.replace(seed=mix(mix(self.seed, 1 + step), number))
+
+    def _rng(self, step: int, number: int) -> np.random.Generator:
+        """For all that a half draws in a step."""
+        key = np.array([mix(self.seed, 1 + step), number], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next step depends on, besides the settings: arrays and whole numbers."""
+        games = {} if self._games is None else self._games.state_dict()
+        return games | self._starts.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` gave.
+
+        :raises ConfigError: it is of a game with another number of seats.
+        """
+        games = Unfinished.from_state_dict(state) if "numbers" in state else None
+        if games is not None and games.low_turns.shape[1:] != (self._seats,):
+            raise ConfigError(
+                f"The games in progress have {games.low_turns.shape[-1]} seats, but "
+                f"{self.spec.name} has {self._seats}: go on with the game that they are of."
+            )
+        self._starts.load_state_dict(state)
+        self._games, self._live = games, None
+
+
+def take_turns(halves: list[PlannedHalf], moved: Callable[[], None]) -> None:
+    """Plan and move all halves until they have searched enough."""
+    waiting: dict[int, Future[None]] = {}
+    with ThreadPoolExecutor(1, thread_name_prefix="sylvan-environments") as pool:
+
+        def go_on(number: int) -> None:
+            if halves[number].plan():
+                waiting[number] = pool.submit(halves[number].step)
+
+        for number in range(len(halves)):
+            go_on(number)
+        while waiting:
+            for number, half in enumerate(halves):
+                if number in waiting:
+                    waiting.pop(number).result()
+                    half.settle()
+                    moved()
+                    go_on(number)
+
+
+def _check_settings(spec: GameSpec, config: SelfPlayConfig, search: SearchConfig) -> None:
+    if search.seconds is not None:
+        raise ConfigError(
+            f"search.seconds is {search.seconds}, but games that depend on a clock cannot be "
+            "played again: limit simulations."
+        )
+    if spec.is_gymnasium and config.restart_share:
+        raise ConfigError(
+            f"selfplay.restart_share is {config.restart_share}, but episodes of {spec.name} begin "
+            "where the environment lets them: set it to 0."
+        )

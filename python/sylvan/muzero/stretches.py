@@ -1,0 +1,154 @@
+"""The replay's window, read in stretches: what a model that is unrolled from a row should say.
+
+A record's searched plies are neighbouring rows, the last of them its last ply, so the states that
+follow a row are the rows after it, as far as its record goes. What lies behind the last:
+
+- where the game ended, nothing: no reward, no value, whatever is played (absorbing states). What
+  the end paid is part of the last step's reward, discounted as a step later, which is when the
+  game's contract pays it;
+- where it was broken off, a state whose value is what the search said of it; then nobody knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.training.columns import Column
+from sylvan.training.packing import ENDINGS, Block
+from sylvan.training.window import Window
+
+__all__ = ["StretchWindow", "Stretches", "turned_to"]
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """States `t` to `t + K` of B rows; S seats, A actions."""
+
+    rows: Rows
+    """`[B, K + 1]` the row of each state, also past the end, where it is another record's or none.
+    """
+    alive: NDArray[np.bool_]
+    """`[B, K + 1]` whether a seat moves there."""
+    known: NDArray[np.bool_]
+    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off."""
+    seats: NDArray[np.int8]
+    """`[B, K + 1]` who moves, where alive."""
+    actions: Rows
+    """`[B, K]` 0 past the end."""
+    value: Floats
+    """`[B, K + 1, S]` the seat to move first."""
+    reward: Floats
+    """`[B, K + 1, S]` of the step before, the seat that made it first; zeros in the first state."""
+    policy: Floats
+    """`[B, K + 1, A]`"""
+    policy_weight: Floats
+    """`[B, K + 1]`"""
+
+
+class StretchWindow(Window):
+    """Rows that know what their step paid, and records that know how they ended."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        seats, row, record = self._layout.seats, self.end, self._first_row.end
+        self._reward = Column(np.float32, (seats,), row)
+        self._returns, self._whole = Column(np.float32, (seats,), record), Column(bool, (), record)
+
+    def _by_record(self) -> list[Column]:
+        return [*super()._by_record(), self._returns, self._whole]
+
+    def _logits(self, block: Block) -> NDArray[Any]:
+        """A model's policy is over the codes of actions, whatever the game."""
+        return block.targets
+
+    def add(self, block: Block) -> int:
+        """Add the rows of some games; their number."""
+        added = super().add(block)
+        searched = block.counts > 0
+        whole = block.endings == ENDINGS.index("end")
+        paid = np.zeros((len(searched), self._layout.seats), np.float64)
+        if block.rewards is not None:
+            paid += block.rewards
+        last = (np.cumsum(block.plies) - 1)[whole]
+        paid[last] += self._config.discount * block.returns[whole].astype(np.float64)
+        self._reward.extend(paid[searched])
+        self._returns.extend(block.returns)
+        self._whole.extend(whole)
+        return added
+
+    def rows_of(self, places: Rows) -> Rows:
+        """Places are rows here; -1 for those that are no longer there."""
+        return np.where((places >= self.begin) & (places < self.end), places, -1)
+
+    def ends(self, rows: Rows) -> Rows:
+        """`[n]` one past the last row of each row's record."""
+        following = self._record[rows] + 1
+        last = self._first_row.end - 1
+        return np.where(following > last, self.end, self._first_row[np.minimum(following, last)])
+
+    def stretches(self, rows: Rows, steps: int) -> Stretches:
+        """What a model that is unrolled over so many steps from some rows should say."""
+        states = rows[:, None] + np.arange(steps + 1)
+        ends, records = self.ends(rows)[:, None], self._record[rows]
+        alive = states < ends
+        there = np.where(alive, states, rows[:, None])  # some row to read where there is none
+        value = np.where(alive[:, :, None], self._value[there], 0)
+        cut = (states == ends) & ~self._whole[records][:, None]
+        movers = (self._seat[ends[:, 0] - 1] + 1) % self._layout.seats
+        agreed = turned_to(self._returns[records], movers)
+        value = np.where(cut[:, :, None], agreed[:, None], value)
+        seats = self._seat[there]
+        reward = np.zeros((*states.shape, self._layout.seats), np.float32)
+        paid = turned_to(self._reward[there[:, :-1]], seats[:, :-1])
+        reward[:, 1:] = np.where(alive[:, :-1, None], paid, 0)
+        return Stretches(
+            rows=states,
+            alive=alive,
+            known=alive | self._whole[records][:, None] | cut,
+            seats=seats,
+            actions=np.where(alive[:, :-1], self._played(there[:, :-1]), 0),
+            value=value,
+            reward=reward,
+            policy=self._dense(there, alive),
+            policy_weight=np.where(alive, self._policy_weight[there], np.float32(0)),
+        )
+
+    def _played(self, rows: Rows) -> Rows:
+        """The actions that were taken in some rows."""
+        places = self._first_action[self._record[rows]] + self._ply[rows]
+        return self._actions[places].astype(np.int64)
+
+    def _dense(self, rows: Rows, alive: NDArray[np.bool_]) -> Floats:
+        """`[..., A]` policy targets; zeros where nothing is alive."""
+        policy = np.zeros((rows.size, self._layout.num_actions), np.float32)
+        states = np.flatnonzero(alive.reshape(-1))
+        picked = rows.reshape(-1)[states]
+        counts = self._targets_of[picked].astype(np.int64)
+        ends = np.cumsum(counts)
+        places = np.repeat(self._first_target[picked] - (ends - counts), counts)
+        places += np.arange(len(places))
+        weights = self._policy[places].astype(np.float32)
+        owner = np.repeat(np.arange(len(states)), counts)
+        weights /= np.bincount(owner, weights, len(states))[owner]
+        policy[states[owner], self._target[places]] = weights
+        return policy.reshape(*rows.shape, -1)
+
+
+def turned_to(per_seat: Floats, seats: NDArray[Any]) -> Floats:
+    """Numbers per seat `[..., S]` in turn order, beginning with one seat of each row, `[...]`.
+
+    >>> turned_to(np.array([[1, 2, 3]], np.float32), np.array([1])).tolist()
+    [[2.0, 3.0, 1.0]]
+    """
+    count = per_seat.shape[-1]
+    if count == 1:
+        return per_seat
+    order = (seats[..., None].astype(np.int64) + np.arange(count)) % count
+    return np.take_along_axis(per_seat, order, axis=-1)
