@@ -20,6 +20,8 @@ GAMES = {
     "pig": "Pig",
     "breakthrough": "Breakthrough",
 }
+EXTRAS = {"cartpole": "gymnasium"}
+"""What an example needs that not everybody installs."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -34,6 +36,8 @@ def best_lines(name: str, capsys: Any) -> list[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_runs_as_a_script_and_is_short(path: Path, capsys: Any) -> None:
+    if path.stem in EXTRAS:
+        pytest.importorskip(EXTRAS[path.stem])
     runpy.run_path(str(path), run_name="__main__")
     assert "best: " in capsys.readouterr().out
     assert len(path.read_text().splitlines()) < 100
@@ -117,6 +121,37 @@ def test_pig_weighs_what_is_at_stake(capsys: Any) -> None:
     expected = [f"best: {right[0]} at (0, 1) with 16 at stake"]
     expected += [f"best: {right[1]} at (0, 16) with 16 at stake"]
     assert best_lines("pig", capsys) == expected
+
+
+def test_cartpole_stands_on_copies_of_its_environment(capsys: Any) -> None:
+    pytest.importorskip("gymnasium")
+    assert best_lines("cartpole", capsys) == ["best: planned, it stands after 200"]
+    assert load("cartpole")["at_random"](3) < 50
+
+
+def test_a_model_by_hand_finds_the_shortest_way(capsys: Any) -> None:
+    """Against a search in breadth, which also finds the dead end as near to the goal."""
+    example = load("model_by_hand")
+    maze, steps = example["MAZE"], [tuple(step) for step in example["STEPS"]]
+    ways = {(0, 0): 0}
+    waiting = [(0, 0)]
+    for row, column in waiting:  # grows while it is walked
+        for down, right in steps:
+            there = (row + down, column + right)
+            if there in ways or min(there) < 0 or max(there) >= len(maze):
+                continue
+            if maze[there[0]][there[1]] != "#":
+                ways[there] = ways[row, column] + 1
+                waiting.append(there)
+    (line,) = best_lines("model_by_hand", capsys)
+    walk = line.removeprefix("best: ").split()
+    place = (0, 0)
+    for way in walk:
+        down, right = steps[example["WAYS"].index(way)]
+        place = (place[0] + down, place[1] + right)
+        assert place in ways
+    assert place == (4, 4) and len(walk) == ways[4, 4] == 8
+    assert ways[4, 2] == 6, "as near by its distance as the right way is after six steps"
 
 
 def test_breakthrough_has_the_known_rules() -> None:
