@@ -13,8 +13,6 @@ promise that. With `deterministic=True` every position is a batch of its own, so
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +22,13 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator, legal_logits
+from sylvan.evaluators.shares import Shares, processors
 
 if TYPE_CHECKING:
     from sylvan.networks.header import NetworkHeader
     from sylvan.planning.leaves import Leaves
 
-__all__ = ["OnnxEvaluator"]
+__all__ = ["OnnxEvaluator", "onnx_session", "session_header"]
 
 
 class OnnxEvaluator(NetworkEvaluator):
@@ -61,27 +60,25 @@ class OnnxEvaluator(NetworkEvaluator):
         header: NetworkHeader | None = None,
         name: str | None = None,
     ) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
         for setting, number in (("threads", threads), ("batch", batch)):
             if number is not None and number < 1:
                 raise ConfigError(f"{setting} is {number}: it must be at least 1.")
         named = name or ("network" if isinstance(model, bytes) else Path(model).name)
-        self._session = _session(model, named)
-        header = header or _header(self._session, named)
+        self._session = onnx_session(model, named)
+        header = header or session_header(self._session, named)
         super().__init__(header, name=named, policy_temperature=policy_temperature)
-        self.threads = threads or _processors()
+        self.threads = threads or processors()
         self.batch = 1 if deterministic else batch
         self.deterministic = deterministic
         self._outputs, self._fixed = _checked(self._session, header, named)
-        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="sylvan-onnx")
+        self._share = Shares(self.threads, self.batch)
 
     def reload(self, model: bytes) -> None:
         """Go on with another model of the same header: the same network with other numbers.
 
         :raises NetworkError: it does not fit; the old one stays.
         """
-        session = _session(model, self.name)
+        session = onnx_session(model, self.name)
         outputs, fixed = _checked(session, self.header, self.name)
         self._session, self._outputs, self._fixed = session, outputs, fixed
 
@@ -114,21 +111,6 @@ class OnnxEvaluator(NetworkEvaluator):
         self._share(len(observations), work)
         return answer
 
-    def _share(self, count: int, work: Callable[[int, int], None]) -> None:
-        """Do `work(start, stop)` for parts of a batch, one thread each.
-
-        A thread expands its own planes and gathers its own answers, while they are in its cache.
-        """
-        size = max(1, min(self.batch, -(-count // self.threads)))
-        others = [
-            self._pool.submit(work, start, min(start + size, count))
-            for start in range(size, count, size)
-        ]
-        if count:
-            work(0, min(size, count))  # this thread would only wait
-        for other in others:
-            other.result()
-
     def _empty(self, count: int) -> Inference:
         header = self.header
         return Inference(
@@ -155,13 +137,11 @@ class OnnxEvaluator(NetworkEvaluator):
         return Inference(outputs[0], outputs[1], outputs[2] if len(outputs) > 2 else None)
 
 
-def _processors() -> int:
-    """Processors that this program may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+def onnx_session(model: str | PathLike[str] | bytes, name: str) -> Any:
+    """A model ready to run, on the thread that runs it.
 
-
-def _session(model: str | PathLike[str] | bytes, name: str) -> Any:
+    :raises NetworkError: it is none.
+    """
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
@@ -177,7 +157,11 @@ def _session(model: str | PathLike[str] | bytes, name: str) -> Any:
         ) from None
 
 
-def _header(session: Any, name: str) -> NetworkHeader:
+def session_header(session: Any, name: str) -> NetworkHeader:
+    """What a model's metadata says about it.
+
+    :raises NetworkError: it says nothing.
+    """
     from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
     text = session.get_modelmeta().custom_metadata_map.get(HEADER_KEY)

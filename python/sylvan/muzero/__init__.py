@@ -2,6 +2,10 @@
 
 | name | what |
 |---|---|
+| `build_muzero` | a new learned model by the name of its size: `mlp2x128`, `6x64` |
+| `TorchModel` | a PyTorch network as a model to plan with |
+| `OnnxModel` | the same from ONNX files, without PyTorch |
+| `export_muzero` | writes them |
 | `MuZeroConfig` | the settings that are particular to it |
 | `Actor` | plays many games or episodes at once, planning with a model |
 | `SequenceReplay`, `SequenceBatch` | what was played, in stretches to unroll a model over |
@@ -16,18 +20,34 @@ from sylvan.networks import torch_missing
 
 if TYPE_CHECKING:
     from sylvan.muzero.actor import Actor
+    from sylvan.muzero.build import build_muzero
     from sylvan.muzero.config import MuZeroConfig
+    from sylvan.muzero.model import TorchModel, export_muzero
+    from sylvan.muzero.onnx_model import OnnxModel
     from sylvan.muzero.sequences import SequenceBatch, SequenceReplay
 
 # Name -> the module of this package that defines it.
 _HOMES = {
     "Actor": "actor",
     "MuZeroConfig": "config",
+    "OnnxModel": "onnx_model",
     "SequenceBatch": "sequences",
     "SequenceReplay": "sequences",
+    "TorchModel": "model",
+    "build_muzero": "build",
+    "export_muzero": "model",
 }
 
-__all__ = ["Actor", "MuZeroConfig", "SequenceBatch", "SequenceReplay"]
+__all__ = [
+    "Actor",
+    "MuZeroConfig",
+    "OnnxModel",
+    "SequenceBatch",
+    "SequenceReplay",
+    "TorchModel",
+    "build_muzero",
+    "export_muzero",
+]
 
 
 def __getattr__(name: str) -> Any:

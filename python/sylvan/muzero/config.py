@@ -25,48 +25,48 @@ class MuZeroConfig(Section):
     """The learned model, its targets and its losses."""
 
     unroll: int = Field(
-        5,
+        default=5,
         ge=1,
         le=64,
         description="steps that the model is trained to foresee from each position: K of the paper",
     )
     value_kind: OutputKind = Field(
-        "auto",
+        default="auto",
         description="how a value is said: scalar, a number; categorical, a distribution over a "
         "support of square roots, which learns from any range of returns; wdl, one over win, draw "
         "and loss; auto: wdl where two seats play for 1 and -1, scalar where values have another "
         "known range, else categorical",
     )
     reward_kind: OutputKind = Field(
-        "auto", description="how a reward is said; auto: as the value is"
+        default="auto", description="how a reward is said; auto: as the value is"
     )
     support: int = Field(
-        30,
+        default=30,
         ge=1,
         le=1000,
         description="a categorical output reaches from minus to plus this many square roots: 30 "
         "says returns up to 900, 300 up to 58,000 as in the Atari games",
     )
     hidden: Annotated[int, Field(ge=1, le=65536)] | None = Field(
-        None,
+        default=None,
         description="width of the hidden state, or its planes on a board; none: as wide as the "
         "network",
     )
     consistency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
-        None,
+        default=None,
         description="weight of the loss that the state foreseen should look like the state seen; "
         "none: 2 for one seat, 0 for games of several",
     )
-    reward_weight: float = Field(1.0, ge=0, description="of the reward in the total loss")
+    reward_weight: float = Field(default=1.0, ge=0, description="of the reward in the total loss")
     gradient_scale: float = Field(
-        0.5,
+        default=0.5,
         ge=0,
         le=1,
         description="share of the gradient that goes on to the step before, at each step, so that "
         "the first steps are not drowned by the many that follow",
     )
     reanalyse: float = Field(
-        0.0,
+        default=0.0,
         ge=0,
         le=1,
         description="share of each batch whose targets are searched again with the newest network",

@@ -3,6 +3,7 @@
 | name | what |
 |---|---|
 | `build_network` | a new network by the name of its size: `6x64`, `t4x128`, `mlp2x256` |
+| `MuZeroNetwork` | a learned model; `sylvan.muzero.build_muzero` makes new ones |
 | `NetworkHeader` | game, shapes and encoding, as every file carries them |
 | `NetworkOutput` | what a module's `forward` gives |
 | `save_network`, `load_network` | safetensors files |
@@ -21,7 +22,7 @@ from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
 if TYPE_CHECKING:
-    from sylvan.networks.build import build_network
+    from sylvan.networks.build import build_module, build_network
     from sylvan.networks.checkpoint import (
         load_network,
         read_checkpoint,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from sylvan.networks.export import export_onnx
     from sylvan.networks.loss import measure_loss
+    from sylvan.networks.muzero import MuZeroNetwork
     from sylvan.networks.network import Network
     from sylvan.networks.positions import sample_positions
     from sylvan.networks.quantize import quantize_onnx
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 # Name -> the module of this package that defines it.
 _HOMES = {
     "Network": "network",
+    "MuZeroNetwork": "muzero",
+    "build_module": "build",
     "build_network": "build",
     "export_onnx": "export",
     "load_network": "checkpoint",
@@ -49,9 +53,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "MuZeroNetwork",
     "Network",
     "NetworkHeader",
     "NetworkOutput",
+    "build_module",
     "build_network",
     "export_onnx",
     "load_network",

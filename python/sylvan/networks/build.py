@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
 
-__all__ = ["architecture_named", "build_network", "seeded"]
+__all__ = ["architecture_named", "build_module", "build_network", "seeded"]
 
 _BODIES: dict[str, tuple[type[Any], type[BodySettings]]] = {
     "mlp": (MLP, MLPSettings),
@@ -106,6 +106,15 @@ def build_network(
     if header.value == "seats" and "value_range" not in architecture:
         architecture["value_range"] = _finite(game.value_range)
     return _built(header.replace(architecture=architecture), seed)
+
+
+def build_module(header: NetworkHeader) -> torch.nn.Module:
+    """A new module of any of Sylvan's architectures, learned models included, as a header says."""
+    from sylvan.networks.muzero import MUZERO, muzero_network
+
+    if header.architecture.get("name") in MUZERO:
+        return muzero_network(header)
+    return build_network(header)
 
 
 def _built(header: NetworkHeader, seed: int | None) -> Network:

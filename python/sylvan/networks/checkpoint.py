@@ -154,12 +154,12 @@ def load_network(
 
     :raises NetworkError: something does not fit; the message says what.
     """
-    from sylvan.networks import build_network
+    from sylvan.networks import build_module
 
     header, tensors = read_checkpoint(path)
     if game is not None:
         header.shown(game)
-    network: Any = build_network(header) if module is None else module
+    network: Any = build_module(header) if module is None else module
     load_tensors(network, tensors, str(path))
     network.header = header
     return network.to(device).eval()

@@ -16,6 +16,7 @@ import copy
 import io
 import logging
 import warnings
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,15 @@ from sylvan.networks.checkpoint import write_bytes
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
-__all__ = ["TOLERANCE", "export_onnx", "folded", "folded_state", "max_difference", "onnx_bytes"]
+__all__ = [
+    "TOLERANCE",
+    "export_onnx",
+    "folded",
+    "folded_state",
+    "graph_bytes",
+    "max_difference",
+    "onnx_bytes",
+]
 
 TOLERANCE = 1e-4
 """The largest difference to PyTorch that is accepted, as a share of the largest output, or of 1."""
@@ -79,15 +88,32 @@ def onnx_bytes(network: nn.Module, header: NetworkHeader, *, traced: bool = Fals
     :param traced: follow what the module does with one batch instead of reading its code: a tenth
         of the time, for modules that do the same with every batch. PyTorch calls this deprecated.
     """
-    module = _Exported(folded(network), header).cpu().float().eval()
     # Two: the exporter would take a batch of one for a constant.
     example = torch.zeros(2, *header.observation_shape)
     names = ["policy", "value"] + ["moves_left"] * header.moves_left
+    exported = _Exported(folded(network), header)
+    return graph_bytes(exported, {"observations": example}, names, header, traced=traced)
+
+
+def graph_bytes(
+    module: nn.Module,
+    inputs: Mapping[str, torch.Tensor],
+    names: list[str],
+    header: NetworkHeader,
+    *,
+    traced: bool = False,
+) -> bytes:
+    """The bytes of an `.onnx` file of a module whose `forward` takes tensors and gives a tuple.
+
+    :param inputs: name and example of each, a batch of two; the batch is left open.
+    :param names: of the outputs.
+    """
+    module = module.cpu().float().eval()
     # The exporter warns about itself, and that it knows nothing of torchvision.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        model = (_traced if traced else _read)(module, example, names)
+        model = (_traced if traced else _read)(module, inputs, names)
     entry = model.metadata_props.add()
     entry.key, entry.value = HEADER_KEY, header.to_json()
     model.producer_name = "sylvan"
@@ -102,20 +128,21 @@ def onnx_bytes(network: nn.Module, header: NetworkHeader, *, traced: bool = Fals
     return data
 
 
-def _read(module: nn.Module, example: torch.Tensor, names: list[str]) -> Any:
+def _read(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> Any:
+    batch = torch.export.Dim("batch")
     program: Any = torch.onnx.export(
         module,
-        (example,),
+        tuple(inputs.values()),
         dynamo=True,
-        dynamic_shapes={"observations": {0: torch.export.Dim("batch")}},
-        input_names=["observations"],
+        dynamic_shapes=tuple({0: batch} for _ in inputs),
+        input_names=list(inputs),
         output_names=names,
         verbose=False,
     )
     return program.model_proto
 
 
-def _traced(module: nn.Module, example: torch.Tensor, names: list[str]) -> Any:
+def _traced(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> Any:
     import onnx
 
     # What depends on the numbers of a batch would be wrong for the next one.
@@ -123,11 +150,11 @@ def _traced(module: nn.Module, example: torch.Tensor, names: list[str]) -> Any:
     file: Any = io.BytesIO()  # which it takes as well as a path
     torch.onnx.export(
         module,
-        (example,),
+        tuple(inputs.values()),
         file,
         dynamo=False,
-        dynamic_axes={name: {0: "batch"} for name in ("observations", *names)},
-        input_names=["observations"],
+        dynamic_axes={name: {0: "batch"} for name in (*inputs, *names)},
+        input_names=list(inputs),
         output_names=names,
         opset_version=18,
     )

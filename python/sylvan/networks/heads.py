@@ -24,6 +24,7 @@ __all__ = [
     "Value",
     "policy_head",
     "policy_kind",
+    "reduced",
 ]
 
 LC0_PLANES = 80
@@ -81,7 +82,7 @@ class DensePolicy(nn.Module):
         self, num_logits: int, features: tuple[int, ...], settings: BodySettings, norm: Norm
     ) -> None:
         super().__init__()
-        self.reduce, width = _reduced(features, settings.policy_channels, settings, norm)
+        self.reduce, width = reduced(features, settings.policy_channels, settings, norm)
         self.logits = dense(width, num_logits, last=True)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -147,7 +148,7 @@ class Value(nn.Module):
         super().__init__()
         self.kind = header.value
         self.range = settings.value_range if self.kind == "seats" else (-1.0, 1.0)
-        self.reduce, width = _reduced(features, settings.value_channels, settings, norm)
+        self.reduce, width = reduced(features, settings.value_channels, settings, norm)
         self.hidden = dense(width, settings.value_hidden)
         self.activation = activation_layer(settings.activation)
         self.out = dense(settings.value_hidden, header.value_outputs, last=True)
@@ -168,7 +169,7 @@ class MovesLeft(nn.Module):
 
     def __init__(self, features: tuple[int, ...], settings: BodySettings, norm: Norm) -> None:
         super().__init__()
-        self.reduce, width = _reduced(features, settings.moves_left_channels, settings, norm)
+        self.reduce, width = reduced(features, settings.moves_left_channels, settings, norm)
         self.hidden = dense(width, settings.moves_left_hidden)
         self.activation = activation_layer(settings.activation)
         self.out = dense(settings.moves_left_hidden, 1, last=True)
@@ -188,7 +189,7 @@ class Auxiliary(nn.Module):
         self, outputs: int, features: tuple[int, ...], settings: BodySettings, norm: Norm
     ) -> None:
         super().__init__()
-        self.reduce, width = _reduced(features, settings.value_channels, settings, norm)
+        self.reduce, width = reduced(features, settings.value_channels, settings, norm)
         self.out = dense(width, outputs, last=True)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -197,7 +198,7 @@ class Auxiliary(nn.Module):
         return out
 
 
-def _reduced(
+def reduced(
     features: tuple[int, ...], channels: int, settings: BodySettings, norm: Norm
 ) -> tuple[nn.Module, int]:
     """Features as a vector, and its length: planes through a 1 × 1 convolution to few."""

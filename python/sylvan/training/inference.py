@@ -179,22 +179,31 @@ class SwappableModel:
     def _fits(self, network: nn.Module, marked: nn.Module, *, traced: bool) -> bool:
         """Export, write the module's weights into the model, and see whether both say the same."""
         try:
-            model = onnx_bytes(marked, self.header, traced=traced)
+            model = self.exported(marked, traced=traced)
             self._proto, self._places = _located(model, marked)
-            shape = (16, *self.header.observation_shape)
-            observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
-            difference = max_difference(network, self.filled(network), observations, self.header)
+            difference = self.difference(network, self.filled(network))
         except Exception:  # the exporter has many ways to give up
             if traced:
                 return False
             raise
         return difference <= TOLERANCE
 
+    def exported(self, network: nn.Module, *, traced: bool) -> bytes:
+        """The model as the exporter makes it."""
+        header: NetworkHeader = network.header  # type: ignore[assignment]
+        return onnx_bytes(network, header, traced=traced)
+
+    def difference(self, network: nn.Module, model: bytes) -> float:
+        """How much a model says something else than a module."""
+        shape = (16, *self.header.observation_shape)
+        observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
+        return max_difference(network, model, observations, self.header)
+
     def filled(self, network: nn.Module) -> bytes:
         """The model with the numbers and the header that the module has now."""
         header: NetworkHeader = network.header  # type: ignore[assignment]
         if not self.swaps:
-            return onnx_bytes(network, header)
+            return self.exported(network, traced=False)
         for entry in self._proto.metadata_props:
             if entry.key == HEADER_KEY:
                 entry.value = header.to_json()

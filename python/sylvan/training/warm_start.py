@@ -15,6 +15,8 @@ _SIZES = {
     "tower": ("", "blocks", "channels"),
     "mlp": ("mlp", "layers", "width"),
     "transformer": ("t", "layers", "width"),
+    "muzero_mlp": ("mlp", "layers", "width"),
+    "muzero_tower": ("", "blocks", "channels"),
 }
 """How an architecture is named by its size: a prefix, and two of its settings."""
 

@@ -1,0 +1,180 @@
+"""A learned model on a GPU: half precision, CUDA graphs, hidden states that stay there.
+
+*What crosses the bus.* To the device go observations (packed planes of chess stay packed, images
+stay bytes) and actions; back come values, rewards and policies, laid side by side on the device and
+fetched in one copy. Hidden states never leave.
+
+*Graphs.* A call starts hundreds of kernels; recorded once for each kind of call and batch size
+(`lanes.padded_size`) they are started by one. A graph reads and writes the same memory every time:
+inputs are copied in, and outputs are copied out before the lock is given back, in the order of the
+caller's stream; so several threads may ask at once. Weights are refreshed in place.
+
+On a processor the same code runs without graphs, which is how it is tested there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from sylvan.errors import ConfigError
+from sylvan.evaluators.lanes import padded_size
+from sylvan.muzero.onnx_model import check_hidden, check_observations
+from sylvan.networks.export import folded
+from sylvan.networks.muzero import Inference, MuZeroNetwork
+from sylvan.networks.planes import PackedPlanes
+from sylvan.planning.latent import ModelOutput
+
+__all__ = ["DeviceModel"]
+
+WARM_UP = 3
+"""Runs before a graph is recorded, in which kernels are compiled, chosen and given memory."""
+
+LARGEST = 2**20
+"""States in a batch at most, more than anybody has."""
+
+Answer = tuple[torch.Tensor, torch.Tensor]
+"""What is said of each state, `[B, 2 * outputs + actions]` float32, and hidden states."""
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A call for one batch size, and the memory that it reads and writes."""
+
+    graph: Any
+    inputs: list[torch.Tensor]
+    answer: Answer
+
+
+class DeviceModel:
+    """A network on a device."""
+
+    def __init__(self, network: MuZeroNetwork, device: torch.device, dtype: str = "auto") -> None:
+        self.header, self.device = network.header, device
+        self.on_gpu = device.type == "cuda"
+        self.dtype = _dtype(dtype, on_gpu=self.on_gpu)
+        self.network: Any = self._converted(network).requires_grad_(False)
+        encoding = self.header.encoding
+        self._planes = PackedPlanes(encoding).to(device) if encoding else None
+        self._lock = Lock()
+        self._recorded: dict[tuple[Any, ...], _Recorded] = {}
+
+    def _converted(self, network: nn.Module) -> nn.Module:
+        copied = folded(network).to(self.device, self.dtype)
+        return copied.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+    def refresh(self, network: nn.Module) -> None:
+        """Take over a network's numbers in place, where graphs know them."""
+        self.network.load_state_dict(self._converted(network).state_dict())
+
+    def initial_inference(self, observations: Any) -> ModelOutput:
+        """What it makes of observations `[B, ...]` as the game gives them."""
+        array = np.ascontiguousarray(observations)
+        packed = self._planes is not None and array.dtype == np.uint64
+        check_observations(self.header, (*array.shape, 8, 8) if packed else array.shape)
+        if packed:
+            array = array.view(np.int64)
+        elif array.dtype != np.uint8:
+            array = array.astype(np.float32, copy=False)
+        return self._run(self._initial, torch.from_numpy(array))
+
+    def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
+        """What it makes of the steps `actions` `[B]` from hidden states `[B, ...]`."""
+        states = torch.as_tensor(hidden)
+        steps = torch.as_tensor(actions)
+        check_hidden(tuple(states.shape), tuple(steps.shape), self.network.hidden_shape)
+        return self._run(self._recurrent, states, steps)
+
+    def _initial(self, seen: torch.Tensor) -> Answer:
+        if self._planes is not None and seen.dtype == torch.int64:
+            planes = self._planes(seen, self.dtype)
+        else:
+            planes = seen.to(self.dtype)
+        return _packed(self.network.initial_inference(_fast(planes)))
+
+    def _recurrent(self, hidden: torch.Tensor, actions: torch.Tensor) -> Answer:
+        return _packed(self.network.recurrent_inference(_fast(hidden), actions))
+
+    def _run(self, call: Callable[..., Answer], *inputs: torch.Tensor) -> ModelOutput:
+        count = len(inputs[0])
+        with torch.inference_mode():
+            if not self.on_gpu:
+                said, hidden = call(*(each.to(self.device) for each in inputs))
+                return self._output(said, hidden)
+            with self._lock:
+                recorded = self._recording(call, inputs)
+                for own, given in zip(recorded.inputs, inputs, strict=True):
+                    pinned = given if given.is_cuda else given.pin_memory()
+                    own[:count].copy_(pinned, non_blocking=True)
+                recorded.graph.replay()
+                said, hidden = (each[:count] for each in recorded.answer)
+                room = torch.empty(said.shape, dtype=said.dtype, pin_memory=True)
+                room.copy_(said, non_blocking=True)
+                hidden = hidden.clone()
+                done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+                done.record()
+            done.synchronize()
+            return self._output(room, hidden)
+
+    def _output(self, said: torch.Tensor, hidden: torch.Tensor) -> ModelOutput:
+        """What was said, taken apart again."""
+        numbers, count = said.numpy(), self.network.outputs
+        value, reward, policy = np.split(numbers, [count, 2 * count], axis=1)
+        if count == 1:
+            value, reward = value[:, 0], reward[:, 0]
+        return ModelOutput(value, reward, policy, hidden)
+
+    def _recording(
+        self, call: Callable[..., Answer], inputs: tuple[torch.Tensor, ...]
+    ) -> _Recorded:
+        """The graph of a call for the batch size that holds these inputs."""
+        size = padded_size(len(inputs[0]), LARGEST, compiled=False)
+        key = (call.__name__, size, *(each.dtype for each in inputs))
+        if key in self._recorded:
+            return self._recorded[key]
+        own = [
+            torch.zeros((size, *each.shape[1:]), dtype=each.dtype, device=self.device)
+            for each in inputs
+        ]
+        graph = torch.cuda.CUDAGraph()
+        side = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True, allow_tf32=True):
+            with torch.cuda.stream(side):
+                for _ in range(WARM_UP):
+                    call(*own)
+            side.synchronize()
+            with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+                answer = call(*own)
+        self._recorded[key] = _Recorded(graph, own, answer)
+        return self._recorded[key]
+
+
+def _packed(answer: Inference) -> Answer:
+    """Value, reward and policy side by side in float32, and hidden states."""
+    value, reward, policy, hidden = answer
+    count = len(policy)
+    parts = [value.reshape(count, -1), reward.reshape(count, -1), policy]
+    return torch.cat([part.float() for part in parts], dim=1), hidden
+
+
+def _fast(planes: torch.Tensor) -> torch.Tensor:
+    """Planes in the order of memory that convolutions like."""
+    if planes.dim() == 4:
+        return planes.contiguous(memory_format=torch.channels_last)
+    return planes
+
+
+def _dtype(name: str, *, on_gpu: bool) -> torch.dtype:
+    if name == "auto":
+        name = "float16" if on_gpu else "float32"
+    if name not in ("float32", "float16", "bfloat16"):
+        raise ConfigError(f"dtype is {name!r}: use 'auto', 'float32', 'float16' or 'bfloat16'.")
+    kind: torch.dtype = getattr(torch, name)
+    return kind

@@ -1,0 +1,177 @@
+"""A learned model: three networks that make a state, make a step, and say what a state is worth.
+
+    representation   observation            → hidden state
+    dynamics         hidden state, action   → next hidden state, reward
+    prediction       hidden state           → policy, value
+
+Values are for the seat to move and rewards for the seat that made the step; where there are several
+numbers, those of the other seats follow in seat order. How a number is said, see `support`. The
+networks give it as they say it; `initial_inference` and `recurrent_inference` give numbers.
+
+A further pair of layers, for the consistency loss, projects hidden states to where a state foreseen
+and the same state seen are compared (as SimSiam does it, with layer norms, so that no example sees
+another).
+
+Papers: Schrittwieser 2020; Ye 2021 (EfficientZero: consistency); Chen and He 2021 (SimSiam).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from sylvan.errors import NetworkError
+from sylvan.networks.header import NetworkHeader
+from sylvan.networks.layers import activation_layer, dense
+from sylvan.networks.muzero_mlp import DenseDynamics, DensePrediction, DenseRepresentation
+from sylvan.networks.muzero_settings import (
+    MuZeroMLPSettings,
+    MuZeroSettings,
+    MuZeroTowerSettings,
+)
+from sylvan.networks.muzero_tower import TowerDynamics, TowerPrediction, TowerRepresentation
+from sylvan.networks.output import NetworkOutput
+from sylvan.networks.support import number_form
+
+__all__ = ["MUZERO", "Inference", "MuZeroNetwork", "muzero_network"]
+
+MUZERO: dict[str, type[MuZeroSettings]] = {
+    "muzero_mlp": MuZeroMLPSettings,
+    "muzero_tower": MuZeroTowerSettings,
+}
+"""Architectures of this file by name, and their settings."""
+
+
+class Inference(NamedTuple):
+    """What a model says of a batch of B states, in the order of the published pseudocode."""
+
+    value: torch.Tensor
+    """`[B]`, or `[B, S]` with the seat to move first."""
+    reward: torch.Tensor
+    """`[B]`, or `[B, S]` with the seat first that made the step."""
+    policy: torch.Tensor
+    """`[B, A]` logits."""
+    hidden: torch.Tensor
+    """`[B, ...]`."""
+
+
+class MuZeroNetwork(nn.Module):
+    """The three networks, and the header that describes them."""
+
+    def __init__(self, header: NetworkHeader, settings: MuZeroSettings) -> None:
+        super().__init__()
+        self.header = header
+        self.outputs = settings.outputs
+        """Numbers in a value or reward: 1, or one per seat."""
+        self.value = number_form(settings.value_kind, settings.support, settings.value_range)
+        self.reward = number_form(settings.reward_kind, settings.support)
+        sizes = [form.size * settings.outputs for form in (self.value, self.reward)]
+        if isinstance(settings, MuZeroMLPSettings):
+            self.representation, self.dynamics, self.prediction = _dense(header, sizes, settings)
+            self.hidden_shape: tuple[int, ...] = (settings.hidden,)
+        else:
+            assert isinstance(settings, MuZeroTowerSettings)
+            self.representation, self.dynamics, self.prediction = _towers(header, sizes, settings)
+            self.hidden_shape = self.representation.out_shape
+        self.projector, self.predictor = _consistency(math.prod(self.hidden_shape), settings)
+
+    def initial_inference(self, observations: torch.Tensor) -> Inference:
+        """What it makes of observations `[B, *observation_shape]`; their rewards are zeros."""
+        hidden = self.representation(observations)
+        policy, value = self.prediction(hidden)
+        numbers = self.numbers(self.value.decode(value))
+        return Inference(numbers, torch.zeros_like(numbers), policy, hidden)
+
+    def recurrent_inference(self, hidden: torch.Tensor, actions: torch.Tensor) -> Inference:
+        """What it makes of steps `actions` `[B]` from hidden states `[B, ...]`."""
+        following, reward = self.dynamics(hidden, actions)
+        policy, value = self.prediction(following)
+        numbers = self.numbers(self.value.decode(value))
+        return Inference(numbers, self.numbers(self.reward.decode(reward)), policy, following)
+
+    def numbers(self, decoded: torch.Tensor) -> torch.Tensor:
+        """Values or rewards `[B, outputs]` as a search takes them: `[B]` where there is one."""
+        return decoded[:, 0] if self.outputs == 1 else decoded
+
+    def projected(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Hidden states `[B, ...]` where they are compared, `[B, projection]`."""
+        if self.projector is None:
+            raise NetworkError(
+                "The network has no layers for the consistency loss: build it with consistency."
+            )
+        projected: torch.Tensor = self.projector(hidden.flatten(1))
+        return projected
+
+    def foreseen(self, projected: torch.Tensor) -> torch.Tensor:
+        """What a projection `[B, projection]` of a state foreseen says the state seen will have."""
+        assert self.predictor is not None
+        guess: torch.Tensor = self.predictor(projected)
+        return guess
+
+    def forward(self, observations: torch.Tensor) -> NetworkOutput:
+        """Policy and value alone, as networks that know the rules give them."""
+        policy, value = self.prediction(self.representation(observations))
+        if self.header.value == "wdl":
+            return NetworkOutput(policy, value.flip(1))  # of loss, draw, win
+        return NetworkOutput(policy, self.value.decode(value))
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers that training changes."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def muzero_network(header: NetworkHeader) -> MuZeroNetwork:
+    """A new network as its header says; random numbers come from PyTorch's generator.
+
+    :raises NetworkError: the architecture is none of these, or does not fit the game.
+    """
+    architecture = dict(header.architecture)
+    name = str(architecture.pop("name", None))
+    if name not in MUZERO:
+        raise NetworkError(f"The architecture {name!r} is none of {', '.join(MUZERO)}.")
+    settings = MUZERO[name].read(name, architecture)
+    full = {"name": name} | settings.model_dump(mode="json")
+    return MuZeroNetwork(header.replace(architecture=full), settings)
+
+
+def _dense(
+    header: NetworkHeader, sizes: list[int], settings: MuZeroMLPSettings
+) -> tuple[Any, Any, Any]:
+    return (
+        DenseRepresentation(header.observation_shape, settings),
+        DenseDynamics(header.num_logits, sizes[1], settings),
+        DensePrediction(header.num_logits, sizes[0], settings),
+    )
+
+
+def _towers(
+    header: NetworkHeader, sizes: list[int], settings: MuZeroTowerSettings
+) -> tuple[Any, Any, Any]:
+    representation = TowerRepresentation(header.observation_shape, settings)
+    shape = representation.out_shape
+    return (
+        representation,
+        TowerDynamics(header.num_logits, sizes[1], shape, settings),
+        TowerPrediction(header, sizes[0], shape, settings),
+    )
+
+
+def _consistency(
+    features: int, settings: MuZeroSettings
+) -> tuple[nn.Module | None, nn.Module | None]:
+    """Projector and predictor; nothing where the consistency loss is not used."""
+    if not settings.consistency:
+        return None, None
+    width, act = settings.projection, settings.activation
+    narrow = max(1, width // 4)
+    projector = nn.Sequential(
+        dense(features, width), nn.LayerNorm(width), activation_layer(act), dense(width, width)
+    )
+    predictor = nn.Sequential(
+        dense(width, narrow), nn.LayerNorm(narrow), activation_layer(act), dense(narrow, width)
+    )
+    return projector, predictor

@@ -1,0 +1,128 @@
+"""How a learned model says a number whose range nobody knows: a value, a reward.
+
+*Scalar*: the number itself, trained by its squared error. Where a range is known, the output is
+bent into it.
+
+*Categorical*: a distribution over the whole numbers −n … n, the support, trained by cross-entropy.
+What it says is its mean. A number between two of them is shared between both, in proportion
+(*two-hot*): 3.7 is 0.3 of 3 and 0.7 of 4. Before that numbers are squeezed by
+
+    h(x)    = sign(x) (√(|x| + 1) − 1) + ε x,    ε = 0.001
+    h⁻¹(y)  = sign(y) (u² − 1),    u = 2c / (1 + √(1 + 4 ε c)),    c = |y| + 1 + ε
+
+so that a few dozen of them reach far, small differences still count, and the size of the loss does
+not grow with the size of the rewards. (u = √(|x| + 1) solves ε u² + u = c; written so, nothing
+cancels where y is near 0.)
+
+*Win, draw, loss*: the same over −1, 0 and 1, not squeezed.
+
+Papers: Pohlen 2018 (h); Schrittwieser 2020, appendix F (the support).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+__all__ = ["Categorical", "NumberKind", "Scalar", "number_form", "squeezed", "unsqueezed"]
+
+NumberKind = Literal["scalar", "categorical", "wdl"]
+
+EPSILON = 0.001
+"""Slope of h far out, which makes it invertible without steep ends."""
+
+
+def squeezed(numbers: torch.Tensor) -> torch.Tensor:
+    """h, number by number."""
+    roots = torch.sqrt(numbers.abs() + 1.0) - 1.0
+    return torch.sign(numbers) * roots + EPSILON * numbers
+
+
+def unsqueezed(numbers: torch.Tensor) -> torch.Tensor:
+    """The inverse of `squeezed`."""
+    c = numbers.abs() + (1.0 + EPSILON)
+    u = 2.0 * c / (1.0 + torch.sqrt(1.0 + 4.0 * EPSILON * c))
+    return torch.sign(numbers) * (u - 1.0) * (u + 1.0)
+
+
+class Scalar(nn.Module):
+    """A number said as it is.
+
+    :param bounds: its least and its most, where they are known.
+    """
+
+    size = 1
+    """Outputs per number."""
+
+    def __init__(self, bounds: tuple[float, float] | None = None) -> None:
+        super().__init__()
+        self.bounds = bounds
+        self.unit = 1.0 if bounds is None else (bounds[1] - bounds[0]) / 2.0
+        """What an error is measured in: half the range."""
+
+    def decode(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Numbers `[..., S]` from outputs `[..., S]`."""
+        if self.bounds is None:
+            return outputs.float()
+        middle = (self.bounds[0] + self.bounds[1]) / 2.0
+        return middle + self.unit * torch.tanh(outputs.float())
+
+    def error(self, outputs: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        """`[...]` mean squared error to numbers `[..., S]`, in units of half the range."""
+        return ((self.decode(outputs) - numbers) / self.unit).square().mean(dim=-1)
+
+
+class Categorical(nn.Module):
+    """A number said as a distribution over −n … n.
+
+    :param reach: n.
+    :param squeeze: whether numbers are squeezed by h before.
+
+    >>> wdl = Categorical(1, squeeze=False)
+    >>> wdl.encode(torch.tensor([[0.25]])).tolist()
+    [[[0.0, 0.75, 0.25]]]
+    """
+
+    bins: torch.Tensor
+
+    def __init__(self, reach: int, *, squeeze: bool = True) -> None:
+        super().__init__()
+        self.size, self.squeeze = 2 * reach + 1, squeeze
+        bins = torch.arange(-reach, reach + 1, dtype=torch.float32)
+        self.register_buffer("bins", bins, persistent=False)
+
+    def decode(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Numbers `[..., S]` from logits `[..., S * size]`."""
+        logits = self._split(outputs)
+        mean = (torch.softmax(logits, dim=-1) * self.bins.float()).sum(dim=-1)
+        return unsqueezed(mean) if self.squeeze else mean
+
+    def encode(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Distributions `[..., S, size]` that stand for numbers `[..., S]`; what is further out
+        than the support counts as its end.
+        """
+        places = squeezed(numbers) if self.squeeze else numbers
+        reach = (self.size - 1) / 2
+        distances = (places.clamp(-reach, reach).unsqueeze(-1) - self.bins).abs()
+        return (1.0 - distances).clamp(min=0.0)
+
+    def error(self, outputs: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        """`[...]` cross-entropy to numbers `[..., S]`, the mean over them."""
+        surprise = -functional.log_softmax(self._split(outputs), dim=-1)
+        return (self.encode(numbers) * surprise).sum(dim=-1).mean(dim=-1)
+
+    def _split(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Logits `[..., S * size]` as `[..., S, size]`."""
+        return outputs.float().reshape(*outputs.shape[:-1], -1, self.size)
+
+
+def number_form(
+    kind: NumberKind, support: int, bounds: tuple[float, float] | None = None
+) -> Scalar | Categorical:
+    """How numbers are said; `support` is for `categorical`, `bounds` for `scalar`."""
+    if kind == "scalar":
+        return Scalar(bounds)
+    return Categorical(1, squeeze=False) if kind == "wdl" else Categorical(support)
