@@ -1,4 +1,4 @@
-"""The actor: games and episodes planned with a model, to the bit the same however they came about."""
+"""The actor: games planned with a model, to the bit the same however they came about."""
 
 from __future__ import annotations
 
