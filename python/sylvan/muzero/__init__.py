@@ -9,6 +9,7 @@
 | `MuZeroConfig` | the settings that are particular to it |
 | `Actor` | plays many games or episodes at once, planning with a model |
 | `SequenceReplay`, `SequenceBatch` | what was played, in stretches to unroll a model over |
+| `Reanalyse` | a share of those targets, made anew by the newest model |
 
 Modules that need PyTorch load when first used.
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sylvan.muzero.config import MuZeroConfig
     from sylvan.muzero.model import TorchModel, export_muzero
     from sylvan.muzero.onnx_model import OnnxModel
+    from sylvan.muzero.reanalyse import Reanalyse
     from sylvan.muzero.sequences import SequenceBatch, SequenceReplay
 
 # Name -> the module of this package that defines it.
@@ -31,6 +33,7 @@ _HOMES = {
     "Actor": "actor",
     "MuZeroConfig": "config",
     "OnnxModel": "onnx_model",
+    "Reanalyse": "reanalyse",
     "SequenceBatch": "sequences",
     "SequenceReplay": "sequences",
     "TorchModel": "model",
@@ -42,6 +45,7 @@ __all__ = [
     "Actor",
     "MuZeroConfig",
     "OnnxModel",
+    "Reanalyse",
     "SequenceBatch",
     "SequenceReplay",
     "TorchModel",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ReplayError
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.reanalyse import Again, Reanalyse
 from sylvan.muzero.stretches import Stretches, StretchWindow
 from sylvan.training.record import GameRecord
 from sylvan.training.replay import Replay
@@ -95,6 +96,9 @@ class SequenceReplay(Replay):
     ) -> None:
         super().__init__(folder, spec, config, targets=targets, value="seats", encoding=encoding)
         self.unroll, self.following = unroll, following
+        self.reanalyse: Reanalyse | None = None
+        """Makes a share of the targets anew, if it is there."""
+        self._game = spec.first()
 
     def append(self, records: Sequence[GameRecord], together: int = 8) -> None:
         """Store games and let them into the window.
@@ -129,7 +133,15 @@ class SequenceReplay(Replay):
             drawn, weight = self._drawn(rows, count, rng)
             found = rows.stretches(drawn, self.unroll)
             seen = self._seen(rows, found)
+            again = self._again(rows, found)
+        if again is not None and self.reanalyse is not None:
+            found = self.reanalyse.targets(again, self._game, int(rng.integers(2**63)))
         return self._batch(found, seen, weight, rng)
+
+    def _again(self, rows: StretchWindow, found: Stretches) -> Again | None:
+        """What is to be searched again, if anything is."""
+        count = 0 if self.reanalyse is None else round(self.reanalyse.share * len(found.rows))
+        return Again(rows, found, count, self._maker) if count else None
 
     def _seen(self, rows: StretchWindow, found: Stretches) -> NDArray[Any]:
         """`[B, 1, ...]` or `[B, K + 1, ...]` what the seats saw; zeros where nobody moves."""

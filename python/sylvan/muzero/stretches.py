@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sylvan.training.columns import Column
 from sylvan.training.packing import ENDINGS, Block
+from sylvan.training.targets import TargetConfig
 from sylvan.training.window import Window
 
 __all__ = ["StretchWindow", "Stretches", "turned_to"]
@@ -58,7 +59,7 @@ class StretchWindow(Window):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         seats, row, record = self._layout.seats, self.end, self._first_row.end
-        self._reward = Column(np.float32, (seats,), row)
+        self._reward, self._root = (Column(np.float32, (seats,), row) for _ in "ab")
         self._returns, self._whole = Column(np.float32, (seats,), record), Column(bool, (), record)
 
     def _by_record(self) -> list[Column]:
@@ -79,9 +80,23 @@ class StretchWindow(Window):
         last = (np.cumsum(block.plies) - 1)[whole]
         paid[last] += self._config.discount * block.returns[whole].astype(np.float64)
         self._reward.extend(paid[searched])
+        self._root.extend(block.values)
         self._returns.extend(block.returns)
         self._whole.extend(whole)
         return added
+
+    @property
+    def targets(self) -> TargetConfig:
+        """What values are learned from."""
+        return self._config
+
+    def seats(self, rows: Rows) -> NDArray[np.int8]:
+        """`[n]` who moves in some rows."""
+        return self._seat[rows]
+
+    def roots(self, rows: Rows) -> Floats:
+        """`[n, S]` what the searches of some rows thought that each seat gets."""
+        return self._root[rows]
 
     def rows_of(self, places: Rows) -> Rows:
         """Places are rows here; -1 for those that are no longer there."""

@@ -1,0 +1,123 @@
+"""Reanalyse: targets from searches with the newest model, in place of what was thought then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sylvan.games.naming import GameSpec
+from sylvan.muzero.config import MuZeroConfig
+from sylvan.muzero.reanalyse import Reanalyse
+from sylvan.muzero.search import latent_search
+from sylvan.muzero.sequences import SequenceReplay
+from sylvan.planning import SearchConfig
+from sylvan.training.record import GameRecord
+from sylvan.training.replay_config import ReplayConfig
+from sylvan.training.targets import TargetConfig
+from tests.muzero.test_sequences import Oracle, generator
+from tests.muzero.toy_models import Hashed
+from tests.training.random_records import random_record
+
+RING = f"{Path(__file__).parent / 'games.py'}:Ring"
+SEARCH = SearchConfig(simulations=7, noise=True, c_puct=1.0)
+PLAIN = ReplayConfig(symmetries=False)
+
+
+def played(spec, count, seed=0, ending=None):
+    """Random games, some of them broken off."""
+    rng = generator(seed)
+    records = []
+    for number in range(count):
+        record = random_record(spec, rng, plies=7 if number % 2 else 4)
+        if ending is None and record.ending == "limit":
+            paid = rng.normal(size=record.returns.shape).astype(np.float32)
+            record = GameRecord(**vars(record) | {"returns": paid})
+        records.append(record)
+    return records
+
+
+def rethought(record, spec, model, search):
+    """The record with what one search per position finds: the slow way."""
+    state, codes, policy, values, offsets = spec.first(), [], [], [], [0]
+    for action in record.actions.tolist():
+        legal = sorted(state.legal_actions())
+        found = latent_search(model, state, search).search(
+            state.observation()[None], [legal], seats=[state.to_play()]
+        )
+        outcome = found.outcomes()
+        codes += outcome.actions.tolist()
+        policy += outcome.policy.tolist()
+        values.append(outcome.values[0])
+        offsets.append(len(codes))
+        state.apply(action)
+    fields = vars(record) | {
+        "policy_offsets": np.array(offsets),
+        "policy_actions": np.array(codes, np.int32),
+        "policy": np.array(policy, np.float32),
+        "values": np.array(values, np.float32),
+        "weights": np.ones(len(record), np.float32),
+    }
+    return GameRecord(**fields)
+
+
+@pytest.mark.parametrize("td_steps", [None, 1, 3, 8])
+@pytest.mark.parametrize("mix", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "params", "seats"),
+    [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
+)
+def test_new_targets_are_those_of_games_that_were_thought_through_now(
+    name, params, seats, mix, td_steps, tmp_path
+):
+    spec = GameSpec(name, params)
+    model = Hashed(spec.first().num_actions, seats)
+    targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
+    records = played(spec, 6)
+    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets, unroll=3)
+    replay.append(records)
+    replay.reanalyse = Reanalyse(model, MuZeroConfig.model_validate({"reanalyse": 1.0}), SEARCH)
+    batch = replay.sample(30, generator(3))
+    rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
+    search = SEARCH.replace(noise=False)
+    again = [rethought(record, spec, model, search) for record in records]
+    for b, place in enumerate(batch.places):
+        number, first = rows[place]
+        record, oracle = again[number], Oracle(again[number], targets)
+        for k in range(4):
+            state = first + k
+            if batch.known[b, k]:
+                np.testing.assert_allclose(batch.value[b, k], oracle.value(state), atol=1e-4)
+            expected = np.zeros(spec.first().num_actions)
+            if state < len(record):
+                expected[record.legal(state)] = record.target(state)
+            np.testing.assert_allclose(batch.policy[b, k], expected, atol=1e-5)
+            assert batch.policy_weight[b, k] == (state < len(record))
+
+
+def test_a_share_of_the_batch_is_new_and_the_rest_as_it_was(tmp_path):
+    spec = GameSpec("connect4")
+    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=TargetConfig(td_steps=2))
+    replay.append([random_record(spec, generator(n), fast=0.0) for n in range(4)])
+    before = replay.sample(20, generator(1))
+    config = MuZeroConfig.model_validate({"reanalyse": 0.25})
+    replay.reanalyse = Reanalyse(Hashed(7, 2), config, SEARCH)
+    after = replay.sample(20, generator(1))
+    again = replay.sample(20, generator(1))
+    assert np.array_equal(before.places, after.places)
+    for name in ("policy", "value"):
+        changed = (getattr(before, name) != getattr(after, name)).reshape(20, -1).any(axis=1)
+        assert changed[:5].any() and not changed[5:].any()
+        assert changed[:5].all() or name == "value"  # just before an end it is as it was
+    for name, array in vars(after).items():
+        np.testing.assert_array_equal(getattr(again, name), array)  # nothing was kept
+
+
+def test_nothing_is_searched_at_share_zero(tmp_path):
+    spec, model = GameSpec("tictactoe"), Hashed(9, 2)
+    replay = SequenceReplay(tmp_path, spec)
+    replay.append([random_record(spec, generator(0))])
+    replay.reanalyse = Reanalyse(model, MuZeroConfig.model_validate({}), SEARCH)
+    replay.sample(8, generator())
+    assert model.calls == 0
