@@ -2,14 +2,14 @@
 
 | file | document |
 |---|---|
-| `muzero_chess` | `select_action`, `MCTS.run` over a learned model, `Node`, `ChessEnvironment` |
+| `muzero_chess` | `select_action`, `MCTS.run`, `Node`, `MuZeroNetwork`, `ChessEnvironment` |
 | `mcts_specification` | `Node`, `MCTS.search` and `get_policy`, `ChessGame`, `ChessNN` |
 | `node_edge` | `MCTS.run_simulations`, `Node`, `Edge`, `plot_tree` |
 | `alphachess` | edge statistics, self-play, a game in the terminal, under a bound of 16 GB |
 
 They have the documents' names, signatures and defaults, and the correct result where a document is
-wrong: `docs/founding.md` has the list. The first document's nodes, settings and environment are in
-`latent_nodes`, `muzero_settings` and `chess_environment`, the second's game and network in
-`chess_game` and `neural_network`; `predictions` (probabilities as the core takes them),
+wrong: `docs/founding.md` has the list. The first document's nodes, settings, network and
+environment are in `latent_nodes`, `muzero_settings`, `muzero_network` and `chess_environment`, the
+second's game and network in `chess_game` and `neural_network`; `predictions` (probabilities as the core takes them),
 `progress` (a bar) and `settings` (files of settings) serve all.
 """

@@ -29,7 +29,8 @@ import numpy as np
 from sylvan._native import Rng, softmax
 from sylvan.classic.chess_environment import ChessEnvironment
 from sylvan.classic.latent_nodes import Grown, Node, Nodes, RootNode
-from sylvan.classic.muzero_settings import MCTSConfig
+from sylvan.classic.muzero_network import MuZeroNetwork
+from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
 from sylvan.classic.network_outputs import Asked, NetworkOutput, after, at_first, at_hidden, numbers
 from sylvan.classic.predictions import legal_logits
 from sylvan.errors import ConfigError, GameOver
@@ -41,6 +42,8 @@ __all__ = [
     "MCTS",
     "ChessEnvironment",
     "MCTSConfig",
+    "MuZeroConfig",
+    "MuZeroNetwork",
     "NetworkOutput",
     "Node",
     "RootNode",

@@ -1,4 +1,31 @@
-"""`MCTSConfig` of the document `muzero-chess`, and where its numbers come from."""
+"""`MCTSConfig` of the document `muzero-chess`, `MuZeroConfig` around it, and where their numbers
+come from.
+
+"Published" is Schrittwieser et al. 2020 (Nature 588) with its pseudocode: `make_chess_config` for
+board games, `make_atari_config` for control. "The document" is `muzero-chess` and the programs
+around it.
+
+| setting | default | from | `board_game()` | `control()` |
+|---|---|---|---|---|
+| `num_simulations` | 50 | the document; Atari's | 800, published | 50, published |
+| `discount` | 0.997 | the document; Atari's | 1, published | 0.997, published |
+| `root_dirichlet_alpha` | 0.3 | the document; chess's | 0.3, published | 0.25, published |
+| `root_exploration_fraction` | 0.25 | the document | 0.25, published | 0.25, published |
+| `pb_c_base`, `pb_c_init` | 19652, 1.25 | the document | published | published |
+| `value_bounds` | -1, 1 | ours: `KnownBounds` | -1, 1, published | learned, published |
+| `unvisited` | 0, a draw | the document: "0 if unvisited" | -1, a loss, published | 0, published |
+| `num_unroll_steps` | 5 | the document | 5, published | 5, published |
+| `td_steps` | 10 | the document; Atari's | to the end, published | 10, published |
+| `max_moves` | 512 | published for chess | 512, published | 27000, published |
+| `temperature_moves` | 30 | published for chess | 30, published | all; published: by updates |
+| `batch_size` | 1024 | the document; Atari's | 2048, published | 1024, published |
+| `learning_rate` | 0.05 | the document; Atari's | 0.1, published | 0.05, published |
+| `momentum`, `weight_decay` | 0.9, 1e-4 | the document | published | published |
+| `replay_buffer_size` | 100 000 | the document | 1 000 000, published | the same |
+| `num_blocks`, `num_channels` | 16, 256 | the document | published | published |
+
+A published replay buffer counts games, ours positions.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +35,7 @@ from typing import Any, Self
 from sylvan.errors import ConfigError
 from sylvan.planning import SearchConfig
 
-__all__ = ["MCTSConfig"]
+__all__ = ["MCTSConfig", "MuZeroConfig"]
 
 
 @dataclass
@@ -59,7 +86,8 @@ class MCTSConfig:
         """For one player and rewards of any size, as the publication plays Atari games: 50
         simulations, a discount of 0.997, the range of values learned in each search.
         """
-        return cls(**{"num_players": 1, "value_bounds": None} | settings)
+        own = {"num_players": 1, "value_bounds": None, "root_dirichlet_alpha": 0.25}
+        return cls(**own | settings)
 
     @classmethod
     def of(cls, config: Any) -> MCTSConfig:
@@ -99,3 +127,74 @@ class MCTSConfig:
             return config
         # The core brings known bounds to -1..1, where the same exploration is twice the constant.
         return config.replace(c_puct=2 * config.c_puct, c_factor=2.0)
+
+
+@dataclass
+class MuZeroConfig(MCTSConfig):
+    """The settings of learning, and of the searches that play.
+
+    >>> MuZeroConfig().batch_size, MuZeroConfig.board_game().batch_size
+    (1024, 2048)
+    >>> MuZeroConfig().sections("tictactoe")["targets"]
+    {'td_steps': 10, 'discount': 0.997}
+    """
+
+    num_unroll_steps: int = 5
+    """Steps that the model is trained to foresee from each position."""
+    td_steps: int | None = 10
+    """Steps after which a search's value stands for what follows; None: the result counts."""
+    max_moves: int | None = 512
+    """A longer game is broken off."""
+    temperature_moves: int | None = 30
+    """Moves that are drawn by their visits, before the most visited is played; None: all."""
+    replay_buffer_size: int = 100_000
+    """Positions that are learned from, the newest."""
+    batch_size: int = 1024
+    learning_rate: float = 0.05
+    """Of stochastic gradient descent, which falls to a tenth in the course of a run."""
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    num_blocks: int = 16
+    num_channels: int = 256
+
+    @classmethod
+    def board_game(cls, **settings: Any) -> Self:
+        """As the publication learns chess: the result of the game is the target, to its end."""
+        own = {"td_steps": None, "batch_size": 2048, "learning_rate": 0.1}
+        return super().board_game(**own | {"replay_buffer_size": 1_000_000} | settings)
+
+    @classmethod
+    def control(cls, **settings: Any) -> Self:
+        """As the publication learns Atari games: rewards on the way, values after ten steps."""
+        own = {"max_moves": 27_000, "temperature_moves": None, "replay_buffer_size": 1_000_000}
+        return super().control(**own | settings)
+
+    def sections(self, game: str = "chess", **params: Any) -> dict[str, Any]:
+        """The same settings as those of a run, section by section: `TrainingConfig(**sections)`.
+
+        :param game: as `sylvan train` takes it; `params` are arguments of the game's class.
+        """
+        search = self.search_config(noise=True).model_dump(exclude_unset=True, exclude={"seed"})
+        drawn = 2**31 if self.temperature_moves is None else self.temperature_moves
+        return {
+            "run": {"algorithm": "muzero"},
+            "game": {"name": game, "params": params},
+            "network": {"size": f"{self.num_blocks}x{self.num_channels}"},
+            "search": search,
+            "selfplay": {"max_plies": self.max_moves, "temperature_plies": drawn},
+            "targets": {"td_steps": self.td_steps, "discount": self.discount},
+            "replay": {
+                "window_min": self.replay_buffer_size,
+                "window_max": self.replay_buffer_size,
+            },
+            "learner": {
+                "batch": self.batch_size,
+                "optimizer": "sgd",
+                "learning_rate": self.learning_rate,
+                "schedule": "exponential",
+                "momentum": self.momentum,
+                "nesterov": False,
+                "weight_decay": self.weight_decay,
+            },
+            "muzero": {"unroll": self.num_unroll_steps},
+        }
