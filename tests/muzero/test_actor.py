@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sylvan.errors import ConfigError, EvaluationError, GameContractError
 from sylvan.games.naming import GameSpec
 from sylvan.muzero import Actor
+from sylvan.muzero.search import latent_search
 from sylvan.planning import SearchConfig
 from sylvan.training.selfplay_config import SelfPlayConfig
 from tests.muzero.toy_models import Hashed
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
+pytest.importorskip("tests.muzero.environments")
 
+HERE = Path(__file__).parent
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NIM = f"{EXAMPLES / 'nim.py'}:Nim"
 SEARCH = set(SearchConfig.model_fields)
@@ -64,12 +68,247 @@ def check(record, spec):
         np.testing.assert_allclose(record.returns, state.returns())
 
 
-@pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "connect4", NIM])
+@pytest.mark.parametrize("name", [CARTPOLE, "gym:LunarLander-v3", "tictactoe", "connect4", NIM])
 def test_records_are_plays_of_the_game(name):
-    spec, played = GameSpec(name), actor(name)
-    records = [record for step in range(3) for record in played.play(model_of(name), step)]
-    assert len(records) > 5
+    spec, played = GameSpec(name), actor(name, positions=180)
+    records = [record for step in range(4) for record in played.play(model_of(name), step)]
+    assert len(records) >= 4
     for record in records:
         check(record, spec)
         assert record.ending == "end"
-    assert played.statistics.positions == 90
+    assert played.statistics.positions == 180
+
+
+def test_what_is_noted_is_what_a_search_finds():
+    """The policy target and the value of a ply, by a search of that position alone."""
+    played = actor(CARTPOLE, noise=False, positions=200, temperature=0.0)
+    for record in played.play(model_of(CARTPOLE), 0)[:3]:
+        search = latent_search(model_of(CARTPOLE), GameSpec(CARTPOLE).first(), played.search)
+        for ply in range(len(record)):
+            found = search.run(record.observations[ply])
+            assert found.best == record.actions[ply]
+            np.testing.assert_allclose(found.policy, record.target(ply), atol=1e-6)
+            np.testing.assert_allclose(found.value, record.values[ply, 0], atol=1e-6)
+
+
+# --- the same however it came about ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "gym:test/Walk-v0", NIM])
+def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
+    whole, model = actor(name, positions=50), model_of(name)
+    expected = [[fields(r) for r in whole.play(model, step)] for step in range(5)]
+    state, found = None, []
+    for step in range(5):
+        fresh = actor(name, positions=50)
+        if state is not None:
+            fresh.load_state_dict(state)
+        found.append([fields(record) for record in fresh.play(model, step)])
+        state = fresh.state_dict()
+        assert not fresh.notes and not fresh.statistics.dropped
+    assert found == expected and sum(map(len, expected)) > 5
+
+
+def test_what_is_played_does_not_depend_on_how_long_it_takes():
+    quick, slow = (
+        [fields(record) for record in actor("gym:test/Walk-v0", params=params).play(model, 3)]
+        for params, model in (({}, Hashed(2)), ({"nap": 0.001}, Hashed(2)))
+    )
+    assert quick == slow
+
+
+def test_a_step_that_fails_leaves_the_games_as_they_were():
+    played, same, model = actor(CARTPOLE), actor(CARTPOLE), model_of(CARTPOLE)
+    for each in (played, same):
+        each.play(model, 0)
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        actor_watched_at_once(played, model, stop)
+    again, expected = played.play(model, 1), same.play(model, 1)
+    assert list(map(fields, again)) == list(map(fields, expected))
+
+
+def actor_watched_at_once(played, model, watch):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sylvan.muzero.actor.WATCHED", 0.0)
+        played.play(model, 1, watch)
+
+
+def test_another_seed_plays_other_games():
+    one, two = (actor(CARTPOLE, seed=seed).play(model_of(CARTPOLE), 0) for seed in (1, 2))
+    assert list(map(fields, one)) != list(map(fields, two))
+
+
+def test_the_halves_take_turns_in_coming_first():
+    """With positions for one half only, both halves' games go on all the same."""
+    played = actor("connect4", positions=3)
+    records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
+    assert len(records) >= 4
+    assert len({record.seed for record in records}) == len(records)
+
+
+# --- when games end -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["time limit", "move limit"])
+def test_an_episode_that_is_cut_off_is_continued_by_the_value_of_a_search(how):
+    name = "gym:test/Endless-v0"
+    params = {"max_episode_steps": 6} if how == "time limit" else {}
+    limit = None if how == "time limit" else 6
+    spec, model = GameSpec(name, params), Hashed(2)
+    played = actor(name, params=params, max_plies=limit, noise=False)
+    records = [record for step in range(3) for record in played.play(model, step)]
+    assert len(records) > 10
+    for record in records:
+        assert record.ending == "limit" and len(record) == 6
+        assert record.rewards[:, 0].tolist() == [1, 2, 3, 4, 5, 6]
+        state = spec.episode(record.seed)
+        for action in record.actions.tolist():
+            state.apply(action)
+        search = latent_search(model, state, played.search)
+        np.testing.assert_allclose(record.returns, search.run(state.observation()).value, atol=1e-6)
+    assert played.statistics.mean_score == 21 and played.statistics.limits
+
+
+def test_an_episode_that_waits_for_its_last_search_survives_a_restart():
+    name, params, model = "gym:test/Endless-v0", {"max_episode_steps": 4}, Hashed(2)
+    settings = {"params": params, "positions": 6}  # one ply of all games per step
+    whole = actor(name, **settings)
+    expected = [[fields(r) for r in whole.play(model, step)] for step in range(12)]
+    state, found = actor(name, **settings).state_dict(), []
+    for step in range(12):
+        fresh = actor(name, **settings)
+        fresh.load_state_dict(state)
+        found.append([fields(r) for r in fresh.play(model, step)])
+        state = fresh.state_dict()
+    assert found == expected and any(expected)
+
+
+def test_games_of_two_are_agreed_upon_at_the_move_limit():
+    records = actor("connect4", max_plies=5).play(Hashed(7, 2), 0)
+    assert records and {record.ending for record in records} == {"limit"}
+    assert all(record.returns.tolist() == [0, 0] for record in records)
+    assert all(len(record) == 5 for record in records)
+
+
+def test_a_seat_that_sees_no_hope_resigns():
+    played = actor("connect4", resign_below=-0.05, resign_turns=1, resign_play_on=0.0)
+    records = [record for step in range(3) for record in played.play(Hashed(7, 2), step)]
+    given_up = [record for record in records if record.ending == "resign"]
+    assert given_up
+    for record in given_up:
+        loser = record.seats[-1]
+        assert record.returns[loser] == -1 and record.returns[1 - loser] == 1
+
+
+def test_rewards_on_the_way_and_at_the_end_make_the_score():
+    name = f"{HERE / 'games.py'}:Ring"
+    played = actor(name, params={"seats": 1, "length": 5})
+    records = played.play(Hashed(4, 1), 0)
+    score = sum(float(record.rewards.sum() + record.returns[0]) for record in records)
+    assert played.statistics.score == pytest.approx(score) and score
+
+
+# --- how games start ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["connect4", "gym:test/Walk-v0"])
+def test_openings_are_random_and_not_learned_from(name):
+    played = actor(name, opening_share=1.0, opening_plies=2)
+    records = [record for step in range(3) for record in played.play(model_of(name), step)]
+    assert records
+    for record in records:
+        check(record, GameSpec(name))
+        assert 1 <= record.searched[0] <= 2
+        assert record.searched.tolist() == list(range(record.searched[0], len(record)))
+
+
+def test_fast_searches_teach_no_policy():
+    played = actor("connect4", full_share=0.5, fast_simulations=2, positions=400)
+    weights = np.concatenate([record.weights for record in played.play(Hashed(7, 2), 0)])
+    assert set(weights.tolist()) == {0.0, 1.0}
+    statistics = played.statistics
+    assert 0 < statistics.full < statistics.positions
+    full = statistics.full * 6 + (statistics.positions - statistics.full) * 2
+    assert statistics.simulations == full
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Fickle", "Unready"])
+def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):
+    name = f"gym:test/{name}-v0"
+    played, state = actor(name, positions=60), None
+    dropped, records, again = 0, [], []
+    for step in range(4):
+        records += played.play(Hashed(2), step)
+        dropped += played.statistics.dropped
+        fresh = actor(name, positions=60)  # and a restart changes nothing
+        if state is not None:
+            fresh.load_state_dict(state)
+        again += fresh.play(Hashed(2), step)
+        state = fresh.state_dict()
+    assert dropped > 3 and len(records) > 10
+    for record in records:
+        check(record, GameSpec(name))
+    assert list(map(fields, again)) == list(map(fields, records))
+
+
+def test_where_every_episode_fails_it_is_said_once():
+    played = actor("gym:test/Broken-v0")
+    with pytest.raises(GameContractError, match=r"RuntimeError \(the wheel came off\).*mend"):
+        played.play(Hashed(2), 0)
+
+
+def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress():
+    name = "gym:test/Moody-v0"
+    played = actor(name, positions=40)
+    played.play(Hashed(2), 0)
+    played.play(Hashed(2), 1)  # in one sitting nothing is lost
+    assert not played.notes
+    fresh = actor(name, positions=40)
+    fresh.load_state_dict(played.state_dict())
+    fresh.play(Hashed(2), 2)
+    assert fresh.statistics.dropped and "does not show the same again" in fresh.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("game", "sentence"),
+    [("Dice", "moves of chance.*--algorithm alphazero"), ("Twice", "moves after seat")],
+)
+def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
+    played = actor(f"{HERE / 'games.py'}:{game}", params={"seats": 2})
+    with pytest.raises(ConfigError, match=sentence):
+        played.play(Hashed(4, 2), 0)
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ConfigError, match=r"search\.seconds"):
+        actor(CARTPOLE, seconds=1.0)
+    with pytest.raises(ConfigError, match=r"restart_share"):
+        actor(CARTPOLE, restart_share=0.5)
+    with pytest.raises(ConfigError, match="continuous actions"):
+        actor("gym:Pendulum-v1")
+    played = actor(CARTPOLE)
+    played.play(Hashed(2), 0)
+    with pytest.raises(ConfigError, match="have 1 seats"):
+        actor("tictactoe").load_state_dict(played.state_dict())
+
+
+def test_a_model_that_gives_nonsense_is_one_sentence_and_loses_nothing():
+    class Nan(Hashed):
+        """Gives no numbers."""
+
+        def recurrent_inference(self, hidden, actions):
+            value, *rest = super().recurrent_inference(hidden, actions)
+            return value * np.nan, *rest
+
+    played, same = actor(CARTPOLE), actor(CARTPOLE)
+    with pytest.raises(EvaluationError, match="finite"):
+        played.play(Nan(2), 0)
+    found, expected = (each.play(Hashed(2), 0) for each in (played, same))
+    assert list(map(fields, found)) == list(map(fields, expected))

@@ -66,7 +66,7 @@ class Starts:
 
     def first(self) -> Game:
         """The game's first state, as the network sees it."""
-        return self._first.clone()
+        return self.spec.first() if self.spec.is_gymnasium else self._first.clone()
 
     def begin(self, seed: int, over: Game | None = None) -> Game:
         """The first state of the game with this seed: `first`, but of an environment.

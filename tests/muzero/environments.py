@@ -1,0 +1,83 @@
+"""Environments for the actor, good and bad ones, registered under `test/`."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import gymnasium as gym
+import numpy as np
+
+
+class Walk(gym.Env):
+    """A random walk that ends at a distance that its seed says; pays each step's number."""
+
+    observation_space = gym.spaces.Box(-99, 99, (3,), np.float32)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, nap=0.0):
+        self.nap = nap
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place, self.steps = 0.0, 0
+        self.goal = int(self.np_random.integers(2, 6))
+        return self.seen(), {}
+
+    def seen(self):
+        return np.array([self.place, self.steps, self.goal], np.float32)
+
+    def step(self, action):
+        time.sleep(self.nap * (self.steps % 3))
+        self.place += 2 * action - 1 + 0.1 * self.np_random.normal()
+        self.steps += 1
+        return self.seen(), float(self.steps), abs(self.place) >= self.goal, False, {}
+
+
+class Fickle(Walk):
+    """Raises an error in the middle of every third episode or so."""
+
+    def step(self, action):
+        if self.goal == 3 and self.steps == 4:
+            raise RuntimeError("the wheel came off")
+        return super().step(action)
+
+
+class Broken(Walk):
+    """Raises an error in every episode."""
+
+    def step(self, action):
+        if self.steps == 1:
+            raise RuntimeError("the wheel came off")
+        return super().step(action)
+
+
+class Unready(Walk):
+    """Does not always start."""
+
+    def reset(self, *, seed=None, options=None):
+        found = super().reset(seed=seed)
+        if self.goal == 4:
+            raise OSError("no coin")
+        return found
+
+
+class Moody(Walk):
+    """Is not what its seed says."""
+
+    moods = itertools.count()
+
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=next(self.moods))
+
+
+class Endless(Walk):
+    """Never ends."""
+
+    def step(self, action):
+        seen, reward, _, _, info = super().step(action)
+        return seen, reward, False, False, info
+
+
+for kind in (Walk, Fickle, Broken, Unready, Moody, Endless):
+    gym.register(f"test/{kind.__name__}-v0", kind)
