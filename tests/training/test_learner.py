@@ -112,7 +112,7 @@ def test_updates_are_those_of_the_formulas(settings):
     for number, batch in enumerate(recorded.batches, 1):
         network.zero_grad()
         parts = losses(
-            network(learner._sender.observations(batch)),
+            network(learner._sender.observations(batch.observations)),
             learner._sender.targets(batch),
             network.header,
         )

@@ -4,6 +4,7 @@
 |---|---|
 | `build_muzero` | a new learned model by the name of its size: `mlp2x128`, `6x64` |
 | `TorchModel` | a PyTorch network as a model to plan with |
+| `MuZeroLearner` | trains one on sequences |
 | `OnnxModel` | the same from ONNX files, without PyTorch |
 | `export_muzero` | writes them |
 | `MuZeroConfig` | the settings that are particular to it |
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sylvan.muzero.actor import Actor
     from sylvan.muzero.build import build_muzero
     from sylvan.muzero.config import MuZeroConfig
+    from sylvan.muzero.learner import MuZeroLearner
     from sylvan.muzero.model import TorchModel, export_muzero
     from sylvan.muzero.onnx_model import OnnxModel
     from sylvan.muzero.reanalyse import Reanalyse
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Actor": "actor",
     "MuZeroConfig": "config",
+    "MuZeroLearner": "learner",
     "OnnxModel": "onnx_model",
     "Reanalyse": "reanalyse",
     "SequenceBatch": "sequences",
@@ -44,6 +47,7 @@ _HOMES = {
 __all__ = [
     "Actor",
     "MuZeroConfig",
+    "MuZeroLearner",
     "OnnxModel",
     "Reanalyse",
     "SequenceBatch",

@@ -70,8 +70,10 @@ class TrainingBatch(Protocol):
 class Examples(Protocol):
     """What the learner draws from: the replay, or a file of labelled positions."""
 
-    def sample(self, count: int, rng: np.random.Generator) -> TrainingBatch:
-        """`count` positions, chosen by nothing but `rng`."""
+    def sample(self, count: int, rng: np.random.Generator) -> Any:
+        """`count` positions, chosen by nothing but `rng`: a `TrainingBatch`, or what else the
+        learner takes.
+        """
 
 
 def batches(
@@ -79,7 +81,7 @@ def batches(
     size: int,
     count: int,
     rng: np.random.Generator,
-    prepare: Callable[[TrainingBatch], Prepared],
+    prepare: Callable[[Any], Prepared],
     *,
     ahead: bool = True,
 ) -> Iterator[Prepared]:
@@ -105,10 +107,11 @@ def batches(
 class Sent:
     """A batch, and its tensors on the learner's device."""
 
-    batch: TrainingBatch
+    batch: Any
     observations: torch.Tensor
     """`[B, *observation_shape]` fp32."""
-    targets: Targets
+    targets: Any
+    """`Targets`, or those of another kind of learner."""
 
 
 class Sender:
@@ -118,22 +121,23 @@ class Sender:
         self.header, self.device = header, device
         self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
 
-    def __call__(self, batch: TrainingBatch) -> Sent:
+    def __call__(self, batch: Any) -> Sent:
         """The batch, on its way.
 
         :raises TrainingError: it is of another game or encoding.
         """
-        return Sent(batch, self.observations(batch), self.targets(batch))
+        return Sent(batch, self.observations(batch.observations), self.targets(batch))
 
-    def observations(self, batch: TrainingBatch) -> torch.Tensor:
-        """`[B, *observation_shape]` fp32; packed planes are expanded over there.
+    def observations(self, array: NDArray[Any]) -> torch.Tensor:
+        """`[B, *observation_shape]` fp32; packed planes and bytes are expanded over there.
 
         :raises TrainingError: they are of another game or encoding.
         """
-        array = batch.observations
         observations: torch.Tensor
         if self.planes is not None and array.dtype == np.uint64:
             observations = self.planes(self.sent(array.view(np.int64)))
+        elif array.dtype == np.uint8:
+            observations = self.sent(array).float()
         else:
             observations = self.sent(np.asarray(array, np.float32))
         if tuple(observations.shape[1:]) != self.header.observation_shape:
@@ -146,7 +150,7 @@ class Sender:
             return observations.contiguous(memory_format=torch.channels_last)
         return observations
 
-    def targets(self, batch: TrainingBatch) -> Targets:
+    def targets(self, batch: Any) -> Any:
         """Everything else of the batch."""
         wanted = (len(batch.policy), self.header.num_logits), self.header.value_outputs
         if batch.policy.shape != wanted[0] or batch.value.shape[1] != wanted[1]:

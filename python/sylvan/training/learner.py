@@ -38,9 +38,9 @@ from sylvan.networks.checkpoint import load_tensors
 from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.average import Average
-from sylvan.training.feed import Examples, Sender, Sent, TrainingBatch, batches
+from sylvan.training.feed import Examples, Sender, Sent, batches
 from sylvan.training.learner_config import LearnerConfig
-from sylvan.training.losses import Targets, losses, priorities, target_entropy
+from sylvan.training.losses import losses, priorities, target_entropy
 from sylvan.training.optimizer import make_optimizer, optimizer_arrays, restore_optimizer
 from sylvan.training.plugins import Loss, loss_named
 from sylvan.training.saved_batch import save_batch
@@ -138,7 +138,7 @@ class Learner:
             weight_decay=self.config.weight_decay,
         )
         self._average = Average(self.network, self.config.average) if self.config.average else None
-        self._sender = Sender(header, self.device)
+        self._sender = self._make_sender()
         self._dtype = _dtype(self.config.precision, self.device)
         self._scaler = torch.amp.GradScaler(self.device.type, enabled=self._dtype == torch.float16)
         self._loss: Loss = loss_named(self.config.loss) if self.config.loss else losses
@@ -215,7 +215,7 @@ class Learner:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         parts, errors = self._parts(sent.observations, sent.targets)
-        total = torch.stack([self.config.weight(name) * part for name, part in parts.items()]).sum()
+        total = torch.stack([self._weight(name) * part for name, part in parts.items()]).sum()
         self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.config.clip or math.inf)
@@ -233,30 +233,51 @@ class Learner:
             update(sent.batch.places, errors.cpu().numpy())
         told = {name: part.detach() for name, part in parts.items()}
         told |= {"total": total.detach(), "gradient_norm": norm.detach()}
-        return told | {"target_entropy": target_entropy(sent.targets)}
+        return told | {"target_entropy": self._entropy(sent.targets)}
 
-    def _prepare(self, batch: TrainingBatch) -> TrainingBatch | Sent:
+    # --- what another kind of network is trained on: see sylvan.muzero.learner ----------------
+
+    def _make_sender(self) -> Sender:
+        """What makes tensors of a batch."""
+        return Sender(self.header, self.device)
+
+    def _weight(self, part: str) -> float:
+        """What a part of the loss counts in the total."""
+        return self.config.weight(part)
+
+    def _entropy(self, targets: Any) -> torch.Tensor:
+        """The part of the policy loss that no network can remove."""
+        return target_entropy(targets)
+
+    def _losses(
+        self, observations: torch.Tensor, targets: Any
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """The parts of the loss, and what is left to learn from each position, `[B]`."""
+        with self._precision():
+            output = self.network(observations)
+        errors = priorities(output, targets, self.header)
+        return dict(self._loss(output, targets, self.header)), errors
+
+    def _precision(self) -> torch.autocast:
+        """Products inside are of the precision that the settings ask for."""
+        enabled = self._dtype != torch.float32
+        return torch.autocast(self.device.type, self._dtype, enabled=enabled)
+
+    # ------------------------------------------------------------------------------------------
+
+    def _prepare(self, batch: Any) -> Any:
         """What the drawing thread does with a batch: send it, if that is to another device.
 
         On a processor PyTorch would wake threads for it, which would disturb the update.
         """
         return self._sender(batch) if self.device.type == "cuda" else batch
 
-    def _sent(self, batch: TrainingBatch | Sent) -> Sent:
+    def _sent(self, batch: Any) -> Sent:
         return batch if isinstance(batch, Sent) else self._sender(batch)
-
-    def _losses(
-        self, observations: torch.Tensor, targets: Targets
-    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """The parts of the loss, and what is left to learn from each position, `[B]`."""
-        with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
-            output = self.network(observations)
-        errors = priorities(output, targets, self.header)
-        return dict(self._loss(output, targets, self.header)), errors
 
     def _not_finite(
         self,
-        batch: TrainingBatch,
+        batch: Any,
         parts: Mapping[str, torch.Tensor],
         total: torch.Tensor,
         norm: torch.Tensor,

@@ -383,7 +383,7 @@ def score(learner: Learner, test: Batch) -> Scores:
     for begin in range(0, len(test), 256):
         part = test.part(begin, begin + 256)
         with torch.inference_mode():
-            output = network(sender.observations(part))
+            output = network(sender.observations(part.observations))
         logits = np.where(part.legal, output.policy.float().cpu().numpy(), -np.inf)
         logits -= logits.max(axis=1, keepdims=True)
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))

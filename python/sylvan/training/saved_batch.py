@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.networks.checkpoint import write_bytes
 
-if TYPE_CHECKING:
-    from sylvan.training.feed import TrainingBatch
-
 __all__ = ["save_batch"]
 
-NAMES = ("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left")
+NAMES = (
+    *("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left"),
+    *("actions", "reward", "alive", "known", "following", "places"),
+)
+"""What batches of positions and of sequences have; of each what it has is saved."""
 
 
-def save_batch(batch: TrainingBatch, path: Path) -> list[str]:
+def save_batch(batch: Any, path: Path) -> list[str]:
     """Write a batch to an `.npz` file, and name those of its arrays that are not all finite."""
     arrays = _arrays(batch)
     packed = io.BytesIO()
@@ -32,7 +33,8 @@ def save_batch(batch: TrainingBatch, path: Path) -> list[str]:
     ]
 
 
-def _arrays(batch: TrainingBatch) -> dict[str, NDArray[Any]]:
-    arrays = {name: getattr(batch, name) for name in (*NAMES, "places")}
-    arrays |= {f"auxiliary.{name}": array for name, array in (batch.auxiliary or {}).items()}
+def _arrays(batch: Any) -> dict[str, NDArray[Any]]:
+    arrays = {name: getattr(batch, name, None) for name in NAMES}
+    auxiliary = getattr(batch, "auxiliary", None) or {}
+    arrays |= {f"auxiliary.{name}": array for name, array in auxiliary.items()}
     return {name: np.asarray(array) for name, array in arrays.items() if array is not None}

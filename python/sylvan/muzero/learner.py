@@ -1,0 +1,144 @@
+"""The learner of a learned model: that of `sylvan.training`, on sequences instead of positions.
+
+Optimizer, schedule, clipping, averaged weights, the stop at numbers that are none, precision and
+state are the same; what a batch is and what its loss is (`losses`) are not.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from sylvan.errors import ConfigError, NetworkError, TrainingError
+from sylvan.muzero.build import consistency_weight
+from sylvan.muzero.config import MuZeroConfig
+from sylvan.muzero.losses import SequenceTargets, sequence_entropy, unrolled_losses
+from sylvan.networks.header import NetworkHeader
+from sylvan.networks.muzero import MuZeroNetwork
+from sylvan.training.feed import Sender
+from sylvan.training.learner import Learner, LearnerConfig
+
+__all__ = ["MuZeroLearner", "SequenceSender"]
+
+
+class MuZeroLearner(Learner):
+    """Trains a learned model; `averaged` is the one to plan with.
+
+    :param network: what `build_muzero` made.
+    :param muzero: how far it is unrolled and what its parts count.
+    :raises NetworkError: it is another kind of network.
+    :raises ConfigError: the settings ask for a loss that it has no layers for, or for one's own.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        config: LearnerConfig,
+        device: str = "auto",
+        threads: int | None = None,
+        folder: str | PathLike[str] = ".",
+        *,
+        muzero: MuZeroConfig | None = None,
+    ) -> None:
+        if not isinstance(network, MuZeroNetwork):
+            raise NetworkError(
+                f"{type(network).__name__} is no learned model: give what build_muzero made."
+            )
+        if config.loss:
+            raise ConfigError(
+                "learner.loss is for networks that know the rules: leave it out for a learned "
+                "model."
+            )
+        self.muzero = muzero or MuZeroConfig()
+        self.consistency = consistency_weight(self.muzero, network.header.num_players)
+        if self.consistency and network.projector is None:
+            raise ConfigError(
+                f"muzero.consistency is {self.consistency:g}, but the network was built without "
+                "layers for that loss: set it to 0, or begin a new run."
+            )
+        super().__init__(network, config, device, threads, folder)
+
+    def _make_sender(self) -> Sender:
+        return SequenceSender(
+            self.header, self.device, self.network.outputs, bool(self.consistency)
+        )
+
+    def _weight(self, part: str) -> float:
+        own = {"reward": self.muzero.reward_weight, "consistency": self.consistency}
+        return own[part] if part in own else self.config.weight(part)
+
+    def _entropy(self, targets: Any) -> torch.Tensor:
+        return sequence_entropy(targets)
+
+    def _losses(
+        self, observations: torch.Tensor, targets: Any
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """The parts of the loss, and how far off the value of each first state was, `[B]`."""
+        with self._precision():
+            return unrolled_losses(
+                self.network,
+                observations,
+                targets,
+                gradient_scale=self.muzero.gradient_scale,
+                consistency=bool(self.consistency),
+            )
+
+
+class SequenceSender(Sender):
+    """Makes tensors on a device of a `SequenceBatch`.
+
+    :param outputs: numbers in the network's values: 1, or one per seat.
+    :param following: whether later observations are needed too.
+    """
+
+    def __init__(
+        self, header: NetworkHeader, device: torch.device, outputs: int, following: bool
+    ) -> None:
+        super().__init__(header, device)
+        self.outputs, self.following = outputs, following
+
+    def targets(self, batch: Any) -> SequenceTargets:
+        """Everything but the first observations.
+
+        :raises TrainingError: the batch is of another game, or lacks what the losses need.
+        """
+        self._check(batch)
+        following = None
+        if self.following:
+            by_step = np.swapaxes(batch.following, 0, 1)
+            following = self.observations(by_step.reshape(-1, *by_step.shape[2:]))
+        return SequenceTargets(
+            actions=self.sent(batch.actions),
+            value=self.sent(batch.value[..., : self.outputs]),
+            reward=self.sent(batch.reward[..., : self.outputs]),
+            policy=self.sent(batch.policy),
+            policy_weight=self.sent(batch.policy_weight),
+            known=self.sent(batch.known.astype(np.float32)),
+            alive=self.sent(batch.alive.astype(np.float32)),
+            weight=self.sent(batch.weight),
+            following=following,
+        )
+
+    def _check(self, batch: Any) -> None:
+        examples, steps = batch.actions.shape
+        wanted = {
+            "policy": (examples, steps + 1, self.header.num_logits),
+            "value": (examples, steps + 1, self.header.num_players),
+            "reward": (examples, steps + 1, self.header.num_players),
+        }
+        for name, shape in wanted.items():
+            found = getattr(batch, name).shape
+            if found != shape:
+                raise TrainingError(
+                    f"The replay has a {name} of shape {found} for {steps} steps, but a model of "
+                    f"{self.header.game} needs {shape}: train it on its own games."
+                )
+        if self.following and batch.following is None:
+            raise TrainingError(
+                "The consistency loss compares with later observations, which the batch has not: "
+                "make the replay with following=True, or set muzero.consistency to 0."
+            )

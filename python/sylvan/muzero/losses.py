@@ -1,0 +1,139 @@
+"""What a learned model is trained to make small: a state is unrolled K steps, each part apart.
+
+    s_0 = representation(o_t);    s_k = dynamics(s_{k-1}, a_{t+k-1})
+
+| part | of one example |
+|---|---|
+| `policy` | CE_0 + 1/K Σ CE_k;  CE_k = −Σ π_k(a) log p_k(a) over all actions, 0 without a target |
+| `value` | E_0 + 1/K Σ E_k;  E as the network says values: cross-entropy or squared error |
+| `reward` | 1/K Σ E_k |
+| `consistency` | 1/K Σ −cos(predictor(projector(s_k)), projector(representation(o_{t+k}))) |
+
+with k from 1 to K. The softmax of the policy is over all actions: inside the tree nobody masks what
+the rules forbid, so the model has to learn it.
+
+*Scales.* A step's part counts 1/K, so that the whole does not grow with K; and the gradient that
+enters a step's state is halved (`gradient_scale`), so that what dynamics learns from all steps
+behind it does not either (Schrittwieser 2020, appendix G).
+
+*Past the end* a state is absorbing: value and reward are learned to be 0, the policy is left alone,
+and there is nothing to be consistent with. Past where a game was broken off nothing is learned.
+
+Each part is a mean over the batch, weighted by the importance of each example; what has no target
+adds nothing, and nothing is divided by how many have one, so an example's gradient does not depend
+on the others. Sums are fp32, whatever precision the network runs in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from sylvan.networks.muzero import MuZeroNetwork
+
+__all__ = ["SequenceTargets", "scaled_gradient", "sequence_entropy", "unrolled_losses"]
+
+
+@dataclass(frozen=True)
+class SequenceTargets:
+    """A `SequenceBatch` as tensors on the learner's device: B examples, K steps, S outputs."""
+
+    actions: torch.Tensor
+    """`[B, K]` int64."""
+    value: torch.Tensor
+    """`[B, K + 1, S]`."""
+    reward: torch.Tensor
+    """`[B, K + 1, S]`; the first is not used."""
+    policy: torch.Tensor
+    """`[B, K + 1, A]` probabilities."""
+    policy_weight: torch.Tensor
+    """`[B, K + 1]` 0 where there is no policy to learn."""
+    known: torch.Tensor
+    """`[B, K + 1]` float: 0 where value and reward are not known."""
+    alive: torch.Tensor
+    """`[B, K + 1]` float: 0 past the end."""
+    weight: torch.Tensor
+    """`[B]` importance."""
+    following: torch.Tensor | None = None
+    """`[K * B, *observation_shape]` observations of all states 1, then of all states 2, ..."""
+
+
+def unrolled_losses(
+    network: MuZeroNetwork,
+    observations: torch.Tensor,
+    targets: SequenceTargets,
+    *,
+    gradient_scale: float = 0.5,
+    consistency: bool = False,
+) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+    """The parts of the loss, and `[B]` how far off the value of each first state was.
+
+    Heads see all states at once, `[B * (K + 1)]`; only the steps themselves wait for each other.
+    """
+    examples, steps = targets.actions.shape
+    hidden = network.representation(observations)
+    states = [hidden]
+    for step in range(steps):
+        hidden = scaled_gradient(hidden, gradient_scale)
+        hidden = network.dynamics.step(hidden, targets.actions[:, step])
+        states.append(hidden)
+    every = torch.cat(states)  # [(K + 1) * B, ...], which keeps the order of planes in memory
+    ahead = every[examples:]
+    policy, value = (_by_example(each, examples) for each in network.prediction(every))
+    reward = _by_example(network.dynamics.reward(ahead), examples)
+
+    surprise = -functional.log_softmax(policy.float(), dim=-1)
+    policies = (targets.policy * surprise).sum(dim=-1) * targets.policy_weight
+    values = network.value.error(value, targets.value) * targets.known
+    rewards = network.reward.error(reward, targets.reward[:, 1:]) * targets.known[:, 1:]
+    parts = {
+        "policy": _mean(policies[:, :1], policies[:, 1:], targets.weight),
+        "value": _mean(values[:, :1], values[:, 1:], targets.weight),
+        "reward": _mean(None, rewards, targets.weight),
+    }
+    if consistency and targets.following is not None:
+        unlike = _by_example(_unlike(network, ahead, targets.following), examples)
+        parts["consistency"] = _mean(None, unlike * targets.alive[:, 1:], targets.weight)
+    with torch.no_grad():
+        said = network.value.decode(value[:, 0])
+        errors = (said - targets.value[:, 0]).abs().mean(dim=-1) * targets.known[:, 0]
+    return parts, errors.clamp(min=1e-6)
+
+
+def sequence_entropy(targets: SequenceTargets) -> torch.Tensor:
+    """The part of the policy loss that no network can remove: the entropy of its targets."""
+    entropies = -torch.special.xlogy(targets.policy, targets.policy).sum(dim=-1)
+    each = entropies * targets.policy_weight
+    return _mean(each[:, :1], each[:, 1:], targets.weight)
+
+
+def scaled_gradient(hidden: torch.Tensor, scale: float) -> torch.Tensor:
+    """The same numbers; of a gradient only a share goes through."""
+    return hidden * scale + hidden.detach() * (1.0 - scale)
+
+
+def _by_example(each: torch.Tensor, examples: int) -> torch.Tensor:
+    """`[states * B, ...]` as `[B, states, ...]`."""
+    return each.reshape(-1, examples, *each.shape[1:]).transpose(0, 1)
+
+
+def _unlike(
+    network: MuZeroNetwork, foreseen: torch.Tensor, observations: torch.Tensor
+) -> torch.Tensor:
+    """`[N]` minus the cosine between states foreseen and the same states seen.
+
+    What was seen is where foresight should go, so no gradient goes through it.
+    """
+    with torch.no_grad():
+        seen = network.projected(network.representation(observations))
+    guess = network.foreseen(network.projected(foreseen))
+    return -functional.cosine_similarity(guess.float(), seen.float(), dim=1)
+
+
+def _mean(first: torch.Tensor | None, steps: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """The first state's part `[B, 1]` plus the mean over steps `[B, K]`, averaged by weight."""
+    each = steps.mean(dim=1) if first is None else first[:, 0] + steps.mean(dim=1)
+    total = weight.sum()
+    return (each * weight).sum() / torch.where(total > 0, total, torch.ones_like(total))
