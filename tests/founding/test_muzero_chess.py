@@ -27,6 +27,9 @@ from sylvan.classic.muzero_chess import (
 )
 from sylvan.errors import ConfigError, EvaluationError, GameOver, NetworkError
 from sylvan.games import TicTacToe
+from sylvan.muzero.build import build_muzero
+from sylvan.muzero.config import MuZeroConfig as RunSettings
+from sylvan.muzero.losses import SequenceTargets, unrolled_losses
 from tests.founding.oracles import plain_muzero
 from tests.founding.quotes import own_parameters, parameters, quote
 from tests.games.chess_games import boards
@@ -658,6 +661,38 @@ def test_s0_22_the_settings_of_learning_and_two_sets_of_published_ones():
         "top_k",
     }:
         assert f"`{name}`" in table
+
+
+def test_s0_23_the_loss_is_cross_entropy_and_squared_errors_over_the_unrolled_steps():
+    examples, steps = 6, 3
+    config = RunSettings(value_kind="scalar", reward_kind="scalar", consistency=0.0)
+    model = build_muzero("mlp1x16", game=TicTacToe(), config=config, seed=2)
+    draw = torch.Generator().manual_seed(1)
+    seen = torch.rand(examples, 2, 3, 3, generator=draw)
+    actions = torch.randint(9, (examples, steps), generator=draw)
+    policy = torch.softmax(torch.randn(examples, steps + 1, 9, generator=draw), dim=2)
+    value, reward = (torch.rand(examples, steps + 1, 1, generator=draw) for _ in "vr")
+    ones = torch.ones(examples, steps + 1)
+    targets = SequenceTargets(
+        actions, value, reward, policy, ones, ones, ones, torch.ones(examples)
+    )
+    parts, _ = unrolled_losses(model, seen, targets)
+    # Once more in the words of the document, one state after another.
+    expected = dict.fromkeys(("policy", "value", "reward"), 0.0)
+    said = model.initial_inference(seen)
+    for step in range(steps + 1):
+        if step:
+            said = model.recurrent_inference(said.hidden, actions[:, step - 1])
+            expected["reward"] += ((said.reward - reward[:, step, 0]) ** 2).mean() / steps
+        share = 1 / steps if step else 1.0  # as published: what is foreseen counts as one state
+        entropy = -(policy[:, step] * torch.log_softmax(said.policy, dim=1)).sum(dim=1)
+        expected["policy"] += share * entropy.mean()
+        expected["value"] += share * ((said.value - value[:, step, 0]) ** 2).mean()
+    for part, loss in expected.items():
+        assert parts[part].item() == pytest.approx(loss.item(), rel=1e-5)
+    sum(parts.values()).backward()  # and a gradient reaches all three networks
+    for name, weights in model.named_parameters():
+        assert weights.grad is not None and weights.grad.abs().sum() > 0, name
 
 
 # --- mistakes in it -----------------------------------------------------------------------------
