@@ -7,6 +7,7 @@ True
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sylvan import errors
 from sylvan._native import Rng, __version__
@@ -22,6 +23,9 @@ from sylvan.planning import (
 )
 from sylvan.planning.display import set_views
 
+if TYPE_CHECKING:
+    from sylvan.muzero.agent import load
+
 __all__ = [
     "Forest",
     "Game",
@@ -33,8 +37,20 @@ __all__ = [
     "SearchResult",
     "__version__",
     "errors",
+    "load",
     "search",
 ]
 
 # Pictures load when something is first shown.
 set_views(lambda: import_module("sylvan.views"))
+
+
+def __getattr__(name: str) -> Any:
+    """What is trained loads when somebody wants it."""
+    if name == "load":
+        return import_module("sylvan.muzero.agent").load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -27,6 +27,28 @@ from sylvan.training.config import TrainingConfig
 __all__ = ["PLACES", "killed_at", "load_everything", "outcome_of", "sitting", "tiny"]
 
 
+def tiny_learned(steps: int, game: str = "gym:CartPole-v1") -> TrainingConfig:
+    """The same of a run that learns its model."""
+    return TrainingConfig(
+        run={"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2}
+        | {"algorithm": "muzero"},
+        game={"name": game},
+        network={"size": "mlp1x16"},
+        search={"simulations": 4, "discount": 0.99},
+        selfplay={"games": 6, "positions": 60},
+        targets={"td_steps": 5, "discount": 0.99},
+        learner={"batch": 16, "samples_per_position": 2.0},
+        replay={
+            "window_min": 100,
+            "shard_megabytes": 0.005,
+            "keep_shards": False,
+            "prioritised": True,
+        },
+        muzero={"unroll": 3, "reanalyse": 0.5},
+        arena={"every": 3, "games": 4, "simulations": 4, "max_plies": 30},
+    )
+
+
 def tiny(steps: int | None, **run: Any) -> TrainingConfig:
     """A run of a few seconds that has everything in it."""
     settings: dict[str, Any] = {
@@ -190,6 +212,7 @@ def load_everything() -> None:
     import onnxscript  # noqa: F401
     import torch.onnx
 
+    import sylvan.muzero.trainer
     import sylvan.training.trainer  # noqa: F401
 
     torch.set_num_threads(1)
@@ -198,7 +221,8 @@ def load_everything() -> None:
 def outcome_of(folder: Path, step: int) -> dict[str, object]:
     """All that a run has brought forth after a step, but for what the clock said."""
     checkpoint = folder / "checkpoints" / f"step-{step:06d}"
-    files = [*checkpoint.glob("*.safetensors"), *folder.glob("networks/*")]
+    files = [*checkpoint.glob("*.safetensors")]
+    files += [path for path in folder.rglob("networks/**/*") if path.is_file()]
     files += [*folder.glob("replay/*.shard")]
     found: dict[str, object] = {str(p.relative_to(folder)): p.read_bytes() for p in files}
     found["state"] = json.loads((checkpoint / "state.json").read_text())["parts"]

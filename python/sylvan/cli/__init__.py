@@ -25,6 +25,7 @@ from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.train import train
 from sylvan.cli.uci import uci
+from sylvan.cli.watch import watch
 
 __all__ = ["app"]
 
@@ -68,6 +69,7 @@ COMMANDS = (
     convert,
     train,
     pretrain,
+    watch,
     solve,
     bench,
     perft,

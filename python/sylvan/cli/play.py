@@ -18,6 +18,7 @@ from sylvan.errors import ConfigError, SylvanError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sylvan.engines.players import Player
     from sylvan.engines.sitting import Sitting
     from sylvan.games import Game
     from sylvan.planning import SearchConfig
@@ -97,6 +98,7 @@ def play(
     from sylvan.engines.players import SearchPlayer
     from sylvan.engines.sitting import Sitting
     from sylvan.evaluators import shipped_network
+    from sylvan.evaluators.loading import is_learned
 
     check_folder(pgn)
     if pgn is not None and game != "chess":
@@ -111,16 +113,45 @@ def play(
     drawn = random.Random(seed)
     seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
     own = shipped_network(start) if net is None and evaluator is None else None
-    judge = evaluator_of(net or own, evaluator)
-    _check(start, judge)
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"
-    adviser = SearchPlayer(judge, simulations=ADVICE // (NETWORK_WORTH if is_network else 1))
+    advice = ADVICE // (NETWORK_WORTH if is_network else 1)
+    opponent: Player
+    adviser: Player
+    if net is not None and evaluator is None and is_learned(net):
+        opponent, adviser = _planners(net, start, config, advice, name)
+    else:
+        judge = evaluator_of(net or own, evaluator)
+        _check(start, judge)
+        opponent = SearchPlayer(judge, config, name=name)
+        adviser = SearchPlayer(judge, simulations=advice)
     seed = drawn.randrange(2**32) if seed is None else seed
-    with SearchPlayer(judge, config, name=name) as player, adviser:
+    with opponent as player, adviser:
         player.new_game(seed)
         _Table(game, Sitting(start, seat, player, adviser, seed), pgn).play()
+
+
+def _planners(
+    run: Path, start: Game, config: SearchConfig, advice: int, name: str
+) -> tuple[Player, Player]:
+    """Opponent and adviser that plan with the model that a run has learned."""
+    from sylvan.engines.model_player import ModelPlayer
+    from sylvan.muzero.agent import load_model
+    from sylvan.muzero.search import greedy
+    from sylvan.training.run import Run
+
+    trained = Run.open(run).config
+    if type(trained.game.spec.first()) is not type(start):
+        raise ConfigError(f"{run} plays {trained.game.name}: give a run of this game.")
+    if config.seconds is not None:
+        raise ConfigError(f"{run} plans with a learned model: give --simulations, not --seconds.")
+    settings = greedy(trained.search).replace(temperature=config.temperature)
+    model = load_model(run)
+    return (
+        ModelPlayer(model, settings.replace(simulations=config.simulations), name=name),
+        ModelPlayer(model, settings.replace(simulations=advice, temperature=0.0)),
+    )
 
 
 def _check(start: Game, judge: Any) -> None:

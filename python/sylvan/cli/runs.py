@@ -138,9 +138,9 @@ def export(
 
 
 def _row(run: Overview) -> list[str]:
-    from sylvan.training.figures import last, time_span
+    from sylvan.training.figures import last, rating_name, rating_text, time_span
 
-    best = run.best
+    best, name = run.best, rating_name(run.columns)
     return [
         run.name,
         run.run.config.game.spec.short_name,
@@ -149,16 +149,16 @@ def _row(run: Overview) -> list[str]:
         f"{run.step:,}",
         f"{100 * run.progress:.0f}%",
         time_span(last(run.columns, "run.elapsed")),
-        f"{run.rating:+.0f}" if math.isfinite(run.rating) else "–",
-        f"{best[0]:+.0f} at {best[1]:,}" if best else "–",
+        rating_text(run.rating, name) if math.isfinite(run.rating) else "–",
+        f"{rating_text(best[0], name)} at {best[1]:,}" if best else "–",
     ]
 
 
 def _curves(run: Overview) -> list[list[str]]:
     """The figures a person looks at first: first, last, and the way between."""
-    from sylvan.training.figures import known, mistakes, series, sparkline
+    from sylvan.training.figures import known, mistakes, rating_name, series, sparkline
 
-    names = ["rating.elo", *mistakes(run.columns), "loss.policy", "loss.value"]
+    names = [rating_name(run.columns), *mistakes(run.columns), "loss.policy", "loss.value"]
     names += ["selfplay.entropy", "selfplay.length", "selfplay.openings"]
     rows = []
     for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+Algorithm = Literal["alphazero", "muzero"]
+
 
 def train(
     game: Annotated[
         str,
         typer.Argument(
-            help="What to learn: connect4, tictactoe, chess, path.py:Class, open_spiel:name."
+            help="What to learn: connect4, tictactoe, chess, path.py:Class, gym:name, ..."
         ),
     ],
     run: Annotated[
@@ -31,6 +33,10 @@ def train(
         str,
         typer.Option(help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto."),
     ] = "auto",
+    algorithm: Annotated[
+        Algorithm | None,
+        typer.Option(help="alphazero uses the rules, muzero learns them, as it must of gym:name."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.")] = None,
     minutes: Annotated[float | None, typer.Option(help="End after so much time, in all.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
@@ -73,6 +79,8 @@ def train(
     - `sylvan train my_game.py:MyGame --network 4x32 --minutes 5` a game of your own
     - `sylvan train connect4 --run runs/four --minutes 40` twenty minutes more of the same
     - `sylvan train connect4 --run runs/b --from runs/four --set learner.learning_rate=0.001`
+    - `sylvan train gym:CartPole-v1` an environment without rules: MuZero learns a model of it
+    - `sylvan train tictactoe --algorithm muzero --run runs/learned` a game with its rules hidden
     - `sylvan train "open_spiel:breakthrough(rows=6,columns=6)" --set simulations=32`
 
     All settings are explained in `config.toml` in the run's folder.
@@ -84,6 +92,7 @@ def train(
     folder = run or Path("runs") / _folder_name(game)
     options: dict[str, dict[str, Any]] = {
         "run": {
+            "algorithm": algorithm,
             "steps": steps,
             "minutes": minutes,
             "seed": seed,
@@ -145,9 +154,9 @@ def _config(
             )
         base = plain_settings(Run.open(folder).config)
         if preset != "auto":
-            layers.insert(0, preset_settings(game, preset))
+            layers.insert(0, preset_settings(game, preset, base["run"]["algorithm"]))
     else:
-        base = preset_settings(game, preset)
+        base = preset_settings(game, preset, _algorithm(layers))
         if start is not None:
             layers.insert(0, {"network": network_like(start)})
     layers.append({"game": {"name": game}})
@@ -155,6 +164,12 @@ def _config(
     for layer in layers:
         asked = merged(asked, layer)
     return TrainingConfig(**merged(_one_budget(base, asked), asked))
+
+
+def _algorithm(layers: list[dict[str, Any]]) -> str:
+    """What is asked for, the last word counting; `auto` where nothing is said."""
+    said = [layer.get("run", {}).get("algorithm") for layer in layers]
+    return next((str(name) for name in reversed(said) if name), "auto")
 
 
 def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
@@ -177,4 +192,7 @@ def _say_goodbye(outcome: Outcome, game: str) -> None:
     best = run.network("best")
     if best.exists():
         print(f"Networks: {best} (best), {run.network('last')} (last), and the same as .onnx.")
-        print(f"Play against it: sylvan play {game} --net {run.folder}")
+        if run.config.run.algorithm == "muzero":
+            print(f"Watch it: sylvan watch {run.folder}")
+        if not run.config.game.spec.is_gymnasium:
+            print(f"Play against it: sylvan play {game} --net {run.folder}")

@@ -4,6 +4,7 @@
     material:simulations=800,c_puct=2       a built-in evaluator and settings of its search
     maia-1900.pb.gz:nodes=800               a network file and settings of its search
     runs/first:nodes=800                    the best network of a training run
+    runs/learned:simulations=50             the same, planning with the model that the run learned
     uci:stockfish Skill Level=0 nodes=1000  a UCI program, its options and its limits
     uci:sylvan uci --net x.onnx; Hash=64    the same with arguments: semicolons keep them apart
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sylvan.errors import ConfigError
-from sylvan.evaluators.loading import SUFFIXES, is_network, network_file
+from sylvan.evaluators.loading import SUFFIXES, is_learned, is_network, network_file
 
 if TYPE_CHECKING:
     from sylvan.engines.players import Player
@@ -117,6 +118,11 @@ class PlayerSpec:
         return self.kind == "search" and self.source not in EVALUATORS
 
     @property
+    def is_learned(self) -> bool:
+        """Whether it plans with a model that a run has learned, instead of the rules."""
+        return self.kind == "search" and is_learned(self.source)
+
+    @property
     def file(self) -> Path:
         """A network's file; of a run's folder that of its best network."""
         return network_file(self.source, self.options.get("backend", "auto"))
@@ -142,6 +148,8 @@ class PlayerSpec:
         """The settings of its searches."""
         from sylvan.planning import SearchConfig
 
+        if self.is_learned:
+            return self._learned_config()
         settings = dict(self.settings)
         limits = {n: getattr(self.limits, n) for n in ("nodes", "depth", "seconds")}
         given = {name: limit for name, limit in limits.items() if limit is not None}
@@ -150,10 +158,26 @@ class PlayerSpec:
         settings.setdefault("simulations", None if given else SIMULATIONS)
         return SearchConfig(**given, **settings)
 
+    def _learned_config(self) -> SearchConfig:
+        """As the run searches, without what is drawn; a model is asked so many times, no longer."""
+        from sylvan.muzero.search import greedy
+        from sylvan.training.run import Run
+
+        if self.limits:
+            raise ConfigError(
+                f"{self.name} plans with a learned model, which counts simulations alone: write "
+                f"{self.source}:simulations=100"
+            )
+        return greedy(Run.open(self.source).config.search).replace(**self.settings)
+
     def evaluator(self) -> Any:
-        """Its evaluator: the name of a built-in one, or its network, loaded."""
+        """Its evaluator: the name of a built-in one, or its network, or its learned model."""
         if not self.is_network:
             return self.source
+        if self.is_learned:
+            from sylvan.muzero.agent import load_model
+
+            return load_model(self.source, device=self.options.get("device", "cpu"))
         from sylvan.evaluators import load_evaluator
 
         try:
@@ -172,6 +196,7 @@ class PlayerSpec:
 
         With an evaluator, from `evaluator()`, games share it and its batches.
         """
+        from sylvan.engines.model_player import ModelPlayer
         from sylvan.engines.players import RandomPlayer, SearchPlayer
         from sylvan.engines.uci_player import UciPlayer
 
@@ -181,6 +206,8 @@ class PlayerSpec:
             return UciPlayer(self.source, self.settings, self.limits, name=self.name)
         shares = evaluator is not None
         evaluator = evaluator if shares else self.evaluator()
+        if self.is_learned:
+            return ModelPlayer(evaluator, self.config(), name=self.name)
         return SearchPlayer(evaluator, self.config(), name=self.name, shares_batches=shares)
 
     def identity(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.cached import Cached
 
-__all__ = ["SUFFIXES", "is_network", "is_run", "load_evaluator", "network_file"]
+__all__ = ["SUFFIXES", "is_learned", "is_network", "is_run", "load_evaluator", "network_file"]
 
 SUFFIXES = (".onnx", ".safetensors", ".pb", ".pb.gz")
 BACKENDS = ("auto", "onnx", "torch")
@@ -33,6 +33,11 @@ def is_run(path: str | PathLike[str]) -> bool:
     folder = Path(path)
     settings = (folder / "config.toml", folder / "pretrain.toml")
     return any(file.is_file() for file in settings) and (folder / "networks").is_dir()
+
+
+def is_learned(path: str | PathLike[str]) -> bool:
+    """Whether a path is the folder of a run that has learned a model of what it plays."""
+    return is_run(path) and (Path(path) / "networks" / "best").is_dir()
 
 
 def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:

@@ -165,6 +165,10 @@ class GymnasiumGame(Game):
         self.score += reward
         self._reward = self._paid(reward)
 
+    def see(self, shown: Any) -> Observation:
+        """What the environment shows, as one frame of an observation."""
+        return self._see(shown)
+
     def _frame(self, seen: Any) -> Observation:
         frame = self._see(seen)
         if frame.dtype != np.uint8 and not np.isfinite(frame).all():

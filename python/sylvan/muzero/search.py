@@ -7,7 +7,12 @@ from typing import Any
 from sylvan.games.game import Game
 from sylvan.planning import LatentSearch, SearchConfig
 
-__all__ = ["latent_search"]
+__all__ = ["greedy", "latent_search"]
+
+
+def greedy(config: SearchConfig) -> SearchConfig:
+    """The same search for play: nothing in it is drawn."""
+    return config.replace(noise=False, gumbel_scale=0.0, temperature=0.0)
 
 
 def latent_search(model: Any, game: Game, config: SearchConfig) -> LatentSearch:

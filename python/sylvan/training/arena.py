@@ -158,13 +158,13 @@ class Arena:
         began = time.perf_counter()
         name = network_name(step)
         self.results = [result for result in self.results if result.a != name]  # a step done again
-        side = SearchSide(name, evaluator, self.search)
+        side = self._side(name, evaluator)
         scores = {}
         for number, opponent in enumerate(self.yardsticks or ()):
             scores[opponent] = self._meet(side, self._yardstick(opponent), opponent, number, watch)
         against_best = None
         for number, other in enumerate(self._opponents(previous or {}, step), start=100):
-            loaded = SearchSide(network_name(other), (previous or {})[other](), self.search)
+            loaded = self._side(network_name(other), (previous or {})[other]())
             score = self._meet(side, loaded, loaded.name, number, watch)
             if other == self.best:
                 against_best = scores["best"] = score
@@ -189,6 +189,10 @@ class Arena:
             seconds=time.perf_counter() - began,
         )
 
+    def _side(self, name: str, evaluator: Any) -> Side:
+        """A network as a player."""
+        return SearchSide(name, evaluator, self.search)
+
     def _yardstick(self, text: str) -> Side:
         if text not in self._sides:
             self._sides[text] = yardstick(text, self.spec)
@@ -209,7 +213,7 @@ class Arena:
 
     def _meet(
         self,
-        side: SearchSide,
+        side: Side,
         other: Side,
         name: str,
         number: int,

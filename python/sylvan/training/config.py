@@ -1,4 +1,4 @@
-"""Everything that can be set in a run: one typed configuration of nine sections.
+"""Everything that can be set in a run: one typed configuration of ten sections.
 
 Each section stands beside the code that it belongs to; this file puts them together. Settings come
 from a preset, a file and the command line, in that order, the later over the earlier; what results
@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from sylvan.errors import ConfigError
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.config import SHAPING, MuZeroConfig
 from sylvan.planning.config import ALIASES, SearchConfig
 from sylvan.training.arena import ArenaConfig
 from sylvan.training.learner_config import LearnerConfig
@@ -33,6 +34,7 @@ from sylvan.training.targets import TargetConfig
 
 __all__ = [
     "FIXED",
+    "Algorithm",
     "GameConfig",
     "NetworkConfig",
     "RunConfig",
@@ -44,10 +46,18 @@ __all__ = [
 ]
 
 
+Algorithm = Literal["alphazero", "muzero"]
+
+
 class RunConfig(Section):
-    """The run as a whole: its budget, its seed, the machine."""
+    """The run as a whole: its algorithm, its budget, its seed, the machine."""
 
     seed: int = Field(0, ge=0, lt=2**63, description="everything random in the run follows from it")
+    algorithm: Algorithm = Field(
+        "alphazero",
+        description="alphazero searches with the game's rules; muzero learns a model of them and "
+        "searches with that, as it must where there are none: environments, gym:name, imply it",
+    )
     steps: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="end after so many steps; a run with this budget alone is repeatable to the "
@@ -89,7 +99,9 @@ class RunConfig(Section):
 class GameConfig(Section):
     """What is played."""
 
-    name: str = Field(description="connect4, tictactoe, chess, path.py:Class or open_spiel:name")
+    name: str = Field(
+        description="connect4, tictactoe, chess, path.py:Class, open_spiel:name or gym:name"
+    )
     params: dict[str, Any] = Field(
         default_factory=dict, description="arguments of the game's class, such as columns and rows"
     )
@@ -126,8 +138,17 @@ SELF_PLAY_SEARCH: dict[str, Any] = {"simulations": 64, "noise": True}
 OTHER_NAMES = {"temp_threshold": "selfplay.temperature_plies"}
 """Names that other programs use for settings outside the search."""
 
-FIXED = ("game", "network", "run.seed")
+FIXED = ("game", "network", "run.seed", "run.algorithm", *(f"muzero.{name}" for name in SHAPING))
 """Sections and settings that a run keeps for life; all others may be changed when it goes on."""
+
+
+ENVIRONMENTS = "gym:"
+"""How the names of games begin that have no rules to search with."""
+
+
+def _is_environment(game: Any) -> bool:
+    name = game.get("name", "") if isinstance(game, Mapping) else getattr(game, "name", "")
+    return str(name).startswith(ENVIRONMENTS)
 
 
 def _defaults(section: type[BaseModel]) -> Any:
@@ -155,6 +176,7 @@ class TrainingConfig(Section):
     targets: TargetConfig = _defaults(TargetConfig)
     replay: ReplayConfig = _defaults(ReplayConfig)
     learner: LearnerConfig = _defaults(LearnerConfig)
+    muzero: MuZeroConfig = _defaults(MuZeroConfig)
     arena: ArenaConfig = _defaults(ArenaConfig)
 
     @model_validator(mode="before")
@@ -170,7 +192,18 @@ class TrainingConfig(Section):
             own = {ALIASES.get(name, name): value for name, value in read["search"].items()}
             if len(own) == len(read["search"]):  # else SearchConfig says what is given twice
                 read["search"] = SELF_PLAY_SEARCH | own
+        if _is_environment(read.get("game")) and isinstance(read.get("run", {}), dict):
+            read["run"] = {"algorithm": "muzero"} | read.get("run", {})
         return read
+
+    @model_validator(mode="after")
+    def _has_rules(self) -> Self:
+        if self.game.name.startswith(ENVIRONMENTS) and self.run.algorithm != "muzero":
+            raise ConfigError(
+                f"run.algorithm is {self.run.algorithm!r}, which searches with a game's rules, but "
+                f"{self.game.name} is an environment: leave it out, or set 'muzero'."
+            )
+        return self
 
     def resolved(self) -> Self:
         """The same run with what depends on this machine and place filled in, to be saved."""

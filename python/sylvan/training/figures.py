@@ -53,11 +53,15 @@ NAMES = {
     "selfplay.cache_hits": "share of evaluations that were remembered",
     "selfplay.first_seat": "mean return of the first seat",
     "selfplay.draws": "share of games that paid everyone the same",
+    "selfplay.dropped": "episodes that were given up because their environment failed",
+    "selfplay.return": "what the step's finished episodes paid in all, mean",
     "replay.window": "positions that batches are drawn from",
     "replay.positions": "positions stored since the run began",
     "replay.games": "games stored since the run began",
     "loss.policy": "cross-entropy of the network's policy against the target, nats",
     "loss.value": "loss of the value output",
+    "loss.reward": "loss of a learned model's reward output",
+    "loss.consistency": "how unlike a learned model's states are to those that came, -1 to 1",
     "loss.total": "what is minimised: all losses with their weights",
     "loss.target_entropy": "nats of the policy targets, below which the policy loss cannot go",
     "learner.gradient_norm": "length of the gradient before it is clipped",
@@ -70,10 +74,16 @@ NAMES = {
     "learner.seconds": "making updates, waiting for batches included",
     "seconds.arena": "rating",
     "rating.elo": "of the network against the run's yardsticks",
+    "rating.return": "what greedy episodes paid in all, mean: the rating where there is one seat",
+    "rating.length": "steps of those episodes, mean",
     "rating.low": "lower end of its 95% interval",
     "rating.high": "upper end of its 95% interval",
 }
-"""What a run logs, by name; `rating.` has further ones that depend on the game."""
+"""What a run logs, by name; `rating.` has further ones that depend on the game, and `model.`, of a
+learned model, by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""
+
+RATINGS = ("rating.elo", "rating.return")
+"""How good a network is: the Elo of a game's, what an environment pays a single seat's."""
 
 PARTS = ("network", "search", "learner", "arena")
 """What takes a run's time, in the order of the loop."""
@@ -120,15 +130,31 @@ def last(columns: Columns, name: str) -> float:
     return float(found[-1]) if found.size else math.nan
 
 
-def best_step(columns: Columns, name: str = "rating.elo", *, lowest: bool = False) -> int | None:
+def rating_name(columns: Columns) -> str:
+    """What a run's networks are rated by, of `RATINGS`: the one that it has numbers of."""
+    return next((name for name in RATINGS if known(series(columns, name)).size), RATINGS[0])
+
+
+def rating_text(value: float, name: str = RATINGS[0]) -> str:
+    """A rating for people: a difference of Elo has a sign, a return its size.
+
+    >>> rating_text(212.4), rating_text(487.25, "rating.return")
+    ('+212', '487.2')
+    """
+    return f"{value:+.0f}" if name == "rating.elo" else f"{value:.4g}"
+
+
+def best_step(columns: Columns, name: str = "", *, lowest: bool = False) -> int | None:
     """The index of the highest (or lowest) number; the earliest of equals, None if there is none.
 
-    Of ratings it is the one that the run has chosen, if that is known: what was the best when it
-    was measured stays, though later games may have put another a little above it.
+    Without a name it is that of the ratings; of Elos the one that the run has chosen, if that is
+    known: what was the best when it was measured stays, though later games may have put another a
+    little above it.
 
     >>> best_step({"step": np.arange(3.0), "rating.elo": np.array([math.nan, 7.0, 7.0])})
     1
     """
+    name = name or rating_name(columns)
     values = series(columns, name)
     if name == "rating.elo" and "rating.chosen" in columns:
         values = columns["rating.chosen"]
@@ -140,6 +166,13 @@ def best_step(columns: Columns, name: str = "rating.elo", *, lowest: bool = Fals
 def mistakes(columns: Columns) -> list[str]:
     """The names of mistake rates, shares of positions whose chosen move changes the game value."""
     return [name for name in columns if name.startswith("rating.mistakes")]
+
+
+def foreseen(columns: Columns, what: str) -> dict[int, str]:
+    """The names of a learned model's figures, `reward`, `value` or `legal`, by steps ahead."""
+    start = f"model.{what}."
+    names = {int(name.removeprefix(start)): name for name in columns if name.startswith(start)}
+    return dict(sorted(names.items()))
 
 
 def per_second(columns: Columns, what: str) -> Series:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sylvan.training.figures import last, per_second, time_span
+from sylvan.training.figures import RATINGS, last, per_second, rating_name, rating_text, time_span
 from sylvan.training.metrics import Columns, Metrics, to_columns
 from sylvan.training.panel import Facts, Phase, panel
 from sylvan.training.watcher import Numbers, Watcher
@@ -61,9 +61,9 @@ class History:
     def add(self, step: int, numbers: Mapping[str, Any]) -> None:
         self._lines.append({**numbers, "step": step})
         self._columns = None
-        elo = numbers.get("rating.elo", math.nan)
-        if math.isfinite(elo) and (self.best is None or elo > self.best[0]):
-            self.best = (elo, step)
+        rating = next((numbers[name] for name in RATINGS if name in numbers), math.nan)
+        if math.isfinite(rating) and (self.best is None or rating > self.best[0]):
+            self.best = (rating, step)
 
     @property
     def columns(self) -> Columns:
@@ -136,8 +136,10 @@ def _plain_line(
         if math.isfinite(speed):
             words.append(f"{what}/s {speed:.1f}" if speed < 100 else _many(what, speed))
     newest = {name: values[-1] for name, values in columns.items()}
-    if math.isfinite(elo := newest.get("rating.elo", math.nan)) and history.best is not None:
-        words.append(f"rating {elo:+.0f} (best {history.best[0]:+.0f} at {history.best[1]})")
+    name = rating_name(columns)
+    if math.isfinite(rating := newest.get(name, math.nan)) and history.best is not None:
+        best = rating_text(history.best[0], name)
+        words.append(f"rating {rating_text(rating, name)} (best {best} at {history.best[1]})")
     words += [
         f"{name.removeprefix('rating.')} {percent(value)}"
         for name, value in newest.items()

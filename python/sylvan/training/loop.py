@@ -93,11 +93,9 @@ def _already_done(run: Run) -> Outcome | None:
 
 def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer:
     """The run at its last boundary; a new one has its first before the first step."""
-    from sylvan.training.trainer import Trainer
-
     run.checkpoints.sweep()
     checkpoint, complaints = run.checkpoints.newest()
-    trainer = Trainer(run, watch, start if checkpoint is None else None)
+    trainer = _trainer(run)(run, watch, start if checkpoint is None else None)
     if checkpoint is None:
         trainer.save(0.0)
     else:
@@ -109,6 +107,17 @@ def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Tra
         watch.message(damage)
     trainer.publish(last=bool(trainer.finished))
     return trainer
+
+
+def _trainer(run: Run) -> type[Trainer]:
+    """What joins the parts of a run's algorithm."""
+    if run.config.run.algorithm == "muzero":
+        from sylvan.muzero.trainer import MuZeroTrainer
+
+        return MuZeroTrainer
+    from sylvan.training.trainer import Trainer
+
+    return Trainer
 
 
 def _sitting(trainer: Trainer) -> Outcome:

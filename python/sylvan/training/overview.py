@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sylvan.errors import RunError
-from sylvan.training.figures import best_step, last, run_columns, series
+from sylvan.training.figures import best_step, last, rating_name, run_columns, series
 from sylvan.training.metrics import Columns
 from sylvan.training.run import LOCK, Run
 
@@ -70,7 +70,7 @@ class Overview:
     @property
     def rating(self) -> float:
         """The last one; NaN if there is none."""
-        return last(self.columns, "rating.elo")
+        return last(self.columns, rating_name(self.columns))
 
     @property
     def best(self) -> tuple[float, int] | None:
@@ -78,8 +78,8 @@ class Overview:
         index = best_step(self.columns)
         if index is None:
             return None
-        elo = series(self.columns, "rating.elo")
-        return float(elo[index]), int(self.columns["step"][index])
+        ratings = series(self.columns, rating_name(self.columns))
+        return float(ratings[index]), int(self.columns["step"][index])
 
     def facts(self) -> dict[str, Any]:
         """For programs: all of the above, and the newest number of every name."""

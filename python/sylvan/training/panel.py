@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 from sylvan.training.figures import (
     Series,
+    foreseen,
     known,
     last,
     mistakes,
     per_second,
+    rating_name,
+    rating_text,
     series,
     sparkline,
     time_shares,
@@ -145,7 +148,7 @@ def _figures(facts: Facts, room: int) -> Table:
     """Speed and games on one side, losses and rating on the other."""
     from rich.table import Table
 
-    one = [*_speed(facts.columns), *_games(facts.columns)]
+    one = [*_speed(facts.columns), *_games(facts.columns), *_model(facts.columns)]
     two = [*_losses(facts.columns), *_rating(facts)]
     if room < NARROW - 4:
         return _table([*one, *two], room)
@@ -188,6 +191,7 @@ def _speed(columns: Columns) -> list[Row]:
 def _games(columns: Columns) -> list[Row]:
     rows: list[Row] = []
     for name, label, show in (
+        ("selfplay.return", "return", lambda v: f"{v:.4g}"),
         ("selfplay.length", "game length", lambda v: f"{v:.1f}"),
         ("selfplay.entropy", "policy entropy", lambda v: f"{v:.2f}"),
         ("selfplay.openings", "opening variety", percent),
@@ -203,6 +207,7 @@ def _losses(columns: Columns) -> list[Row]:
     for name, label in (
         ("loss.policy", "policy loss"),
         ("loss.value", "value loss"),
+        ("loss.reward", "reward loss"),
         ("learner.learning_rate", "learning rate"),
     ):
         if math.isfinite(value := last(columns, name)):
@@ -211,13 +216,25 @@ def _losses(columns: Columns) -> list[Row]:
     return rows
 
 
+def _model(columns: Columns) -> list[Row]:
+    """How far a learned model sees: its figures five steps ahead, or as far as there are any."""
+    rows: list[Row] = []
+    for what, show in (("value", lambda v: f"{v:.3g}"), ("legal", percent)):
+        names = {k: name for k, name in foreseen(columns, what).items() if k <= 5}
+        if names and math.isfinite(number := last(columns, names[max(names)])):
+            label = "legal" if what == "legal" else f"{what} error"
+            name = names[max(names)]
+            rows.append((f"{label}, {max(names)} ahead", show(number), series(columns, name)))
+    return rows
+
+
 def _rating(facts: Facts) -> list[Row]:
     rows: list[Row] = []
-    columns = facts.columns
-    if math.isfinite(elo := last(columns, "rating.elo")):
-        rows.append(("rating", f"{elo:+.0f}", series(columns, "rating.elo")))
+    columns, name = facts.columns, rating_name(facts.columns)
+    if math.isfinite(rating := last(columns, name)):
+        rows.append(("rating", rating_text(rating, name), series(columns, name)))
     if facts.best is not None:
-        rows.append(("best rating", f"{facts.best[0]:+.0f}", f"at step {facts.best[1]:,}"))
+        rows.append(("best rating", rating_text(facts.best[0], name), f"at step {facts.best[1]:,}"))
     for name in mistakes(columns)[:6]:
         label = "mistakes " + name.removeprefix("rating.mistakes").strip("._").replace(".", " ")
         rows.append((shorten(label, 24), percent(last(columns, name)), series(columns, name)))

@@ -18,10 +18,14 @@ import numpy as np
 from sylvan.errors import MissingExtra
 from sylvan.training.figures import (
     PARTS,
+    RATINGS,
     Series,
     best_step,
+    foreseen,
     mistakes,
     per_second,
+    rating_name,
+    rating_text,
     series,
     time_shares,
 )
@@ -183,7 +187,8 @@ def _label(run: Curves, label: str, runs: int, names: int) -> str:
 def _draw_rating(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
     for i, run in enumerate(runs):
         colour = RUNS[i % len(RUNS)]
-        x, y = run.across(across), series(run.columns, "rating.elo")
+        name = rating_name(run.columns)
+        x, y = run.across(across), series(run.columns, name)
         seen = np.isfinite(y) & np.isfinite(x)
         low, high = (series(run.columns, f"rating.{end}")[seen] for end in ("low", "high"))
         label = run.label if len(runs) > 1 else "rating"
@@ -193,11 +198,27 @@ def _draw_rating(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
             axes.fill_between(x[seen], low, high, color=colour, alpha=0.18, linewidth=0)
         best = best_step(run.columns)
         if best is not None and len(runs) == 1:
-            _mark(axes, float(x[best]), float(y[best]), f"best {y[best]:+.0f}", ORANGE, 9)
+            _mark(
+                axes,
+                float(x[best]),
+                float(y[best]),
+                f"best {rating_text(y[best], name)}",
+                ORANGE,
+                9,
+            )
             end = int(np.flatnonzero(seen)[-1])
             if end != best:
-                _mark(axes, float(x[end]), float(y[end]), f"last {y[end]:+.0f}", BLUE, -16)
-    axes.set_ylabel("Elo", color=QUIET, fontsize=9)
+                _mark(
+                    axes,
+                    float(x[end]),
+                    float(y[end]),
+                    f"last {rating_text(y[end], name)}",
+                    BLUE,
+                    -16,
+                )
+    units = {rating_name(run.columns).rpartition(".")[2] for run in runs}
+    unit = " or ".join("Elo" if unit == "elo" else unit for unit in sorted(units))
+    axes.set_ylabel(unit, color=QUIET, fontsize=9)
     axes.margins(0.06, 0.14)  # room for the marks
 
 
@@ -231,6 +252,27 @@ def _draw_mistakes(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
             _line(axes, run.across(across), y, colour, _label(run, what, len(runs), 2), **style)
     axes.set_ylabel("% of positions", color=QUIET, fontsize=9)
     axes.set_ylim(bottom=0)
+
+
+def _foreseen(
+    what: str, unit: str, scale: float = 1.0
+) -> tuple[Callable[[Columns], list[str]], Draw]:
+    """A learned model's figure, a curve for each number of steps ahead; of runs the last."""
+
+    def draw(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
+        for i, run in enumerate(runs):
+            names = foreseen(run.columns, what)
+            for j, (ahead, name) in enumerate(names.items()):
+                if len(runs) > 1 and ahead != max(names):
+                    continue
+                colour = RUNS[(i if len(runs) > 1 else j) % len(RUNS)]
+                label = "now" if ahead == 0 else f"{ahead} ahead"
+                y = scale * series(run.columns, name)
+                _line(axes, run.across(across), y, colour, _label(run, label, len(runs), 2))
+        axes.set_ylabel(unit, color=QUIET, fontsize=9)
+        axes.set_ylim(bottom=0)
+
+    return lambda columns: list(foreseen(columns, what).values()), draw
 
 
 def _draw_speed(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
@@ -269,7 +311,7 @@ PLOTS = (
         "Rating",
         "Rises fast, then slower, and ends flat; a fall by more than the shaded 95% interval is a "
         "late regression, and then the best network is not the last.",
-        lambda _: ["rating.elo"],
+        lambda _: list(RATINGS),
         _draw_rating,
     ),
     Plot(
@@ -294,6 +336,46 @@ PLOTS = (
         "Sinks more slowly than the policy's and never to 0, since games are decided by what comes "
         "later; close to 0 while the rating stands still, the network knows its window by heart.",
         *_simple(("loss.value", "value loss"), low=0.0),
+    ),
+    Plot(
+        "reward-loss",
+        "Reward loss",
+        "Of a learned model; sinks early, since rewards are the easiest part of the rules.",
+        *_simple(("loss.reward", "reward loss"), low=0.0),
+    ),
+    Plot(
+        "consistency-loss",
+        "Consistency loss",
+        "Falls from 0 towards -1: the states that the model foresees look more and more like those "
+        "that came.",
+        *_simple(("loss.consistency", "consistency loss")),
+    ),
+    Plot(
+        "model-reward",
+        "Rewards foreseen",
+        "How far off the reward is that the learned model says for a step so far ahead; sinks "
+        "towards 0, the near ones first.",
+        *_foreseen("reward", "mean error"),
+    ),
+    Plot(
+        "model-value",
+        "Values foreseen",
+        "How far off the value is after so many steps in the model. All curves close together: the "
+        "model adds no error of its own; a fan that opens says from which depth on it dreams.",
+        *_foreseen("value", "mean error"),
+    ),
+    Plot(
+        "model-legal",
+        "Legal moves foreseen",
+        "The share of the policy, so many moves deep in the model, that is on moves that the rules "
+        "allow there; rises towards 100 %, more slowly the deeper.",
+        *_foreseen("legal", "% of the policy", 100.0),
+    ),
+    Plot(
+        "returns",
+        "Returns of the episodes played",
+        "Rises with the rating, a little below it: these are played with noise, to find out more.",
+        *_simple(("selfplay.return", "return")),
     ),
     Plot(
         "entropy",

@@ -20,7 +20,7 @@ import numpy as np
 
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.naming import GameSpec
-from sylvan.training.config import merged
+from sylvan.training.config import ENVIRONMENTS, merged
 
 __all__ = ["MACHINES", "machine_here", "preset_settings"]
 
@@ -130,10 +130,13 @@ _BOTH: dict[tuple[str, str], Settings] = {
 """What is different in a game on a machine."""
 
 
-def preset_settings(game: str, machine: str = "auto", **params: Any) -> dict[str, Any]:
+def preset_settings(
+    game: str, machine: str = "auto", algorithm: str = "auto", **params: Any
+) -> dict[str, Any]:
     """Settings for a game, section by section.
 
     :param machine: `cpu`, `gpu8`, `big`, or `auto` for the one we are on.
+    :param algorithm: `alphazero`, `muzero`, or `auto`: the second where there are no rules.
     :param params: arguments of the game's class.
     :raises ConfigError: there is no such game or machine.
 
@@ -145,9 +148,21 @@ def preset_settings(game: str, machine: str = "auto", **params: Any) -> dict[str
         raise ConfigError(f"There is no preset {machine!r}: use {', '.join(MACHINES)} or auto.")
     spec = GameSpec(game, params)
     settings = merged({"game": {"name": game, "params": params}}, _MACHINES[machine])
-    settings = merged(settings, _GAMES.get(game) or _for_game(spec, settings))
-    settings = merged(settings, _BOTH.get((game, machine), {}))
+    if algorithm == "muzero" or (algorithm == "auto" and game.startswith(ENVIRONMENTS)):
+        layers: list[Settings] = [_for_game(spec, settings)] if game not in _GAMES else []
+        layers += _learned_rules(spec, machine)
+    else:
+        layers = [_GAMES.get(game) or _for_game(spec, settings), _BOTH.get((game, machine), {})]
+    for layer in layers:
+        settings = merged(settings, layer)
     return merged(settings, {"game": {"params": params}})
+
+
+def _learned_rules(spec: GameSpec, machine: str) -> list[Settings]:
+    from sylvan.muzero.presets import muzero_settings
+
+    _, shape = _first_look(spec)
+    return muzero_settings(spec.name, machine, seats=spec.first().num_players, shape=shape)
 
 
 def machine_here() -> str:

@@ -20,7 +20,16 @@ from pathlib import Path
 
 from sylvan.errors import RunError
 from sylvan.networks.checkpoint import write_bytes
-from sylvan.training.figures import best_step, last, mistakes, run_columns, series, time_span
+from sylvan.training.figures import (
+    best_step,
+    last,
+    mistakes,
+    rating_name,
+    rating_text,
+    run_columns,
+    series,
+    time_span,
+)
 from sylvan.training.metrics import Columns
 from sylvan.training.palette import BLUE, INK, LINE, QUIET
 from sylvan.training.plots import PLOTS, Across, Curves, png
@@ -123,9 +132,10 @@ def summary(columns: Columns) -> dict[str, str]:
     }
     best = best_step(columns)
     if best is not None:
-        elo = series(columns, "rating.elo")
-        facts["rating, last"] = f"{last(columns, 'rating.elo'):+.0f}"
-        facts["rating, best"] = f"{elo[best]:+.0f} at step {int(columns['step'][best]):,}"
+        name = rating_name(columns)
+        highest = rating_text(float(series(columns, name)[best]), name)
+        facts["rating, last"] = rating_text(last(columns, name), name)
+        facts["rating, best"] = f"{highest} at step {int(columns['step'][best]):,}"
     for name in mistakes(columns):
         lowest = best_step(columns, name, lowest=True)
         if lowest is not None:

@@ -18,6 +18,7 @@ from sylvan.training.learner import Learner
 from sylvan.training.play_figures import play_figures
 from sylvan.training.plugins import network_named
 from sylvan.training.publish import Publisher
+from sylvan.training.record import GameRecord
 from sylvan.training.replay import Replay
 from sylvan.training.run import Run
 from sylvan.training.seeds import random_numbers
@@ -38,44 +39,12 @@ class Trainer:
     """
 
     def __init__(self, run: Run, watch: Watcher, start: str | PathLike[str] | None = None) -> None:
-        config = run.config
-        self.run, self.watch, self.config = run, watch, config
-        self.seed, spec = config.run.seed, config.game.spec
-        network = network_named(
-            config.network.size,
-            game=spec.first(),
-            value=config.network.value,
-            moves_left=config.network.moves_left,
-            seed=self.seed,
-            **config.network.settings,
-        )
+        self.run, self.watch, self.config = run, watch, run.config
+        self.seed, self.spec = run.config.run.seed, run.config.game.spec
+        network = self._network()
         if start is not None:
             warm_start(network, start)
-        header, device, threads = network.header, config.run.device, config.run.threads
-        copied = copy.deepcopy(network).eval()
-        self.learner = Learner(network, config.learner, device, threads, run.folder)
-        self.replay = Replay(
-            run.replay,
-            spec,
-            config.replay,
-            targets=config.targets,
-            value=header.value,
-            encoding=header.encoding,
-        )
-        search = config.search.replace(threads=threads)
-        self.selfplay = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
-        self.arena = Arena(spec, config.arena, self.seed, run.folder, search)
-        self.evaluator = self_play_evaluator(
-            self.learner.averaged,
-            device=device,
-            threads=threads,
-            cache_bytes=config.run.cache_megabytes * 2**20,
-            eight_bits=spec.first() if config.run.eight_bits else None,
-            games=config.selfplay.games,
-            compiled=config.learner.compile is not False,
-        )
-        model = getattr(self.evaluator, "model", None)
-        self.publisher = Publisher(run.networks, copied, model)
+        self._join(network, copy.deepcopy(network).eval())
         self.step = 0
         self.elapsed = 0.0
         """Seconds of the run when its last step ended."""
@@ -85,6 +54,48 @@ class Trainer:
         """The last step that was rated."""
         self.finished: dict[str, Any] = {}
         """The budget that the run has come to the end of; empty before."""
+
+    # --- the parts: what another algorithm has others of -----------------------------------
+
+    def _network(self) -> Any:
+        """A new network, as the settings have it."""
+        network = self.config.network
+        return network_named(
+            network.size,
+            game=self.spec.first(),
+            value=network.value,
+            moves_left=network.moves_left,
+            seed=self.seed,
+            **network.settings,
+        )
+
+    def _join(self, network: Any, copied: Any) -> None:
+        """Make all parts around a network, and a copy of it whose numbers may be overwritten."""
+        config, spec, folder = self.config, self.spec, self.run.folder
+        header, device, threads = network.header, config.run.device, config.run.threads
+        self.learner = Learner(network, config.learner, device, threads, folder)
+        self.replay = Replay(
+            self.run.replay,
+            spec,
+            config.replay,
+            targets=config.targets,
+            value=header.value,
+            encoding=header.encoding,
+        )
+        search = config.search.replace(threads=threads)
+        self.selfplay: Any = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
+        self.arena: Any = Arena(spec, config.arena, self.seed, folder, search)
+        self.evaluator: Any = self_play_evaluator(
+            self.learner.averaged,
+            device=device,
+            threads=threads,
+            cache_bytes=config.run.cache_megabytes * 2**20,
+            eight_bits=spec.first() if config.run.eight_bits else None,
+            games=config.selfplay.games,
+            compiled=config.learner.compile is not False,
+        )
+        model = getattr(self.evaluator, "model", None)
+        self.publisher: Any = Publisher(self.run.networks, copied, model)
 
     # --- a step -----------------------------------------------------------------------------
 
@@ -111,7 +122,11 @@ class Trainer:
             numbers["selfplay.cache_hits"] = found.cache_hits / found.cache_lookups
         if found.played_on:
             numbers["selfplay.false_resignations"] = found.false_positives / found.played_on
-        return numbers | play_figures(records)
+        return numbers | self._play_figures(records)
+
+    def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
+        """What the games that ended say; the network that played them has not learned them yet."""
+        return play_figures(records)
 
     def _played(self, so_far: SelfPlayStatistics) -> None:
         total = self.config.selfplay.positions

@@ -137,7 +137,7 @@ def yardstick(text: str, spec: GameSpec) -> Side:
     player = player_spec(text)
     if player.kind == "uci" and spec.name != "chess":
         raise ConfigError(f"The yardstick {text!r} plays chess, not {spec.name}: leave it out.")
-    if player.kind == "search":
+    if player.kind == "search" and not player.is_learned:
         evaluator = evaluator_for(spec.first(), player.evaluator())
         return SearchSide(player.name, evaluator, player.config())
     return PlayerSide(player.open())

@@ -1,0 +1,176 @@
+"""Settings to begin with where the rules are learned, per game or kind of environment and machine.
+
+They lie over what any game gets on a machine (`sylvan.training.presets`). A model is asked one step
+at a time, so its networks are smaller than those of a game whose rules are known, searches shorter,
+and positions are learned from more often.
+
+| of one seat | |
+|---|---|
+| `vector` | numbers in a row: dense layers |
+| `image` | planes, or an image: a residual tower |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["muzero_settings"]
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+_ONE_SEAT: Settings = {
+    "search": {"simulations": 16, "selection": "gumbel", "discount": 0.997, "noise": False},
+    "selfplay": {
+        "temperature_plies": 1_000_000,
+        "max_plies": None,
+        "full_share": 1.0,
+        "opening_share": 0.0,
+    },
+    "targets": {"td_steps": 10, "discount": 0.997, "value_mix": 0.0},
+    "replay": {"prioritised": True, "symmetries": False},
+    "arena": {"games": 20},
+}
+"""Of any environment: rewards on the way, values that are looked up a few steps ahead."""
+
+_KINDS: dict[tuple[str, str], Settings] = {
+    ("vector", "cpu"): {
+        "run": {"minutes": 10.0, "threads": 1},
+        "network": {"size": "mlp2x128"},
+        "selfplay": {"games": 8, "positions": 512},
+        "learner": {
+            "batch": 128,
+            "samples_per_position": 16.0,
+            "learning_rate": 3e-3,
+            "average": 0.99,
+        },
+        "replay": {"window_min": 50_000, "window_max": 200_000},
+        "arena": {"every": 5},
+    },
+    ("vector", "gpu8"): {
+        "run": {"minutes": 10.0},
+        "network": {"size": "mlp2x256"},
+        "selfplay": {"games": 64, "positions": 4096},
+        "learner": {"batch": 512, "samples_per_position": 16.0, "average": 0.99},
+        "replay": {"window_min": 100_000, "window_max": 1_000_000},
+        "arena": {"every": 5},
+    },
+    ("vector", "big"): {
+        "run": {"minutes": 10.0},
+        "network": {"size": "mlp3x512"},
+        "selfplay": {"games": 256, "positions": 16_384},
+        "learner": {"batch": 1024, "samples_per_position": 16.0, "average": 0.99},
+        "replay": {"window_min": 200_000, "window_max": 4_000_000},
+        "arena": {"every": 5},
+    },
+    ("image", "cpu"): {
+        "network": {"size": "2x32"},
+        "selfplay": {"games": 8, "positions": 512},
+        "learner": {"batch": 64, "samples_per_position": 4.0, "average": 0.99},
+        "replay": {"window_min": 20_000, "window_max": 50_000},
+    },
+    ("image", "gpu8"): {
+        "network": {"size": "4x64"},
+        "selfplay": {"games": 64, "positions": 4096},
+        "learner": {"batch": 256, "samples_per_position": 8.0, "average": 0.99},
+        "replay": {"window_min": 50_000, "window_max": 200_000},
+    },
+    ("image", "big"): {
+        "network": {"size": "6x64"},
+        "selfplay": {"games": 256, "positions": 16_384},
+        "learner": {"batch": 1024, "samples_per_position": 8.0, "average": 0.99},
+        "replay": {"window_min": 100_000, "window_max": 500_000},
+    },
+}
+"""Of environments, by what they show."""
+
+_GAMES: dict[str, Settings] = {
+    "tictactoe": {
+        "run": {"steps": 16, "minutes": None, "threads": 1, "eight_bits": False},
+        "network": {"size": "mlp2x128"},
+        "search": {"simulations": 32, "noise": False},
+        "selfplay": {
+            "games": 512,
+            "positions": 8192,
+            "temperature_plies": 9,
+            "opening_share": 1.0,
+            "opening_plies": 8,
+        },
+        "targets": {"value_mix": 0.25},
+        "learner": {
+            "batch": 256,
+            "learning_rate": 3e-3,
+            "samples_per_position": 4.0,
+            "average": 0.995,
+        },
+        "replay": {"window_min": 30_000, "window_max": 60_000},
+        "arena": {"every": 16, "games": 10, "simulations": 50, "positions": 5000},
+    },
+    "connect4": {
+        "search": {"simulations": 48, "dirichlet_alpha": 1.0},
+        "selfplay": {"temperature_plies": 10, "opening_share": 0.4, "opening_plies": 12},
+        "targets": {"value_mix": 0.25},
+    },
+    "chess": {
+        "search": {"simulations": 32, "top_k": 48, "selection": "gumbel", "noise": False},
+        "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
+        "targets": {"value_mix": 0.25},
+    },
+}
+"""What is different in a game whose rules are hidden, on any machine."""
+
+_BOTH: dict[tuple[str, str], Settings] = {
+    ("connect4", "cpu"): {
+        "run": {"eight_bits": False},
+        "network": {"size": "3x32"},
+        "search": {"simulations": 32},
+        "learner": {"batch": 256, "learning_rate": 3e-3},
+        "arena": {"every": 20},
+    },
+    ("connect4", "big"): {
+        "run": {"minutes": 10.0},
+        "network": {"size": "6x96"},
+        "selfplay": {"games": 2048, "positions": 32_768},
+        "learner": {"batch": 2048, "learning_rate": 3e-3, "samples_per_position": 4.0},
+        "arena": {"every": 20, "games": 100, "positions": 1000},
+    },
+    ("chess", "cpu"): {
+        "run": {"eight_bits": False},
+        "game": {"params": {"encoder": "planes19"}},
+        "network": {"size": "2x32"},
+        "search": {"simulations": 16},
+        "selfplay": {"games": 64, "positions": 2048, "max_plies": 150},
+        "arena": {"every": 20, "games": 20, "simulations": 16},
+    },
+    ("chess", "big"): {
+        "run": {"minutes": 10.0},
+        "game": {"params": {"encoder": "planes19"}},
+        "network": {"size": "6x128"},
+        "selfplay": {"games": 1024, "positions": 16_384, "max_plies": 150},
+        "learner": {"batch": 1024, "learning_rate": 2e-3, "samples_per_position": 4.0},
+        "arena": {"every": 20, "games": 40, "simulations": 32},
+    },
+}
+"""What is different in such a game on a machine."""
+
+_ENVIRONMENTS: dict[str, Settings] = {
+    "gym:CartPole-v1": {"run": {"steps": 30, "minutes": None}},
+    "gym:LunarLander-v3": {"run": {"minutes": 15.0}},
+}
+"""What is different in an environment, on a processor."""
+
+
+def muzero_settings(
+    game: str, machine: str, *, seats: int, shape: tuple[int, ...]
+) -> list[Settings]:
+    """What lies over a machine's settings for a game, the later over the earlier.
+
+    :param shape: of an observation.
+    """
+    algorithm: Settings = {"run": {"algorithm": "muzero", "eight_bits": False}}
+    if seats > 1:
+        own = _GAMES.get(game, {"targets": {"value_mix": 0.25}})
+        return [algorithm, own, _BOTH.get((game, machine), {})]
+    is_image = len(shape) in (2, 3) and min(shape[-2:]) > 4
+    kind = "image" if is_image else "vector"
+    return [algorithm, _ONE_SEAT, _KINDS[kind, machine], _ENVIRONMENTS.get(game, {})]

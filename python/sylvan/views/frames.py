@@ -1,0 +1,88 @@
+"""Pictures in a row as a file: an animated GIF, an MP4 film, or a folder of PNG files."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.errors import ConfigError, MissingExtra
+from sylvan.networks.checkpoint import write_bytes
+
+__all__ = ["save_frames"]
+
+Frame = NDArray[np.uint8]
+"""`[H, W, 3]` red, green, blue."""
+
+
+def save_frames(path: str | PathLike[str], frames: Sequence[Frame], per_second: float) -> None:
+    """Write pictures, all of one size, by the ending of a path: `.gif`, `.mp4`, or a folder.
+
+    :raises ConfigError: there is no picture, the ending is another, or no encoder of films is here.
+    :raises MissingExtra: Pillow is not installed, which writes pictures.
+    """
+    target = Path(path)
+    if not len(frames):
+        raise ConfigError(f"There is no picture to write to {target}.")
+    if target.suffix == ".gif":
+        write_bytes(target, _gif(frames, per_second))
+    elif target.suffix == ".mp4":
+        _mp4(target, frames, per_second)
+    elif target.suffix == "":
+        target.mkdir(parents=True, exist_ok=True)
+        for number, frame in enumerate(frames):
+            write_bytes(target / f"{number:05d}.png", _encoded(_image(frame), "PNG"))
+    else:
+        raise ConfigError(
+            f"{target} has no ending that says what to write: .gif, .mp4, or none for a folder of "
+            "PNG files."
+        )
+
+
+def _image(frame: Frame) -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtra("Pictures of episodes need Pillow: pip install 'sylvan[gym]'.") from None
+    return Image.fromarray(np.ascontiguousarray(frame, np.uint8))
+
+
+def _encoded(image: Any, kind: str, **how: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, format=kind, **how)
+    return file.getvalue()
+
+
+def _gif(frames: Sequence[Frame], per_second: float) -> bytes:
+    """Few colours make small files: environments draw in few."""
+    images = [_image(frame).quantize(64) for frame in frames]
+    # Hundredths of a second are all that a GIF knows, and viewers slow down below two.
+    pause = max(20, 10 * round(100 / per_second))
+    more: dict[str, Any] = {"save_all": True, "append_images": images[1:], "loop": 0}
+    return _encoded(images[0], "GIF", duration=pause, optimize=False, **more)
+
+
+def _mp4(target: Path, frames: Sequence[Frame], per_second: float) -> None:
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise ConfigError(f"There is no ffmpeg here to write {target}: give a name ending in .gif.")
+    height, width = frames[0].shape[:2]
+    unfinished = target.with_name(f".{target.name}.part.mp4")
+    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{width}x{height}", "-r", str(per_second), "-i", "-", "-pix_fmt", "yuv420p"]
+    # Films want even sides.
+    command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", str(unfinished)]
+    data = b"".join(np.ascontiguousarray(frame, np.uint8).tobytes() for frame in frames)
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode:
+        unfinished.unlink(missing_ok=True)
+        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise ConfigError(f"ffmpeg could not write {target}: {said}; give a name ending in .gif.")
+    unfinished.replace(target)
