@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NIM = f"{EXAMPLES / 'nim.py'}:Nim"
 SEARCH = set(SearchConfig.model_fields)
 CARTPOLE = "gym:CartPole-v1"
+
+
+@pytest.fixture(params=["one", "two"], autouse=True)
+def halves(request, monkeypatch):
+    """Everything holds for games that are planned together and for halves that take turns."""
+    monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == "one" else 1)
+    return request.param
 
 
 def actor(name, seed=7, params=None, **settings):
@@ -142,11 +150,26 @@ def test_another_seed_plays_other_games():
     assert list(map(fields, one)) != list(map(fields, two))
 
 
-def test_the_halves_take_turns_in_coming_first():
+def test_two_halves_may_be_planned_at_once():
+    class Patient(Hashed):
+        """Lets a thread wait, as a device would."""
+
+        concurrent = True
+
+        def recurrent_inference(self, hidden, actions):
+            time.sleep(0.001)
+            return super().recurrent_inference(hidden, actions)
+
+    one = [fields(record) for record in actor("connect4").play(Hashed(7, 2), 0)]
+    two = [fields(record) for record in actor("connect4").play(Patient(7, 2), 0)]
+    assert one == two
+
+
+def test_the_halves_take_turns_in_coming_first(halves):
     """With positions for one half only, both halves' games go on all the same."""
     played = actor("connect4", positions=3)
     records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
-    assert len(records) >= 4
+    assert len(records) >= 4 and played.statistics.positions == (3 if halves == "two" else 6)
     assert len({record.seed for record in records}) == len(records)
 
 

@@ -2,9 +2,10 @@
 
     step   views of the games → search over the model → a move in each → records of those that ended
 
-Games live in two halves that take turns: while one half's moves are made (by a thread; environments
-take their time), the other is planned. The order of everything that counts is fixed, so what is
-played never depends on how long anything took.
+Games, if there are many, live in two halves that take turns: while one half's moves are made (by a
+thread; environments take their time), the other is planned. A model that says it is `concurrent`
+may be asked by both at once. The order of everything that counts is fixed, so what is played never
+depends on how long anything took.
 
 It is self-play (`sylvan.training.selfplay`) in all but the search: openings, temperature, fast and
 full searches, resignation and the move limit are those of its settings. What is different:
@@ -48,6 +49,10 @@ from sylvan.training.unfinished import Unfinished
 __all__ = ["Actor"]
 
 Watch = Callable[[SelfPlayStatistics], Any]
+
+LEAST_HALF = 64
+"""Games in a half at least: a call of a model on fewer takes as long, so they are planned together.
+"""
 
 WATCHED = 0.1
 """Seconds between two calls of `watch`."""
@@ -116,7 +121,7 @@ class Actor:
         live, self._live = self._live, None  # until the step has succeeded
         games, states = self._begun(shop, live)
         middle = (len(games) + 1) // 2
-        edges = [0, middle, len(games)][: len(games) + 1]
+        edges = [0, middle, len(games)] if len(games) >= 2 * LEAST_HALF else [0, len(games)]
         halves = [
             PlannedHalf(
                 shop,
@@ -139,9 +144,12 @@ class Actor:
 
         # With few positions a step may be over before the second half's turn: the halves take
         # turns in coming first.
-        take_turns(halves[step % 2 :] + halves[: step % 2], moved)
+        together = bool(getattr(model, "concurrent", False))
+        take_turns(halves[step % 2 :] + halves[: step % 2], moved, together=together)
         statistics.seconds = time.perf_counter() - began
-        statistics.search_seconds = statistics.seconds - statistics.network_seconds
+        planned = sum(half.seconds for half in halves) / (len(halves) if together else 1)
+        statistics.network_seconds = planned
+        statistics.search_seconds = statistics.seconds - planned
         self._games = Unfinished.joined([half.unfinished() for half in halves])
         self._starts, self.statistics = shop.starts, statistics
         if not self.spec.is_native:
@@ -168,13 +176,12 @@ class Actor:
 
     def _replayed(self, games: Unfinished, shop: Shop) -> tuple[Unfinished, list[Game]]:
         """Games in progress, played again; those that come out otherwise are left out."""
-        kept, states = list[Unfinished](), list[Game]()
-        for place in range(len(games)):
-            game = games.part(place, place + 1)
-            state = replayed_exactly(shop.starts, int(game.seeds[0]), game.plies)
-            if state is not None:
-                kept.append(game)
-                states.append(state)
+        plies = games.plies.split(games.lengths)
+        states = [
+            replayed_exactly(shop.starts, seed, each)
+            for seed, each in zip(games.seeds.tolist(), plies, strict=True)
+        ]
+        kept = [place for place, state in enumerate(states) if state is not None]
         lost = len(games) - len(kept)
         if lost:
             shop.statistics.dropped += lost
@@ -182,7 +189,9 @@ class Actor:
                 f"{lost} of {len(games)} episodes in progress were dropped: {self.spec.name} does "
                 "not show the same again after the same seed and actions."
             )
-        return (Unfinished.joined(kept) if kept else games.part(0, 0)), states
+            parts = [games.part(place, place + 1) for place in kept]
+            games = Unfinished.joined(parts) if parts else games.part(0, 0)
+        return games, [state for state in states if state is not None]
 
     def _settings(self, step: int, number: int) -> SearchConfig:
         """The settings of a half's searches."""
@@ -213,14 +222,28 @@ class Actor:
         self._games, self._live = games, None
 
 
-def take_turns(halves: list[PlannedHalf], moved: Callable[[], None]) -> None:
-    """Plan and move all halves until they have searched enough."""
+def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together: bool) -> None:
+    """Plan and move all halves until they have searched enough.
+
+    :param together: whether two halves may be planned at once, which lets one half's trees be
+        searched while the device computes for the other; else only moves are made meanwhile.
+    """
+    if len(halves) == 1:
+        while halves[0].begins():
+            halves[0].plan_and_step()
+            halves[0].settle()
+            moved()
+        return
     waiting: dict[int, Future[None]] = {}
-    with ThreadPoolExecutor(1, thread_name_prefix="sylvan-environments") as pool:
+    with ThreadPoolExecutor(len(halves), thread_name_prefix="sylvan-actor") as pool:
 
         def go_on(number: int) -> None:
-            if halves[number].plan():
-                waiting[number] = pool.submit(halves[number].step)
+            half = halves[number]
+            if not half.begins():
+                return
+            if not together:
+                half.plan()
+            waiting[number] = pool.submit(half.plan_and_step if together else half.step)
 
         for number in range(len(halves)):
             go_on(number)

@@ -64,6 +64,8 @@ class TorchModel:
             )
         self.header = network.header
         self.device = device_named(device)
+        self.concurrent = self.device.type != "cpu"
+        """Whether an actor gains from asking for two halves of its games at once."""
         self.inner: Any
         """What runs it."""
         if self.device.type == "cpu":

@@ -1,6 +1,6 @@
 """Half of the games of an actor: views of all of them, one search over the model, a move in each.
 
-A round has three parts, so that another half can be planned during the second:
+A round has three parts, so that another half can be planned meanwhile; the last is for one thread:
 
     plan     views → search → an action per game
     step     the actions are taken (in another thread, which touches nothing but the games)
@@ -50,6 +50,8 @@ class PlannedHalf(Places):
         self.full_search = latent_search(model, states[0], search)
         fast = search.replace(simulations=self.config.fast_simulations, noise=False)
         self.fast_search = latent_search(model, states[0], fast)
+        self.seconds = 0.0
+        """Spent in searches, the model's part included."""
         self._views: Views
         self._found: Outcomes
         self._actions: NDArray[np.int64]
@@ -63,12 +65,16 @@ class PlannedHalf(Places):
         """Put another game in a place."""
         self.table.plant(place, state)
 
-    def plan(self) -> bool:
-        """Search all games and choose their moves, unless enough positions were searched."""
+    def begins(self) -> bool:
+        """Whether another round begins: unless enough positions were searched."""
         if self.shop.begun >= self.config.positions:
             return False
         self.shop.begun += len(self)
         self._draw_full()
+        return True
+
+    def plan(self) -> None:
+        """Search all games and choose their moves."""
         with blamed(self.shop.starts):
             views = self.table.views()
         if self.seats == 1:  # there is nobody to agree with on what it is worth
@@ -77,17 +83,21 @@ class PlannedHalf(Places):
         search = self.full_search if self.full else self.fast_search
         forest = search.search(views.observations, views.legal, seats=views.seats)
         self._found, self._views = forest.outcomes(), views
-        self.shop.statistics.network_seconds += time.perf_counter() - began
-        self.shop.statistics.batches += 1
+        self.seconds += time.perf_counter() - began
         self._actions = np.where(views.cut, -1, self._picked(self._found))
-        return True
 
     def step(self) -> None:
         """Make the moves."""
         self._landings = self.table.play(self._actions)
 
+    def plan_and_step(self) -> None:
+        """Both, one after the other."""
+        self.plan()
+        self.step()
+
     def settle(self) -> None:
         """Note what came of the moves; games that are over, or failed, make room for others."""
+        self.shop.statistics.batches += 1
         found, views, landings = self._found, self._views, self._landings
         failed, cut = landings.turns == FAILED, views.cut
         self._check_turns(found, landings)
