@@ -1,4 +1,4 @@
-"""Sequences to learn from, made up: a counter that actions turn, in the form of the replay's batches.
+"""Sequences to learn from, made up: a counter that actions turn, as batches of the replay.
 
 A state is a number from 0 to 5; action a adds a + 1, modulo 6. A step pays 1 when it comes to 0,
 the value is a tenth of the state, and action 0 is best in even states, 1 in odd ones. Sequences end
