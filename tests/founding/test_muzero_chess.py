@@ -30,6 +30,7 @@ from sylvan.games import TicTacToe
 from sylvan.muzero.build import build_muzero
 from sylvan.muzero.config import MuZeroConfig as RunSettings
 from sylvan.muzero.losses import SequenceTargets, unrolled_losses
+from sylvan.training.config import TrainingConfig
 from tests.founding.oracles import plain_muzero
 from tests.founding.quotes import own_parameters, parameters, quote
 from tests.games.chess_games import boards
@@ -652,6 +653,16 @@ def test_s0_22_the_settings_of_learning_and_two_sets_of_published_ones():
     assert (control.td_steps, control.discount, control.num_players) == (10, 0.997, 1)
     assert (control.root_dirichlet_alpha, control.max_moves) == (0.25, 27_000)
     assert MuZeroConfig.control(td_steps=5).td_steps == 5
+    # They are settings of a run, under their names there.
+    run = TrainingConfig(**board.sections("chess", encoder="planes19"))
+    assert (run.run.algorithm, run.network.size, run.muzero.unroll) == ("muzero", "16x256", 5)
+    assert (run.targets.td_steps, run.targets.discount) == (None, 1.0)
+    assert (run.learner.optimizer, run.learner.batch, run.learner.momentum) == ("sgd", 2048, 0.9)
+    assert (run.learner.learning_rate, run.learner.weight_decay) == (0.1, 1e-4)
+    assert (run.replay.window_max, run.search.simulations) == (1_000_000, 800)
+    assert (run.selfplay.max_plies, run.selfplay.temperature_plies) == (512, 30)
+    assert run.search.noise and run.search.c_base == 19652
+    TrainingConfig(**control.sections("gym:CartPole-v1"))
     # It is an MCTSConfig, too, and where each number comes from stands in its table.
     assert sum(visits(searched(Table(), config=ours)[0]).values()) == 50
     table = sys.modules["sylvan.classic.muzero_settings"].__doc__
@@ -693,6 +704,51 @@ def test_s0_23_the_loss_is_cross_entropy_and_squared_errors_over_the_unrolled_st
     sum(parts.values()).backward()  # and a gradient reaches all three networks
     for name, weights in model.named_parameters():
         assert weights.grad is not None and weights.grad.abs().sum() > 0, name
+
+
+TINY = [
+    "--game=tictactoe",
+    "--no-visualization",
+    "--device=cpu",
+    "--set=run.threads=1",
+    "--set=network.size=mlp1x16",
+    "--set=search.simulations=4",
+    "--set=selfplay.positions=64",
+    "--set=learner.batch=16",
+    "--set=arena.every=1",
+    "--set=arena.games=2",
+    "--set=arena.simulations=2",
+    "--set=arena.positions=0",
+]
+
+
+@pytest.mark.slow
+def test_s0_29_the_command_trains_goes_on_and_evaluates(tmp_path, capsys):
+    from sylvan.classic.muzero_command import main
+    from sylvan.training.run import Run
+
+    folder = tmp_path / "run"
+    assert main(["--train", "--epochs", "1", "--games", "4", "--model", str(folder), *TINY]) == 0
+    config = Run.open(folder).config
+    assert (config.run.algorithm, config.run.steps, config.selfplay.games) == ("muzero", 1, 4)
+    both = ["--train", "--evaluate", "--epochs", "2", "--games", "6", "--model", str(folder)]
+    assert main([*both, *TINY]) == 0
+    said = capsys.readouterr().out
+    assert "1 epochs are done" in said and "2 epochs are done" in said
+    won, drawn, lost = map(int, re.search(r"(\d+) won, (\d+) drawn, (\d+) lost", said).groups())
+    assert won + drawn + lost == 6
+
+
+def test_s0_29_what_it_cannot_do_is_a_sentence(tmp_path, capsys):
+    from sylvan.classic.muzero_command import main
+
+    for arguments, sentence in [
+        ([], "error: There is nothing to do: give --train, --evaluate or both."),
+        (["--train", "--epochs", "0"], "error: epochs is 0: give at least 1."),
+        (["--evaluate", "--model", str(tmp_path / "none")], "error: "),
+    ]:
+        assert main(arguments) == 2
+        assert capsys.readouterr().err.startswith(sentence)
 
 
 # --- mistakes in it -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 They have the documents' names, signatures and defaults, and the correct result where a document is
 wrong: `docs/founding.md` has the list. The first document's nodes, settings, network and
 environment are in `latent_nodes`, `muzero_settings`, `muzero_network` and `chess_environment`, the
-second's game and network in `chess_game` and `neural_network`; `predictions` (probabilities as the
-core takes them), `progress` (a bar) and `settings` (files of settings) serve all.
+command of the programs around it in `muzero_command`, the second's game and network in `chess_game`
+and `neural_network`; `predictions` (probabilities as the core takes them), `progress` (a bar) and
+`settings` (files of settings) serve all.
 """
