@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from sylvan.errors import ReplayError
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.config import MuZeroConfig
+from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
+from sylvan.planning import SearchConfig
 from sylvan.training.record import GameRecord
 from sylvan.training.replay_config import ReplayConfig
 from sylvan.training.targets import GameHistory, TargetConfig
+from tests.muzero.toy_models import Hashed
 from tests.training.random_records import random_record
 
 HERE = Path(__file__).parent
@@ -246,6 +250,43 @@ def shown_by(symmetry, batch, same, b):
     return np.array_equal(batch.policy[b][:, np.asarray(permutation)], same.policy[b]) and all(
         np.array_equal(batch.following[b, k], turn(same.following[b, k])) for k in states
     )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_policies_over_many_actions_name_those_that_they_have(share, tmp_path, monkeypatch):
+    """The same batch in both forms, some of it thought through again."""
+    spec = GameSpec("tictactoe")
+    replay = SequenceReplay(tmp_path, spec, unroll=4)
+    replay.append([random_record(spec, generator(n)) for n in range(5)])
+    config = MuZeroConfig.model_validate({"reanalyse": share})
+    replay.reanalyse = Reanalyse(Hashed(9, 2), config, SearchConfig(simulations=5))
+    plain = replay.sample(40, generator(2))
+    monkeypatch.setattr("sylvan.muzero.sequences.MANY", 8)
+    named = replay.sample(40, generator(2))
+    assert plain.policy_actions is None and named.policy.shape == named.policy_actions.shape
+    spread = np.zeros_like(plain.policy)
+    for place in np.ndindex(named.policy.shape):
+        spread[(*place[:2], named.policy_actions[place])] += named.policy[place]
+    np.testing.assert_array_equal(spread, plain.policy)
+    np.testing.assert_array_equal(named.actions, plain.actions)
+
+
+def test_chess_in_few_numbers(tmp_path):
+    spec = GameSpec("chess")
+    records = [random_record(spec, generator(n), plies=12, fast=0.0) for n in range(3)]
+    replay = SequenceReplay(tmp_path, spec, unroll=3)
+    replay.append(records)
+    batch = replay.sample(20, generator())
+    assert batch.policy.nbytes + batch.policy_actions.nbytes < 20 * 4 * 4672
+    for b, place in enumerate(batch.places):
+        number, first = divmod(int(place), 12)
+        for k in range(min(4, 12 - first)):
+            record = records[number]
+            target = dict(zip(record.legal(first + k), record.target(first + k), strict=True))
+            found = zip(batch.policy_actions[b, k], batch.policy[b, k], strict=True)
+            assert {a: pytest.approx(p, abs=1e-4) for a, p in found if p} == {
+                action: part for action, part in target.items() if part
+            }
 
 
 def test_past_the_end_actions_are_drawn_from_all(tmp_path):

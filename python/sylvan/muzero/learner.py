@@ -115,7 +115,7 @@ class SequenceSender(Sender):
             actions=self.sent(batch.actions),
             value=self.sent(batch.value[..., : self.outputs]),
             reward=self.sent(batch.reward[..., : self.outputs]),
-            policy=self.sent(batch.policy),
+            policy=self._policy(batch),
             policy_weight=self.sent(batch.policy_weight),
             known=self.sent(batch.known.astype(np.float32)),
             alive=self.sent(batch.alive.astype(np.float32)),
@@ -123,10 +123,21 @@ class SequenceSender(Sender):
             following=following,
         )
 
+    def _policy(self, batch: Any) -> torch.Tensor:
+        """`[B, K + 1, A]`; where a batch names its actions, spread out over there."""
+        policy = self.sent(batch.policy)
+        if batch.policy_actions is None:
+            return policy
+        actions = self.sent(batch.policy_actions)
+        spread = policy.new_zeros(*policy.shape[:2], self.header.num_logits)
+        return spread.scatter_add_(2, actions, policy)
+
     def _check(self, batch: Any) -> None:
         examples, steps = batch.actions.shape
+        codes = batch.policy_actions
+        width = self.header.num_logits if codes is None else codes.shape[-1]
         wanted = {
-            "policy": (examples, steps + 1, self.header.num_logits),
+            "policy": (examples, steps + 1, width),
             "value": (examples, steps + 1, self.header.num_players),
             "reward": (examples, steps + 1, self.header.num_players),
         }

@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from sylvan._native import mix
 from sylvan.games.game import Game
 from sylvan.muzero.config import MuZeroConfig
+from sylvan.muzero.policies import PolicyEntries
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.stretches import Stretches, StretchWindow, turned_to
 from sylvan.planning import SearchConfig
+from sylvan.planning.outcomes import Outcomes
 from sylvan.training.batches import BatchMaker
 
 __all__ = ["Again", "Reanalyse"]
@@ -55,17 +57,20 @@ class Reanalyse:
 
         :param game: any state of it.
         """
-        policies, values = list[Floats](), list[Floats]()
+        found = list[Outcomes]()
         for number, start in enumerate(range(0, len(again.rows), WIDTH)):
             part = slice(start, start + WIDTH)
             search = latent_search(self.model, game, self.search.replace(seed=mix(seed, number)))
             forest = search.search(
                 again.observations[part], again.legal[part], seats=again.seats[part]
             )
-            found = forest.outcomes()
-            policies.append(found.dense(game.num_actions))
-            values.append(found.values)
-        return again.with_targets(np.concatenate(policies), np.concatenate(values))
+            found.append(forest.outcomes())
+        policy = PolicyEntries.of(
+            np.concatenate([np.diff(each.offsets) for each in found]),
+            np.concatenate([each.actions for each in found]),
+            np.concatenate([each.policy for each in found]),
+        )
+        return again.with_targets(policy, np.concatenate([each.values for each in found]))
 
 
 class Again:
@@ -99,25 +104,24 @@ class Again:
         self._wanted, self._place = wanted, np.zeros(states.shape, np.int64)
         self._place[wanted] = place.reshape(-1)
 
-    def with_targets(self, policy: Floats, values: Floats) -> Stretches:
-        """The batch's stretches with what was found in `rows`: `[n, A]` and `[n, S]` by seat."""
+    def with_targets(self, policy: PolicyEntries, values: Floats) -> Stretches:
+        """The batch's stretches with what was found in `rows`: policies, and values `[n, S]`."""
         found, states = self._found, slice(0, self._unroll + 1)
-        alive, here = self._wanted[:, states, None], self._place[:, states]
+        alive, here = self._wanted[:, states], self._place[:, states]
         # Differences by seat, `[count, states, S]`; zero where nothing was searched.
         change = np.where(self._wanted[:, :, None], (values - self._then)[self._place], 0)
         share, steps = self._targets.value_mix, self._targets.td_steps
         moved = share * change[:, states]
         if steps is not None:
             moved += (1 - share) * self._targets.discount**steps * change[:, steps:]
-        rows = slice(0, self._count)
-        fresh = replace(
+        turned = turned_to(moved.astype(np.float32), found.seats[: self._count])
+        weight, value = found.policy_weight.copy(), found.value.copy()
+        weight[: self._count] = alive
+        value[: self._count] += np.where(alive[:, :, None], turned, 0)
+        fresh = policy.picked(here[alive], np.flatnonzero(alive))
+        return replace(
             found,
-            policy=found.policy.copy(),
-            policy_weight=found.policy_weight.copy(),
-            value=found.value.copy(),
+            policy=found.policy.replaced(alive.size, fresh),
+            policy_weight=weight,
+            value=value,
         )
-        fresh.policy[rows] = np.where(alive, policy[here], 0)
-        fresh.policy_weight[rows] = alive[:, :, 0]
-        turned = turned_to(moved.astype(np.float32), found.seats[rows])
-        fresh.value[rows] += np.where(alive, turned, 0)
-        return fresh

@@ -32,6 +32,9 @@ __all__ = ["SequenceBatch", "SequenceReplay"]
 
 Floats = NDArray[np.float32]
 
+MANY = 512
+"""Actions above which a batch's policies name those that they have probabilities of."""
+
 
 @dataclass(frozen=True, eq=False)
 class SequenceBatch:
@@ -47,7 +50,7 @@ class SequenceBatch:
     reward: Floats
     """`[B, K + 1, S]` what the step to state k paid, the seat that made it first; 0 in state 0."""
     policy: Floats
-    """`[B, K + 1, A]` the target; zeros past the end."""
+    """`[B, K + 1, A]` the target; zeros past the end. With `policy_actions`, of those alone."""
     policy_weight: Floats
     """`[B, K + 1]` how much it counts: 0 past the end and after a fast search."""
     alive: NDArray[np.bool_]
@@ -62,6 +65,9 @@ class SequenceBatch:
     """`[B]` how much the row counts, at most 1: what makes up for prioritised sampling."""
     places: NDArray[np.int64]
     """`[B]` whose priority to update."""
+    policy_actions: NDArray[np.int64] | None = None
+    """`[B, K + 1, W]` where there are very many actions: those that `policy`, `[B, K + 1, W]`, has
+    the probabilities of, filled up with zeros."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -157,14 +163,21 @@ class SequenceReplay(Replay):
     def _batch(
         self, found: Stretches, seen: NDArray[Any], weight: Floats, rng: np.random.Generator
     ) -> SequenceBatch:
-        num_actions = found.policy.shape[-1]
+        num_actions, shape = self._game.num_actions, found.alive.shape
+        codes = None
+        if num_actions > MANY:
+            codes, policy = found.policy.padded(found.alive.size)
+            codes = codes.reshape(*shape, -1)
+        else:
+            policy = found.policy.dense(found.alive.size, num_actions)
         past = rng.integers(num_actions, size=found.actions.shape)
         batch = SequenceBatch(
             observations=seen[:, 0],
             actions=np.where(found.alive[:, :-1], found.actions, past),
             value=found.value,
             reward=found.reward,
-            policy=found.policy,
+            policy=policy.reshape(*shape, -1),
+            policy_actions=codes,
             policy_weight=found.policy_weight,
             alive=found.alive,
             known=found.known,
@@ -183,6 +196,7 @@ class SequenceReplay(Replay):
         observations, following = batch.observations.copy(), batch.following
         following = None if following is None else following.copy()
         actions, policy = batch.actions.copy(), batch.policy.copy()
+        codes = None if batch.policy_actions is None else batch.policy_actions.copy()
         for number, (turn, permutation) in enumerate(symmetries):
             rows = np.flatnonzero(drawn == number)
             if turn is None or not len(rows):
@@ -193,9 +207,17 @@ class SequenceReplay(Replay):
                 flat = following[rows].reshape(-1, *shape[2:])
                 following[rows] = turn(flat).reshape(shape)
             actions[rows] = permutation[actions[rows]]
+            if codes is not None:
+                codes[rows] = permutation[codes[rows]]
+                continue
             turned = np.empty_like(policy[rows])
             turned[:, :, permutation] = policy[rows]
             policy[rows] = turned
         return replace(
-            batch, observations=observations, following=following, actions=actions, policy=policy
+            batch,
+            observations=observations,
+            following=following,
+            actions=actions,
+            policy=policy,
+            policy_actions=codes,
         )

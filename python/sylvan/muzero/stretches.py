@@ -11,12 +11,13 @@ follow a row are the rows after it, as far as its record goes. What lies behind 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan.muzero.policies import PolicyEntries
 from sylvan.training.columns import Column
 from sylvan.training.packing import ENDINGS, Block
 from sylvan.training.targets import TargetConfig
@@ -47,8 +48,8 @@ class Stretches:
     """`[B, K + 1, S]` the seat to move first."""
     reward: Floats
     """`[B, K + 1, S]` of the step before, the seat that made it first; zeros in the first state."""
-    policy: Floats
-    """`[B, K + 1, A]`"""
+    policy: PolicyEntries
+    """Of states `b * (K + 1) + k`."""
     policy_weight: Floats
     """`[B, K + 1]`"""
 
@@ -131,7 +132,7 @@ class StretchWindow(Window):
             actions=np.where(alive[:, :-1], self._played(there[:, :-1]), 0),
             value=value,
             reward=reward,
-            policy=self._dense(there, alive),
+            policy=self._policies(states[alive], np.flatnonzero(alive)),
             policy_weight=np.where(alive, self._policy_weight[there], np.float32(0)),
         )
 
@@ -140,20 +141,14 @@ class StretchWindow(Window):
         places = self._first_action[self._record[rows]] + self._ply[rows]
         return self._actions[places].astype(np.int64)
 
-    def _dense(self, rows: Rows, alive: NDArray[np.bool_]) -> Floats:
-        """`[..., A]` policy targets; zeros where nothing is alive."""
-        policy = np.zeros((rows.size, self._layout.num_actions), np.float32)
-        states = np.flatnonzero(alive.reshape(-1))
-        picked = rows.reshape(-1)[states]
-        counts = self._targets_of[picked].astype(np.int64)
+    def _policies(self, rows: Rows, states: Rows) -> PolicyEntries:
+        """The policy targets of some rows, as those of states with other numbers."""
+        counts = self._targets_of[rows].astype(np.int64)
         ends = np.cumsum(counts)
-        places = np.repeat(self._first_target[picked] - (ends - counts), counts)
+        places = np.repeat(self._first_target[rows] - (ends - counts), counts)
         places += np.arange(len(places))
-        weights = self._policy[places].astype(np.float32)
-        owner = np.repeat(np.arange(len(states)), counts)
-        weights /= np.bincount(owner, weights, len(states))[owner]
-        policy[states[owner], self._target[places]] = weights
-        return policy.reshape(*rows.shape, -1)
+        entries = PolicyEntries.of(counts, self._target[places], self._policy[places])
+        return replace(entries, states=states[entries.states])
 
 
 def turned_to(per_seat: Floats, seats: NDArray[Any]) -> Floats:

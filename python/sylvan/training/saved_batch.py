@@ -15,7 +15,7 @@ __all__ = ["save_batch"]
 
 NAMES = (
     *("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left"),
-    *("actions", "reward", "alive", "known", "following", "places"),
+    *("actions", "reward", "alive", "known", "following", "places", "policy_actions"),
 )
 """What batches of positions and of sequences have; of each what it has is saved."""
 
