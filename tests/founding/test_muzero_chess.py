@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sylvan.classic.muzero_chess import (
     MCTS,
@@ -490,16 +491,29 @@ def test_s0_14_any_number_of_simulations(simulations):
         assert probabilities == pytest.approx([child.prior for child in root.children.values()])
 
 
-@pytest.mark.parametrize("bounds", [None, (-1, 1)], ids=["learned", "known"])
-def test_s0_14_a_search_goes_on_where_it_stopped(bounds):
-    """By the document's steps: the same counts as if it had not stopped."""
-    settings = {"value_bounds": bounds, "num_players": 2, "top_k": 4}
-    root, mcts = searched(Table(9), num_simulations=40, **settings)
-    mcts.config.num_simulations = 35
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    players=st.sampled_from([1, 2]),
+    bounds=st.sampled_from([None, (-1, 1), (-3, 2)]),
+    top_k=st.none() | st.integers(1, 5),
+    stop=st.integers(0, 40),
+)
+def test_s0_14_by_hand_and_on_the_core_are_one_tree(seed, players, bounds, top_k, stop):
+    """The document's own steps, and a search that goes on where it stopped."""
+    options = {"num_players": players, "value_bounds": bounds, "top_k": top_k}
+    whole, _ = searched(Table(seed), num_simulations=60, **options)
+    by_hand, first = RootNode(0, 7), Table(seed).initial_inference(SEEN)
+    mcts = MCTS(Table(seed), MCTSConfig(num_simulations=60, **options))
+    by_hand.to_play = 0
+    mcts._expand_node(by_hand, first[1], range(5))
+    mcts._run_by_hand(by_hand, NetworkOutput(float(first[2]), 0.0, first[1], 7))
+    assert_same_tree(everywhere(by_hand), everywhere(whole))
+    root, mcts = searched(Table(seed), num_simulations=stop, **options)
+    mcts.config.num_simulations = 60 - stop
     mcts.run(root, SEEN, range(5))
-    whole, _ = searched(Table(9), num_simulations=75, **settings)
-    assert root.visit_count == 76 and len(mcts.nodes) == 76
-    if bounds:  # the range that was seen is known only as far as the tree shows it
+    assert root.visit_count == len(mcts.nodes) == 61
+    if bounds:  # a range that was only seen is known as far as the tree still shows it
         assert_same_tree(everywhere(root), everywhere(whole))
 
 
@@ -872,6 +886,8 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
         mcts.run(root, SEEN, [1, 1])
     with pytest.raises(ConfigError, match=r"children for \[0, 1\], but legal_actions are \[0, 2\]"):
         mcts.run(given, SEEN, [0, 2])
+    with pytest.raises(ConfigError, match="root is a str: give a RootNode"):
+        mcts.run("e4", SEEN, [0, 1])
     root.to_play = 2
     with pytest.raises(ConfigError, match="to_play is 2: it must be from 0 to 1"):
         mcts.run(root, SEEN, [0, 1])

@@ -118,6 +118,8 @@ class MCTS:
 
     def _check(self, root: Node, legal_actions: Sequence[int]) -> None:
         """Refuse what cannot be searched; a root without a player to move gets player 0."""
+        if not isinstance(root, Node):
+            raise ConfigError(f"root is a {type(root).__name__}: give a RootNode(prior, hidden).")
         legal = set(map(int, legal_actions))
         if not legal:
             raise GameOver("There is no legal action: search a position that still has a move.")
