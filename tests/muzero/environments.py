@@ -79,5 +79,16 @@ class Endless(Walk):
         return seen, reward, False, False, info
 
 
-for kind in (Walk, Fickle, Broken, Unready, Moody, Endless):
+class Picture(Walk):
+    """Shows a bar on a small screen."""
+
+    observation_space = gym.spaces.Box(0, 255, (4, 5, 1), np.uint8)
+
+    def seen(self):
+        screen = np.zeros((4, 5, 1), np.uint8)
+        screen[:, self.steps % 5] = int(30 * abs(self.place)) % 256
+        return screen
+
+
+for kind in (Picture, Walk, Fickle, Broken, Unready, Moody, Endless):
     gym.register(f"test/{kind.__name__}-v0", kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 from sylvan.errors import ConfigError, EvaluationError, GameContractError
+from sylvan.games import GymnasiumGame
 from sylvan.games.naming import GameSpec
 from sylvan.muzero import Actor
 from sylvan.muzero.search import latent_search
+from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
 from sylvan.training.selfplay_config import SelfPlayConfig
 from tests.muzero.toy_models import Hashed
@@ -26,11 +29,14 @@ SEARCH = set(SearchConfig.model_fields)
 CARTPOLE = "gym:CartPole-v1"
 
 
-@pytest.fixture(params=["one", "two"], autouse=True)
+@pytest.fixture(params=["two"], autouse=True)
 def halves(request, monkeypatch):
-    """Everything holds for games that are planned together and for halves that take turns."""
+    """Two halves that take turns; `@both` also plans all games together, as few are."""
     monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == "one" else 1)
     return request.param
+
+
+both = pytest.mark.parametrize("halves", ["one", "two"], indirect=True)
 
 
 def actor(name, seed=7, params=None, **settings):
@@ -102,19 +108,21 @@ def test_what_is_noted_is_what_a_search_finds():
 # --- the same however it came about ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "gym:test/Walk-v0", NIM])
+@both
+@pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", NIM])
 def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
-    whole, model = actor(name, positions=50), model_of(name)
+    settings = {"positions": 250, "max_plies": 180} if name == "chess" else {"positions": 50}
+    whole, model = actor(name, **settings), model_of(name)
     expected = [[fields(r) for r in whole.play(model, step)] for step in range(5)]
     state, found = None, []
     for step in range(5):
-        fresh = actor(name, positions=50)
+        fresh = actor(name, **settings)
         if state is not None:
             fresh.load_state_dict(state)
         found.append([fields(record) for record in fresh.play(model, step)])
         state = fresh.state_dict()
         assert not fresh.notes and not fresh.statistics.dropped
-    assert found == expected and sum(map(len, expected)) > 5
+    assert found == expected and sum(map(len, expected)) > (2 if name == "chess" else 5)
 
 
 def test_what_is_played_does_not_depend_on_how_long_it_takes():
@@ -125,6 +133,7 @@ def test_what_is_played_does_not_depend_on_how_long_it_takes():
     assert quick == slow
 
 
+@both
 def test_a_step_that_fails_leaves_the_games_as_they_were():
     played, same, model = actor(CARTPOLE), actor(CARTPOLE), model_of(CARTPOLE)
     for each in (played, same):
@@ -150,6 +159,37 @@ def test_another_seed_plays_other_games():
     assert list(map(fields, one)) != list(map(fields, two))
 
 
+def test_one_half_is_planned_while_the_moves_of_the_other_are_made():
+    """A model that waits for an environment's step gets it."""
+    stepped = threading.Event()
+
+    class Waiting(Hashed):
+        """From the second search on, waits until somebody has moved."""
+
+        def initial_inference(self, observations):
+            assert not self.calls or stepped.wait(5)
+            return super().initial_inference(observations)
+
+    played = actor("gym:test/Walk-v0")
+    with pytest.MonkeyPatch.context() as patch:
+        step = GymnasiumGame.apply
+        patch.setattr(GymnasiumGame, "apply", lambda *given: (step(*given), stepped.set()))
+        assert played.play(Waiting(2), 0)
+
+
+def test_images_are_planned_from_and_kept_as_bytes(tmp_path):
+    spec = GameSpec("gym:test/Picture-v0", {"frame_stack": 2})
+    played = Actor(spec, SelfPlayConfig(games=4, positions=80), 1, SearchConfig(simulations=3))
+    records = played.play(Hashed(2), 0)
+    replay = SequenceReplay(tmp_path, spec, unroll=2, following=True)
+    replay.append(records)
+    batch = replay.sample(16, np.random.default_rng(0))
+    assert batch.observations.dtype == batch.following.dtype == np.uint8
+    assert batch.following.shape == (16, 2, 2, 4, 5)
+    seen = {record.observations[ply].tobytes() for record in records for ply in range(len(record))}
+    assert all(each.tobytes() in seen for each in batch.observations)
+
+
 def test_two_halves_may_be_planned_at_once():
     class Patient(Hashed):
         """Lets a thread wait, as a device would."""
@@ -165,6 +205,7 @@ def test_two_halves_may_be_planned_at_once():
     assert one == two
 
 
+@both
 def test_the_halves_take_turns_in_coming_first(halves):
     """With positions for one half only, both halves' games go on all the same."""
     played = actor("connect4", positions=3)
@@ -176,6 +217,7 @@ def test_the_halves_take_turns_in_coming_first(halves):
 # --- when games end -------------------------------------------------------------------------------
 
 
+@both
 @pytest.mark.parametrize("how", ["time limit", "move limit"])
 def test_an_episode_that_is_cut_off_is_continued_by_the_value_of_a_search(how):
     name = "gym:test/Endless-v0"
@@ -196,6 +238,7 @@ def test_an_episode_that_is_cut_off_is_continued_by_the_value_of_a_search(how):
     assert played.statistics.mean_score == 21 and played.statistics.limits
 
 
+@both
 def test_an_episode_that_waits_for_its_last_search_survives_a_restart():
     name, params, model = "gym:test/Endless-v0", {"max_episode_steps": 4}, Hashed(2)
     settings = {"params": params, "positions": 6}  # one ply of all games per step
@@ -262,6 +305,7 @@ def test_fast_searches_teach_no_policy():
 # --- bad input ------------------------------------------------------------------------------------
 
 
+@both
 @pytest.mark.parametrize("name", ["Fickle", "Unready"])
 def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):
     name = f"gym:test/{name}-v0"

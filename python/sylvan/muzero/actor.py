@@ -152,8 +152,7 @@ class Actor:
         statistics.search_seconds = statistics.seconds - planned
         self._games = Unfinished.joined([half.unfinished() for half in halves])
         self._starts, self.statistics = shop.starts, statistics
-        if not self.spec.is_native:
-            self._live = [half.state(place) for half in halves for place in range(len(half))]
+        self._live = [half.state(place) for half in halves for place in range(len(half))]
         return shop.records
 
     def _begun(self, shop: Shop, live: list[Game] | None) -> tuple[Unfinished, list[Game]]:
