@@ -224,3 +224,18 @@ def test_policies_that_name_their_actions_are_spread_out_on_the_device():
     sender = learner._make_sender()
     found = sender.targets(named).policy
     assert torch.equal(found, sender.targets(dataclasses.replace(batch, policy=parts)).policy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mlp", "tower"])
+def test_the_whole_loss_can_be_compiled_at_once(name):
+    """As a GPU does it: one graph over all steps, that says the same."""
+    size, game, _ = GAMES[name]
+    learner = learner_of(size, game, muzero={"consistency": 1.0})
+    sent = learner._sent(Counted(game).sample(16, generator()))
+    compiled = torch.compile(learner._losses, backend="aot_eager", fullgraph=True)
+    plain, errors = learner._losses(sent.observations, sent.targets)
+    parts, same = compiled(sent.observations, sent.targets)
+    assert torch.allclose(errors, same, atol=1e-5) and plain.keys() == parts.keys()
+    for part in plain:
+        assert parts[part].item() == pytest.approx(plain[part].item(), rel=1e-4)

@@ -1,8 +1,8 @@
 """A learned model on a GPU: half precision, CUDA graphs, hidden states that stay there.
 
 *What crosses the bus.* To the device go observations (packed planes of chess stay packed, images
-stay bytes) and actions; back come values, rewards and policies, laid side by side on the device and
-fetched in one copy. Hidden states never leave.
+stay bytes) and actions; back come values and rewards side by side, and policies, in memory that the
+device writes to while nobody waits. Hidden states never leave.
 
 *Graphs.* A call starts hundreds of kernels; recorded once for each kind of call and batch size
 (`lanes.padded_size`) they are started by one. A graph reads and writes the same memory every time:
@@ -39,8 +39,8 @@ WARM_UP = 3
 LARGEST = 2**20
 """States in a batch at most, more than anybody has."""
 
-Answer = tuple[torch.Tensor, torch.Tensor]
-"""What is said of each state, `[B, 2 * outputs + actions]` float32, and hidden states."""
+Answer = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""Values and rewards `[B, 2 * outputs]` and policies `[B, A]` in float32, and hidden states."""
 
 
 @dataclass(frozen=True)
@@ -105,30 +105,29 @@ class DeviceModel:
         count = len(inputs[0])
         with torch.inference_mode():
             if not self.on_gpu:
-                said, hidden = call(*(each.to(self.device) for each in inputs))
-                return self._output(said, hidden)
+                return self._output(*call(*(each.to(self.device) for each in inputs)))
             with self._lock:
                 recorded = self._recording(call, inputs)
                 for own, given in zip(recorded.inputs, inputs, strict=True):
                     pinned = given if given.is_cuda else given.pin_memory()
                     own[:count].copy_(pinned, non_blocking=True)
                 recorded.graph.replay()
-                said, hidden = (each[:count] for each in recorded.answer)
-                room = torch.empty(said.shape, dtype=said.dtype, pin_memory=True)
-                room.copy_(said, non_blocking=True)
+                numbers, policy, hidden = (each[:count] for each in recorded.answer)
+                fetched = _fetched(numbers), _fetched(policy)
                 hidden = hidden.clone()
                 done = torch.cuda.Event()  # type: ignore[no-untyped-call]
                 done.record()
             done.synchronize()
-            return self._output(room, hidden)
+            return self._output(*fetched, hidden)
 
-    def _output(self, said: torch.Tensor, hidden: torch.Tensor) -> ModelOutput:
-        """What was said, taken apart again."""
-        numbers, count = said.numpy(), self.network.outputs
-        value, reward, policy = np.split(numbers, [count, 2 * count], axis=1)
-        if count == 1:
+    def _output(
+        self, numbers: torch.Tensor, policy: torch.Tensor, hidden: torch.Tensor
+    ) -> ModelOutput:
+        """What was said, in memory, as a search takes it."""
+        value, reward = np.split(numbers.numpy(), 2, axis=1)
+        if self.network.outputs == 1:
             value, reward = value[:, 0], reward[:, 0]
-        return ModelOutput(value, reward, policy, hidden)
+        return ModelOutput(value, reward, policy.numpy(), hidden)
 
     def _recording(
         self, call: Callable[..., Answer], inputs: tuple[torch.Tensor, ...]
@@ -157,11 +156,17 @@ class DeviceModel:
 
 
 def _packed(answer: Inference) -> Answer:
-    """Value, reward and policy side by side in float32, and hidden states."""
+    """Values and rewards side by side."""
     value, reward, policy, hidden = answer
     count = len(policy)
-    parts = [value.reshape(count, -1), reward.reshape(count, -1), policy]
-    return torch.cat([part.float() for part in parts], dim=1), hidden
+    numbers = torch.cat([value.view(count, -1), reward.view(count, -1)], dim=1)
+    return numbers.float(), policy.float(), hidden
+
+
+def _fetched(numbers: torch.Tensor) -> torch.Tensor:
+    """Pinned memory that a device writes numbers into, which are there once it is through."""
+    room = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+    return room.copy_(numbers, non_blocking=True)
 
 
 def _fast(planes: torch.Tensor) -> torch.Tensor:

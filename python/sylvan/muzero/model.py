@@ -10,8 +10,7 @@ that takes about a quarter of PyTorch's time, and half of NumPy's. A network tha
 runs on PyTorch. Either way hidden states are NumPy arrays.
 
 *On a GPU* it runs in half precision, one CUDA graph for every kind of call and batch size
-(`sylvan.muzero.device_model`). Hidden states stay there; values, rewards and policies come back in
-one copy.
+(`sylvan.muzero.device_model`). Hidden states stay there; values, rewards and policies come back.
 """
 
 from __future__ import annotations
