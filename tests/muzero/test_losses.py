@@ -39,6 +39,9 @@ class Plain:
         return (x - x.min()) / (x.max() - x.min() + 1e-5)
 
     def representation(self, seen):
+        if seen.ndim == 1:  # a vector, in many units
+            logs = np.sign(seen) * np.log1p(np.abs(seen))
+            seen = np.concatenate([logs, *(np.tanh(seen * scale) for scale in (1, 4, 16))])
         return self.ranged(self.chain("representation.layers", seen.reshape(-1)))
 
     def step(self, state, action):

@@ -65,6 +65,11 @@ class MuZeroConfig(Section):
         description="share of the gradient that goes on to the step before, at each step, so that "
         "the first steps are not drowned by the many that follow",
     )
+    fresh_values: bool = Field(
+        default=False,
+        description="continue targets of td_steps from what the newest network says there, rather "
+        "than from what the search said when it was played: values spread sooner",
+    )
     reanalyse: float = Field(
         default=0.0,
         ge=0,

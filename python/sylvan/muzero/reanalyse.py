@@ -32,7 +32,7 @@ from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import Outcomes
 from sylvan.training.batches import BatchMaker
 
-__all__ = ["Again", "Reanalyse"]
+__all__ = ["Again", "FreshValues", "Reanalyse"]
 
 WIDTH = 1024
 """Roots searched at once at most, so that their hidden states have room."""
@@ -73,6 +73,32 @@ class Reanalyse:
         return again.with_targets(policy, np.concatenate([each.values for each in found]))
 
 
+class FreshValues(Reanalyse):
+    """The same without searches: values are the network's own, policies stay as they are.
+
+    One look at the states that targets are continued from costs a hundredth of searching them.
+    """
+
+    def __init__(self, model: Any, config: MuZeroConfig, search: SearchConfig) -> None:
+        super().__init__(model, config, search)
+        self.share = 1.0
+
+    def targets(self, again: Again, game: Game, seed: int) -> Stretches:  # noqa: ARG002
+        """The stretches of a batch with values that are continued from the network's."""
+        said = _numbers(self.model.initial_inference(again.observations)[0])
+        said = said.reshape(len(again.rows), -1)
+        if said.shape[1] < game.num_players:  # of the seat to move alone: two of a zero-sum game
+            said = np.concatenate([said, -said], axis=1)
+        return again.with_values(turned_to(said, -again.seats % game.num_players))
+
+
+def _numbers(array: Any) -> Floats:
+    """A model's output in memory."""
+    if hasattr(array, "detach"):
+        array = array.detach().float().cpu().numpy()
+    return np.asarray(array, np.float32)
+
+
 class Again:
     """The states that the first `count` stretches of a batch need searched again.
 
@@ -106,8 +132,16 @@ class Again:
 
     def with_targets(self, policy: PolicyEntries, values: Floats) -> Stretches:
         """The batch's stretches with what was found in `rows`: policies, and values `[n, S]`."""
-        found, states = self._found, slice(0, self._unroll + 1)
+        found, states = self.with_values(values), slice(0, self._unroll + 1)
         alive, here = self._wanted[:, states], self._place[:, states]
+        weight = found.policy_weight.copy()
+        weight[: self._count] = alive
+        fresh = policy.picked(here[alive], np.flatnonzero(alive))
+        return replace(found, policy=found.policy.replaced(alive.size, fresh), policy_weight=weight)
+
+    def with_values(self, values: Floats) -> Stretches:
+        """The batch's stretches with values `[n, S]`, by seat, that are thought in `rows` now."""
+        found, states = self._found, slice(0, self._unroll + 1)
         # Differences by seat, `[count, states, S]`; zero where nothing was searched.
         change = np.where(self._wanted[:, :, None], (values - self._then)[self._place], 0)
         share, steps = self._targets.value_mix, self._targets.td_steps
@@ -115,13 +149,6 @@ class Again:
         if steps is not None:
             moved += (1 - share) * self._targets.discount**steps * change[:, steps:]
         turned = turned_to(moved.astype(np.float32), found.seats[: self._count])
-        weight, value = found.policy_weight.copy(), found.value.copy()
-        weight[: self._count] = alive
-        value[: self._count] += np.where(alive[:, :, None], turned, 0)
-        fresh = policy.picked(here[alive], np.flatnonzero(alive))
-        return replace(
-            found,
-            policy=found.policy.replaced(alive.size, fresh),
-            policy_weight=weight,
-            value=value,
-        )
+        value = found.value.copy()
+        value[: self._count] += np.where(self._wanted[:, states, None], turned, 0)
+        return replace(found, value=value)

@@ -19,7 +19,7 @@ from sylvan.muzero.learner import MuZeroLearner
 from sylvan.muzero.model import TorchModel
 from sylvan.muzero.publish import ModelPublisher
 from sylvan.muzero.quality import model_quality
-from sylvan.muzero.reanalyse import Reanalyse
+from sylvan.muzero.reanalyse import FreshValues, Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.training.record import GameRecord
 from sylvan.training.seeds import random_numbers
@@ -66,10 +66,23 @@ class MuZeroTrainer(Trainer):
         )
         if config.muzero.reanalyse:
             replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)
+        elif config.muzero.fresh_values:
+            replay.reanalyse = FreshValues(self.evaluator, config.muzero, search)
         self.selfplay = Actor(spec, config.selfplay, self.seed, search, header.encoding)
         arena = EpisodeArena if header.num_players == 1 else LatentArena
         self.arena = arena(spec, config.arena, self.seed, folder, search)
         self.publisher = ModelPublisher(self.run.networks, copied)
+
+    def play(self) -> dict[str, float]:
+        """Self-play; the games that ended go to the replay."""
+        before = self.replay.positions
+        numbers = super().play()
+        self._stored = self.replay.positions - before
+        return numbers
+
+    def _new_positions(self) -> int:
+        """Those that can be learned: an episode is stored at its end, which may take many steps."""
+        return self._stored
 
     def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
         """Also how far the model that played these games could foresee them."""

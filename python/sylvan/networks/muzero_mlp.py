@@ -1,6 +1,6 @@
 """A learned model of dense layers, for vectors and for boards small enough to need no convolution.
 
-    representation   x = act(norm(W o));  s = ranged(V x)
+    representation   x = act(norm(W o));  s = ranged(V x);  a vector o first in many units
     dynamics         x = act(norm(W s + E[a]));  s' = ranged(s + V x);  reward from s'
     prediction       x = act(norm(W s));  policy and value from x
 
@@ -19,7 +19,11 @@ from torch import nn
 from sylvan.networks.layers import activation_layer, dense
 from sylvan.networks.muzero_settings import MuZeroMLPSettings
 
-__all__ = ["DenseDynamics", "DensePrediction", "DenseRepresentation", "ranged"]
+__all__ = ["DenseDynamics", "DensePrediction", "DenseRepresentation", "in_many_units", "ranged"]
+
+
+SCALES = (1.0, 4.0, 16.0)
+"""By what numbers of a vector are multiplied before they are bent."""
 
 
 def ranged(hidden: torch.Tensor) -> torch.Tensor:
@@ -32,18 +36,35 @@ def ranged(hidden: torch.Tensor) -> torch.Tensor:
     return ((flat - low) / (high - low + 1e-5)).view_as(hidden)
 
 
+def in_many_units(numbers: torch.Tensor) -> torch.Tensor:
+    """Numbers `[B, n]` of unknown units, as `[B, n * (1 + len(SCALES))]` between about -7 and 7.
+
+    A vector has metres beside radians. Each number is shown by its logarithm, sign kept, which
+    tells large ones apart, and bent by tanh at several scales, which tell small ones apart.
+    """
+    logs = torch.sign(numbers) * torch.log1p(numbers.abs())
+    return torch.cat([logs, *(torch.tanh(numbers * scale) for scale in SCALES)], dim=1)
+
+
 class DenseRepresentation(nn.Module):
     """Observations of any shape, flattened, to hidden states `[B, hidden]`."""
 
     def __init__(self, observation_shape: tuple[int, ...], settings: MuZeroMLPSettings) -> None:
         super().__init__()
         self.scale = settings.scale
-        self.layers = _layers(math.prod(observation_shape), settings.layers, settings)
+        self.is_vector = len(observation_shape) == 1
+        numbers = math.prod(observation_shape) * (1 + len(SCALES) if self.is_vector else 1)
+        self.layers = _layers(numbers, settings.layers, settings)
+        if self.is_vector:
+            # The norm behind it would otherwise make a state and its double look the same.
+            nn.init.uniform_(self.layers[0].bias, -1.0, 1.0)  # type: ignore[arg-type]
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """`[B, *observation_shape]` to `[B, hidden]`."""
         seen = observations.flatten(1)
-        return ranged(self.layers(seen if self.scale == 1.0 else seen / self.scale))
+        if self.scale != 1.0:
+            seen = seen / self.scale
+        return ranged(self.layers(in_many_units(seen) if self.is_vector else seen))
 
 
 class DenseDynamics(nn.Module):

@@ -142,12 +142,16 @@ class Trainer:
         """Updates on what is in the replay, while progress goes from `begin` to `end`."""
         if not self.replay.window:
             return {}
-        updates = self.learner.updates(self.selfplay.statistics.positions)
+        updates = self.learner.updates(self._new_positions())
         rng = random_numbers(self.seed, "batches", self.step)
         losses = self.learner.train(
             self.replay, updates, lambda share: begin + share * (end - begin), rng, self.watch
         )
         return losses.numbers()
+
+    def _new_positions(self) -> int:
+        """How many positions this step's updates are to make up for."""
+        return int(self.selfplay.statistics.positions)
 
     def rating_is_due(self, last: bool) -> bool:
         """Whether this step ends with a rating: every so many do, and the last."""
