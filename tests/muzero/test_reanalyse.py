@@ -9,7 +9,7 @@ import pytest
 
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.config import MuZeroConfig
-from sylvan.muzero.reanalyse import Reanalyse
+from sylvan.muzero.reanalyse import FreshValues, Reanalyse
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
@@ -121,3 +121,45 @@ def test_nothing_is_searched_at_share_zero(tmp_path):
     replay.reanalyse = Reanalyse(model, MuZeroConfig.model_validate({}), SEARCH)
     replay.sample(8, generator())
     assert model.calls == 0
+
+
+@pytest.mark.parametrize("td_steps", [None, 2, 5])
+@pytest.mark.parametrize(
+    ("name", "params", "seats"),
+    [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
+)
+def test_fresh_values_are_those_of_games_whose_values_were_the_networks(
+    name, params, seats, td_steps, tmp_path
+):
+    spec = GameSpec(name, params)
+    model = Hashed(spec.first().num_actions, seats)
+    targets = TargetConfig(td_steps=td_steps, value_mix=0.25, discount=0.9)
+    records = played(spec, 6)
+    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets, unroll=3)
+    replay.append(records)
+    before = replay.sample(30, generator(3))
+    replay.reanalyse = FreshValues(model, MuZeroConfig(), SEARCH)
+    batch = replay.sample(30, generator(3))
+    rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
+    now = [revalued(record, spec, model) for record in records]
+    for b, place in enumerate(batch.places):
+        number, first = rows[place]
+        oracle = Oracle(now[number], targets)
+        for k in range(4):
+            if batch.known[b, k]:
+                wanted = oracle.value(first + k)
+                np.testing.assert_allclose(batch.value[b, k], wanted, atol=1e-4)
+    assert np.array_equal(batch.policy, before.policy)
+    assert np.array_equal(batch.policy_weight, before.policy_weight)
+
+
+def revalued(record, spec, model):
+    """The record with what the network says of each position, per seat."""
+    state, values = spec.first(), []
+    for action in record.actions.tolist():
+        said = np.asarray(model.initial_inference(state.observation()[None])[0]).reshape(-1)
+        if len(said) < state.num_players:
+            said = np.array([said[0], -said[0]])
+        values.append(np.roll(said, state.to_play()))
+        state.apply(action)
+    return GameRecord(**vars(record) | {"values": np.array(values, np.float32)})
