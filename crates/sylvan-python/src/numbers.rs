@@ -51,7 +51,7 @@ fn mix(a: u64, b: u64) -> u64 {
 
 /// One stream of the seeded generator from which every search draws.
 #[pyclass(module = "sylvan._native")]
-struct Rng(rng::Rng);
+pub struct Rng(pub rng::Rng);
 
 #[pymethods]
 impl Rng {

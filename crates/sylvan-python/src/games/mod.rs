@@ -1,5 +1,6 @@
 //! The native games as Python classes, and the forests that are made of them.
 
+mod blob;
 mod chess;
 mod connect_four;
 mod latent;
@@ -10,6 +11,7 @@ use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use sylvan_core::Config;
 use sylvan_core::latent::Latent;
+use sylvan_games::blob::Blob;
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
@@ -17,6 +19,7 @@ use sylvan_games::tic_tac_toe::TicTacToe;
 use crate::any_forest::{AnyForest, build_from};
 use crate::python_game::PythonGame;
 
+use self::blob::PyBlob;
 use self::chess::PyChess;
 use self::connect_four::{PyConnectFour, PySolver};
 use self::latent::PyLatent;
@@ -32,6 +35,9 @@ pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn A
     }
     if states.iter().all(keeps_rules::<PyTicTacToe>) {
         return build_from::<TicTacToe>(states, config);
+    }
+    if states.iter().all(keeps_rules::<PyBlob>) {
+        return build_from::<Blob>(states, config);
     }
     if states.iter().all(keeps_rules::<PyLatent>) {
         return build_from::<Latent>(states, config);
@@ -66,6 +72,8 @@ const RULES: [&str; 6] = [
 ];
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyBlob>()?;
+    module.add_function(wrap_pyfunction!(blob::blob_card, module)?)?;
     module.add_class::<PyChess>()?;
     module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;

@@ -1,0 +1,140 @@
+//! Blob, also known as Oh Hell: bids, tricks, and cards that nobody else may see.
+//!
+//! Three to eight seats. In every round each seat gets some cards, says how many tricks it will
+//! take, and scores only if it takes exactly as many. The dealer bids last and must not make the
+//! bids add up to the number of tricks, so somebody misses. Suit must be followed; the highest
+//! trump, or the highest card of the suit led, takes the trick and leads to the next. A game is a
+//! sequence of rounds; `options.rs` has the variants.
+//!
+//! *Actions* are cards 0 to 51 (`suit · 13 + rank`) and bids 52 to 65 (52 is a bid of none). *Chance*
+//! deals card by card, from the dealer's left. A *round* pays each seat its utility (`score.rs`): as
+//! a reward if another round follows, as the return if the play ends with it. A search is about one
+//! round: a view ends with its round, and no deal to come is ever looked at.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `cards`, `notation` | cards and sets of them; their names |
+//! | `options`, `score` | the rules as options; what a round pays |
+//! | `state`, `play` | a state; the moves |
+//! | `view`, `deal` | what a seat knows; deals that fit it |
+//! | `encoding` | what a network sees |
+
+pub mod cards;
+mod deal;
+mod encoding;
+mod error;
+mod notation;
+mod options;
+mod play;
+mod score;
+mod state;
+mod view;
+
+use sylvan_core::{Action, Game, Rules, Sure, Turn};
+
+pub use encoding::OBSERVATION_LEN;
+pub use error::BlobError;
+pub use notation::{action_name, card_name, parse_card, parse_suit, suit_name};
+pub use options::{Hook, MAX_CARDS, MAX_PLAYERS, MAX_ROUNDS, MIN_PLAYERS, Options, Sequence, Trump};
+pub use play::{FIRST_BID, NUM_ACTIONS};
+pub use score::{Scoring, utilities};
+pub use state::{Blob, Phase};
+
+use crate::hash::mix;
+
+impl Blob {
+    /// What the round that ended last paid each seat.
+    fn pay(&self, cards: u8, out: &mut [f64]) {
+        let most = self.options.scoring.most(cards);
+        utilities(self.last_points(), most, self.options.rivalry, out);
+    }
+
+    /// The least and the most that a seat can still be paid, the whole game taken together.
+    fn pay_range(&self) -> (f64, f64) {
+        let range = |cards| {
+            let shares = self.options.scoring.share_range(cards);
+            score::utility_range(shares, self.options.rivalry)
+        };
+        if self.alone {
+            return range(self.cards);
+        }
+        let rounds = self.options.sequence.rounds().iter().map(|&cards| range(cards));
+        rounds.fold((0.0, 0.0), |sum, range| (sum.0 + range.0, sum.1 + range.1))
+    }
+}
+
+impl Game for Blob {
+    type Error = std::convert::Infallible;
+    type Cell = f32;
+
+    fn value_range(&self) -> (f64, f64) {
+        self.pay_range()
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            num_players: self.num_players(),
+            num_actions: NUM_ACTIONS,
+            zero_sum: false,
+            has_rewards: !self.alone && self.options.sequence.rounds().len() > 1,
+            value_range: self.pay_range(),
+            observation_shape: vec![OBSERVATION_LEN],
+        }
+    }
+
+    /// The deals of later rounds are none of a search's business: from here on chance makes them.
+    fn set_root(&mut self) {
+        self.seeded = false;
+        self.seed = 0;
+    }
+
+    #[inline]
+    fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
+        actions.clear();
+        self.for_each_legal(|action| actions.push(action));
+        Ok(match self.phase {
+            Phase::Dealing => Turn::Chance,
+            Phase::Over => Turn::Over,
+            Phase::Bidding | Phase::Playing => Turn::Seat(self.turn),
+        })
+    }
+
+    fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Sure {
+        outcomes.clear();
+        if self.phase == Phase::Dealing {
+            let left = self.undealt();
+            let probability = 1.0 / f64::from(left.count_ones());
+            outcomes.extend(cards::each(left).map(|card| (Action::from(card), probability)));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn apply(&mut self, action: Action) -> Sure {
+        self.take(action);
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f64]) -> Sure {
+        self.pay(self.cards, out);
+        Ok(())
+    }
+
+    fn rewards(&self, out: &mut [f64]) -> Sure {
+        if self.paid {
+            let rounds = self.options.sequence.rounds();
+            self.pay(rounds[usize::from(self.round) - 1], out);
+        }
+        Ok(())
+    }
+
+    fn observe(&self, out: &mut [f32]) -> Sure {
+        self.encode(out);
+        Ok(())
+    }
+
+    fn key(&self) -> u64 {
+        let hands = self.hands[..self.num_players()].iter();
+        hands.fold(self.history, |key, &hand| mix(key ^ hand))
+    }
+}

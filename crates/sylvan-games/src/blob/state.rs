@@ -1,0 +1,412 @@
+//! The state of a game: one plain block of memory, so that a copy is a `memcpy`.
+//!
+//! It holds the round in play (hands, bids, cards in the order they fell) and the totals of the
+//! rounds before. A *view* is the same type with everything erased that one seat cannot see; what is
+//! erased and how it is filled again stands in `view.rs` and `deal.rs`.
+
+use std::fmt;
+
+use sylvan_core::{MAX_SEATS, Seat};
+
+use super::cards::{self, Card, Cards, NO_CARD, NO_TRUMP, bit};
+use super::error::BlobError;
+use super::options::{MAX_CARDS, Options};
+use crate::hash::mix;
+
+/// A bid that has not been made.
+pub(super) const NO_BID: u8 = 255;
+/// The viewer of a state in which nothing is hidden.
+pub(super) const NOBODY: Seat = 255;
+
+/// What happens next in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Chance gives out a card.
+    Dealing,
+    Bidding,
+    Playing,
+    /// The last round has been scored.
+    Over,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dealing => "dealing",
+            Self::Bidding => "bidding",
+            Self::Playing => "playing",
+            Self::Over => "over",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blob {
+    pub(super) options: Options,
+    /// What each seat holds; in a view nothing for the others.
+    pub(super) hands: [Cards; MAX_SEATS],
+    /// All cards played in this round.
+    pub(super) gone: Cards,
+    /// Stands for all that was public since the round began.
+    pub(super) history: u64,
+    /// From which the rounds are dealt, if `seeded`; otherwise dealing is left to chance.
+    pub(super) seed: u64,
+    /// The cards of this round in the order they fell.
+    pub(super) played: [Card; 52],
+    /// Who led each trick of this round.
+    pub(super) leaders: [Seat; MAX_CARDS as usize],
+    /// Points of the finished rounds, and of the last of them.
+    pub(super) totals: [i16; MAX_SEATS],
+    pub(super) last: [i16; MAX_SEATS],
+    pub(super) bids: [u8; MAX_SEATS],
+    pub(super) tricks: [u8; MAX_SEATS],
+    /// Suits, a bit each, of which a seat has shown to have none.
+    pub(super) voids: [u8; MAX_SEATS],
+    pub(super) seeded: bool,
+    /// The play ends with this round.
+    pub(super) alone: bool,
+    /// The last step ended a round, and another follows.
+    pub(super) paid: bool,
+    /// A trump has been played in this round.
+    pub(super) broken: bool,
+    pub(super) phase: Phase,
+    /// The seat from which the rest is hidden, or `NOBODY`.
+    pub(super) viewer: Seat,
+    pub(super) round: u8,
+    pub(super) cards: u8,
+    pub(super) dealer: Seat,
+    pub(super) trump: u8,
+    pub(super) turned_up: Card,
+    pub(super) turn: Seat,
+    pub(super) dealt: u8,
+    pub(super) bids_made: u8,
+    /// Cards played in this round.
+    pub(super) count: u8,
+    pub(super) tricks_done: u8,
+    /// Cards in the current trick, the suit that was led, the best card and who played it.
+    pub(super) in_trick: u8,
+    pub(super) led: u8,
+    pub(super) best: Card,
+    pub(super) winner: Seat,
+}
+
+impl Blob {
+    /// The first round, not yet dealt.
+    ///
+    /// With a seed every round is dealt as soon as it begins; without, dealing is chance's, card by
+    /// card, or the caller's (`deal`, `shuffle`, `enter`).
+    pub fn new(options: Options, seed: Option<u64>) -> Result<Self, BlobError> {
+        let mut state = Self {
+            options: options.checked()?,
+            hands: [0; MAX_SEATS],
+            gone: 0,
+            history: 0,
+            seed: seed.unwrap_or_default(),
+            played: [NO_CARD; 52],
+            leaders: [0; MAX_CARDS as usize],
+            totals: [0; MAX_SEATS],
+            last: [0; MAX_SEATS],
+            bids: [NO_BID; MAX_SEATS],
+            tricks: [0; MAX_SEATS],
+            voids: [0; MAX_SEATS],
+            seeded: seed.is_some(),
+            alone: false,
+            paid: false,
+            broken: false,
+            phase: Phase::Dealing,
+            viewer: NOBODY,
+            round: 0,
+            cards: 0,
+            dealer: 0,
+            trump: NO_TRUMP,
+            turned_up: NO_CARD,
+            turn: 0,
+            dealt: 0,
+            bids_made: 0,
+            count: 0,
+            tricks_done: 0,
+            in_trick: 0,
+            led: NO_TRUMP,
+            best: NO_CARD,
+            winner: 0,
+        };
+        state.begin_round(0);
+        Ok(state)
+    }
+
+    /// The game at the beginning of a later round, with the points so far; a round to be dealt.
+    pub fn at_round(options: Options, round: u8, totals: &[i16]) -> Result<Self, BlobError> {
+        let mut state = Self::new(options, None)?;
+        let rounds = options.sequence.rounds().len();
+        if usize::from(round) >= rounds {
+            let rule = format!("the game has the rounds 0 to {}", rounds - 1);
+            return Err(BlobError::option("round", round, rule));
+        }
+        if totals.len() != state.num_players() {
+            let rule = format!("there are {} seats", options.players);
+            return Err(BlobError::option("totals", format!("{totals:?}"), rule));
+        }
+        state.totals[..totals.len()].copy_from_slice(totals);
+        state.begin_round(round);
+        Ok(state)
+    }
+
+    /// Sets the table for a round; deals it if the game has a seed.
+    pub(super) fn begin_round(&mut self, round: u8) {
+        let players = self.options.players;
+        self.hands = [0; MAX_SEATS];
+        self.gone = 0;
+        self.bids = [NO_BID; MAX_SEATS];
+        self.tricks = [0; MAX_SEATS];
+        self.voids = [0; MAX_SEATS];
+        self.broken = false;
+        self.phase = Phase::Dealing;
+        self.round = round;
+        self.cards = self.options.sequence.rounds()[usize::from(round)];
+        self.dealer = (self.options.first_dealer + round) % players;
+        self.trump = self.options.trump_of(round).unwrap_or(NO_TRUMP);
+        self.turned_up = NO_CARD;
+        self.turn = self.after(self.dealer);
+        self.dealt = 0;
+        self.bids_made = 0;
+        self.count = 0;
+        self.tricks_done = 0;
+        self.in_trick = 0;
+        self.led = NO_TRUMP;
+        self.best = NO_CARD;
+        self.winner = self.turn;
+        self.played = [NO_CARD; 52];
+        self.leaders = [0; MAX_CARDS as usize];
+        let table = [round, players, self.cards, self.dealer, self.trump, 0, 0, 0];
+        self.history = mix(u64::from_le_bytes(table));
+        if self.seeded {
+            self.deal_from_seed();
+        }
+    }
+
+    /// The seat to the left.
+    #[inline]
+    pub(super) const fn after(&self, seat: Seat) -> Seat {
+        if seat + 1 == self.options.players {
+            0
+        } else {
+            seat + 1
+        }
+    }
+
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub const fn num_players(&self) -> usize {
+        self.options.players as usize
+    }
+
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The seat to bid or to play.
+    pub const fn to_play(&self) -> Seat {
+        self.turn
+    }
+
+    pub const fn is_terminal(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// The number of the round, from 0.
+    pub const fn round(&self) -> u8 {
+        self.round
+    }
+
+    /// Cards dealt to each seat in this round.
+    pub const fn cards(&self) -> u8 {
+        self.cards
+    }
+
+    pub const fn dealer(&self) -> Seat {
+        self.dealer
+    }
+
+    /// The trump suit, or `NO_TRUMP`.
+    pub const fn trump(&self) -> u8 {
+        self.trump
+    }
+
+    pub fn turned_up(&self) -> Option<Card> {
+        (self.turned_up != NO_CARD).then_some(self.turned_up)
+    }
+
+    /// What a seat holds, if that can be seen.
+    pub fn hand(&self, seat: Seat) -> Result<Cards, BlobError> {
+        if self.is_hidden(seat) {
+            let viewer = self.viewer;
+            return Err(BlobError::Hidden { seat, viewer });
+        }
+        Ok(self.hands[usize::from(seat)])
+    }
+
+    /// Cards that a seat holds, seen or not.
+    #[inline]
+    pub fn hand_size(&self, seat: Seat) -> u8 {
+        if self.phase == Phase::Dealing {
+            return self.hands[usize::from(seat)].count_ones() as u8;
+        }
+        self.cards - self.tricks_done - u8::from(self.has_played(seat))
+    }
+
+    /// Whether a seat has a card in the current trick.
+    #[inline]
+    pub const fn has_played(&self, seat: Seat) -> bool {
+        if self.in_trick == 0 {
+            return false;
+        }
+        let (n, leader) = (
+            self.options.players,
+            self.leaders[self.tricks_done as usize],
+        );
+        (seat + n - leader) % n < self.in_trick
+    }
+
+    pub fn bid_of(&self, seat: Seat) -> Option<u8> {
+        let bid = self.bids[usize::from(seat)];
+        (bid != NO_BID).then_some(bid)
+    }
+
+    pub fn tricks_of(&self, seat: Seat) -> u8 {
+        self.tricks[usize::from(seat)]
+    }
+
+    /// Suits, a bit each, of which a seat has shown to have none.
+    pub fn voids_of(&self, seat: Seat) -> u8 {
+        self.voids[usize::from(seat)]
+    }
+
+    /// Points of the finished rounds, one per seat.
+    pub fn totals(&self) -> &[i16] {
+        &self.totals[..self.num_players()]
+    }
+
+    /// Points of the last finished round, one per seat.
+    pub fn last_points(&self) -> &[i16] {
+        &self.last[..self.num_players()]
+    }
+
+    /// The cards that fell in this round, in order.
+    pub fn fallen(&self) -> &[Card] {
+        &self.played[..usize::from(self.count)]
+    }
+
+    /// The cards that fell in this round with who played them, in order.
+    pub fn plays(&self) -> impl Iterator<Item = (Seat, Card)> {
+        let n = self.num_players();
+        self.fallen().iter().enumerate().map(move |(i, &card)| {
+            let seat = usize::from(self.leaders[i / n]) + i % n;
+            ((seat % n) as Seat, card)
+        })
+    }
+
+    /// The current trick: who played what, the leader first.
+    pub fn trick(&self) -> impl Iterator<Item = (Seat, Card)> {
+        self.plays().skip(usize::from(self.count - self.in_trick))
+    }
+
+    /// The best card of the current trick with its seat, if one has been led.
+    pub fn best(&self) -> Option<(Seat, Card)> {
+        (self.in_trick > 0).then_some((self.winner, self.best))
+    }
+
+    /// The suit that was led to the current trick.
+    pub fn led(&self) -> Option<u8> {
+        (self.in_trick > 0).then_some(self.led)
+    }
+
+    /// Cards of the deck that are neither in a hand that is seen, nor played, nor turned up.
+    pub fn unseen(&self) -> Cards {
+        let held = self.hands.iter().fold(0, |all, hand| all | hand);
+        let up = self.turned_up().map_or(0, bit);
+        self.options.deck() & !(held | self.gone | up)
+    }
+
+    /// The same state, whose play ends with the round.
+    #[must_use]
+    pub const fn this_round(mut self) -> Self {
+        self.alone = true;
+        self.seeded = false;
+        self.seed = 0;
+        self
+    }
+
+    /// Whether the rounds deal themselves from a seed, and which.
+    pub fn seed(&self) -> Option<u64> {
+        self.seeded.then_some(self.seed)
+    }
+
+    /// The same state, whose later rounds are dealt from this seed, or by chance.
+    #[must_use]
+    pub fn seeded(mut self, seed: Option<u64>) -> Self {
+        self.seeded = seed.is_some();
+        self.seed = seed.unwrap_or_default();
+        self
+    }
+
+    /// Whether the play ends with this round, whatever the sequence says.
+    pub const fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Whether this is the last round to be played.
+    pub(super) fn is_last_round(&self) -> bool {
+        self.alone || usize::from(self.round) + 1 == self.options.sequence.rounds().len()
+    }
+
+    /// Equal where a seat knows the same: all that was public, and its hand.
+    #[inline]
+    pub fn view_key(&self, seat: Seat) -> u64 {
+        mix(self.history ^ mix(self.hands[usize::from(seat)] ^ (u64::from(seat) << 56)))
+    }
+
+    /// Bytes that no other state has: of the same options, round, hands and public history.
+    pub fn exact_key(&self) -> Vec<u8> {
+        let mut key = format!("{:?}", self.options).into_bytes();
+        if self.seeded {
+            key.extend(self.seed.to_le_bytes());
+        }
+        let facts = [
+            u8::from(self.seeded),
+            u8::from(self.alone),
+            self.phase as u8,
+            self.viewer,
+            self.round,
+            self.turned_up,
+            self.dealt,
+            self.count,
+        ];
+        key.extend(facts);
+        key.extend(self.hands.iter().flat_map(|hand| hand.to_le_bytes()));
+        key.extend(self.bids);
+        key.extend(self.fallen());
+        key
+    }
+
+    /// Suits of the deck.
+    pub(super) const fn all_suits(&self) -> u8 {
+        (1 << self.options.suits) - 1
+    }
+
+    pub(super) fn seat(&self, seat: i64) -> Result<Seat, BlobError> {
+        let last = self.options.players - 1;
+        match u8::try_from(seat) {
+            Ok(found) if found <= last => Ok(found),
+            _ => Err(BlobError::NoSuchSeat { seat, last }),
+        }
+    }
+
+    pub(super) fn card(code: i64) -> Result<Card, BlobError> {
+        match u8::try_from(code) {
+            Ok(card) if card < cards::RANKS * cards::SUITS => Ok(card),
+            _ => Err(BlobError::NoSuchCard { code }),
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! `sylvan._native.Blob`.
+
+use numpy::PyArray1;
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyType};
+use sylvan_core::{Action, Game, Seat};
+use sylvan_games::blob::cards::{Cards, each};
+use sylvan_games::blob::{
+    Blob, BlobError, Hook, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, Scoring, Sequence, Trump,
+    action_name, parse_card, parse_suit,
+};
+
+use crate::bridge::Bridge;
+use crate::numbers::Rng;
+
+pyo3::import_exception!(sylvan.errors, ConfigError);
+pyo3::import_exception!(sylvan.errors, GameOver);
+pyo3::import_exception!(sylvan.errors, HiddenCards);
+pyo3::import_exception!(sylvan.errors, IllegalAction);
+pyo3::import_exception!(sylvan.errors, IllegalBid);
+pyo3::import_exception!(sylvan.errors, IllegalCard);
+pyo3::import_exception!(sylvan.errors, IllegalPosition);
+pyo3::import_exception!(sylvan.errors, WrongPhase);
+pyo3::import_exception!(sylvan.errors, WrongPlayer);
+
+#[pyclass(subclass, name = "Blob", module = "sylvan._native")]
+#[derive(Clone)]
+pub struct PyBlob {
+    pub state: Blob,
+}
+
+impl PyBlob {
+    /// An object of the Python class `class` in this state.
+    fn of<'py>(class: &Bound<'py, PyType>, state: Blob) -> PyResult<Bound<'py, PyAny>> {
+        let object = class.call_method1("__new__", (class,))?;
+        object.cast::<Self>()?.borrow_mut().state = state;
+        Ok(object)
+    }
+
+    fn seat(&self, seat: i64) -> PyResult<Seat> {
+        let last = self.state.num_players() as u8 - 1;
+        match u8::try_from(seat) {
+            Ok(found) if found <= last => Ok(found),
+            _ => Err(raise(BlobError::NoSuchSeat { seat, last })),
+        }
+    }
+
+    fn by_seat<T>(&self, of: impl Fn(Seat) -> T) -> Vec<T> {
+        (0..self.state.num_players() as Seat).map(of).collect()
+    }
+}
+
+#[pymethods]
+impl PyBlob {
+    #[new]
+    #[pyo3(signature = (
+        players=5, cards=7, *, sequence=None, trump="rotation", hook="dealer",
+        scoring="exact_10_plus_bid", suits=4, ranks=13, dealer=0, break_trump=false, rivalry=0.0,
+        legacy_extra_one_card_round=false, seed=Some(0)
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are the options of the game")]
+    fn new(
+        players: i64,
+        cards: i64,
+        sequence: Option<&Bound<'_, PyAny>>,
+        trump: &str,
+        hook: &str,
+        scoring: &str,
+        suits: i64,
+        ranks: i64,
+        dealer: i64,
+        break_trump: bool,
+        rivalry: f64,
+        legacy_extra_one_card_round: bool,
+        seed: Option<u64>,
+    ) -> PyResult<Self> {
+        let extra = legacy_extra_one_card_round;
+        let players = small("players", players)?;
+        let sequence = sequence_of(sequence, small("cards", cards)?, players, extra)?;
+        let options = Options {
+            trump: trump_of(trump)?,
+            hook: hook_of(hook)?,
+            scoring: scoring_of(scoring)?,
+            suits: small("suits", suits)?,
+            ranks: small("ranks", ranks)?,
+            first_dealer: small("dealer", dealer)?,
+            break_trump,
+            rivalry,
+            ..Options::new(players, sequence)
+        };
+        let state = Blob::new(options, seed).map_err(raise)?;
+        Ok(Self { state })
+    }
+
+    /// The game at the beginning of a round, not yet dealt, with the points so far.
+    fn at_round<'py>(
+        slf: &Bound<'py, Self>,
+        round: i64,
+        totals: Vec<i16>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = *slf.borrow().state.options();
+        let state = Blob::at_round(options, small("round", round)?, &totals).map_err(raise)?;
+        Self::of(&slf.get_type(), state)
+    }
+
+    // --- the table --------------------------------------------------------------------------
+
+    #[getter]
+    fn num_players(&self) -> usize {
+        self.state.num_players()
+    }
+
+    /// Cards per seat of all rounds.
+    #[getter]
+    fn sequence(&self) -> Vec<u8> {
+        self.state.options().sequence.rounds().to_vec()
+    }
+
+    #[getter]
+    fn suits(&self) -> u8 {
+        self.state.options().suits
+    }
+
+    #[getter]
+    fn ranks(&self) -> u8 {
+        self.state.options().ranks
+    }
+
+    /// The rules by the names and values that make them.
+    fn rule_names(&self) -> (String, &'static str, &'static str, u8, bool, f64) {
+        let options = self.state.options();
+        let scoring = Scoring::NAMED.iter().find(|(_, it)| *it == options.scoring);
+        let trump = match options.trump {
+            Trump::Rotation => "rotation".into(),
+            Trump::TurnedUp => "turned_up".into(),
+            Trump::None => "none".into(),
+            Trump::Fixed(suit) => sylvan_games::blob::suit_name(suit).into(),
+        };
+        let hook = match options.hook {
+            Hook::Dealer => "dealer",
+            Hook::Off => "off",
+            Hook::OffInLast => "off_in_last",
+        };
+        (
+            trump,
+            hook,
+            scoring.map_or("", |(name, _)| name),
+            options.first_dealer,
+            options.break_trump,
+            options.rivalry,
+        )
+    }
+
+    #[getter]
+    fn value_range(&self) -> (f64, f64) {
+        self.state.value_range()
+    }
+
+    #[getter]
+    fn seed(&self) -> Option<u64> {
+        self.state.seed()
+    }
+
+    #[getter]
+    fn has_rewards(&self) -> bool {
+        self.state.rules().has_rewards
+    }
+
+    #[getter]
+    fn phase(&self) -> String {
+        self.state.phase().to_string()
+    }
+
+    #[getter]
+    fn round(&self) -> u8 {
+        self.state.round()
+    }
+
+    #[getter]
+    fn cards(&self) -> u8 {
+        self.state.cards()
+    }
+
+    #[getter]
+    fn dealer(&self) -> u8 {
+        self.state.dealer()
+    }
+
+    #[getter]
+    fn trump(&self) -> Option<u8> {
+        Some(self.state.trump()).filter(|&suit| suit < 4)
+    }
+
+    #[getter]
+    fn turned_up(&self) -> Option<u8> {
+        self.state.turned_up()
+    }
+
+    #[getter]
+    fn bids(&self) -> Vec<Option<u8>> {
+        self.by_seat(|seat| self.state.bid_of(seat))
+    }
+
+    #[getter]
+    fn tricks(&self) -> Vec<u8> {
+        self.by_seat(|seat| self.state.tricks_of(seat))
+    }
+
+    #[getter]
+    fn hand_sizes(&self) -> Vec<u8> {
+        self.by_seat(|seat| self.state.hand_size(seat))
+    }
+
+    #[getter]
+    fn voids(&self) -> Vec<Vec<u8>> {
+        self.by_seat(|seat| {
+            let voids = self.state.voids_of(seat);
+            (0..4).filter(|suit| voids >> suit & 1 == 1).collect()
+        })
+    }
+
+    #[getter]
+    fn points(&self) -> Vec<i16> {
+        self.state.totals().to_vec()
+    }
+
+    #[getter]
+    fn last_points(&self) -> Vec<i16> {
+        self.state.last_points().to_vec()
+    }
+
+    #[getter]
+    fn forbidden_bid(&self) -> Option<u8> {
+        self.state.forbidden_bid()
+    }
+
+    #[getter]
+    fn plays(&self) -> Vec<(u8, u8)> {
+        self.state.plays().collect()
+    }
+
+    #[getter]
+    fn trick(&self) -> Vec<(u8, u8)> {
+        self.state.trick().collect()
+    }
+
+    #[getter]
+    fn winning(&self) -> Option<(u8, u8)> {
+        self.state.best()
+    }
+
+    #[getter]
+    fn viewer(&self) -> Option<u8> {
+        self.state.viewer()
+    }
+
+    #[getter]
+    fn ends_with_round(&self) -> bool {
+        self.state.is_alone()
+    }
+
+    fn hand(&self, seat: i64) -> PyResult<Vec<u8>> {
+        let hand = self.state.hand(self.seat(seat)?).map_err(raise)?;
+        Ok(listed(hand))
+    }
+
+    /// What a seat may hold for all that is known.
+    fn possible(&self, seat: i64) -> PyResult<Vec<u8>> {
+        Ok(listed(self.state.possible(self.seat(seat)?)))
+    }
+
+    fn unseen(&self) -> Vec<u8> {
+        listed(self.state.unseen())
+    }
+
+    // --- moves ------------------------------------------------------------------------------
+
+    fn legal_actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let Ok(_) = self.state.turn(&mut actions);
+        actions
+    }
+
+    fn apply(&mut self, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let code = code(action)?;
+        self.state.act(code).map_err(raise)
+    }
+
+    /// An action of a seat, which must be the one to move.
+    fn act(&mut self, seat: i64, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let code = code(action)?;
+        self.state.check_turn(seat).map_err(raise)?;
+        self.state.act(code).map_err(raise)
+    }
+
+    /// A bid of a seat, which must be the one to move.
+    fn bid(&mut self, seat: i64, tricks: i64) -> PyResult<()> {
+        self.state.check_turn(seat).map_err(raise)?;
+        self.state.bid(tricks).map_err(raise)
+    }
+
+    /// A card of a seat, which must be the one to move.
+    fn play(&mut self, seat: i64, card: &Bound<'_, PyAny>) -> PyResult<()> {
+        let card = card_code(card)?;
+        self.state.check_turn(seat).map_err(raise)?;
+        self.state.play(card).map_err(raise)
+    }
+
+    fn deal_hands(&mut self, hands: Vec<Vec<i64>>, turned_up: Option<i64>) -> PyResult<()> {
+        self.state.deal(&hands, turned_up).map_err(raise)
+    }
+
+    fn shuffle(&mut self, rng: &mut Rng) -> PyResult<()> {
+        self.state.shuffle(&mut rng.0).map_err(raise)
+    }
+
+    fn set_root(&mut self) {
+        self.state.set_root();
+    }
+
+    fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::of(&slf.get_type(), slf.borrow().state)
+    }
+
+    fn to_play(&self) -> u8 {
+        self.state.to_play()
+    }
+
+    fn is_terminal(&self) -> bool {
+        self.state.is_terminal()
+    }
+
+    fn is_chance(&self) -> bool {
+        self.state.phase() == Phase::Dealing
+    }
+
+    fn chance_outcomes(&self) -> Vec<(Action, f64)> {
+        let mut outcomes = Vec::new();
+        let Ok(()) = self.state.chance_outcomes(&mut outcomes);
+        outcomes
+    }
+
+    fn returns(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.num_players()];
+        let Ok(()) = self.state.returns(&mut out);
+        out
+    }
+
+    fn rewards(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.num_players()];
+        let Ok(()) = self.state.rewards(&mut out);
+        out
+    }
+
+    fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        let mut cells = vec![0.0; OBSERVATION_LEN];
+        self.state.encode(&mut cells);
+        PyArray1::from_vec(py, cells)
+    }
+
+    fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.state.exact_key())
+    }
+
+    /// Equal where a seat knows the same: the public history of the round, and its hand.
+    fn view_key(&self, seat: i64) -> PyResult<u64> {
+        let seat = self.seat(seat)?;
+        self.state.hand(seat).map_err(raise)?;
+        Ok(self.state.view_key(seat))
+    }
+
+    fn action_to_string(&self, action: &Bound<'_, PyAny>) -> PyResult<String> {
+        match code(action)? {
+            action @ 0..66 => Ok(action_name(action as Action)),
+            action => Err(IllegalAction::new_err(format!(
+                "there is no action {action}: cards are 0 to 51, bids 52 to 65"
+            ))),
+        }
+    }
+
+    // --- what a seat knows ------------------------------------------------------------------
+
+    fn observe<'py>(slf: &Bound<'py, Self>, seat: i64) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.borrow();
+        let view = this.state.view(this.seat(seat)?).map_err(raise)?;
+        drop(this);
+        Self::of(&slf.get_type(), view)
+    }
+
+    /// The view of a seat at a table where somebody else dealt.
+    fn enter_hand<'py>(
+        slf: &Bound<'py, Self>,
+        seat: i64,
+        hand: Vec<i64>,
+        turned_up: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = slf.borrow().state.enter(seat, &hand, turned_up).map_err(raise)?;
+        Self::of(&slf.get_type(), view)
+    }
+
+    /// A full state drawn uniformly from those that fit this view.
+    fn sample_from<'py>(slf: &Bound<'py, Self>, rng: &mut Rng) -> PyResult<Bound<'py, PyAny>> {
+        let mut state = slf.borrow().state;
+        if state.viewer().is_none() {
+            return Err(HiddenCards::new_err(
+                "nothing is hidden in this state, so there is nothing to sample: call observe(seat) first",
+            ));
+        }
+        state.sample(&mut rng.0).map_err(raise)?;
+        Self::of(&slf.get_type(), state)
+    }
+
+    /// Draws `count` deals, keeping none; for measuring.
+    fn sample_many(&self, py: Python<'_>, count: u64, rng: &mut Rng) -> PyResult<u64> {
+        let (view, rng) = (self.state, &mut rng.0);
+        let drawn = py.detach(|| {
+            let mut hash = 0;
+            for _ in 0..count {
+                let mut state = view;
+                state.sample(rng)?;
+                hash ^= state.key();
+            }
+            Ok(hash)
+        });
+        drawn.map_err(raise)
+    }
+
+    /// How many deals fit this view.
+    fn num_deals(&self) -> u128 {
+        self.state.num_deals()
+    }
+
+    /// The same state, whose play ends with the round.
+    fn this_round<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let state = slf.borrow().state.this_round();
+        Self::of(&slf.get_type(), state)
+    }
+
+    /// The same state, whose later rounds are dealt from this seed, or by chance.
+    fn seeded<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
+        let state = slf.borrow().state.seeded(seed);
+        Self::of(&slf.get_type(), state)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other
+            .cast::<Self>()
+            .is_ok_and(|other| other.borrow().state == self.state)
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        _memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::clone(slf)
+    }
+}
+
+/// The code of a card: a number, or its name.
+#[pyfunction]
+pub fn blob_card(card: &Bound<'_, PyAny>) -> PyResult<i64> {
+    card_code(card)
+}
+
+fn card_code(card: &Bound<'_, PyAny>) -> PyResult<i64> {
+    match card.cast::<PyString>() {
+        Ok(text) => parse_card(&text.to_cow()?).map(i64::from).map_err(raise),
+        Err(_) => code(card),
+    }
+}
+
+/// An action from Python, perhaps one that does not exist.
+fn code(action: &Bound<'_, PyAny>) -> PyResult<i64> {
+    action.extract().map_err(|error: PyErr| {
+        if !error.is_instance_of::<PyOverflowError>(action.py()) {
+            return error;
+        }
+        IllegalAction::new_err(format!(
+            "there is no action {action}: cards are 0 to 51, bids 52 to 65"
+        ))
+    })
+}
+
+fn listed(cards: Cards) -> Vec<u8> {
+    each(cards).collect()
+}
+
+fn small(option: &str, value: i64) -> PyResult<u8> {
+    u8::try_from(value).map_err(|_| {
+        ConfigError::new_err(format!("{option} is {value}: it must be between 0 and 255"))
+    })
+}
+
+fn sequence_of(
+    given: Option<&Bound<'_, PyAny>>,
+    cards: u8,
+    players: u8,
+    extra: bool,
+) -> PyResult<Sequence> {
+    let Some(given) = given else {
+        return Sequence::named("down_up", cards, players, extra).map_err(raise);
+    };
+    match given.cast::<PyString>() {
+        Ok(name) => Sequence::named(&name.to_cow()?, cards, players, extra),
+        Err(_) => {
+            let rounds: Vec<i64> = given.extract()?;
+            let rounds = rounds.into_iter().map(|cards| small("cards", cards));
+            Sequence::list(&rounds.collect::<PyResult<Vec<u8>>>()?)
+        }
+    }
+    .map_err(raise)
+}
+
+fn trump_of(name: &str) -> PyResult<Trump> {
+    match name {
+        "rotation" => Ok(Trump::Rotation),
+        "turned_up" => Ok(Trump::TurnedUp),
+        "none" => Ok(Trump::None),
+        _ => parse_suit(name).map(Trump::Fixed).map_err(|_| {
+            ConfigError::new_err(format!(
+                "trump is {name:?}: it must be rotation, turned_up, none, spades, hearts, clubs or diamonds"
+            ))
+        }),
+    }
+}
+
+fn hook_of(name: &str) -> PyResult<Hook> {
+    match name {
+        "dealer" => Ok(Hook::Dealer),
+        "off" => Ok(Hook::Off),
+        "off_in_last" => Ok(Hook::OffInLast),
+        _ => Err(ConfigError::new_err(format!(
+            "hook is {name:?}: it must be dealer, off or off_in_last"
+        ))),
+    }
+}
+
+fn scoring_of(name: &str) -> PyResult<Scoring> {
+    let found = Scoring::NAMED.iter().find(|(known, _)| *known == name);
+    found.map(|(_, scoring)| *scoring).ok_or_else(|| {
+        let known = Scoring::NAMED.map(|(name, _)| name).join(", ");
+        ConfigError::new_err(format!("scoring is {name:?}: it must be one of {known}"))
+    })
+}
+
+pub fn raise(error: BlobError) -> PyErr {
+    let message = error.to_string();
+    match error {
+        BlobError::Option { .. } => ConfigError::new_err(message),
+        BlobError::BidRange { .. } | BlobError::Hook { .. } => IllegalBid::new_err(message),
+        BlobError::NotHeld { .. }
+        | BlobError::NoSuchCard { .. }
+        | BlobError::MustFollow { .. }
+        | BlobError::TrumpNotBroken { .. } => IllegalCard::new_err(message),
+        BlobError::WrongPhase { .. } => WrongPhase::new_err(message),
+        BlobError::WrongPlayer { .. } => WrongPlayer::new_err(message),
+        BlobError::GameOver => GameOver::new_err(message),
+        BlobError::Hidden { .. } => HiddenCards::new_err(message),
+        BlobError::Impossible { .. } | BlobError::NoDeal { .. } | BlobError::Deal { .. } => {
+            IllegalPosition::new_err(message)
+        }
+        BlobError::NoSuchSeat { .. } | BlobError::Notation { .. } => {
+            IllegalAction::new_err(message)
+        }
+    }
+}
+
+impl Bridge for Blob {
+    fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(object.cast::<PyBlob>()?.borrow().state)
+    }
+
+    fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        PyBlob::of(&like.get_type(), *self)
+    }
+}
+
+const _: () = assert!(NUM_ACTIONS == 66);
