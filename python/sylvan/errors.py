@@ -14,7 +14,10 @@ __all__ = [
     "EvaluationError",
     "GameContractError",
     "GameOver",
+    "HiddenCards",
     "IllegalAction",
+    "IllegalBid",
+    "IllegalCard",
     "IllegalPosition",
     "MissingExtra",
     "NetworkError",
@@ -26,6 +29,8 @@ __all__ = [
     "SolveTimeout",
     "SylvanError",
     "TrainingError",
+    "WrongPhase",
+    "WrongPlayer",
 ]
 
 
@@ -45,7 +50,20 @@ class SylvanError(Exception):
         return text if text.endswith((".", "?")) else f"{text}."
 
 
-_OPENINGS = {"a", "action", "cannot", "cell", "column", "move", "no", "not", "the", "there"}
+_OPENINGS = {
+    "a",
+    "action",
+    "cannot",
+    "cell",
+    "column",
+    "it",
+    "move",
+    "no",
+    "not",
+    "nothing",
+    "seat",
+}
+_OPENINGS |= {"the", "there"}
 
 
 class IllegalPosition(SylvanError, ValueError):
@@ -54,6 +72,26 @@ class IllegalPosition(SylvanError, ValueError):
 
 class IllegalAction(SylvanError, ValueError):
     """A move that is not legal where it was tried, or text that names no move."""
+
+
+class IllegalBid(IllegalAction):
+    """A bid that the round does not have, or that the hook forbids the dealer."""
+
+
+class IllegalCard(IllegalAction):
+    """A card that is not held, or that does not follow suit."""
+
+
+class WrongPhase(IllegalAction):
+    """A bid while cards are played, a card while bids are made, either before the deal."""
+
+
+class WrongPlayer(IllegalAction):
+    """A move of a seat whose turn it is not."""
+
+
+class HiddenCards(SylvanError, ValueError):
+    """A hand that cannot be seen was asked for, or a deal of a state in which nothing is hidden."""
 
 
 class GameOver(SylvanError, ValueError):

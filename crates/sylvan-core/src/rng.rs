@@ -34,8 +34,10 @@ impl Rng {
         let n = n as u64;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            // Lemire's rejection: the low half is uneven only in its first 2^64 mod n values.
-            if product as u64 >= n.wrapping_neg() % n {
+            // Lemire's rejection: the low half is uneven only in its first 2^64 mod n values, which
+            // are fewer than n: the division is seldom needed.
+            let low = product as u64;
+            if low >= n || low >= n.wrapping_neg() % n {
                 return (product >> 64) as usize;
             }
         }

@@ -390,8 +390,12 @@ fn build<G: Bridge + 'static>(
         2 if duel => Box::new(Forest::<G, Duel>::new(states, rules, config)),
         1 if G::KEEP_STATES => Box::new(Forest::<G, Seats<1>>::new(states, rules, config)),
         1..=2 => Box::new(Forest::<G, Seats<2>>::new(states, rules, config)),
-        3..=4 if G::KEEP_STATES => Box::new(Forest::<G, Seats<4>>::new(states, rules, config)),
-        5..=8 if G::KEEP_STATES => Box::new(Forest::<G, Seats<8>>::new(states, rules, config)),
+        3..=4 if G::KEEP_STATES || G::HIDDEN => {
+            Box::new(Forest::<G, Seats<4>>::new(states, rules, config))
+        }
+        5..=8 if G::KEEP_STATES || G::HIDDEN => {
+            Box::new(Forest::<G, Seats<8>>::new(states, rules, config))
+        }
         n => {
             let message = format!("num_players is {n}: a game has 1 to 8 seats.");
             return Err(GameContractError::new_err(message));

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sylvan.games.game import Game
 
 if TYPE_CHECKING:
+    from sylvan.games.blob import Blob
     from sylvan.games.chess import Chess
     from sylvan.games.connect_four import ConnectFour
     from sylvan.games.encoding import Encoding
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Name -> the module of this package that defines it.
 _HOMES = {
+    "Blob": "blob",
     "Chess": "chess",
     "ConnectFour": "connect_four",
     "Encoding": "encoding",
@@ -29,6 +31,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Blob",
     "Chess",
     "ConnectFour",
     "Encoding",

@@ -21,7 +21,12 @@ from sylvan.games.game import Game
 
 __all__ = ["BUILT_IN", "GameSpec", "load_object"]
 
-BUILT_IN = {"chess": "Chess", "connect4": "ConnectFour", "tictactoe": "TicTacToe"}
+BUILT_IN = {
+    "blob": "Blob",
+    "chess": "Chess",
+    "connect4": "ConnectFour",
+    "tictactoe": "TicTacToe",
+}
 """Names of the native games and their classes in `sylvan.games`."""
 
 
@@ -56,6 +61,8 @@ class GameSpec:
 
         :param over: a game that is no longer needed, whose environment can be used again.
         """
+        if self.name == "blob":
+            return self.first().dealt_anew(seed)  # type: ignore[attr-defined, no-any-return]
         if not self.is_gymnasium:
             return self.first()
         if over is not None:

@@ -3,7 +3,7 @@
 //! What a view leaves open is who holds which of the unseen cards: every hidden seat holds a known
 //! number of them, none of a suit in which it has shown a void, and the undealt stock holds the
 //! rest. All deals that fit are equally likely before bids and plays are read for what they mean,
-//! and `sample` draws each with exactly the same probability, by counting:
+//! and `complete` draws each with exactly the same probability, by counting:
 //!
 //! Hidden seats with the same voids form a *group*; those without any, and the stock, are free.
 //! Suits that the same groups lack form a *class*. If the groups 1 … G are served in turn, and `r`
@@ -36,7 +36,9 @@ impl Blob {
         while self.phase == Phase::Dealing {
             let left = self.undealt();
             let place = rng.below(left.count_ones() as usize);
-            let card = each(left).nth(place).expect("a place below the number of cards");
+            let card = each(left)
+                .nth(place)
+                .expect("a place below the number of cards");
             self.deal_card(card);
         }
         Ok(())
@@ -108,12 +110,14 @@ impl Blob {
 
     /// The cards that chance may deal next.
     pub(super) fn undealt(&self) -> Cards {
-        self.hands.iter().fold(self.options.deck(), |left, hand| left & !hand)
+        self.hands
+            .iter()
+            .fold(self.options.deck(), |left, hand| left & !hand)
     }
 
     /// Fills the hidden hands of a view with a deal drawn uniformly from those that fit it; a state
     /// in which nothing is hidden stays as it is.
-    pub fn sample(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
+    pub fn complete(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
         if self.viewer == NOBODY {
             return Ok(());
         }
@@ -192,10 +196,13 @@ impl Hidden {
         let shape = &mut found.shape;
         for &(_, size, voids) in self.seats().iter().filter(|seat| seat.2 != 0) {
             let known = &found.voids[..usize::from(shape.num_groups)];
-            let group = known.iter().position(|&other| other == voids).unwrap_or_else(|| {
-                shape.num_groups += 1;
-                usize::from(shape.num_groups) - 1
-            });
+            let group = known
+                .iter()
+                .position(|&other| other == voids)
+                .unwrap_or_else(|| {
+                    shape.num_groups += 1;
+                    usize::from(shape.num_groups) - 1
+                });
             found.voids[group] = voids;
             shape.groups[group].0 += size;
         }
@@ -206,13 +213,17 @@ impl Hidden {
                 continue;
             }
             let voids = &found.voids[..usize::from(shape.num_groups)];
-            let lacks = (voids.iter().enumerate())
-                .fold(0, |all, (group, voids)| all | (voids >> colour & 1) << group);
-            let known = &lacking[..usize::from(shape.num_classes)];
-            let class = known.iter().position(|&other| other == lacks).unwrap_or_else(|| {
-                shape.num_classes += 1;
-                usize::from(shape.num_classes) - 1
+            let lacks = (voids.iter().enumerate()).fold(0, |all, (group, voids)| {
+                all | (voids >> colour & 1) << group
             });
+            let known = &lacking[..usize::from(shape.num_classes)];
+            let class = known
+                .iter()
+                .position(|&other| other == lacks)
+                .unwrap_or_else(|| {
+                    shape.num_classes += 1;
+                    usize::from(shape.num_classes) - 1
+                });
             lacking[class] = lacks;
             found.class_suits[class] |= cards;
             shape.classes[class] += cards.count_ones() as u8;
@@ -245,7 +256,11 @@ impl Hidden {
         }
         let mut free = self.unseen.count_ones() as u8 - left.iter().sum::<u8>();
         for &(_, size, voids) in self.seats() {
-            let pool = match groups.voids.iter().position(|&other| voids != 0 && other == voids) {
+            let pool = match groups
+                .voids
+                .iter()
+                .position(|&other| voids != 0 && other == voids)
+            {
                 Some(group) => &mut left[group],
                 None => &mut free,
             };
@@ -357,7 +372,9 @@ impl Pool {
     #[inline]
     fn take_random(&mut self, count: u8, rng: &mut Rng) -> Cards {
         if self.len == usize::from(count) {
-            let all = self.cards[..self.len].iter().fold(0, |all, &card| all | bit(card));
+            let all = self.cards[..self.len]
+                .iter()
+                .fold(0, |all, &card| all | bit(card));
             self.len = 0;
             return all;
         }
@@ -392,7 +409,8 @@ impl Table {
         }
         self.size = size;
         self.ways.clear();
-        self.ways.resize(size * usize::from(shape.num_groups), UNKNOWN);
+        self.ways
+            .resize(size * usize::from(shape.num_groups), UNKNOWN);
         let classes = shape.classes;
         self.total = self.ways(0, &classes);
         self.total
@@ -452,7 +470,13 @@ fn for_each_split(
     mut found: impl FnMut(&[u8; 4], u128) -> bool,
 ) {
     let (need, allowed) = shape.groups[group];
-    let room = |class: usize| if allowed >> class & 1 == 1 { left[class] } else { 0 };
+    let room = |class: usize| {
+        if allowed >> class & 1 == 1 {
+            left[class]
+        } else {
+            0
+        }
+    };
     let rooms = [room(0), room(1), room(2), room(3)];
     for first in 0..=rooms[0].min(need) {
         let a = u128::from(choose(rooms[0], first));

@@ -57,7 +57,11 @@ impl Blob {
         cells.fill(0.0);
         let mut out = Writer { cells, at: 0 };
         let own = self.hands[usize::from(self.turn)];
-        let up = if self.turned_up == NO_CARD { 0 } else { bit(self.turned_up) };
+        let up = if self.turned_up == NO_CARD {
+            0
+        } else {
+            bit(self.turned_up)
+        };
         out.set(own, 52);
         out.set(self.options.deck() & !(own | self.gone | up), 52);
         out.set(up, 52);
@@ -101,7 +105,10 @@ impl Blob {
                 self.in_trick > 0 && seat == self.winner,
             ];
             let flags = flags.iter().enumerate();
-            out.set(flags.fold(0, |all, (i, &flag)| all | u64::from(flag) << i), 4);
+            out.set(
+                flags.fold(0, |all, (i, &flag)| all | u64::from(flag) << i),
+                4,
+            );
             seat = self.after(seat);
         }
     }

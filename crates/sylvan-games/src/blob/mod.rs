@@ -19,6 +19,7 @@
 //! | `view`, `deal` | what a seat knows; deals that fit it |
 //! | `encoding` | what a network sees |
 
+pub mod bots;
 pub mod cards;
 mod deal;
 mod encoding;
@@ -30,12 +31,14 @@ mod score;
 mod state;
 mod view;
 
-use sylvan_core::{Action, Game, Rules, Sure, Turn};
+use sylvan_core::{Action, Game, Rng, Rules, Sure, Turn};
 
 pub use encoding::OBSERVATION_LEN;
 pub use error::BlobError;
 pub use notation::{action_name, card_name, parse_card, parse_suit, suit_name};
-pub use options::{Hook, MAX_CARDS, MAX_PLAYERS, MAX_ROUNDS, MIN_PLAYERS, Options, Sequence, Trump};
+pub use options::{
+    Hook, MAX_CARDS, MAX_PLAYERS, MAX_ROUNDS, MIN_PLAYERS, Options, Sequence, Trump,
+};
 pub use play::{FIRST_BID, NUM_ACTIONS};
 pub use score::{Scoring, utilities};
 pub use state::{Blob, Phase};
@@ -58,7 +61,12 @@ impl Blob {
         if self.alone {
             return range(self.cards);
         }
-        let rounds = self.options.sequence.rounds().iter().map(|&cards| range(cards));
+        let rounds = self
+            .options
+            .sequence
+            .rounds()
+            .iter()
+            .map(|&cards| range(cards));
         rounds.fold((0.0, 0.0), |sum, range| (sum.0 + range.0, sum.1 + range.1))
     }
 }
@@ -66,6 +74,7 @@ impl Blob {
 impl Game for Blob {
     type Error = std::convert::Infallible;
     type Cell = f32;
+    const HIDDEN: bool = true;
 
     fn value_range(&self) -> (f64, f64) {
         self.pay_range()
@@ -86,6 +95,21 @@ impl Game for Blob {
     fn set_root(&mut self) {
         self.seeded = false;
         self.seed = 0;
+    }
+
+    fn is_view(&self) -> bool {
+        self.viewer().is_some()
+    }
+
+    /// Panics if no deal fits: no such view is ever made.
+    fn sample(&mut self, rng: &mut Rng) -> Sure {
+        self.complete(rng).expect("a view that a deal fits");
+        Ok(())
+    }
+
+    #[inline]
+    fn own_key(&self) -> u64 {
+        mix(self.hands[usize::from(self.turn)])
     }
 
     #[inline]

@@ -58,9 +58,9 @@ pub fn parse_card(text: &str) -> Result<Card, BlobError> {
         let (signs, letters) = (SUIT_SIGNS, ["S", "H", "C", "D"]);
         (0..4).find_map(|i| {
             let parts = [signs[i], letters[i]];
-            let rest = parts.iter().find_map(|&part| {
-                text.strip_suffix(part).or_else(|| text.strip_prefix(part))
-            })?;
+            let rest = parts
+                .iter()
+                .find_map(|&part| text.strip_suffix(part).or_else(|| text.strip_prefix(part)))?;
             let rest = if rest == "T" { "10" } else { rest };
             let rank = RANK_NAMES.iter().position(|&name| name == rest)?;
             Some(card(i as u8, rank as u8))

@@ -66,6 +66,10 @@ impl Sequence {
 
     /// The sequence of a name, from or up to `most` cards; `extra` is one more one-card round.
     pub fn named(name: &str, most: u8, players: u8, extra: bool) -> Result<Self, BlobError> {
+        if most == 0 || most > MAX_CARDS {
+            let rule = format!("it must be 1 to {MAX_CARDS}");
+            return Err(BlobError::option("cards", most, rule));
+        }
         let (down, up) = ((2..=most).rev(), 2..=most);
         let ones = |count: u8| std::iter::repeat_n(1, usize::from(count));
         let rounds: Vec<u8> = match name {
@@ -170,10 +174,7 @@ impl Options {
         }
         for &cards in self.sequence.rounds() {
             within("cards", cards, 1, MAX_CARDS)?;
-            let (dealt, deck) = (
-                u32::from(self.players) * u32::from(cards),
-                self.deck_size(),
-            );
+            let (dealt, deck) = (u32::from(self.players) * u32::from(cards), self.deck_size());
             if dealt > deck {
                 let rule = format!(
                     "{} players would need {dealt} cards, but the deck has {deck}",
@@ -201,7 +202,11 @@ impl Options {
         match self.trump {
             Trump::Rotation => {
                 let place = round % (self.suits + 1);
-                Some(if place == self.suits { cards::NO_TRUMP } else { place })
+                Some(if place == self.suits {
+                    cards::NO_TRUMP
+                } else {
+                    place
+                })
             }
             Trump::Fixed(suit) => Some(suit),
             Trump::None => Some(cards::NO_TRUMP),

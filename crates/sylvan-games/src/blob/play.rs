@@ -27,11 +27,11 @@ impl Blob {
         let hooked = match self.options.hook {
             Hook::Dealer => true,
             Hook::Off => false,
-            Hook::OffInLast => {
-                usize::from(self.round) + 1 != self.options.sequence.rounds().len()
-            }
+            Hook::OffInLast => usize::from(self.round) + 1 != self.options.sequence.rounds().len(),
         };
-        let made = self.bids[..self.num_players()].iter().filter(|&&bid| bid != NO_BID);
+        let made = self.bids[..self.num_players()]
+            .iter()
+            .filter(|&&bid| bid != NO_BID);
         let sum: u8 = made.sum();
         (hooked && sum <= self.cards).then(|| self.cards - sum)
     }
@@ -199,7 +199,10 @@ impl Blob {
         if !(0..=i64::from(cards)).contains(&bid) {
             return Err(BlobError::BidRange { seat, bid, cards });
         }
-        if self.forbidden_bid().is_some_and(|hooked| i64::from(hooked) == bid) {
+        if self
+            .forbidden_bid()
+            .is_some_and(|hooked| i64::from(hooked) == bid)
+        {
             return Err(BlobError::Hook { seat, bid, cards });
         }
         self.take(FIRST_BID + bid as Action);

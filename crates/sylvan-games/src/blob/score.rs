@@ -99,7 +99,10 @@ impl Scoring {
 
     /// The least and the most of `p`, the share of the most that a round pays.
     pub fn share_range(&self, cards: u8) -> (f64, f64) {
-        (-f64::from(self.lost(i16::from(cards))) / self.most(cards), 1.0)
+        (
+            -f64::from(self.lost(i16::from(cards))) / self.most(cards),
+            1.0,
+        )
     }
 }
 
@@ -125,7 +128,8 @@ mod tests {
 
     #[test]
     fn points_by_hand() {
-        let of = |scoring: Scoring| [(0, 0), (3, 3), (3, 1), (1, 3)].map(|(b, t)| scoring.points(b, t));
+        let of =
+            |scoring: Scoring| [(0, 0), (3, 3), (3, 1), (1, 3)].map(|(b, t)| scoring.points(b, t));
         assert_eq!(of(Scoring::EXACT_10_PLUS_BID), [10, 13, 0, 0]);
         assert_eq!(of(Scoring::TRICKS_PLUS_10), [10, 13, 1, 3]);
         assert_eq!(of(Scoring::TRICKS_PLUS_5), [5, 8, 1, 3]);

@@ -2,7 +2,7 @@
 //!
 //! `view(seat)` erases the other hands, the seed of the deals and the rounds to come; what stays is
 //! the seat's hand and what everyone saw: bids, cards in their order, trump, the card turned up, and
-//! who has shown to be out of a suit. `sample` (`deal.rs`) fills the hands again.
+//! who has shown to be out of a suit. `complete` (`deal.rs`) fills the hands again.
 //!
 //! A view takes moves like any state, so that it can follow a real table: the moves of the others
 //! are checked against what is known, and refused if no deal fits them.
@@ -32,7 +32,12 @@ impl Blob {
     }
 
     /// The view of a seat at a real table, whose cards somebody else has dealt.
-    pub fn enter(&self, seat: i64, hand: &[i64], turned_up: Option<i64>) -> Result<Self, BlobError> {
+    pub fn enter(
+        &self,
+        seat: i64,
+        hand: &[i64],
+        turned_up: Option<i64>,
+    ) -> Result<Self, BlobError> {
         self.in_phase(Phase::Dealing, || "a hand".into(), "it is dealt already")?;
         let seat = self.seat(seat)?;
         let mut view = self.this_round();
@@ -108,7 +113,10 @@ impl Blob {
             return impossible("the deck does not have it".into());
         }
         if self.gone & bit(card) != 0 {
-            let (who, _) = self.plays().find(|&(_, fallen)| fallen == card).unwrap_or_default();
+            let (who, _) = self
+                .plays()
+                .find(|&(_, fallen)| fallen == card)
+                .unwrap_or_default();
             return impossible(format!("seat {who} played it before"));
         }
         if self.turned_up == card {

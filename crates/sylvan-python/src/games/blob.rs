@@ -59,7 +59,10 @@ impl PyBlob {
         scoring="exact_10_plus_bid", suits=4, ranks=13, dealer=0, break_trump=false, rivalry=0.0,
         legacy_extra_one_card_round=false, seed=Some(0)
     ))]
-    #[expect(clippy::too_many_arguments, reason = "they are the options of the game")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the options of the game"
+    )]
     fn new(
         players: i64,
         cards: i64,
@@ -96,11 +99,11 @@ impl PyBlob {
     /// The game at the beginning of a round, not yet dealt, with the points so far.
     fn at_round<'py>(
         slf: &Bound<'py, Self>,
-        round: i64,
+        number: i64,
         totals: Vec<i16>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = *slf.borrow().state.options();
-        let state = Blob::at_round(options, small("round", round)?, &totals).map_err(raise)?;
+        let state = Blob::at_round(options, small("round", number)?, &totals).map_err(raise)?;
         Self::of(&slf.get_type(), state)
     }
 
@@ -113,8 +116,9 @@ impl PyBlob {
 
     /// Cards per seat of all rounds.
     #[getter]
-    fn sequence(&self) -> Vec<u8> {
-        self.state.options().sequence.rounds().to_vec()
+    fn sequence(&self) -> Vec<u32> {
+        let rounds = self.state.options().sequence.rounds();
+        rounds.iter().map(|&cards| cards.into()).collect()
     }
 
     #[getter]
@@ -155,6 +159,20 @@ impl PyBlob {
     #[getter]
     fn value_range(&self) -> (f64, f64) {
         self.state.value_range()
+    }
+
+    /// The most actions of a play: deals, bids and cards of its rounds.
+    #[getter]
+    fn max_length(&self) -> usize {
+        let rounds = self.state.options().sequence.rounds();
+        let alone = [self.state.cards()];
+        let rounds = if self.state.is_alone() {
+            &alone
+        } else {
+            rounds
+        };
+        let steps = |&cards: &u8| self.state.num_players() * (2 * usize::from(cards) + 1) + 1;
+        rounds.iter().map(steps).sum()
     }
 
     #[getter]
@@ -203,17 +221,17 @@ impl PyBlob {
     }
 
     #[getter]
-    fn tricks(&self) -> Vec<u8> {
-        self.by_seat(|seat| self.state.tricks_of(seat))
+    fn tricks(&self) -> Vec<u32> {
+        self.by_seat(|seat| self.state.tricks_of(seat).into())
     }
 
     #[getter]
-    fn hand_sizes(&self) -> Vec<u8> {
-        self.by_seat(|seat| self.state.hand_size(seat))
+    fn hand_sizes(&self) -> Vec<u32> {
+        self.by_seat(|seat| self.state.hand_size(seat).into())
     }
 
     #[getter]
-    fn voids(&self) -> Vec<Vec<u8>> {
+    fn voids(&self) -> Vec<Vec<u32>> {
         self.by_seat(|seat| {
             let voids = self.state.voids_of(seat);
             (0..4).filter(|suit| voids >> suit & 1 == 1).collect()
@@ -260,17 +278,17 @@ impl PyBlob {
         self.state.is_alone()
     }
 
-    fn hand(&self, seat: i64) -> PyResult<Vec<u8>> {
+    fn hand(&self, seat: i64) -> PyResult<Vec<u32>> {
         let hand = self.state.hand(self.seat(seat)?).map_err(raise)?;
         Ok(listed(hand))
     }
 
     /// What a seat may hold for all that is known.
-    fn possible(&self, seat: i64) -> PyResult<Vec<u8>> {
+    fn possible(&self, seat: i64) -> PyResult<Vec<u32>> {
         Ok(listed(self.state.possible(self.seat(seat)?)))
     }
 
-    fn unseen(&self) -> Vec<u8> {
+    fn unseen(&self) -> Vec<u32> {
         listed(self.state.unseen())
     }
 
@@ -395,7 +413,11 @@ impl PyBlob {
         hand: Vec<i64>,
         turned_up: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let view = slf.borrow().state.enter(seat, &hand, turned_up).map_err(raise)?;
+        let view = slf
+            .borrow()
+            .state
+            .enter(seat, &hand, turned_up)
+            .map_err(raise)?;
         Self::of(&slf.get_type(), view)
     }
 
@@ -407,7 +429,7 @@ impl PyBlob {
                 "nothing is hidden in this state, so there is nothing to sample: call observe(seat) first",
             ));
         }
-        state.sample(&mut rng.0).map_err(raise)?;
+        state.complete(&mut rng.0).map_err(raise)?;
         Self::of(&slf.get_type(), state)
     }
 
@@ -418,7 +440,7 @@ impl PyBlob {
             let mut hash = 0;
             for _ in 0..count {
                 let mut state = view;
-                state.sample(rng)?;
+                state.complete(rng)?;
                 hash ^= state.key();
             }
             Ok(hash)
@@ -437,16 +459,24 @@ impl PyBlob {
         Self::of(&slf.get_type(), state)
     }
 
+    /// The same game from its beginning, dealt from another seed.
+    fn dealt_anew<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
+        let options = *slf.borrow().state.options();
+        Self::of(&slf.get_type(), Blob::new(options, seed).map_err(raise)?)
+    }
+
     /// The same state, whose later rounds are dealt from this seed, or by chance.
     fn seeded<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.seeded(seed);
         Self::of(&slf.get_type(), state)
     }
 
+    /// Equal rules, hands, history of the round and points; what the last step paid may differ.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other
-            .cast::<Self>()
-            .is_ok_and(|other| other.borrow().state == self.state)
+        other.cast::<Self>().is_ok_and(|other| {
+            let (a, b) = (self.state, other.borrow().state);
+            a.totals() == b.totals() && a.exact_key() == b.exact_key()
+        })
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -486,8 +516,8 @@ fn code(action: &Bound<'_, PyAny>) -> PyResult<i64> {
     })
 }
 
-fn listed(cards: Cards) -> Vec<u8> {
-    each(cards).collect()
+fn listed(cards: Cards) -> Vec<u32> {
+    each(cards).map(u32::from).collect()
 }
 
 fn small(option: &str, value: i64) -> PyResult<u8> {

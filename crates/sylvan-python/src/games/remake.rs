@@ -7,12 +7,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sylvan_core::Game;
 use sylvan_core::remake::{Arrays, Row, remake};
+use sylvan_games::blob::Blob;
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
 
 use crate::bridge::Bridge;
 
+use super::blob::PyBlob;
 use super::chess::PyChess;
 use super::connect_four::PyConnectFour;
 
@@ -85,6 +87,10 @@ pub fn remake_positions<'py>(
     {
         let logits = |state: &ConnectFour| width(state.rules());
         return made::<ConnectFour>(py, &starts, &given, threads, logits, |_, action| action);
+    }
+    if starts.iter().all(|start| start.is_instance_of::<PyBlob>()) {
+        let logits = |state: &Blob| width(state.rules());
+        return made::<Blob>(py, &starts, &given, threads, logits, |_, action| action);
     }
     let logits = |state: &TicTacToe| width(state.rules());
     made::<TicTacToe>(py, &starts, &given, threads, logits, |_, action| action)

@@ -1,0 +1,61 @@
+//! Players that need no search, for yardsticks and for playing games out: random, one that wins every
+//! trick it can, the rule bot, the card counter; and flat Monte Carlo, which asks them.
+//!
+//! A bot reads the hand of the seat to move and what everyone saw, nothing else: permuting hidden
+//! hands leaves its choice as it is.
+
+mod counter;
+mod odds;
+mod rollouts;
+mod rule;
+mod table;
+
+use sylvan_core::{Action, Rng};
+
+pub use counter::{TEMPER, Temper};
+pub use rollouts::{Rollouts, Verdict};
+pub use table::{Tally, play_game};
+
+use super::state::{Blob, Phase};
+
+/// A player by its rules.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bot {
+    /// Any legal action, all equally likely.
+    Random,
+    /// Bids as the rule bot, takes every trick it can.
+    WinEveryTrick,
+    Rule,
+    Counter(Temper),
+    /// The best of all actions over sampled deals, played out by the card counter.
+    Rollouts(Rollouts),
+}
+
+impl Bot {
+    pub const COUNTER: Self = Self::Counter(TEMPER);
+
+    /// The action of the seat to move.
+    pub fn choose(&self, state: &Blob, rng: &mut Rng) -> Action {
+        match (self, state.phase()) {
+            (Self::Random, _) => random(state, rng),
+            (Self::Rule | Self::WinEveryTrick, Phase::Bidding) => rule::bid(state),
+            (Self::Rule, _) => Action::from(rule::play(state, false)),
+            (Self::WinEveryTrick, _) => Action::from(rule::play(state, true)),
+            (Self::Counter(temper), _) => counter::choose(state, temper),
+            (Self::Rollouts(rollouts), _) => rollouts.choose(state, rng),
+        }
+    }
+}
+
+fn random(state: &Blob, rng: &mut Rng) -> Action {
+    let mut count = 0;
+    state.for_each_legal(|_| count += 1);
+    let (place, mut chosen, mut at) = (rng.below(count), 0, 0);
+    state.for_each_legal(|action| {
+        if at == place {
+            chosen = action;
+        }
+        at += 1;
+    });
+    chosen
+}

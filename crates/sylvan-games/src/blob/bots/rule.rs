@@ -1,0 +1,96 @@
+//! The rule bot: a bid from the worth of single cards, and play by strength alone.
+//!
+//! *Bid*: the rounded sum of the chances of its cards: trumps A 1, K 0.85, Q 0.65, J 0.45, lower 0.25;
+//! side suits A 0.8, K 0.45 (0.2 in a suit of more than four), Q 0.15 (0.05 in one of more than
+//! three); 0.4 for each side suit that it lacks if it has two trumps or more. The nearest bid that is
+//! allowed, the lower of two.
+//!
+//! *Play*, while short of the bid: lead the strongest card; follow with the strongest card that
+//! wins, the cheapest one if last; else throw the weakest. With the bid met: lead the weakest, follow
+//! with the strongest card that loses; if all win, the strongest if last, else the weakest. Trumps
+//! are stronger than all others.
+//!
+//! The bot that wins every trick it can bids alike and plays as if it were always short.
+
+use sylvan_core::Action;
+
+use crate::blob::cards::{Card, Cards, each, of_suit, rank, suit};
+use crate::blob::play::FIRST_BID;
+use crate::blob::state::Blob;
+
+const JACK: u8 = 9;
+const QUEEN: u8 = 10;
+const KING: u8 = 11;
+const ACE: u8 = 12;
+
+/// The bid for the hand of the seat to move.
+pub fn bid(state: &Blob) -> Action {
+    let hand = state.hands[usize::from(state.turn)];
+    let worth = tricks_worth(hand, state.trump, state.all_suits());
+    nearest_bid(state, worth.round() as i32)
+}
+
+/// The legal bid that is nearest, the lower of two.
+pub fn nearest_bid(state: &Blob, wanted: i32) -> Action {
+    let mask = state.bid_mask();
+    let bids = (0..=i32::from(state.cards)).filter(|&bid| mask >> bid & 1 == 1);
+    let best = bids.min_by_key(|&bid| ((bid - wanted).abs(), bid));
+    FIRST_BID + best.unwrap_or_default() as Action
+}
+
+fn tricks_worth(hand: Cards, trump: u8, suits: u8) -> f64 {
+    let trumps = (hand & of_suit(trump)).count_ones();
+    let mut worth = 0.0;
+    for card in each(hand) {
+        let long = (hand & of_suit(suit(card))).count_ones();
+        worth += match (suit(card) == trump, rank(card)) {
+            (true, ACE) => 1.0,
+            (true, KING) => 0.85,
+            (true, QUEEN) => 0.65,
+            (true, JACK) => 0.45,
+            (true, _) => 0.25,
+            (false, ACE) => 0.8,
+            (false, KING) if long > 4 => 0.2,
+            (false, KING) => 0.45,
+            (false, QUEEN) if long > 3 => 0.05,
+            (false, QUEEN) => 0.15,
+            (false, _) => 0.0,
+        };
+    }
+    if trumps >= 2 {
+        let side = (0..4).filter(|&colour| suits >> colour & 1 == 1 && colour != trump);
+        worth += 0.4 * side.filter(|&colour| hand & of_suit(colour) == 0).count() as f64;
+    }
+    worth
+}
+
+/// The card that the seat to move plays.
+pub fn play(state: &Blob, always_short: bool) -> Card {
+    let seat = usize::from(state.turn);
+    let short = always_short || state.tricks[seat] < state.bids[seat];
+    let legal = state.playable_from(state.hands[seat]);
+    let strength = |card: &Card| (suit(*card) == state.trump, rank(*card), *card);
+    let strongest = |cards: Cards| each(cards).max_by_key(strength);
+    let weakest = |cards: Cards| each(cards).min_by_key(strength);
+    if state.in_trick == 0 {
+        let card = if short {
+            strongest(legal)
+        } else {
+            weakest(legal)
+        };
+        return card.unwrap_or_default();
+    }
+    let last = state.in_trick + 1 == state.options.players;
+    let winners = each(legal)
+        .filter(|&card| state.beats(card))
+        .fold(0, |all, card| all | 1 << card);
+    let card = match (short, winners, legal & !winners) {
+        (true, 0, _) => weakest(legal),
+        (true, _, _) if last => weakest(winners),
+        (true, _, _) => strongest(winners),
+        (false, _, 0) if last => strongest(legal),
+        (false, _, 0) => weakest(legal),
+        (false, _, losers) => strongest(losers),
+    };
+    card.unwrap_or_default()
+}

@@ -1,0 +1,327 @@
+"""Blob, also known as Oh Hell: bids, tricks, and cards that nobody else may see.
+
+Three to eight seats. In every round each seat gets some cards and says how many tricks it will
+take; it scores `10 + bid` if it takes exactly as many, and nothing otherwise. The dealer bids last
+and must not make the bids add up to the number of tricks. Suit must be followed; the highest trump,
+or else the highest card of the suit that was led, takes the trick and leads to the next one.
+
+- An *action* is a card, 0 to 51 (`suit * 13 + rank`; suits ♠ ♥ ♣ ♦, ranks 2 to ace), or a bid, 52
+  to 65 (52 is a bid of none).
+- An *observation* is float32 of shape `(1338,)`, what the seat to move sees
+  (`crates/sylvan-games/src/blob/encoding.rs` lists its cells).
+- A round pays each seat its *utility*: its points as a share of the most that the round can pay,
+  less `rivalry` times the others' mean. Where another round follows it is a reward, at the end of
+  the play the return. `points` has the points themselves.
+
+**Deals.** With a seed, the default, every round is dealt from it as soon as it begins. With
+`seed=None` dealing is chance's, card by card from the dealer's left, or yours: `deal`.
+
+**What a seat knows.** `observe(seat)` is the same class with everything erased that the seat cannot
+see; `sample(rng)` on it draws a deal, each that fits with exactly the same probability. A view ends
+with its round, so nothing that is searched from one can look at a deal to come. A view takes moves
+too, and so can follow a table at which somebody else deals: `enter`.
+
+The rules are in Rust (`sylvan._native`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from sylvan import _native
+from sylvan.errors import ConfigError, IllegalPosition, SylvanError
+from sylvan.games.game import Game
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["FIRST_BID", "SUITS", "Blob", "card_code", "card_name"]
+
+FIRST_BID = 52
+"""The action of a bid of none; a bid of `b` is `FIRST_BID + b`."""
+
+SUITS = "♠♥♣♦"
+_RANKS = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")
+
+
+class Blob(_native.Blob, Game):
+    """A game, a round of one, or what a seat knows of it.
+
+    :param players: 3 to 8.
+    :param cards: dealt to each seat in the longest rounds; 1 to 13, `players * cards` at most 52.
+    :param sequence: the rounds: `down_up` (from `cards` to 2, a one-card round per player, and up
+        again), `down_up_once`, `up_down`, `down`, `up`, `single`, or a list of cards per round.
+    :param trump: `rotation` (♠ ♥ ♣ ♦ none by round), `turned_up`, `none`, or a suit: `"hearts"`.
+    :param hook: `dealer`, `off`, or `off_in_last` (round).
+    :param scoring: `exact_10_plus_bid`, `tricks_plus_10`, `tricks_plus_5`, `square`,
+        `minus_missed`.
+    :param suits: of the deck, 1 to 4.
+    :param ranks: of each suit, the lowest ones.
+    :param dealer: of the first round; the next seat deals the next round.
+    :param break_trump: trump may be led only once one was played, or from a hand of nothing else.
+    :param rivalry: 0 plays for own points, 1 for points above the others' mean.
+    :param legacy_extra_one_card_round: one more one-card round in `down_up`, as an early program
+        had.
+    :param seed: of all deals; None leaves them to chance or to the caller.
+    :raises ConfigError: these do not fit together.
+
+    >>> game = Blob(players=3, cards=2, seed=4)
+    >>> print(game)
+    Round 1 of 5: 2 cards, trump ♠, dealer seat 0
+      seat 0   5♠ K♠
+    > seat 1   10♠ K♣
+      seat 2   10♣ 6♦
+    >>> game.bid(1, 2)
+    >>> game.bid(2, 0)
+    >>> game.bid(0, 0)
+    Traceback (most recent call last):
+    sylvan.errors.IllegalBid: Seat 0 cannot bid 0: it deals, and the bids must not add up ...
+    >>> game.legal_actions()
+    [53, 54]
+    """
+
+    __slots__ = ()
+
+    num_actions = 66
+    zero_sum = False
+
+    @classmethod
+    def oh_hell(cls, players: int = 3, cards: int = 5, dealer: int = 0, **options: Any) -> Self:
+        """One round by the rules of OpenSpiel's `oh_hell`: a card turned up for trump, a point per
+        trick, 10 more for an exact bid.
+
+        :raises ConfigError: no card is left to be turned up.
+        """
+        given = {"sequence": "single", "trump": "turned_up", "scoring": "tricks_plus_10", **options}
+        game = cls(players, cards, dealer=dealer, **given)
+        if players * cards >= game.suits * game.ranks:
+            raise ConfigError(
+                f"cards is {cards}: {players} players get all {game.suits * game.ranks} cards, and "
+                "none is left to be turned up for trump."
+            )
+        return game
+
+    def deal(
+        self,
+        hands: Sequence[Sequence[int | str]] | None = None,
+        turned_up: int | str | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        """Deal the round that is about to begin.
+
+        :param hands: the cards of each seat, by code or name; None shuffles.
+        :param turned_up: the card that makes trump, in rounds that turn one up.
+        :raises IllegalPosition: a card twice, a card that the deck does not have, wrong numbers.
+        :raises WrongPhase: the round is dealt already.
+
+        >>> game = Blob(players=3, cards=1, seed=None)
+        >>> game.deal([["A♠"], ["2h"], ["KC"]])
+        >>> game.bid(1, 0), game.bid(2, 0), game.legal_actions()
+        (None, None, [52])
+        """
+        if hands is None:
+            self.shuffle(_native.Rng(seed))
+        else:
+            self.deal_hands([_codes(hand) for hand in hands], _code(turned_up))
+
+    def enter(
+        self, seat: int, hand: Sequence[int | str], turned_up: int | str | None = None
+    ) -> Self:
+        """What a seat knows of a round that somebody else dealt: its hand.
+
+        :raises IllegalPosition: a card twice, a card that the deck does not have, wrong numbers.
+        :raises WrongPhase: the round is dealt already: make the game with `seed=None`.
+
+        >>> view = Blob(players=3, cards=2, seed=None).enter(0, ["AS", "10H"])
+        >>> view.bid(1, 0), view.bid(2, 1), view.bid(0, 2)
+        (None, None, None)
+        >>> view.play(1, "10H")
+        Traceback (most recent call last):
+        sylvan.errors.IllegalPosition: Seat 1 cannot have 10♥: seat 0 holds it.
+        """
+        return self.enter_hand(seat, _codes(hand), _code(turned_up))
+
+    def sample(self, rng: _native.Rng | np.random.Generator | int) -> Self:
+        """A full state, drawn uniformly from all that fit this view.
+
+        :param rng: a generator, Sylvan's or NumPy's, or a seed.
+        :raises HiddenCards: nothing is hidden here.
+        :raises IllegalPosition: no deal fits, so somebody has seen wrong.
+
+        >>> view = Blob(players=3, cards=2, seed=4).observe(1)
+        >>> view.num_deals()
+        1381800
+        >>> deal = view.sample(7)
+        >>> deal.hand(1) == view.hand(1), len(deal.hand(0))
+        (True, 2)
+        """
+        if isinstance(rng, int):
+            rng = _native.Rng(rng)
+        elif not isinstance(rng, _native.Rng):
+            rng = _native.Rng(int(rng.integers(2**63)))
+        return self.sample_from(rng)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether something is hidden."""
+        return self.viewer is not None
+
+    def string_to_action(self, text: str) -> int:
+        """The legal action of this name: `"7♥"`, `"7h"`, `"bid 2"`, or `"2"` while bids are made.
+
+        :raises IllegalAction: no action is called that, or it is not legal here.
+        """
+        bid = text.strip().lower().removeprefix("bid").strip()
+        if bid.isdecimal() and self.phase != "playing" and not self.is_chance():
+            action = FIRST_BID + int(bid)
+        else:
+            action = _native.blob_card(text)
+        self.clone().apply(action)  # says what is wrong with it
+        return action
+
+    def to_json(self) -> dict[str, Any]:
+        """The state as plain values, from which `from_json` makes an equal one."""
+        trump, hook, scoring, dealer, break_trump, rivalry = self.rule_names()
+        rules = {"players": self.num_players, "sequence": self.sequence, "trump": trump}
+        rules |= {"hook": hook, "scoring": scoring, "suits": self.suits, "ranks": self.ranks}
+        rules |= {"dealer": dealer, "break_trump": break_trump, "rivalry": rivalry}
+        played: list[list[int]] = [[] for _ in range(self.num_players)]
+        for seat, card in self.plays:
+            played[seat].append(card)
+        shown = range(self.num_players) if self.viewer is None else [self.viewer]
+        over = self.last_points if self.is_terminal() else [0] * self.num_players
+        first = (self.dealer + 1) % self.num_players
+        bids = self.bids[first:] + self.bids[:first]
+        return {
+            "rules": rules,
+            "round": self.round,
+            "points": [all_ - last for all_, last in zip(self.points, over, strict=True)],
+            "seed": self.seed,
+            "ends_with_round": self.ends_with_round,
+            "viewer": self.viewer,
+            "hands": {str(seat): sorted(self.hand(seat) + played[seat]) for seat in shown},
+            "turned_up": self.turned_up,
+            "dealt": not self.is_chance(),
+            "bids": [bid for bid in bids if bid is not None],
+            "plays": [card for _, card in self.plays],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """The state that `to_json` described.
+
+        :raises IllegalPosition: it is not such a description, or breaks the rules.
+        """
+        try:
+            return _restored(cls, document)
+        except SylvanError as error:
+            raise IllegalPosition(f"Not a state of Blob: {error}") from None
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            OverflowError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise IllegalPosition(
+                f"Not a state of Blob: {type(error).__name__} {error}; give what to_json() made."
+            ) from None
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return type(self).from_json, (self.to_json(),)
+
+    def __str__(self) -> str:
+        return "\n".join(_table(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.from_json({self.to_json()!r})"
+
+
+def card_name(code: int) -> str:
+    """The name of a card: `"10♥"`.
+
+    >>> card_name(12), card_name(21)
+    ('A♠', '10♥')
+    """
+    return f"{_RANKS[code % 13]}{SUITS[code // 13]}"
+
+
+def card_code(name: str) -> int:
+    """The code of a card by its name, in either order: `"10♥"`, `"th"`, `"SA"`.
+
+    :raises IllegalAction: no card is called that.
+
+    >>> card_code("as"), card_code("♥10")
+    (12, 21)
+    """
+    return _native.blob_card(name)
+
+
+def _code(card: int | str | None) -> int | None:
+    return None if card is None else _native.blob_card(card)
+
+
+def _codes(cards: Sequence[int | str]) -> list[int]:
+    return [_native.blob_card(card) for card in cards]
+
+
+_B = TypeVar("_B", bound=Blob)
+
+
+def _restored(cls: type[_B], document: Mapping[str, Any]) -> _B:
+    """The state of a document: its round dealt again and played again, so that all is checked."""
+    start = cls(**document["rules"], seed=None).at_round(document["round"], document["points"])
+    hands = {int(seat): list(cards) for seat, cards in document["hands"].items()}
+    viewer = document["viewer"]
+    if viewer is not None:
+        state = start.enter(viewer, hands[viewer], document["turned_up"])
+    else:
+        state = start.this_round() if document["ends_with_round"] else start
+        if document["dealt"]:
+            state.deal([hands[seat] for seat in range(start.num_players)], document["turned_up"])
+        else:
+            for place in range(max(map(len, hands.values()), default=0)):
+                for seat in range(start.num_players):
+                    owner = (start.dealer + 1 + seat) % start.num_players
+                    if place < len(hands.get(owner, [])):
+                        state.apply(hands[owner][place])
+        state = state.seeded(document["seed"])
+    for bid in document["bids"]:
+        state.bid(state.to_play(), bid)
+    for card in document["plays"]:
+        state.play(state.to_play(), card)
+    return state
+
+
+def _table(game: Blob) -> list[str]:
+    """A line for the round, one per seat, and the trick."""
+    rounds = len(game.sequence)
+    trump = "none" if game.trump is None else SUITS[game.trump]
+    if game.turned_up is not None:
+        trump += f" ({card_name(game.turned_up)} turned up)"
+    cards = f"{game.cards} card{'s' if game.cards > 1 else ''}"
+    lines = [
+        f"Round {game.round + 1} of {rounds}: {cards}, trump {trump}, dealer seat {game.dealer}"
+    ]
+    for seat in range(game.num_players):
+        hidden = game.viewer not in (None, seat)
+        hand = (
+            " ".join(["?"] * game.hand_sizes[seat])
+            if hidden
+            else " ".join(map(card_name, game.hand(seat)))
+        )
+        mark = ">" if seat == game.to_play() and not game.is_terminal() else " "
+        bid = game.bids[seat]
+        score = "" if bid is None else f"   bid {bid}, took {game.tricks[seat]}"
+        voids = "".join(SUITS[suit] for suit in game.voids[seat])
+        lacks = f"   no {voids}" if voids else ""
+        lines.append(f"{mark} seat {seat}   {hand}{score}{lacks}".rstrip())
+    if game.trick:
+        fallen = ", ".join(f"seat {seat} {card_name(card)}" for seat, card in game.trick)
+        lines.append(f"Trick: {fallen}")
+    if any(game.points):
+        lines.append(f"Points: {' '.join(map(str, game.points))}")
+    return lines

@@ -1,0 +1,110 @@
+"""Deals: every one that fits a view comes up, all equally often, and no other."""
+
+import itertools
+import random
+import time
+from collections import Counter
+
+import pytest
+
+from sylvan import _native
+from sylvan.games import Blob
+
+
+def all_deals(view: Blob) -> list[tuple[tuple[int, ...], ...]]:
+    """The hands of the hidden seats in every deal that fits, by trying them all."""
+    hidden = [seat for seat in range(view.num_players) if seat != view.viewer]
+    found = []
+
+    def fill(place: int, left: frozenset[int], hands: list[tuple[int, ...]]) -> None:
+        if place == len(hidden):
+            found.append(tuple(hands))
+            return
+        seat = hidden[place]
+        fitting = sorted(card for card in left if card // 13 not in view.voids[seat])
+        for hand in itertools.combinations(fitting, view.hand_sizes[seat]):
+            fill(place + 1, left - set(hand), [*hands, hand])
+
+    fill(0, frozenset(view.unseen()), [])
+    return found
+
+
+def views(players: int, cards: int, seed: int, **options) -> list[Blob]:
+    """Views of random moments of a round, those with the most voids first."""
+    rng = random.Random(seed)
+    found = []
+    for number in range(40):
+        game = Blob(players, cards, sequence="single", seed=seed * 1000 + number, **options)
+        for _ in range(rng.randint(players, players * (cards + 1) - 1)):
+            game.apply(rng.choice(game.legal_actions()))
+        found.append(game.observe(rng.randrange(players)))
+    return sorted(found, key=lambda view: -sum(map(len, view.voids)))
+
+
+SMALL = [
+    (3, 3, {"suits": 3, "ranks": 4}),
+    (3, 4, {"suits": 4, "ranks": 3}),
+    (4, 2, {"suits": 4, "ranks": 3}),
+    (4, 3, {"suits": 4, "ranks": 3, "trump": "turned_up"}),
+    (4, 3, {"suits": 3, "ranks": 5, "break_trump": True, "trump": "hearts"}),
+    (5, 2, {"suits": 2, "ranks": 6}),
+]
+
+
+@pytest.mark.parametrize(("players", "cards", "options"), SMALL, ids=str)
+def test_deals_are_counted(players, cards, options):
+    for view in views(players, cards, 1, **options):
+        if view.num_deals() > 5000:
+            continue  # too many to try
+        assert view.num_deals() == len(all_deals(view))
+
+
+@pytest.mark.parametrize(("players", "cards", "options"), SMALL, ids=str)
+def test_deals_are_uniform(players, cards, options):
+    """Chi-square against full enumeration, for the views with most voids and up to 400 deals."""
+    tested = 0
+    for number, view in enumerate(views(players, cards, 2, **options)):
+        if not 2 <= view.num_deals() <= 400 or tested == 4:
+            continue
+        deals = all_deals(view)
+        tested += 1
+        rng, hidden = _native.Rng(number), [s for s in range(players) if s != view.viewer]
+        draws = 30 * len(deals)
+        counts: Counter[tuple[tuple[int, ...], ...]] = Counter()
+        for _ in range(draws):
+            deal = view.sample(rng)
+            counts[tuple(tuple(deal.hand(seat)) for seat in hidden)] += 1
+        assert set(counts) == set(deals)
+        chi = sum((counts[deal] - 30) ** 2 / 30 for deal in deals)
+        freedom = len(deals) - 1
+        # Wilson and Hilferty's cube root is standard normal to within a percent here.
+        spread = 2 / (9 * freedom)
+        z = ((chi / freedom) ** (1 / 3) - (1 - spread)) / spread**0.5
+        assert abs(z) < 4.5, (chi, freedom)
+    assert tested
+
+
+def test_the_largest_count_fits():
+    """Eight players with six cards: more deals than any other view has."""
+    view = Blob(8, 6, sequence="single").observe(0)
+    expected, left = 1, 46
+    for _ in range(7):
+        for i in range(6):
+            expected = expected * (left - i)
+        expected //= 720
+        left -= 6
+    assert view.num_deals() == expected
+    assert view.sample(1).hand_sizes == [6] * 8
+
+
+@pytest.mark.alone
+def test_a_million_deals_a_second():
+    """In mid-round of five players with seven cards, with whatever voids came about."""
+    for view in views(5, 7, 3)[::8]:
+        rng = _native.Rng(1)
+        best = 0.0
+        for _ in range(5):
+            began = time.perf_counter()
+            view.sample_many(20_000, rng)
+            best = max(best, 20_000 / (time.perf_counter() - began))
+        assert best > 1e6, (view, best)
