@@ -49,6 +49,18 @@ def test_the_last_step_in_time_goes_to_the_end(clock):
     assert budget.elapsed + budget.ending <= 60.0
 
 
+def test_a_first_step_that_compiles_does_not_end_the_run(clock):
+    """One of 25 s, then steps of 2 s: the time goes to steps, not to the fear of another 25."""
+    budget = Budget(steps=None, minutes=1.0, step=0, elapsed=0.0)
+    lengths, end = iter([25.0, *[2.0] * 100]), 0.0
+    while end < 1:
+        end = budget.ahead()[1]
+        seconds = next(lengths)
+        clock.now += seconds
+        budget.step_done(seconds)
+    assert 56.0 < budget.elapsed <= 60.0
+
+
 def test_whichever_is_spent_first(clock):
     budget = Budget(steps=10, minutes=1.0, step=9, elapsed=0.0)
     assert budget.spent == 0.9 and budget.ahead() == (0.9, 1.0)

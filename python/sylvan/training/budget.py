@@ -3,7 +3,9 @@
 Schedules go by *progress* in [0, 1]. With a budget in steps, step k takes it from (k − 1)/steps to
 k/steps, whatever the clock says. With a budget in time the length of the coming step is taken to be
 that of the last ones; the step after which there would be no time for another is the last and takes
-progress to 1, so that a final decay of the learning rate is gone through to its end.
+progress to 1, so that a final decay of the learning rate is gone through to its end. The first step
+of a sitting also loads and compiles: while its length is all that is known, another step is begun
+as long as one like it fits; afterwards it does not count.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ class Budget:
         """Seconds that the end of the run takes after its last step: a rating, exports."""
         self._before = elapsed
         self._began = monotonic()
+        self._first: float | None = None
         self._lengths: deque[float] = deque(maxlen=RECENT)
 
     @property
@@ -56,9 +59,9 @@ class Budget:
         if self.steps is not None:
             ends.append((self.step + 1) / self.steps)
         if self.seconds is not None:
-            length = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
-            left = self.seconds - self.elapsed - self.ending
-            ends.append(1.0 if left < 2 * length else (self.elapsed + length) / self.seconds)
+            left, length = self.seconds - self.elapsed - self.ending, self._length
+            needed = 2 * length if self._lengths else length
+            ends.append(1.0 if left < needed else (self.elapsed + length) / self.seconds)
         return begin, min(1.0, max(begin, *ends))
 
     def remaining(self) -> float | None:
@@ -66,12 +69,19 @@ class Budget:
         spans = []
         if self.seconds is not None:
             spans.append(self.seconds - self.elapsed)
-        if self.steps is not None and self._lengths:
-            length = sum(self._lengths) / len(self._lengths)
-            spans.append((self.steps - self.step) * length + self.ending)
+        if self.steps is not None and self._first is not None:
+            spans.append((self.steps - self.step) * self._length + self.ending)
         return max(0.0, min(spans)) if spans else None
 
     def step_done(self, seconds: float) -> None:
         """Another step is done, and took so long."""
         self.step += 1
-        self._lengths.append(seconds)
+        if self._first is None:
+            self._first = seconds
+        else:
+            self._lengths.append(seconds)
+
+    @property
+    def _length(self) -> float:
+        """Seconds that the next step is expected to take; 0 before there was one."""
+        return sum(self._lengths) / len(self._lengths) if self._lengths else self._first or 0.0
