@@ -6,6 +6,7 @@
 | `mcts_specification` | `Node`, `MCTS.search` and `get_policy`, `ChessGame`, `ChessNN` |
 | `node_edge` | `MCTS.run_simulations`, `Node`, `Edge`, `plot_tree` |
 | `alphachess` | edge statistics, self-play, a game in the terminal, under a bound of 16 GB |
+| `blob_mcts_node` | `MCTSNode` for three to eight players; the game is in `blob_game` |
 
 They have the documents' names, signatures and defaults, and the correct result where a document is
 wrong: `docs/founding.md` has the list. The first document's nodes, settings, network and
