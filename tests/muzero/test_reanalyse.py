@@ -9,7 +9,7 @@ import pytest
 
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.config import MuZeroConfig
-from sylvan.muzero.reanalyse import FreshValues, Reanalyse
+from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
@@ -77,7 +77,7 @@ def test_new_targets_are_those_of_games_that_were_thought_through_now(
     records = played(spec, 6)
     replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets, unroll=3)
     replay.append(records)
-    replay.reanalyse = Reanalyse(model, MuZeroConfig.model_validate({"reanalyse": 1.0}), SEARCH)
+    replay.reanalyse = Reanalyse(model, MuZeroConfig(reanalyse=1.0), SEARCH)
     batch = replay.sample(30, generator(3))
     rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
     search = SEARCH.replace(noise=False)
@@ -96,12 +96,75 @@ def test_new_targets_are_those_of_games_that_were_thought_through_now(
             assert batch.policy_weight[b, k] == (state < len(record))
 
 
+@pytest.mark.parametrize("td_steps", [1, 3])
+@pytest.mark.parametrize("mix", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("name", "params", "seats"),
+    [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
+)
+def test_fresh_values_continue_rewards_by_what_the_model_says(
+    name, params, seats, mix, td_steps, tmp_path
+):
+    spec = GameSpec(name, params)
+    model = Hashed(spec.first().num_actions, seats)
+    targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
+    records = played(spec, 6)
+    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets, unroll=3)
+    replay.append(records)
+    before = replay.sample(30, generator(3))
+    replay.reanalyse = Reanalyse(model, MuZeroConfig(fresh_values=True), SEARCH)
+    batch = replay.sample(30, generator(3))
+    np.testing.assert_array_equal(batch.policy, before.policy)
+    rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
+    plain = targets.replace(value_mix=0.0)
+    said = [Oracle(valued(record, spec, model), plain) for record in records]
+    for b, place in enumerate(batch.places):
+        number, first = rows[place]
+        for k in np.flatnonzero(batch.alive[b]):
+            state, record = first + k, records[number]
+            value = (1 - mix) * said[number].to_come(state) + mix * record.values[state]
+            expected = np.roll(value, -record.seats[state])
+            np.testing.assert_allclose(batch.value[b, k], expected, atol=1e-5)
+    assert not np.array_equal(batch.value, before.value)
+
+
+def valued(record, spec, model):
+    """The record with what the model says of each position, in seat order."""
+    state, values = spec.first(), []
+    for action in record.actions.tolist():
+        said = model.initial_inference(state.observation()[None])[0][0]
+        values.append(np.roll(said, state.to_play()))
+        state.apply(action)
+    return GameRecord(**vars(record) | {"values": np.array(values, np.float32)})
+
+
+def test_a_model_that_says_one_number_for_two_seats(tmp_path):
+    """As networks do whose game is one of win and loss."""
+
+    class Single(Hashed):
+        """Of the two numbers only the mover's."""
+
+        def initial_inference(self, observations):
+            value, reward, *rest = super().initial_inference(observations)
+            return value[:, 0], reward[:, 0], *rest
+
+    spec = GameSpec("tictactoe")
+    targets = TargetConfig(td_steps=1)
+    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets)
+    replay.append(played(spec, 4))
+    batches = []
+    for model in (Hashed(9, 2), Single(9, 2)):
+        replay.reanalyse = Reanalyse(model, MuZeroConfig(fresh_values=True), SEARCH)
+        batches.append(replay.sample(30, generator(3)))
+    np.testing.assert_array_equal(batches[0].value, batches[1].value)
+
+
 def test_a_share_of_the_batch_is_new_and_the_rest_as_it_was(tmp_path):
     spec = GameSpec("connect4")
     replay = SequenceReplay(tmp_path, spec, PLAIN, targets=TargetConfig(td_steps=2))
     replay.append([random_record(spec, generator(n), fast=0.0) for n in range(4)])
     before = replay.sample(20, generator(1))
-    config = MuZeroConfig.model_validate({"reanalyse": 0.25})
+    config = MuZeroConfig(reanalyse=0.25)
     replay.reanalyse = Reanalyse(Hashed(7, 2), config, SEARCH)
     after = replay.sample(20, generator(1))
     again = replay.sample(20, generator(1))
@@ -118,48 +181,6 @@ def test_nothing_is_searched_at_share_zero(tmp_path):
     spec, model = GameSpec("tictactoe"), Hashed(9, 2)
     replay = SequenceReplay(tmp_path, spec)
     replay.append([random_record(spec, generator(0))])
-    replay.reanalyse = Reanalyse(model, MuZeroConfig.model_validate({}), SEARCH)
+    replay.reanalyse = Reanalyse(model, MuZeroConfig(), SEARCH)
     replay.sample(8, generator())
     assert model.calls == 0
-
-
-@pytest.mark.parametrize("td_steps", [None, 2, 5])
-@pytest.mark.parametrize(
-    ("name", "params", "seats"),
-    [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
-)
-def test_fresh_values_are_those_of_games_whose_values_were_the_networks(
-    name, params, seats, td_steps, tmp_path
-):
-    spec = GameSpec(name, params)
-    model = Hashed(spec.first().num_actions, seats)
-    targets = TargetConfig(td_steps=td_steps, value_mix=0.25, discount=0.9)
-    records = played(spec, 6)
-    replay = SequenceReplay(tmp_path, spec, PLAIN, targets=targets, unroll=3)
-    replay.append(records)
-    before = replay.sample(30, generator(3))
-    replay.reanalyse = FreshValues(model, MuZeroConfig(), SEARCH)
-    batch = replay.sample(30, generator(3))
-    rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
-    now = [revalued(record, spec, model) for record in records]
-    for b, place in enumerate(batch.places):
-        number, first = rows[place]
-        oracle = Oracle(now[number], targets)
-        for k in range(4):
-            if batch.known[b, k]:
-                wanted = oracle.value(first + k)
-                np.testing.assert_allclose(batch.value[b, k], wanted, atol=1e-4)
-    assert np.array_equal(batch.policy, before.policy)
-    assert np.array_equal(batch.policy_weight, before.policy_weight)
-
-
-def revalued(record, spec, model):
-    """The record with what the network says of each position, per seat."""
-    state, values = spec.first(), []
-    for action in record.actions.tolist():
-        said = np.asarray(model.initial_inference(state.observation()[None])[0]).reshape(-1)
-        if len(said) < state.num_players:
-            said = np.array([said[0], -said[0]])
-        values.append(np.roll(said, state.to_play()))
-        state.apply(action)
-    return GameRecord(**vars(record) | {"values": np.array(values, np.float32)})

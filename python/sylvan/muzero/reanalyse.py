@@ -1,13 +1,15 @@
-"""Reanalyse: old games, searched again with the newest model (Schrittwieser 2021).
+"""Reanalyse: old games, thought through again by the newest model (Schrittwieser 2021).
 
     replay.reanalyse = Reanalyse(model, config.muzero, config.search)
 
-What was played stays; what was thought of it is thought again. A share of every batch gets, from
-searches with the model as it is now,
+What was played stays; what was thought of it is thought again, in two ways:
 
-- the policy target of every state of a stretch;
-- with `td_steps` n, the value at which the rewards of n steps are continued; without, the game's
-  result stays the target, and only the share `value_mix` of the root's value is a new one.
+- `muzero.reanalyse`: a share of every batch is searched. Every state of a stretch gets the policy
+  that a search finds now; with `td_steps` n, the rewards of n steps are continued by the value that
+  a search finds there; and a share `value_mix` is the root's new value.
+- `muzero.fresh_values`: the others are looked at. The rewards of n steps are continued by what the
+  model says there without a search. That takes little, and ends the influence of values that the
+  first networks of a run had guessed.
 
 Where a game was broken off, the value that was given then stays: nobody kept what was seen there.
 
@@ -32,7 +34,7 @@ from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import Outcomes
 from sylvan.training.batches import BatchMaker
 
-__all__ = ["Again", "FreshValues", "Reanalyse"]
+__all__ = ["Again", "Reanalyse"]
 
 WIDTH = 1024
 """Roots searched at once at most, so that their hidden states have room."""
@@ -44,22 +46,45 @@ class Reanalyse:
     """Makes targets anew.
 
     :param model: as the actor's; whoever trains sees to it that it is the newest.
-    :param config: `reanalyse` is the share of a batch.
+    :param config: `reanalyse` is the share of a batch that is searched, `fresh_values` says whether
+        the others are looked at.
     :param search: as that of self-play; but without noise, since nothing is played.
     """
 
     def __init__(self, model: Any, config: MuZeroConfig, search: SearchConfig) -> None:
-        self.model, self.share = model, config.reanalyse
+        self.model, self.share, self.fresh_values = model, config.reanalyse, config.fresh_values
         self.search = search.replace(noise=False)
 
-    def targets(self, again: Again, game: Game, seed: int) -> Stretches:
-        """The stretches of a batch with what searches find now.
+    def prepared(self, rows: StretchWindow, found: Stretches, maker: BatchMaker) -> list[Again]:
+        """What is to be thought again for a batch, read from the window: first the searched."""
+        count = len(found.rows)
+        searched = round(self.share * count)
+        looked_at = self.fresh_values and rows.targets.td_steps is not None
+        parts = [(0, searched, True), (searched, count if looked_at else searched, False)]
+        return [
+            Again(rows, found, (begin, end), maker, searched=deep)
+            for begin, end, deep in parts
+            if end > begin
+        ]
+
+    def targets(self, found: Stretches, again: list[Again], game: Game, seed: int) -> Stretches:
+        """The stretches of a batch with what is thought now.
 
         :param game: any state of it.
         """
+        for each in again:
+            if not len(each.rows):
+                continue
+            if each.searched:
+                found = each.with_targets(found, *self._searched(each, game, seed))
+            else:
+                found = each.with_targets(found, None, self._valued(each, game))
+        return found
+
+    def _searched(self, again: Again, game: Game, seed: int) -> tuple[PolicyEntries, Floats]:
+        """What searches find in n positions: policies, and values by seat `[n, S]`."""
         found = list[Outcomes]()
-        for number, start in enumerate(range(0, len(again.rows), WIDTH)):
-            part = slice(start, start + WIDTH)
+        for number, part in enumerate(_parts(len(again.rows))):
             search = latent_search(self.model, game, self.search.replace(seed=mix(seed, number)))
             forest = search.search(
                 again.observations[part], again.legal[part], seats=again.seats[part]
@@ -70,85 +95,92 @@ class Reanalyse:
             np.concatenate([each.actions for each in found]),
             np.concatenate([each.policy for each in found]),
         )
-        return again.with_targets(policy, np.concatenate([each.values for each in found]))
+        return policy, np.concatenate([each.values for each in found])
 
-
-class FreshValues(Reanalyse):
-    """The same without searches: values are the network's own, policies stay as they are.
-
-    One look at the states that targets are continued from costs a hundredth of searching them.
-    """
-
-    def __init__(self, model: Any, config: MuZeroConfig, search: SearchConfig) -> None:
-        super().__init__(model, config, search)
-        self.share = 1.0
-
-    def targets(self, again: Again, game: Game, seed: int) -> Stretches:  # noqa: ARG002
-        """The stretches of a batch with values that are continued from the network's."""
-        said = _numbers(self.model.initial_inference(again.observations)[0])
-        said = said.reshape(len(again.rows), -1)
-        if said.shape[1] < game.num_players:  # of the seat to move alone: two of a zero-sum game
-            said = np.concatenate([said, -said], axis=1)
-        return again.with_values(turned_to(said, -again.seats % game.num_players))
-
-
-def _numbers(array: Any) -> Floats:
-    """A model's output in memory."""
-    if hasattr(array, "detach"):
-        array = array.detach().float().cpu().numpy()
-    return np.asarray(array, np.float32)
+    def _valued(self, again: Again, game: Game) -> Floats:
+        """What the model says of n positions: values by seat `[n, S]`."""
+        said = [
+            np.asarray(_on_processor(self.model.initial_inference(again.observations[part])[0]))
+            for part in _parts(len(again.rows))
+        ]
+        values, seats = np.concatenate(said).astype(np.float32), game.num_players
+        values = values.reshape(len(values), -1)
+        if values.shape[1] < seats:  # of two seats one wins what the other loses
+            values = np.concatenate([values, -values], axis=1)
+        return turned_to(values, -again.seats.astype(np.int64) % seats)
 
 
 class Again:
-    """The states that the first `count` stretches of a batch need searched again.
+    """The states that some stretches of a batch need thought through again.
 
     A value target contains what was thought in one or two places,
 
         target(s) = (1 - mix) * (rewards + discount**n * v(s + n)) + mix * v(s),
 
     so it changes by what is now thought there more or less than then.
+
+    :param part: the first and one past the last of the stretches.
+    :param searched: whether by searches, for the policies and v(s) too; else for v(s + n) alone.
     """
 
     def __init__(
-        self, rows: StretchWindow, found: Stretches, count: int, maker: BatchMaker
+        self,
+        rows: StretchWindow,
+        found: Stretches,
+        part: tuple[int, int],
+        maker: BatchMaker,
+        *,
+        searched: bool,
     ) -> None:
-        self._found, self._count, self._targets = found, count, rows.targets
+        self.searched, self._part, self._targets = searched, slice(*part), rows.targets
         self._unroll = found.rows.shape[1] - 1
         steps = self._targets.td_steps or 0
-        first = found.rows[:count, 0]
+        first = found.rows[self._part, 0]
         states = first[:, None] + np.arange(self._unroll + steps + 1)
-        wanted = states < rows.ends(first)[:, None]
-        if steps > self._unroll:  # in between nothing is learned, and nothing continued from
-            wanted[:, self._unroll + 1 : steps] = False
+        self._alive = states < rows.ends(first)[:, None]
+        wanted = self._alive.copy()
+        # Between the states that are learned and those that are continued from is nothing to ask.
+        wanted[:, self._unroll + 1 if searched else 0 : steps] = False
         self.rows, place = np.unique(states[wanted], return_inverse=True)
-        """`[n]` the rows to search."""
+        """`[n]` the rows to think about."""
         self.seats = rows.seats(self.rows)
         """`[n]` who moves there."""
-        self.observations, self.legal = maker.observed(rows.pick(self.rows))
-        """`[n, ...]` what they see, and `[n, A]` what they may do."""
+        if len(self.rows):
+            self.observations, self.legal = maker.observed(rows.pick(self.rows))
+            """`[n, ...]` what they see, and `[n, A]` what they may do."""
         self._then = rows.roots(self.rows)
         self._wanted, self._place = wanted, np.zeros(states.shape, np.int64)
         self._place[wanted] = place.reshape(-1)
 
-    def with_targets(self, policy: PolicyEntries, values: Floats) -> Stretches:
+    def with_targets(
+        self, found: Stretches, policy: PolicyEntries | None, values: Floats
+    ) -> Stretches:
         """The batch's stretches with what was found in `rows`: policies, and values `[n, S]`."""
-        found, states = self.with_values(values), slice(0, self._unroll + 1)
-        alive, here = self._wanted[:, states], self._place[:, states]
-        weight = found.policy_weight.copy()
-        weight[: self._count] = alive
-        fresh = policy.picked(here[alive], np.flatnonzero(alive))
-        return replace(found, policy=found.policy.replaced(alive.size, fresh), policy_weight=weight)
-
-    def with_values(self, values: Floats) -> Stretches:
-        """The batch's stretches with values `[n, S]`, by seat, that are thought in `rows` now."""
-        found, states = self._found, slice(0, self._unroll + 1)
-        # Differences by seat, `[count, states, S]`; zero where nothing was searched.
+        states = slice(0, self._unroll + 1)
+        alive = self._alive[:, states]
+        # Differences by seat, `[stretches, states, S]`; zero where nothing was asked.
         change = np.where(self._wanted[:, :, None], (values - self._then)[self._place], 0)
         share, steps = self._targets.value_mix, self._targets.td_steps
-        moved = share * change[:, states]
+        moved = (share if self.searched else 0.0) * change[:, states]
         if steps is not None:
             moved += (1 - share) * self._targets.discount**steps * change[:, steps:]
-        turned = turned_to(moved.astype(np.float32), found.seats[: self._count])
+        turned = turned_to(moved.astype(np.float32), found.seats[self._part])
         value = found.value.copy()
-        value[: self._count] += np.where(self._wanted[:, states, None], turned, 0)
-        return replace(found, value=value)
+        value[self._part] += np.where(alive[:, :, None], turned, 0)
+        if policy is None:
+            return replace(found, value=value)
+        weight = found.policy_weight.copy()
+        weight[self._part] = alive
+        fresh = policy.picked(self._place[:, states][alive], np.flatnonzero(alive))
+        entries = found.policy.replaced(alive.size, fresh)
+        return replace(found, value=value, policy=entries, policy_weight=weight)
+
+
+def _parts(count: int) -> list[slice]:
+    """Parts of so many positions, each small enough to be asked about at once."""
+    return [slice(start, start + WIDTH) for start in range(0, count, WIDTH)]
+
+
+def _on_processor(array: Any) -> Any:
+    """An output of a model where NumPy can read it."""
+    return array.detach().cpu() if hasattr(array, "detach") else array

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ReplayError
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
-from sylvan.muzero.reanalyse import Again, Reanalyse
+from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.stretches import Stretches, StretchWindow
 from sylvan.training.record import GameRecord
 from sylvan.training.replay import Replay
@@ -131,6 +131,7 @@ class SequenceReplay(Replay):
         :param rng: says which ones, the actions past their ends, and how symmetries fall.
         :raises ReplayError: nothing is stored yet.
         """
+        reanalyse = self.reanalyse
         with self._lock:
             rows = self._loaded()
             assert isinstance(rows, StretchWindow)
@@ -139,15 +140,10 @@ class SequenceReplay(Replay):
             drawn, weight = self._drawn(rows, count, rng)
             found = rows.stretches(drawn, self.unroll)
             seen = self._seen(rows, found)
-            again = self._again(rows, found)
-        if again is not None and self.reanalyse is not None:
-            found = self.reanalyse.targets(again, self._game, int(rng.integers(2**63)))
+            again = [] if reanalyse is None else reanalyse.prepared(rows, found, self._maker)
+        if reanalyse is not None:
+            found = reanalyse.targets(found, again, self._game, int(rng.integers(2**63)))
         return self._batch(found, seen, weight, rng)
-
-    def _again(self, rows: StretchWindow, found: Stretches) -> Again | None:
-        """What is to be searched again, if anything is."""
-        count = 0 if self.reanalyse is None else round(self.reanalyse.share * len(found.rows))
-        return Again(rows, found, count, self._maker) if count else None
 
     def _seen(self, rows: StretchWindow, found: Stretches) -> NDArray[Any]:
         """`[B, 1, ...]` or `[B, K + 1, ...]` what the seats saw; zeros where nobody moves."""

@@ -19,7 +19,7 @@ from sylvan.muzero.learner import MuZeroLearner
 from sylvan.muzero.model import TorchModel
 from sylvan.muzero.publish import ModelPublisher
 from sylvan.muzero.quality import model_quality
-from sylvan.muzero.reanalyse import FreshValues, Reanalyse
+from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.training.record import GameRecord
 from sylvan.training.seeds import random_numbers
@@ -64,10 +64,8 @@ class MuZeroTrainer(Trainer):
             unroll=config.muzero.unroll,
             following=bool(learner.consistency),
         )
-        if config.muzero.reanalyse:
+        if config.muzero.reanalyse or config.muzero.fresh_values:
             replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)
-        elif config.muzero.fresh_values:
-            replay.reanalyse = FreshValues(self.evaluator, config.muzero, search)
         self.selfplay = Actor(spec, config.selfplay, self.seed, search, header.encoding)
         arena = EpisodeArena if header.num_players == 1 else LatentArena
         self.arena = arena(spec, config.arena, self.seed, folder, search)
