@@ -11,6 +11,7 @@ import pytest
 import sylvan
 from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
 from sylvan.games import GymnasiumGame, from_gymnasium
+from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.testing import check_game
 
@@ -89,6 +90,29 @@ def test_the_seed_says_which_episode():
     again = spec.episode(6, one)
     assert again is one and again.score == 0
     np.testing.assert_array_equal(again.observation(), spec.episode(6).observation())
+
+
+def test_an_environment_that_does_not_repeat_itself_is_found_out():
+    class Moody(Walk):
+        """Shows how often one of its kind was reset."""
+
+        resets = 0
+
+        def reset(self, *, seed=None, options=None):
+            Moody.resets += 1
+            return super().reset(seed=seed)
+
+        def _seen(self):
+            return np.array([self.steps, Moody.resets])
+
+    assert repeats(from_gymnasium(Walk()), from_gymnasium(Walk()))
+    assert not repeats(from_gymnasium(Walk(pays=(1,))), from_gymnasium(Walk(pays=(2,))))
+    assert not repeats(from_gymnasium(Walk(length=3)), from_gymnasium(Walk(length=4)))
+    one = from_gymnasium(Moody())
+    one.apply(0)
+    other = from_gymnasium(Moody())
+    other.apply(0)
+    assert not repeats(one, other)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
 from sylvan.games.game import Game, Observation
 
-__all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium"]
+__all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 
 RewardForm = Literal["raw", "clip", "sign"]
 """What is learned of a reward: all, within -1 and 1, or its sign alone."""
@@ -96,6 +96,26 @@ def from_gymnasium(
     game = GymnasiumGame(name, made, actions, see, frame_stack, (reward, float(reward_scale)))
     game.restart(seed)
     return game
+
+
+def repeats(one: Game, other: Game, steps: int = 16) -> bool:
+    """Whether two episodes that began with the same seed show and pay the same, step by step.
+
+    Both are played on. An environment that raises an error has shown nothing else until then.
+    """
+    try:
+        for step in range(steps):
+            if one.is_terminal() or other.is_terminal():
+                break
+            if not np.array_equal(one.observation(), other.observation()):
+                return False
+            for game in (one, other):
+                game.apply(step % game.num_actions)
+            if one.rewards() != other.rewards():
+                return False
+    except Exception:
+        return True
+    return one.is_terminal() == other.is_terminal()
 
 
 class GymnasiumGame(Game):

@@ -34,6 +34,7 @@ from sylvan._native import mix
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
+from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
 from sylvan.muzero.table import need_no_chance
@@ -102,6 +103,11 @@ class Actor:
             first = self._starts.first()
             need_no_chance(first)
             self._example = None if spec.is_native else np.asarray(first.observation())
+        if spec.is_gymnasium and not repeats(spec.episode(seed), spec.episode(seed)):
+            self.notes.append(
+                f"{spec.name} does not do the same after the same seed and actions: a run that "
+                "goes on after a restart begins its episodes anew."
+            )
         self._seats = first.num_players
         Resignation(config, first, 1)  # says so if the game has none
 

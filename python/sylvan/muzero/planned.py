@@ -45,7 +45,7 @@ class PlannedHalf(Places):
         rng: np.random.Generator,
     ) -> None:
         super().__init__(shop, games, states[0], rng)
-        self.table = table_of(shop.starts.spec, states)
+        self.table = table_of(shop.starts.spec, states, search.threads)
         self.has_auxiliary = False  # a model has no outputs for what else a game could teach
         self.full_search = latent_search(model, states[0], search)
         fast = search.replace(simulations=self.config.fast_simulations, noise=False)

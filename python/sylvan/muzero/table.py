@@ -58,16 +58,16 @@ class Table(Protocol):
         """Make a move in every game; none where it is negative."""
 
 
-def table_of(spec: GameSpec, states: Sequence[Game]) -> Table:
-    """A table with these games, at least one."""
-    return NativeTable(states) if spec.is_native else PythonTable(states)
+def table_of(spec: GameSpec, states: Sequence[Game], threads: int | None = None) -> Table:
+    """A table with these games, at least one; `threads` share the work where rules are native."""
+    return NativeTable(states, threads) if spec.is_native else PythonTable(states)
 
 
 class NativeTable:
     """Games whose rules are in Rust: trees that are never searched, only their roots moved."""
 
-    def __init__(self, states: Sequence[Game]) -> None:
-        self._forest = Forest(states, simulations=1)
+    def __init__(self, states: Sequence[Game], threads: int | None = None) -> None:
+        self._forest = Forest(states, simulations=1, threads=threads)
         self._cut = np.zeros(len(states), bool)
         self.faults: dict[int, Exception] = {}
 
