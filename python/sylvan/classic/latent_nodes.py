@@ -7,11 +7,8 @@ are never looked at. While a search is under way they show it as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from sylvan.classic.network_outputs import Asked, NetworkOutput
@@ -101,6 +98,7 @@ class Grown:
         self.version = 0
         """Grows when the tree does."""
         self._shown: list[Node] | None = []
+        self._last: tuple[Path, int, Any] = ((), -1, None)
 
     def grow(self, root: Node, *, last: bool = False) -> None:
         """Let nodes forget what they have read, for the tree has grown since, or is about to."""
@@ -123,9 +121,11 @@ class Grown:
 
     def core(self, path: Path) -> Any:
         """Kind, seat, visits, value sums and so on, and edges of a node; None: not visited."""
-        forest = self.search.forest
-        data = None if forest is None else forest._native.node(0, list(path))
-        return data if data is not None and data[2] else None
+        if self._last[:2] != (path, self.version):  # numbers and children are read in turn
+            forest = self.search.forest
+            data = None if forest is None else forest._native.node(0, list(path))
+            self._last = path, self.version, data if data is not None and data[2] else None
+        return self._last[2]
 
     def read(self, node: Node, name: str) -> dict[str, Any]:
         """Numbers of a node, or its children."""
@@ -150,35 +150,34 @@ class Children(MutableMapping[int, Node]):
         self._tree, self._path = tree, path
         self._seat = (seat + 1) % tree.search.num_players
         self._made: dict[int, Node] = {}
-        self._version = -1
-        self._read()
+        self._removed: set[int] = set()
 
-    def _read(self) -> None:
-        """The core's actions, priors and visits, as they are now."""
-        if self._version == self._tree.version:
-            return
-        edges = self._tree.core(self._path)[5]
-        self._version = self._tree.version
-        self._actions: NDArray[np.int64] = np.array([edge[0] for edge in edges])
-        self._priors = np.array([edge[3] for edge in edges])
-        self._reached = [edge[0] for edge in edges if edge[1]]
+    def _edges(self) -> list[Any]:
+        """The core's action, visits, value and prior of each, as they are now."""
+        edges: list[Any] = self._tree.core(self._path)[5]
+        return edges
 
-    def reached(self) -> list[int]:
-        """Actions that were tried."""
-        self._read()
-        others = [a for a, node in self._made.items() if node.visit_count]
-        return list(dict.fromkeys([*self._reached, *others]))
+    def reached(self) -> Iterator[int]:
+        """Actions that were tried: few of many."""
+        core = (edge for edge in self._edges() if edge[1])
+        for action, _, _, prior, *_ in list(core):
+            if action not in self._removed:
+                self._made.setdefault(action, self._node(action, prior))
+        return iter([action for action, node in self._made.items() if node.visit_count])
+
+    def _node(self, action: int, prior: float) -> Node:
+        node = Node(prior)
+        del node.children
+        node.to_play = self._seat
+        node.read_from(self._tree, (*self._path, action))
+        return node
 
     def __getitem__(self, action: int) -> Node:
         if action not in self._made:
-            (places,) = np.nonzero(self._actions == action)
-            if not len(places):
+            found = [edge for edge in self._edges() if edge[0] == action]
+            if not found or action in self._removed:
                 raise KeyError(action)
-            node = Node(float(self._priors[places[0]]))
-            del node.children
-            node.to_play = self._seat
-            node.read_from(self._tree, (*self._path, int(action)))
-            self._made[int(action)] = node
+            self._made[found[0][0]] = self._node(found[0][0], found[0][3])
         return self._made[action]
 
     def __setitem__(self, action: int, node: Node) -> None:
@@ -186,17 +185,27 @@ class Children(MutableMapping[int, Node]):
 
     def __delitem__(self, action: int) -> None:
         self[action]
-        self._made.pop(action)
-        kept = self._actions != action
-        self._actions, self._priors = self._actions[kept], self._priors[kept]
+        del self._made[action]
+        self._removed.add(action)
 
     def __iter__(self) -> Iterator[int]:
-        self._read()
-        return iter(dict.fromkeys([*self._actions.tolist(), *self._made]))
+        known = [edge[0] for edge in self._edges() if edge[0] not in self._removed]
+        return iter(dict.fromkeys([*known, *self._made]))
 
     def __len__(self) -> int:
-        self._read()
-        return len(self._actions) + sum(action not in self._actions for action in self._made)
+        return sum(1 for _ in self)
+
+    def items(self) -> ItemsView[int, Node]:
+        """All of them, made in one go."""
+        for action, _, _, prior, *_ in self._edges():
+            if action not in self._made and action not in self._removed:
+                self._made[action] = self._node(action, prior)
+        return super().items()
+
+    def values(self) -> ValuesView[Node]:
+        """All of them, made in one go."""
+        self.items()
+        return super().values()
 
 
 class Nodes(Mapping[Path, Node]):
@@ -224,7 +233,7 @@ class Nodes(Mapping[Path, Node]):
                 continue
             yield path
             below = node.children
-            tried = below.reached() if isinstance(below, Children) else list(below)
+            tried = list(below.reached() if isinstance(below, Children) else below)
             waiting += [((*path, action), below[action]) for action in reversed(tried)]
 
     def __len__(self) -> int:
