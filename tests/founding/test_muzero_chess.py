@@ -188,6 +188,14 @@ def their_classes():
     return names
 
 
+def their_function():
+    """`select_action` of the document, around our classes."""
+    names = {"np": np, "torch": torch, "mask_policy": mask_policy}
+    names |= {"MCTS": MCTS, "Node": Node, "RootNode": RootNode}
+    exec(quote(DOCUMENT, "Action Selection"), names)
+    return names
+
+
 def test_s0_1_the_node_of_the_document():
     theirs, ours = their_classes()["Node"](0.25), Node(prior=0.25)
     for name, value in vars(theirs).items():
@@ -416,11 +424,9 @@ def test_s0_12_temperature():
 
 def test_s0_12_the_documents_function_runs_from_its_text():
     """Its own classes of settings, its own expansion of the root, our search."""
-    names = {"np": np, "torch": torch, "MCTS": MCTS, "Node": Node, "RootNode": RootNode}
-    exec(quote(DOCUMENT, "Action Selection"), names | {"mask_policy": mask_policy}, names)
+    names = their_function()
     exec(quote(DOCUMENT, "Key Parameters"), names)
-    names["mask_policy"] = mask_policy
-    theirs = type(select_action)(names["select_action"].__code__, names)
+    theirs = names["select_action"]
     for seed in range(5):
         network, config = Tensors(seed), names["MCTSConfig"]()
         same = select_action(Table(seed), MCTSConfig(), SEEN, [0, 1, 3], temperature=0)
@@ -626,12 +632,9 @@ def test_s0_21_inference_gives_what_the_document_asks_for(network):
 
 
 def test_s0_21_the_documents_function_searches_with_it(network):
-    names = {"np": np, "torch": torch, "MCTS": MCTS, "Node": Node, "RootNode": RootNode}
-    exec(quote(DOCUMENT, "Action Selection"), names)
-    names["mask_policy"] = mask_policy
     environment = ChessEnvironment()
     observation, legal = environment.reset(), environment.get_legal_actions()
-    chosen = names["select_action"](network, MCTSConfig(), observation, legal, 0)
+    chosen = their_function()["select_action"](network, MCTSConfig(), observation, legal, 0)
     actions, shares = MCTS(network, MCTSConfig()).run(RootNode(0, None), observation, legal)
     most = {action for action, share in zip(actions, shares, strict=True) if share == max(shares)}
     assert chosen in most  # the first of them; ours is the one with the highest prior
