@@ -349,7 +349,12 @@ def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress(
     [("Dice", "moves of chance.*--algorithm alphazero"), ("Twice", "moves after seat")],
 )
 def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
-    played = actor(f"{HERE / 'games.py'}:{game}", params={"seats": 2})
+    name = f"{HERE / 'games.py'}:{game}"
+    with pytest.raises(ConfigError, match=sentence):
+        actor(name, params={"seats": 2})
+    with pytest.MonkeyPatch.context() as patch:  # and where it shows late
+        patch.setattr("sylvan.muzero.table.TRIED", 0)
+        played = actor(name, params={"seats": 2})
     with pytest.raises(ConfigError, match=sentence):
         played.play(Hashed(4, 2), 0)
 

@@ -37,7 +37,7 @@ from sylvan.games.game import Game
 from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
-from sylvan.muzero.table import need_no_chance
+from sylvan.muzero.table import try_out
 from sylvan.planning import SearchConfig
 from sylvan.training.ending import Resignation
 from sylvan.training.openings import Starts
@@ -101,8 +101,9 @@ class Actor:
         """The games in progress as they stand; None where they must be played again first."""
         with blamed(self._starts):
             first = self._starts.first()
-            need_no_chance(first)
             self._example = None if spec.is_native else np.asarray(first.observation())
+            if not (spec.is_native or spec.is_gymnasium):
+                try_out(self._starts.first(), spec.short_name, seed)
         if spec.is_gymnasium and not repeats(spec.episode(seed), spec.episode(seed)):
             self.notes.append(
                 f"{spec.name} does not do the same after the same seed and actions: a run that "

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.muzero.search import latent_search
-from sylvan.muzero.table import FAILED, Views, table_of, turn_of
+from sylvan.muzero.table import FAILED, Views, need_turns, table_of, turn_of
 from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import OVER, Landings, Outcomes
 from sylvan.training.openings import Start, Starts
@@ -100,7 +100,8 @@ class PlannedHalf(Places):
         self.shop.statistics.batches += 1
         found, views, landings = self._found, self._views, self._landings
         failed, cut = landings.turns == FAILED, views.cut
-        self._check_turns(found, landings)
+        name = self.shop.starts.spec.short_name
+        need_turns(name, found.seats, landings.turns, self.seats)
         seen = {} if self.shop.example is None else {"observations": views.observations}
         present = ~(cut | failed)
         resigned = self.resignation.resigned(found.seats, found.values) & present
@@ -114,17 +115,6 @@ class PlannedHalf(Places):
             self._replace(place)
         limited = self._at_limit() & present if self.seats > 1 else np.zeros(len(self), bool)
         self._settle(landings.turns, landings.returns, resigned, limited)
-
-    def _check_turns(self, found: Outcomes, landings: Landings) -> None:
-        """:raises ConfigError: the seats do not move one after another, as the search supposes."""
-        wrong = (landings.turns >= 0) & (landings.turns != (found.seats + 1) % self.seats)
-        if wrong.any():
-            place = int(wrong.argmax())
-            raise ConfigError(
-                f"In {self.shop.starts.spec.short_name} seat {landings.turns[place]} moves after "
-                f"seat {found.seats[place]}, but a search over a learned model lets the seats move "
-                "one after another: train it with its rules, --algorithm alphazero."
-            )
 
     def _end(self, place: int, plies: Plies, returns: NDArray[np.float32], ending: str) -> None:
         """Make a record of a game that is over, and note what it paid."""

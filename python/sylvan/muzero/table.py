@@ -9,11 +9,12 @@ fails takes no other with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan._native import Rng
 from sylvan.errors import ConfigError
 from sylvan.games.game import Game, Observation
 from sylvan.games.naming import GameSpec
@@ -24,6 +25,10 @@ __all__ = ["CUT", "FAILED", "NativeTable", "PythonTable", "Table", "Views", "tab
 
 CUT, FAILED = -4, -5
 """`Landings.turns` of an episode that was cut off, and of a game that raised an error."""
+
+
+TRIED = 200
+"""Moves by which a game is tried out."""
 
 
 class Views(NamedTuple):
@@ -168,3 +173,36 @@ def need_no_chance(state: Game) -> bool:
             "consequence of each action: train it with its rules, --algorithm alphazero."
         )
     return False
+
+
+def need_turns(name: str, before: NDArray[Any], after: NDArray[Any], seats: int) -> None:
+    """:raises ConfigError: seats do not move one after another, as a search over a model supposes.
+
+    :param before: `[N]` who moved.
+    :param after: `[N]` who moves then; negative: nobody.
+    """
+    wrong = (after >= 0) & (after != (before + 1) % seats)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ConfigError(
+            f"In {name} seat {after[place]} moves after seat {before[place]}, but a search over a "
+            "learned model lets the seats move one after another: train it with its rules, "
+            "--algorithm alphazero."
+        )
+
+
+def try_out(state: Game, name: str, seed: int) -> None:
+    """Play at random for a while, in place, so that what cannot be learned is said at once.
+
+    :raises ConfigError: chance moves, or the seats do not move one after another.
+    """
+    rng, mover = Rng(seed), -1
+    for _ in range(TRIED):
+        turn = turn_of(state)
+        if mover >= 0:
+            need_turns(name, np.array([mover]), np.array([turn]), state.num_players)
+        if turn < 0:
+            return
+        legal = state.legal_actions()
+        state.apply(legal[rng.below(len(legal))])
+        mover = turn
