@@ -123,17 +123,21 @@ def report(name: Name, across: Across = "step") -> None:
 @runs.command()
 def export(
     name: Name,
-    path: Annotated[Path, typer.Argument(help="Where to: a file .onnx or .safetensors.")],
+    path: Annotated[
+        Path, typer.Argument(help="Where to: .onnx or .safetensors; a folder for a model.")
+    ],
     last: Annotated[
         bool, typer.Option("--last", help="The newest network instead of the best.")
     ] = False,
 ) -> None:
-    """Write a run's best network to a file that plays by itself."""
+    """Write a run's best network to a file that plays by itself; a learned model to a folder."""
     from sylvan.training.export import export_network
     from sylvan.training.overview import find_run
 
-    check_folder(path)
-    written = export_network(find_run(name).run, path, "last" if last else "best")
+    run = find_run(name).run
+    if path.suffix or run.config.run.algorithm != "muzero":
+        check_folder(path)
+    written = export_network(run, path, "last" if last else "best")
     print(f"{path}: {written}")
 
 

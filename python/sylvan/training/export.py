@@ -17,7 +17,8 @@ def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> 
 
     Args:
         run: the run.
-        path: ends in `.onnx`, which plays without PyTorch, or `.safetensors`, to train further.
+        path: ends in `.onnx`, which plays without PyTorch, or `.safetensors`, to train further; of
+            a learned model, which is three networks, a folder for their `.onnx` files.
         which: `best` or `last`.
 
     :raises NetworkError: the run has none yet, or the ending is another.
@@ -32,6 +33,9 @@ def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> 
     header = read_header(source)
     if target.suffix == ".safetensors":
         write_bytes(target, source.read_bytes())
+    elif run.config.run.algorithm == "muzero":
+        size = _export_model(run, target, which)
+        return f"{which} model of {run.folder}, {header.training_step:,} updates, {size:,} bytes"
     elif target.suffix == ".onnx":
         published = source.with_suffix(".onnx")
         if published.is_file():
@@ -46,3 +50,17 @@ def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> 
         )
     size = target.stat().st_size
     return f"{which} network of {run.folder}, {header.training_step:,} updates, {size:,} bytes"
+
+
+def _export_model(run: Run, target: Path, which: str) -> int:
+    """Write the networks of a learned model into a folder; their bytes in all."""
+    if target.suffix:
+        raise NetworkError(
+            f"{run.folder} has learned a model, which is three networks: give a folder for them, "
+            f"such as {target.with_suffix('')}, or a file .safetensors."
+        )
+    files = sorted((run.networks / which).glob("*.onnx"))
+    target.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        write_bytes(target / file.name, file.read_bytes())
+    return sum(file.stat().st_size for file in files)
