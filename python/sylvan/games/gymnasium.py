@@ -10,9 +10,8 @@ How Gymnasium's terms become ours:
   rewards, before they are clipped or scaled for learning.
 - *Terminated* and *truncated* episodes are over; `truncated` tells those that were only cut off (by
   a time limit): what would have come after is not nothing, but unknown.
-- An *observation* is the environment's box in float32, images as planes `[C, H, W]` in uint8;
-  a discrete space becomes a vector of zeros with ones in it. `frame_stack` puts the last ones
-  together along the first axis, the oldest first.
+- An *observation* is an array of one shape and dtype (`gymnasium_spaces.py`); `frame_stack` puts
+  the last ones together along the first axis, the oldest first.
 
 Refused, with the reason: continuous actions, observations in several parts (Dict, Tuple) or of
 varying size.
@@ -29,7 +28,7 @@ import importlib
 import math
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Literal, Self, get_args
 
@@ -38,16 +37,13 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
 from sylvan.games.game import Game, Observation
+from sylvan.games.gymnasium_spaces import Eyes, discrete
 
 __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 
 RewardForm = Literal["raw", "clip", "sign"]
 """What is learned of a reward: all, within -1 and 1, or its sign alone."""
 
-SUPPORTED = (
-    "environments with one set of discrete actions and observations that are numbers, vectors or "
-    "images"
-)
 TRIED = 8
 """Steps by which a copy is compared with another."""
 
@@ -87,8 +83,8 @@ def from_gymnasium(
     made = _made(gym, environment, settings) if isinstance(environment, str) else environment
     name = environment if isinstance(environment, str) else _name(made)
     try:
-        actions = _discrete(gym, made.action_space, name)
-        see = _Eyes(gym, made.observation_space, name, gray=gray, shrink=shrink)
+        actions = discrete(gym, made.action_space, name)
+        see = Eyes(gym, made.observation_space, name, gray=gray, shrink=shrink)
     except ConfigError:
         if isinstance(environment, str):
             made.close()
@@ -130,7 +126,7 @@ class GymnasiumGame(Game):
         name: str,
         environment: Any,
         actions: tuple[int, int],
-        see: _Eyes,
+        see: Eyes,
         frame_stack: int,
         payment: tuple[RewardForm, float],
     ) -> None:
@@ -251,97 +247,6 @@ class GymnasiumGame(Game):
 
     def __repr__(self) -> str:
         return f"<{self.name}, score {self.score:g}{', over' if self.is_terminal() else ''}>"
-
-
-class _Eyes:
-    """Makes arrays of one shape and dtype of what an environment shows."""
-
-    def __init__(self, gym: ModuleType, space: Any, name: str, *, gray: bool, shrink: int) -> None:
-        spaces = gym.spaces
-        self._turn: Callable[[Any], NDArray[Any]]
-        shape: tuple[int, ...] = getattr(space, "shape", None) or ()
-        image = isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(shape) in (2, 3)
-        if (gray or shrink != 1) and not image:
-            raise ConfigError(
-                f"gray and shrink are for images, but {name} shows {_shown(space)}: leave them out."
-            )
-        if image:
-            self._turn = _planes(shape, name, gray=gray, shrink=shrink)
-        elif isinstance(space, spaces.Box | spaces.MultiBinary):
-            self._turn = lambda seen: np.array(seen, np.float32, ndmin=1)
-        elif isinstance(space, spaces.Discrete):
-            self._turn = _ones(np.array([space.n]), np.array([space.start]))
-        elif isinstance(space, spaces.MultiDiscrete):
-            starts = np.broadcast_to(getattr(space, "start", 0), space.nvec.shape)
-            self._turn = _ones(space.nvec.reshape(-1), starts.reshape(-1))
-        else:
-            raise ConfigError(
-                f"{name} shows {_shown(space)}, which is not one array: Sylvan takes {SUPPORTED}; "
-                "wrap it in gymnasium.wrappers.FlattenObservation."
-            )
-        self._name, self._shape = name, shape
-
-    def __call__(self, seen: Any) -> NDArray[Any]:
-        if np.shape(seen) != self._shape:
-            raise GameContractError(
-                f"The environment {self._name} shows an array of shape {np.shape(seen)}, but its "
-                f"observation_space says {self._shape}: make them agree."
-            )
-        return self._turn(seen)
-
-
-def _planes(
-    shape: tuple[int, ...], name: str, *, gray: bool, shrink: int
-) -> Callable[[Any], NDArray[np.uint8]]:
-    """Images `[H, W]` or `[H, W, C]` as planes `[C, H, W]`."""
-    height, width = shape[0] // max(shrink, 1), shape[1] // max(shrink, 1)
-    if shrink < 1 or not height * width:
-        raise ConfigError(
-            f"shrink is {shrink}: give a whole number from 1 that leaves something of {name}'s "
-            f"images, which are {shape[0]} by {shape[1]}."
-        )
-
-    def turn(seen: Any) -> NDArray[np.uint8]:
-        image = np.asarray(seen, np.uint8).reshape(shape[0], shape[1], -1)
-        if gray and image.shape[2] == 3:  # brightness as the eye sees it (ITU-R BT.601)
-            weighted = image @ np.array([0.299, 0.587, 0.114], np.float32)
-            image = weighted.round().astype(np.uint8)[:, :, None]
-        if shrink > 1:
-            cut = image[: height * shrink, : width * shrink].astype(np.float32)
-            squares = cut.reshape(height, shrink, width, shrink, -1)
-            image = squares.mean(axis=(1, 3)).round().astype(np.uint8)
-        return np.ascontiguousarray(image.transpose(2, 0, 1))
-
-    return turn
-
-
-def _ones(
-    sizes: NDArray[np.int64], starts: NDArray[np.int64]
-) -> Callable[[Any], NDArray[np.float32]]:
-    """Whole numbers, one below each of `sizes`, as a vector with a one for each."""
-    firsts = np.cumsum(sizes) - sizes - starts
-
-    def turn(seen: Any) -> NDArray[np.float32]:
-        vector = np.zeros(int(sizes.sum()), np.float32)
-        vector[firsts + np.asarray(seen, np.int64).reshape(-1)] = 1
-        return vector
-
-    return turn
-
-
-def _discrete(gym: ModuleType, space: Any, name: str) -> tuple[int, int]:
-    """The first action's number in the environment, and how many there are."""
-    if isinstance(space, gym.spaces.Discrete):
-        return int(space.start), int(space.n)
-    kind = "continuous actions" if isinstance(space, gym.spaces.Box) else "actions"
-    raise ConfigError(
-        f"{name} has {kind}, {_shown(space)}: Sylvan takes {SUPPORTED}; wrap it so that each "
-        "action to choose from has a number."
-    )
-
-
-def _shown(space: Any) -> str:
-    return f"{type(space).__name__}{getattr(space, 'shape', None) or ''}"
 
 
 def _copied(name: str, environment: Any, first_action: int) -> Any:

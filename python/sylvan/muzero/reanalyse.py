@@ -11,7 +11,9 @@ What was played stays; what was thought of it is thought again, in two ways:
   model says there without a search. That takes little, and ends the influence of values that the
   first networks of a run had guessed.
 
-Where a game was broken off, the value that was given then stays: nobody kept what was seen there.
+Where an episode was cut off, nobody kept what was seen: rewards that would be continued by the
+value that was given there are continued a step sooner, by a value that can be asked for anew. What
+games of several seats agreed upon at their move limit stays.
 
 A call depends on the model, the window and the numbers drawn alone; nothing is kept between two.
 """
@@ -117,7 +119,9 @@ class Again:
 
         target(s) = (1 - mix) * (rewards + discount**n * v(s + n)) + mix * v(s),
 
-    so it changes by what is now thought there more or less than then.
+    so it changes by what is now thought there more or less than then. In an episode of one seat
+    that was cut off after ply T - 1, all s from T - n on are continued at T - 1, which was worth
+    r(T - 1) + discount * (the value given at T); and T itself is (v(T - 1) - r(T - 1)) / discount.
 
     :param part: the first and one past the last of the stretches.
     :param searched: whether by searches, for the policies and v(s) too; else for v(s + n) alone.
@@ -137,10 +141,19 @@ class Again:
         steps = self._targets.td_steps or 0
         first = found.rows[self._part, 0]
         states = first[:, None] + np.arange(self._unroll + steps + 1)
-        self._alive = states < rows.ends(first)[:, None]
+        last = rows.ends(first) - 1
+        self._plies = last + 1 - first
+        """`[stretches]` plies to the end of the record."""
+        self._alive = states <= last[:, None]
         wanted = self._alive.copy()
         # Between the states that are learned and those that are continued from is nothing to ask.
         wanted[:, self._unroll + 1 if searched else 0 : steps] = False
+        cut = rows.broken_off(first) & (self._plies <= self._unroll + steps)
+        if found.value.shape[-1] > 1 or not steps:
+            cut[:] = False
+        states = np.concatenate([states, last[:, None]], axis=1)
+        wanted = np.concatenate([wanted, cut[:, None]], axis=1)
+        self._given = rows.given(last)
         self.rows, place = np.unique(states[wanted], return_inverse=True)
         """`[n]` the rows to think about."""
         self.seats = rows.seats(self.rows)
@@ -163,10 +176,12 @@ class Again:
         share, steps = self._targets.value_mix, self._targets.td_steps
         moved = (share if self.searched else 0.0) * change[:, states]
         if steps is not None:
-            moved += (1 - share) * self._targets.discount**steps * change[:, steps:]
+            moved += (1 - share) * self._targets.discount**steps * change[:, steps:-1]
         turned = turned_to(moved.astype(np.float32), found.seats[self._part])
         value = found.value.copy()
         value[self._part] += np.where(alive[:, :, None], turned, 0)
+        if steps is not None:
+            value[self._part] += self._before_cut(values, steps)
         if policy is None:
             return replace(found, value=value)
         weight = found.policy_weight.copy()
@@ -174,6 +189,15 @@ class Again:
         fresh = policy.picked(self._place[:, states][alive], np.flatnonzero(alive))
         entries = found.policy.replaced(alive.size, fresh)
         return replace(found, value=value, policy=entries, policy_weight=weight)
+
+    def _before_cut(self, values: Floats, steps: int) -> Floats:
+        """`[stretches, states, 1]` by how much values before and at a cut change."""
+        now = values[self._place[:, -1:]] - self._given[:, None]
+        state, plies = np.arange(self._unroll + 1), self._plies[:, None]
+        reached = self._wanted[:, -1:] & (state + steps >= plies) & (state <= plies)
+        later = self._targets.discount ** np.where(reached, plies - 1.0 - state, 0.0)
+        share = np.where(state < plies, 1 - self._targets.value_mix, 1.0)  # nothing to mix with
+        return np.where(reached[:, :, None], (share * later)[:, :, None] * now, 0)
 
 
 def _parts(count: int) -> list[slice]:

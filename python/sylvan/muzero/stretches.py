@@ -99,6 +99,17 @@ class StretchWindow(Window):
         """`[n, S]` what the searches of some rows thought that each seat gets."""
         return self._root[rows]
 
+    def broken_off(self, rows: Rows) -> NDArray[np.bool_]:
+        """`[n]` whether the record of each row did not come to its end."""
+        return ~self._whole[self._record[rows]]
+
+    def given(self, rows: Rows) -> Floats:
+        """`[n, S]` what the last step from each row, and the value given to what followed it, are
+        worth together: of rows that are the last of records that were broken off.
+        """
+        later = self._config.discount * self._returns[self._record[rows]]
+        return np.asarray(self._reward[rows] + later, np.float32)
+
     def rows_of(self, places: Rows) -> Rows:
         """Places are rows here; -1 for those that are no longer there."""
         return np.where((places >= self.begin) & (places < self.end), places, -1)
