@@ -63,7 +63,7 @@ class Table(Protocol):
         """Make a move in every game; none where it is negative."""
 
 
-def table_of(spec: GameSpec, states: Sequence[Game], threads: int | None = None) -> Table:
+def table_of(spec: GameSpec, states: Sequence[Game], threads: int = 1) -> Table:
     """A table with these games, at least one; `threads` share the work where rules are native."""
     return NativeTable(states, threads) if spec.is_native else PythonTable(states)
 
@@ -71,7 +71,7 @@ def table_of(spec: GameSpec, states: Sequence[Game], threads: int | None = None)
 class NativeTable:
     """Games whose rules are in Rust: trees that are never searched, only their roots moved."""
 
-    def __init__(self, states: Sequence[Game], threads: int | None = None) -> None:
+    def __init__(self, states: Sequence[Game], threads: int = 1) -> None:
         self._forest = Forest(states, simulations=1, threads=threads)
         self._cut = np.zeros(len(states), bool)
         self.faults: dict[int, Exception] = {}
