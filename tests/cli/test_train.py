@@ -85,6 +85,27 @@ def test_the_command_line_over_the_file_over_the_preset(asked, tmp_path):
     assert config.network.size == "2x16"
 
 
+def test_the_preset_fits_the_game_with_its_arguments(asked, tmp_path):
+    """What a game shows, and whether it can be made at all, depends on them."""
+    (tmp_path / "wide.py").write_text(
+        "import numpy as np\n"
+        "from sylvan.games import TicTacToe\n"
+        "class Wide(TicTacToe):\n"
+        "    def __new__(cls, board): return super().__new__(cls)\n"
+        "    def __init__(self, board): self.board = board\n"
+        "    def clone(self): return Wide(self.board)\n"
+        "    def observation(self): return np.zeros((2, 8, 8) if self.board else 5, np.float32)\n"
+    )
+    for board in ("true", "false"):
+        code, _ = sylvan(
+            "wide.py:Wide", "--preset", "cpu", "--set", f"game.params.board={board}",
+            "--run", f"runs/{board}",
+        )  # fmt: skip
+        assert code == 0
+    assert [config.network.size for config, _, _ in asked] == ["4x48", "mlp3x128"]
+    assert sylvan("wide.py:Wide", "--preset", "cpu", "--run", "runs/true")[0] == 0  # kept
+
+
 @pytest.mark.parametrize(
     ("option", "budget"),
     [
@@ -116,6 +137,8 @@ def test_a_run_that_goes_on_keeps_its_settings(asked):
     [
         (["conect4"], "There is no game 'conect4': did you mean 'connect4'?"),
         (["nowhere.py:Game"], "There is no file 'nowhere.py'"),
+        (["gym:Pendulum-v1"], "Pendulum-v1 has continuous actions, Box(1,): Sylvan takes"),
+        (["gym:CartPol-v1"], "Gymnasium has no environment 'CartPol-v1': did you mean"),
         (["connect4", "--set", "lerning_rate=1"], "did you mean 'learner.learning_rate'?"),
         (["connect4", "--set", "learner.batch"], "has no value: write it as --set section.name"),
         (["connect4", "--set", "learner.batch=0"], "learner.batch is 0: it must be at least 1"),

@@ -154,9 +154,10 @@ def _config(
             )
         base = plain_settings(Run.open(folder).config)
         if preset != "auto":
-            layers.insert(0, preset_settings(game, preset, base["run"]["algorithm"]))
+            params = merged(base, {"game": {"params": _params(layers)}})["game"]["params"]
+            layers.insert(0, preset_settings(game, preset, base["run"]["algorithm"], **params))
     else:
-        base = preset_settings(game, preset, _algorithm(layers))
+        base = preset_settings(game, preset, _algorithm(layers), **_params(layers))
         if start is not None:
             layers.insert(0, {"network": network_like(start)})
     layers.append({"game": {"name": game}})
@@ -170,6 +171,15 @@ def _algorithm(layers: list[dict[str, Any]]) -> str:
     """What is asked for, the last word counting; `auto` where nothing is said."""
     said = [layer.get("run", {}).get("algorithm") for layer in layers]
     return next((str(name) for name in reversed(said) if name), "auto")
+
+
+def _params(layers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Arguments of the game that are asked for: what it shows depends on them."""
+    return {
+        name: value
+        for layer in layers
+        for name, value in layer.get("game", {}).get("params", {}).items()
+    }
 
 
 def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
