@@ -150,7 +150,7 @@ def test_a_step_that_fails_leaves_the_games_as_they_were():
 
 def actor_watched_at_once(played, model, watch):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sylvan.muzero.actor.WATCHED", 0.0)
+        patch.setattr("sylvan.training.selfplay.WATCHED", 0.0)
         played.play(model, 1, watch)
 
 

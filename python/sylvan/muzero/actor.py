@@ -28,9 +28,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
-from sylvan._native import mix
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
@@ -39,29 +36,23 @@ from sylvan.games.naming import GameSpec
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
 from sylvan.muzero.table import try_out
 from sylvan.planning import SearchConfig
-from sylvan.training.ending import Resignation
-from sylvan.training.openings import Starts
 from sylvan.training.places import Shop, blamed
 from sylvan.training.record import GameRecord
+from sylvan.training.selfplay import SelfPlay, Watch, told
 from sylvan.training.selfplay_config import SelfPlayConfig
-from sylvan.training.selfplay_statistics import SelfPlayStatistics
 from sylvan.training.unfinished import Unfinished
 
 __all__ = ["Actor"]
-
-Watch = Callable[[SelfPlayStatistics], Any]
 
 LEAST_HALF = 64
 """Games in a half at least: a call of a model on fewer takes as long, so they are planned together.
 """
 
-WATCHED = 0.1
-"""Seconds between two calls of `watch`."""
 
-
-class Actor:
+class Actor(SelfPlay):
     """Games in progress, played on step by step.
 
+    >>> import numpy as np
     >>> class Guess:
     ...     '''Knows nothing: all actions alike, no value, no reward.'''
     ...     def initial_inference(self, observations):
@@ -88,29 +79,27 @@ class Actor:
 
         :param search: of every move; default: 50 simulations with noise.
         """
-        self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
-        self.search = search or SearchConfig(simulations=50, noise=True)
-        _check_settings(spec, config, self.search)
-        self.statistics = SelfPlayStatistics()
-        """Of the last step."""
+        if spec.is_gymnasium and config.restart_share:
+            raise ConfigError(
+                f"selfplay.restart_share is {config.restart_share}, but episodes of {spec.name} "
+                "begin where the environment lets them: set it to 0."
+            )
+        super().__init__(
+            spec, config, seed, encoding, search or SearchConfig(simulations=50, noise=True)
+        )
         self.notes: list[str] = []
         """A sentence for each thing that was lost, and that somebody should be told of."""
-        self._starts = Starts(spec, config, mix(seed, 0), encoding)
-        self._games: Unfinished | None = None
         self._live: list[Game] | None = None
         """The games in progress as they stand; None where they must be played again first."""
-        with blamed(self._starts):
-            first = self._starts.first()
-            self._example = None if spec.is_native else np.asarray(first.observation())
-            if not (spec.is_native or spec.is_gymnasium):
+        if spec.is_gymnasium:
+            if not repeats(spec.episode(seed), spec.episode(seed)):
+                self.notes.append(
+                    f"{spec.name} does not do the same after the same seed and actions: a run that "
+                    "goes on after a restart begins its episodes anew."
+                )
+        elif not spec.is_native:
+            with blamed(self._starts):
                 try_out(self._starts.first(), spec.short_name, seed)
-        if spec.is_gymnasium and not repeats(spec.episode(seed), spec.episode(seed)):
-            self.notes.append(
-                f"{spec.name} does not do the same after the same seed and actions: a run that "
-                "goes on after a restart begins its episodes anew."
-            )
-        self._seats = first.num_players
-        Resignation(config, first, 1)  # says so if the game has none
 
     def play(self, model: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
         """Search `config.positions` positions; the records of the games that ended meanwhile.
@@ -126,7 +115,7 @@ class Actor:
         began = time.perf_counter()
         shop = Shop(self.config, self._starts.copy(), step, self._example)
         live, self._live = self._live, None  # until the step has succeeded
-        games, states = self._begun(shop, live)
+        games, states = self._at_work(shop, live)
         middle = (len(games) + 1) // 2
         edges = [0, middle, len(games)] if len(games) >= 2 * LEAST_HALF else [0, len(games)]
         halves = [
@@ -135,20 +124,13 @@ class Actor:
                 games.part(start, end),
                 states[start:end],
                 model,
-                self._settings(step, number),
+                self._settings(len(edges) - 1, step, number),
                 self._rng(step, number),
             )
             for number, (start, end) in enumerate(itertools.pairwise(edges))
         ]
-        statistics, last = shop.statistics, began
-
-        def moved() -> None:
-            nonlocal last
-            now = time.perf_counter()
-            if watch is not None and now - last >= WATCHED:
-                last, statistics.seconds = now, now - began
-                watch(statistics)
-
+        statistics = shop.statistics
+        moved = told(watch, statistics, began)
         # With few positions a step may be over before the second half's turn: the halves take
         # turns in coming first.
         together = bool(getattr(model, "concurrent", False))
@@ -162,7 +144,7 @@ class Actor:
         self._live = [half.state(place) for half in halves for place in range(len(half))]
         return shop.records
 
-    def _begun(self, shop: Shop, live: list[Game] | None) -> tuple[Unfinished, list[Game]]:
+    def _at_work(self, shop: Shop, live: list[Game] | None) -> tuple[Unfinished, list[Game]]:
         """As many games in progress as there should be, and how they stand."""
         parts: list[Unfinished] = []
         states: list[Game] = []
@@ -199,33 +181,13 @@ class Actor:
             games = Unfinished.joined(parts) if parts else games.part(0, 0)
         return games, [state for state in states if state is not None]
 
-    def _settings(self, step: int, number: int) -> SearchConfig:
-        """The settings of a half's searches."""
-        return self.search.replace(seed=mix(mix(self.seed, 1 + step), number))
-
-    def _rng(self, step: int, number: int) -> np.random.Generator:
-        """For all that a half draws in a step."""
-        key = np.array([mix(self.seed, 1 + step), number], np.uint64)
-        return np.random.Generator(np.random.Philox(key=key))
-
-    def state_dict(self) -> dict[str, Any]:
-        """All that the next step depends on, besides the settings: arrays and whole numbers."""
-        games = {} if self._games is None else self._games.state_dict()
-        return games | self._starts.state_dict()
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from what `state_dict` gave.
 
         :raises ConfigError: it is of a game with another number of seats.
         """
-        games = Unfinished.from_state_dict(state) if "numbers" in state else None
-        if games is not None and games.low_turns.shape[1:] != (self._seats,):
-            raise ConfigError(
-                f"The games in progress have {games.low_turns.shape[-1]} seats, but "
-                f"{self.spec.name} has {self._seats}: go on with the game that they are of."
-            )
-        self._starts.load_state_dict(state)
-        self._games, self._live = games, None
+        super().load_state_dict(state)
+        self._live = None
 
 
 def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together: bool) -> None:
@@ -260,16 +222,3 @@ def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together
                     half.settle()
                     moved()
                     go_on(number)
-
-
-def _check_settings(spec: GameSpec, config: SelfPlayConfig, search: SearchConfig) -> None:
-    if search.seconds is not None:
-        raise ConfigError(
-            f"search.seconds is {search.seconds}, but games that depend on a clock cannot be "
-            "played again: limit simulations."
-        )
-    if spec.is_gymnasium and config.restart_share:
-        raise ConfigError(
-            f"selfplay.restart_share is {config.restart_share}, but episodes of {spec.name} begin "
-            "where the environment lets them: set it to 0."
-        )

@@ -104,16 +104,8 @@ class SelfPlay:
             for number, part in enumerate(parts)
         ]
         with Evaluation(evaluator) as evaluation:
-            statistics, last = shop.statistics, began
-
-            def moved() -> None:
-                nonlocal last
-                now = time.perf_counter()
-                if watch is not None and now - last >= WATCHED:
-                    last, statistics.seconds = now, now - began
-                    statistics.network_seconds = evaluation.seconds
-                    watch(statistics)
-
+            statistics = shop.statistics
+            moved = told(watch, statistics, began, lambda: evaluation.seconds)
             # With few positions a step may be over before the second half's turn: the halves take
             # turns in coming first.
             order = halves[step % 2 :] + halves[: step % 2]
@@ -173,6 +165,26 @@ class SelfPlay:
             )
         self._starts.load_state_dict(state)
         self._games = games
+
+
+def told(
+    watch: Watch | None,
+    statistics: SelfPlayStatistics,
+    began: float,
+    in_network: Callable[[], float] = lambda: 0.0,
+) -> Callable[[], None]:
+    """What to call after every move, so that `watch` is called some times a second."""
+    last = began
+
+    def moved() -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if watch is not None and now - last >= WATCHED:
+            last, statistics.seconds = now, now - began
+            statistics.network_seconds = in_network()
+            watch(statistics)
+
+    return moved
 
 
 def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], None]) -> int:
