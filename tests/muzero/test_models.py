@@ -1,5 +1,8 @@
 """Models to plan with: PyTorch, ONNX Runtime and files say the same, and searches agree."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -122,6 +125,26 @@ def test_a_network_that_cannot_be_exported_runs_on_pytorch(monkeypatch, caplog):
 
 def _fails(*_args, **_options):
     raise RuntimeError("no such operator")
+
+
+def test_files_are_planned_with_where_there_is_no_pytorch(tmp_path):
+    network, game = network_of("tower")
+    export_muzero(network, tmp_path)
+    np.save(tmp_path / "seen.npy", observations_of(game, 3))
+    program = """
+import sys
+sys.modules["torch"] = sys.modules["onnx"] = None
+import numpy as np, sylvan
+from sylvan.muzero import OnnxModel
+model = OnnxModel(sys.argv[1])
+search = sylvan.LatentSearch(model, simulations=16, num_players=2)
+found = search.run_many(np.load(sys.argv[1] + "/seen.npy"))
+np.save(sys.argv[1] + "/found.npy", [each.policy for each in found])
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
+    search = LatentSearch(EagerModel(network), simulations=16, num_players=2)
+    expected = [each.policy for each in search.run_many(np.load(tmp_path / "seen.npy"))]
+    assert np.array_equal(np.load(tmp_path / "found.npy"), expected)
 
 
 @pytest.mark.parametrize("kind", ["processor", "files", "device"])

@@ -63,6 +63,8 @@ class DeviceModel:
         encoding = self.header.encoding
         self._planes = PackedPlanes(encoding).to(device) if encoding else None
         self._lock = Lock()
+        # Graphs never run at the same time, so they share memory for what lies between layers.
+        self._pool = torch.cuda.graph_pool_handle() if self.on_gpu else None
         self._recorded: dict[tuple[Any, ...], _Recorded] = {}
 
     def _converted(self, network: nn.Module) -> nn.Module:
@@ -149,7 +151,9 @@ class DeviceModel:
                 for _ in range(WARM_UP):
                     call(*own)
             side.synchronize()
-            with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            with torch.cuda.graph(
+                graph, pool=self._pool, stream=side, capture_error_mode="thread_local"
+            ):
                 answer = call(*own)
         self._recorded[key] = _Recorded(graph, own, answer)
         return self._recorded[key]
