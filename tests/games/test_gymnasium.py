@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 
 import numpy as np
@@ -211,10 +212,51 @@ def test_a_copy_that_shares_its_world_is_refused():
         GameSpec("gym:LunarLander-v3").first().clone()
 
 
+OWN = """
+import gymnasium, numpy as np
+class Lamps(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Box(0, 1, (2,), np.float32)
+    def __init__(self, bright=1.0): self.bright = bright
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.lamp = int(self.np_random.integers(2))
+        return self.light(), {}
+    def light(self): return self.bright * np.eye(2, dtype=np.float32)[self.lamp]
+    def step(self, action): return self.light(), float(action == self.lamp), False, False, {}
+def dim(): return Lamps(0.25)
+nothing = 3
+def wrong(): return nothing
+"""
+
+
+def test_an_environment_in_a_file_of_ones_own(tmp_path):
+    path = tmp_path / "lamps.py"
+    path.write_text(OWN)
+    spec = GameSpec(f"gym:{path}:Lamps", {"bright": 0.5, "max_episode_steps": 3, "reward_scale": 2})
+    game = spec.episode(4)
+    assert game.observation().max() == 0.5 and spec.short_name == "Lamps"
+    lamp = int(game.observation().argmax())
+    for _ in range(3):
+        game.apply(lamp)
+    assert game.truncated and game.score == 3 and game.rewards() == (2.0,)
+    np.testing.assert_array_equal(spec.episode(4).observation(), spec.episode(4).observation())
+    assert GameSpec(f"gym:{path}:dim").first().observation().max() == 0.25
+    for name, params, sentence in (
+        ("Lamps", {"colour": 1}, "does not take {'colour': 1}"),
+        ("Lamp", {}, "has no 'Lamp': give path.py:Name of the environment's class"),
+        ("nothing", {}, "The environment is a int"),
+        ("wrong", {}, "makes a int, which is no gymnasium.Env"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(sentence)):
+            GameSpec(f"gym:{path}:{name}", params).first()
+
+
 REFUSED = {
     "continuous": ("Pendulum-v1", {}, "continuous actions.*discrete actions"),
     "tuple": ("Blackjack-v1", {}, "not one array.*FlattenObservation"),
     "unknown": ("CartPol-v1", {}, "did you mean 'CartPole-v1'"),
+    "module": ("no.such.module:CartPole-v1", {}, "cannot be loaded.*gym:path.py:Class"),
     "setting": ("CartPole-v1", {"wheels": 3}, "cannot be made with"),
     "reward": ("CartPole-v1", {"reward": "square"}, "raw, clip, sign"),
     "stack": ("CartPole-v1", {"frame_stack": 0}, "whole number"),

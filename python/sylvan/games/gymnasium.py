@@ -61,7 +61,8 @@ def from_gymnasium(
 ) -> GymnasiumGame:
     """The first state of an episode.
 
-    :param environment: a name that `gymnasium.make` knows, or a `gymnasium.Env`.
+    :param environment: a name that `gymnasium.make` knows, a class or function that makes an
+        environment, or a `gymnasium.Env`.
     :param seed: of the episode.
     :param frame_stack: observations, the last ones, that are shown together.
     :param reward: what of a reward is paid; `score` has all of it.
@@ -80,15 +81,19 @@ def from_gymnasium(
         raise ConfigError(f"frame_stack is {frame_stack!r}: give a whole number from 1.")
     if not (math.isfinite(reward_scale) and reward_scale > 0):
         raise ConfigError(f"reward_scale is {reward_scale!r}: give a positive number.")
-    made = _made(gym, environment, settings) if isinstance(environment, str) else environment
-    name = environment if isinstance(environment, str) else _name(made)
-    try:
-        actions = discrete(gym, made.action_space, name)
-        see = Eyes(gym, made.observation_space, name, gray=gray, shrink=shrink)
-    except ConfigError:
-        if isinstance(environment, str):
-            made.close()
-        raise
+    if isinstance(environment, str):
+        made, name = _made(gym, environment, settings), environment
+    elif callable(environment):
+        made, name = _built(gym, environment, **settings), environment.__name__
+    elif isinstance(environment, gym.Env):
+        made, name = environment, _name(environment)
+    else:
+        raise ConfigError(
+            f"The environment is a {type(environment).__name__}: give the name of one, a class or "
+            "function that makes one, or a gymnasium.Env."
+        )
+    actions = discrete(gym, made.action_space, name)
+    see = Eyes(gym, made.observation_space, name, gray=gray, shrink=shrink)
     game = GymnasiumGame(name, made, actions, see, frame_stack, (reward, float(reward_scale)))
     game.restart(seed)
     return game
@@ -308,14 +313,37 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
             f"The environment {name} needs more: {error}; pip install 'sylvan[gym]' has what most "
             "do."
         ) from None
-    except (gym.error.UnregisteredEnv, gym.error.Error, ModuleNotFoundError) as error:
-        close = difflib.get_close_matches(name, gym.registry, 1, 0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"it says: {error}."
+    except gym.error.Error:
+        close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
+        hint = f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
         raise ConfigError(f"Gymnasium has no environment {name!r}: {hint}") from None
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"The environment {name} cannot be loaded ({error}): install its module, or name a "
+            "file and a class in it, gym:path.py:Class."
+        ) from None
     except (TypeError, ValueError, AssertionError) as error:
         raise ConfigError(
             f"The environment {name} cannot be made with {settings}: {error}."
         ) from None
+
+
+def _built(
+    gym: ModuleType, make: Any, max_episode_steps: int | None = None, **settings: Any
+) -> Any:
+    """What a class or a function makes, cut off after so many steps."""
+    try:
+        made = make(**settings)
+    except TypeError as error:
+        raise ConfigError(
+            f"The environment {make.__name__} does not take {settings}: {error}."
+        ) from None
+    if not isinstance(made, gym.Env):
+        raise ConfigError(
+            f"{make.__name__} makes a {type(made).__name__}, which is no gymnasium.Env: give a "
+            "class or a function that makes one."
+        )
+    return made if max_episode_steps is None else gym.wrappers.TimeLimit(made, max_episode_steps)
 
 
 def _name(environment: Any) -> str:

@@ -42,7 +42,7 @@ class GameSpec:
     """
 
     name: str
-    """`chess`, `path.py:Class`, `open_spiel:name` or `gym:name`."""
+    """`chess`, `path.py:Class`, `open_spiel:name`, `gym:name` or `gym:path.py:Class`."""
     params: dict[str, Any] = field(default_factory=dict)
     """Arguments of the class; of an environment see `sylvan.games.gymnasium.from_gymnasium`."""
 
@@ -105,7 +105,10 @@ class GameSpec:
                 raise ConfigError(
                     f"{self.name} has no other beginnings: leave {arguments[0]!r} out."
                 )
-            return from_gymnasium(self.name.removeprefix("gym:"), *arguments, **self.params)
+            name: Any = self.name.removeprefix("gym:")
+            if ".py:" in name:
+                name = load_object(name, "the environment's class")
+            return from_gymnasium(name, *arguments, **self.params)
         try:
             state: Game = self._class(*arguments, **self.params)
         except TypeError as error:
