@@ -333,6 +333,8 @@ def test_s0_8_initial_inference_gives_hidden_state_policy_and_value():
         ((1, 2), r"initial_inference\(\) gave 2: it must give 3 or 4 values"),
         ((1, np.zeros((2, 3)), 0.0), r"a policy of shape \(2, 3\)"),
         ((1, np.zeros(3), np.nan), "a value of nan: give one finite number"),
+        ((1, np.array([0.0, np.nan]), 0.0), "a policy with NaN or without a finite logit"),
+        ((1, np.full(3, -np.inf), 0.0), "a policy with NaN or without a finite logit"),
     ]:
         network = Table()
         network.initial_inference = lambda _, answer=answer: answer
@@ -889,6 +891,15 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
         mcts.run(root, SEEN, [1, 1])
     with pytest.raises(ConfigError, match=r"children for \[0, 1\], but legal_actions are \[0, 2\]"):
         mcts.run(given, SEEN, [0, 2])
+    expanded = RootNode(0, None)  # children, but no hidden state: that of the observation
+    for action in (0, 1):
+        expanded.children[action] = Node(0.5)
+    mcts.run(expanded, SEEN, [0, 1])
+    assert expanded.hidden_state == 7 and expanded.visit_count == 51
+    beyond = RootNode(0, 7)
+    beyond.children[9] = Node(1.0)
+    with pytest.raises(ConfigError, match="Action 9 is legal, but the network knows 5"):
+        mcts.run(beyond, SEEN, [9])
     with pytest.raises(ConfigError, match="root is a str: give a RootNode"):
         mcts.run("e4", SEEN, [0, 1])
     root.to_play = 2

@@ -11,7 +11,7 @@ from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, Values
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sylvan.classic.network_outputs import Asked, NetworkOutput
+    from sylvan.classic.network_outputs import Asked
     from sylvan.planning import LatentSearch
 
 __all__ = ["Grown", "Node", "Nodes", "RootNode"]
@@ -81,8 +81,6 @@ class RootNode(Node):
 
     noisy = False
     """Whether its priors have noise, which is mixed in once."""
-    said: NetworkOutput | None = None
-    """What the network says of it; a search asks where it is not known."""
 
     def __init__(self, prior: float, hidden_state: Any) -> None:
         """A root; a search starts with player 0 unless `to_play` says otherwise."""

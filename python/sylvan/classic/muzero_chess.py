@@ -105,9 +105,10 @@ class MCTS:
         """
         self._check(root, legal_actions)
         first = None if root.visit_count else self._said(root, observation)
-        if first is not None and not root.expanded():
+        if first is not None:
+            if not root.expanded():
+                self._expand_node(root, first.policy_logits, legal_actions)
             root.hidden_state = first.hidden_state
-            self._expand_node(root, first.policy_logits, legal_actions)
         self.nodes.root = root
         touched = any(c.visit_count or c.expanded() for c in root.children.values())
         if first is None or touched:
@@ -137,9 +138,6 @@ class MCTS:
 
     def _said(self, root: Node, observation: Any) -> NetworkOutput:
         """What the network says of the root."""
-        known: NetworkOutput | None = getattr(root, "said", None)
-        if known is not None:
-            return known
         if root.hidden_state is None:
             return at_first(self.network, observation)
         return at_hidden(self.network, root.hidden_state)
@@ -148,7 +146,7 @@ class MCTS:
         settings = self._settings
         noise = settings.add_noise and not getattr(root, "noisy", False)
         actions, children = zip(*root.children.items(), strict=True)
-        logits = np.full(len(first.policy_logits), -np.inf, np.float32)
+        logits = mask_policy(first.policy_logits, actions)
         logits[list(actions)] = legal_logits([c.prior for c in children], [0, len(children)])
         model = Asked(self.network, first._replace(policy_logits=logits), lambda: tree.grow(root))
         search = LatentSearch(
@@ -188,8 +186,9 @@ class MCTS:
 
     def _kept(self, output: NetworkOutput) -> list[int]:
         """The actions below the root: all, or those of the highest logits."""
-        highest = np.argsort(-output.policy_logits, kind="stable")[: self._settings.top_k]
-        return sorted(int(a) for a in highest if np.isfinite(output.policy_logits[a]))
+        logits = output.policy_logits
+        highest = np.argsort(-logits, kind="stable")[: self._settings.top_k]
+        return sorted(int(action) for action in highest if logits[action] > -np.inf)
 
     def _select_child(self, node: Node) -> tuple[int, Node]:
         """The action and child of the highest score; ties: the higher prior, then the first."""

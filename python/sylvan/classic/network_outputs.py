@@ -85,6 +85,10 @@ def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> N
         raise EvaluationError(
             f"{method}() gave a policy of shape {logits.shape}: give logits, one for each action."
         )
+    if np.isnan(logits).any() or not np.isfinite(logits).any():
+        raise EvaluationError(
+            f"{method}() gave a policy with NaN or without a finite logit: mend the network."
+        )
     of_value, of_reward = _number(method, "value", value), _number(method, "reward", reward)
     return NetworkOutput(of_value, of_reward, logits.reshape(-1), hidden)
 
