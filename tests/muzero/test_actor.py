@@ -29,14 +29,14 @@ SEARCH = set(SearchConfig.model_fields)
 CARTPOLE = "gym:CartPole-v1"
 
 
-@pytest.fixture(params=["two"], autouse=True)
+@pytest.fixture(params=[2], autouse=True)
 def halves(request, monkeypatch):
     """Two halves that take turns; `@both` also plans all games together, as few are."""
-    monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == "one" else 1)
+    monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == 1 else 1)
     return request.param
 
 
-both = pytest.mark.parametrize("halves", ["one", "two"], indirect=True)
+both = pytest.mark.parametrize("halves", [1, 2], indirect=True)
 
 
 def actor(name, seed=7, params=None, **settings):
@@ -159,6 +159,14 @@ def test_another_seed_plays_other_games():
     assert list(map(fields, one)) != list(map(fields, two))
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_how_many_halves_there_are_can_be_set(number, monkeypatch):
+    monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000)
+    played = actor("connect4", halves=number)
+    played.play(Hashed(7, 2), 0)
+    assert played.statistics.batches == 15 * number  # 90 positions, 6 games
+
+
 def test_one_half_is_planned_while_the_moves_of_the_other_are_made():
     """A model that waits for an environment's step gets it."""
     stepped = threading.Event()
@@ -210,7 +218,7 @@ def test_the_halves_take_turns_in_coming_first(halves):
     """With positions for one half only, both halves' games go on all the same."""
     played = actor("connect4", positions=3)
     records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
-    assert len(records) >= 4 and played.statistics.positions == (3 if halves == "two" else 6)
+    assert len(records) >= 4 and played.statistics.positions == (3 if halves == 2 else 6)
     assert len({record.seed for record in records}) == len(records)
 
 

@@ -116,8 +116,9 @@ class Actor(SelfPlay):
         shop = Shop(self.config, self._starts.copy(), step, self._example)
         live, self._live = self._live, None  # until the step has succeeded
         games, states = self._at_work(shop, live)
+        two = len(games) >= 2 * (LEAST_HALF if self.config.halves is None else 1)
         middle = (len(games) + 1) // 2
-        edges = [0, middle, len(games)] if len(games) >= 2 * LEAST_HALF else [0, len(games)]
+        edges = [0, middle, len(games)] if two and self.config.halves != 1 else [0, len(games)]
         halves = [
             PlannedHalf(
                 shop,

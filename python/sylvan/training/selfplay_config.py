@@ -28,6 +28,11 @@ class SelfPlayConfig(Section):
         ge=1,
         description="positions searched in a step; fewer let games follow the network more closely",
     )
+    halves: Annotated[int, Field(ge=1, le=2)] | None = Field(
+        None,
+        description="with a learned model: 2 plans half of the games while the moves of the others "
+        "are made, which pays where environments are slow; none: where each half has 64 games",
+    )
     reuse: bool = Field(
         True, description="keep the subtree behind a move, which deepens searches for nothing"
     )
