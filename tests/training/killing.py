@@ -136,9 +136,11 @@ def _checkpoint(count: int) -> None:
 
 
 def _published(count: int) -> None:
+    from sylvan.muzero import publish as of_models
     from sylvan.training import publish
 
-    _before(publish, "write_checkpoint", count)
+    for module in (publish, of_models):
+        _before(module, "write_checkpoint", count)
 
 
 def _metrics(count: int) -> None:
