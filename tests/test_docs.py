@@ -31,6 +31,7 @@ LONG = {
     "networks",
     "resume-compare-export",
     "train-your-own-game",
+    "muzero-on-your-environment",
 }
 
 
