@@ -20,7 +20,8 @@ __all__ = ["muzero_settings"]
 Settings = Mapping[str, Mapping[str, Any]]
 
 _ONE_SEAT: Settings = {
-    "search": {"simulations": 16, "selection": "gumbel", "discount": 0.997, "noise": False},
+    # Among a few actions whose values hardly differ, Gumbel's target would be sure of their noise.
+    "search": {"simulations": 25, "value_range": "tree", "discount": 0.997, "noise": True},
     "selfplay": {
         "temperature_plies": 1_000_000,
         "max_plies": None,
@@ -154,8 +155,25 @@ _BOTH: dict[tuple[str, str], Settings] = {
 """What is different in such a game on a machine."""
 
 _ENVIRONMENTS: dict[str, Settings] = {
-    "gym:CartPole-v1": {"run": {"steps": 30, "minutes": None}},
-    "gym:LunarLander-v3": {"run": {"minutes": 15.0}},
+    "gym:CartPole-v1": {"run": {"steps": 40, "minutes": None}, "search": {"simulations": 16}},
+    # Returns from -500 to 300: a tenth of them is said more exactly. Episodes have up to 1,000
+    # steps, so many are played at once.
+    "gym:LunarLander-v3": {
+        "run": {"minutes": 15.0},
+        "game": {"params": {"reward_scale": 0.1}},
+        "network": {"size": "mlp2x192"},
+        "search": {"simulations": 25},
+        "selfplay": {"games": 16, "positions": 2048},
+        "targets": {"td_steps": 10},
+        "learner": {
+            "batch": 256,
+            "samples_per_position": 6.0,
+            "learning_rate": 2e-3,
+            "average": 0.995,
+        },
+        "replay": {"window_min": 100_000, "window_max": 300_000},
+        "arena": {"every": 20, "games": 20, "simulations": 25, "max_plies": 1000},
+    },
 }
 """What is different in an environment, on a processor."""
 
@@ -173,4 +191,5 @@ def muzero_settings(
         return [algorithm, own, _BOTH.get((game, machine), {})]
     is_image = len(shape) in (2, 3) and min(shape[-2:]) > 4
     kind = "image" if is_image else "vector"
-    return [algorithm, _ONE_SEAT, _KINDS[kind, machine], _ENVIRONMENTS.get(game, {})]
+    own = _ENVIRONMENTS.get(game, {}) if machine == "cpu" else {}
+    return [algorithm, _ONE_SEAT, _KINDS[kind, machine], own]
