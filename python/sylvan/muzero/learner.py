@@ -20,6 +20,7 @@ from sylvan.muzero.losses import SequenceTargets, sequence_entropy, unrolled_los
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.muzero import MuZeroNetwork
 from sylvan.training.feed import Sender
+from sylvan.training.graphed import GradientGraph, Gradients
 from sylvan.training.learner import Learner, LearnerConfig
 
 __all__ = ["MuZeroLearner", "SequenceSender"]
@@ -61,6 +62,18 @@ class MuZeroLearner(Learner):
                 "layers for that loss: set it to 0, or begin a new run."
             )
         super().__init__(network, config, device, threads, folder)
+        self._graph: GradientGraph | None = None
+        if self.device.type == "cuda" and not (self._compiles() or self._scaler.is_enabled()):
+            self._graph = GradientGraph(self._computed, self._parameters, self._statistics)
+
+    def _compiles(self) -> bool:
+        """Only if asked: an unrolled network takes minutes to compile, and a graph does as much."""
+        return bool(self.config.compile)
+
+    def _gradients(self, observations: torch.Tensor, targets: Any) -> Gradients:
+        if self._graph is None:
+            return super()._gradients(observations, targets)
+        return self._graph(observations, targets)
 
     def _make_sender(self) -> Sender:
         return SequenceSender(

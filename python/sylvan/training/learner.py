@@ -39,6 +39,7 @@ from sylvan.networks.device import device_named
 from sylvan.networks.header import NetworkHeader
 from sylvan.training.average import Average
 from sylvan.training.feed import Examples, Sender, Sent, batches
+from sylvan.training.graphed import Gradients
 from sylvan.training.learner_config import LearnerConfig
 from sylvan.training.losses import losses, priorities, target_entropy
 from sylvan.training.optimizer import make_optimizer, optimizer_arrays, restore_optimizer
@@ -142,9 +143,7 @@ class Learner:
         self._dtype = _dtype(self.config.precision, self.device)
         self._scaler = torch.amp.GradScaler(self.device.type, enabled=self._dtype == torch.float16)
         self._loss: Loss = loss_named(self.config.loss) if self.config.loss else losses
-        on_gpu = self.device.type == "cuda"
-        compiled = on_gpu if self.config.compile is None else self.config.compile
-        self._parts = torch.compile(self._losses) if compiled else self._losses
+        self._parts = torch.compile(self._losses) if self._compiles() else self._losses
         self._owed = 0.0
         self._skipped = 0
 
@@ -213,10 +212,7 @@ class Learner:
             torch._foreach_copy_(self._kept, self._statistics)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)
-        parts, errors = self._parts(sent.observations, sent.targets)
-        total = torch.stack([self._weight(name) * part for name, part in parts.items()]).sum()
-        self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
+        parts, errors, total = self._gradients(sent.observations, sent.targets)
         self._scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.config.clip or math.inf)
         if bool(torch.isfinite(total + norm)):
@@ -235,7 +231,23 @@ class Learner:
         told |= {"total": total.detach(), "gradient_norm": norm.detach()}
         return told | {"target_entropy": self._entropy(sent.targets)}
 
+    def _computed(self, observations: torch.Tensor, targets: Any) -> Gradients:
+        """The loss of a batch, and its gradients added to those that are there."""
+        parts, errors = self._parts(observations, targets)
+        total = torch.stack([self._weight(name) * part for name, part in parts.items()]).sum()
+        self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
+        return parts, errors, total
+
     # --- what another kind of network is trained on: see sylvan.muzero.learner ----------------
+
+    def _compiles(self) -> bool:
+        """Whether the loss is compiled: on a GPU, unless the settings say otherwise."""
+        return self.device.type == "cuda" if self.config.compile is None else self.config.compile
+
+    def _gradients(self, observations: torch.Tensor, targets: Any) -> Gradients:
+        """The loss of a batch; its gradients are in the parameters."""
+        self.optimizer.zero_grad(set_to_none=True)
+        return self._computed(observations, targets)
 
     def _make_sender(self) -> Sender:
         """What makes tensors of a batch."""
