@@ -417,7 +417,7 @@ class Broken(TableModel):
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ({"value": np.array([np.nan])}, "gave nan for position 0"),
+        ({"value": np.array([np.nan])}, "gave NaN for position 0"),
         ({"reward": np.array([np.inf])}, "gave inf for position 0"),
         ({"policy": np.zeros((1, 4))}, r"policy of shape \(1, 4\): it must be \(1, 3\)"),
         ({"policy": np.array([[np.nan, 0, 0]])}, "has NaN for action 0"),

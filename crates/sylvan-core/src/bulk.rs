@@ -5,7 +5,7 @@
 use crate::forest::Forest;
 use crate::game::{Action, Game, MAX_SEATS, Seat, Turn};
 use crate::node::Kind;
-use crate::numbers::ln;
+use crate::numbers::ln_all;
 use crate::root::Landing;
 use crate::tree::Search;
 use crate::values::Values;
@@ -105,11 +105,13 @@ impl Outcomes {
 /// KL(p || q) in nats; `q` need not add up to 1.
 fn divergence(p: &[f32], q: &[f32]) -> f32 {
     let total: f64 = q.iter().map(|&q| f64::from(q)).sum();
-    let terms = p.iter().zip(q).filter(|&(&p, _)| p > 0.0);
-    let terms = terms.map(|(&p, &q)| {
-        let (p, q) = (f64::from(p), f64::from(q).max(f64::MIN_POSITIVE) / total);
-        p * (ln(p) - ln(q))
-    });
+    let pairs = || p.iter().zip(q).filter(|&(&p, _)| p > 0.0);
+    let ratio = |(&p, &q): (&f32, &f32)| {
+        f64::from(p) * total / f64::from(q).max(f64::from(f32::MIN_POSITIVE))
+    };
+    let mut logs: Vec<f64> = pairs().map(ratio).collect();
+    ln_all(&mut logs);
+    let terms = pairs().zip(logs).map(|((&p, _), log)| f64::from(p) * log);
     terms.sum::<f64>().max(0.0) as f32
 }
 

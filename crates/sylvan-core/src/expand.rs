@@ -2,10 +2,10 @@
 //!
 //! Priors are the softmax of the evaluator's logits over the legal actions. A leaf never shows
 //! its children before its evaluation came, and gets them all at once, as edges without nodes.
-//! Where a model is learned, the evaluation also says what the step to the leaf paid.
+//! Where a model is learned, the evaluation also says what the step to the leaf paid and which
+//! actions follow (`shortlist.rs`).
 
-use crate::game::Game;
-use crate::latent::narrow;
+use crate::game::{Action, Game};
 use crate::node::Kind;
 use crate::numbers::softmax_padded;
 use crate::root::RootEdges;
@@ -14,45 +14,88 @@ use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
-    /// has one entry per seat. Both were checked to be numbers. `rewards`, one per seat, are there
-    /// where the game is learned; `logits` are then one per action that exists, below the root.
-    pub fn expand(
-        &mut self,
-        visit: &Visit<G>,
-        logits: &mut Vec<f32>,
-        values: &[f32],
-        rewards: Option<&[f32]>,
-    ) {
+    /// has one entry per seat. Both were checked to be numbers.
+    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
-        let is_root = id == self.tree.root;
-        let value = V::from_seats(values);
-        if let Some(rewards) = rewards.filter(|_| !is_root) {
-            V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
-        }
-        let raw = value.seat(visit.seat) as f32;
-        // The softmax takes its time, which what comes behind it can use: so the backup is first.
-        self.remove_virtual_visits(&visit.path);
-        self.backup(&visit.path, value, false);
-        let learned = &mut self.scratch.actions;
-        let actions = if G::LEARNED && !is_root {
-            narrow(logits, learned, self.settings.config.top_k);
-            learned
-        } else {
-            &visit.actions
-        };
+        let raw = self.add_value(visit, values);
         softmax_padded(logits);
         let priors = logits;
-        if is_root {
+        if id == self.tree.root {
             let n = visit.actions.len();
             self.pool[id].num_edges = n as u16;
             self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
             let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
-            pool.set_edges(id, priors, actions, bytes);
+            pool.set_edges(id, priors, &visit.actions, bytes);
             if !self.settings.first_is_best {
                 pool.set_note(id, raw.to_bits());
             }
         }
+        self.open(visit);
+    }
+
+    /// Takes in what a learned model says: logits of all actions, or of those that stand beside
+    /// them, of which a root's illegal ones do not count; values and rewards, one per seat and checked
+    /// to be numbers. False, and nothing has changed, if a logit is no number or none is finite.
+    /// `buffer` is room for logits.
+    pub fn learn(
+        &mut self,
+        visit: &Visit<G>,
+        (logits, names): (&[f32], Option<&[i64]>),
+        values: &[f32],
+        rewards: &[f32],
+        buffer: &mut Vec<f32>,
+    ) -> bool {
+        let id = visit.end();
+        if id == self.tree.root {
+            let legal = visit.actions.iter().map(|&action| logits[action as usize]);
+            buffer.clear();
+            buffer.extend(legal);
+            let sound = logits.iter().all(|&x| x < f32::INFINITY);
+            if !sound || buffer.iter().all(|&x| x == f32::NEG_INFINITY) {
+                return false;
+            }
+            self.expand(visit, buffer, values);
+            return true;
+        }
+        let config = &self.settings.config;
+        let simulations = config.limits.simulations.unwrap_or(u64::MAX);
+        let left = simulations.saturating_sub(self.tree.progress.started);
+        let most = usize::try_from(left).unwrap_or(usize::MAX).max(1);
+        let list = &mut self.scratch.shortlist;
+        if !list.fill(logits, config.top_k, most, config.prior_bits) {
+            return false;
+        }
+        if let Some(names) = names {
+            for action in &mut list.actions {
+                *action = names[*action as usize] as Action;
+            }
+        }
+        V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
+        let raw = self.add_value(visit, values);
+        let list = &self.scratch.shortlist;
+        let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
+        pool.set_edges(id, &list.priors, &list.actions, bytes);
+        if !self.settings.first_is_best {
+            pool.set_note(id, raw.to_bits());
+        }
+        self.open(visit);
+        true
+    }
+
+    /// Backs a leaf's values up; the one for the seat to move there.
+    fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
+        let value = V::from_seats(values);
+        // The softmax takes its time, which what comes behind it can use: so the backup is first.
+        self.remove_virtual_visits(&visit.path);
+        self.backup(&visit.path, value, false);
+        value.seat(visit.seat) as f32
+    }
+
+    /// Makes a leaf whose edges are there a node to choose at.
+    fn open(&mut self, visit: &Visit<G>) {
+        let id = visit.end();
+        let is_root = id == self.tree.root;
         self.tree.keep(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(Kind::Decision);

@@ -32,7 +32,7 @@ pub(crate) struct Shard<G: Game, V: Values> {
     pub(crate) batch: Batch<G>,
     scratch: Scratch,
     /// Room for the logits of one leaf.
-    logits: Vec<f32>,
+    pub(crate) logits: Vec<f32>,
     /// The tree that `run` goes on with.
     turn: usize,
 }
@@ -47,7 +47,7 @@ pub struct Forest<G: Game, V: Values> {
     pub settings: Settings,
     pub(crate) shards: Vec<Shard<G, V>>,
     /// Trees in every shard but the last.
-    per_shard: usize,
+    pub(crate) per_shard: usize,
     num_trees: usize,
 }
 
@@ -106,7 +106,7 @@ impl<G: Game, V: Values> Shard<G, V> {
         (search, &mut self.batch)
     }
 
-    fn select(
+    pub(crate) fn select(
         &mut self,
         settings: &Settings,
         budget: u64,
@@ -180,7 +180,7 @@ impl<G: Game, V: Values> Shard<G, V> {
             if result.is_err() {
                 break;
             }
-            search.expand(visit, &mut logits, values, None);
+            search.expand(visit, &mut logits, values);
             done += 1;
         }
         batch.forget(done); // the rest is abandoned
@@ -358,13 +358,11 @@ impl<G: Game, V: Values> Forest<G, V> {
     }
 
     /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
-    /// action of leaf `i`, `values` holds one per seat, leaf after leaf, and so do `rewards`, which
-    /// a learned model gives. All were checked.
+    /// action of leaf `i`, `values` holds one per seat, leaf after leaf. All were checked.
     pub fn update(
         &mut self,
         logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
         values: &[f32],
-        rewards: Option<&[f32]>,
     ) {
         let budget = self.budget();
         let settings = &self.settings;
@@ -385,8 +383,7 @@ impl<G: Game, V: Values> Forest<G, V> {
                 logits(leaf, visit, &mut buffer);
                 let values = &values[leaf * seats..][..seats];
                 let (mut search, _) = shard.parts(visit.tree, settings, budget);
-                let rewards = rewards.map(|rewards| &rewards[leaf * seats..][..seats]);
-                search.expand(visit, &mut buffer, values, rewards);
+                search.expand(visit, &mut buffer, values);
             }
             shard.batch = batch;
             shard.batch.forget(shard.batch.len());

@@ -5,7 +5,7 @@
 //!     sigma(q)  = (c_visit + max_b n(b)) * c_scale * q
 //!     v_mix     = (v + sum n * (sum_visited P q / sum_visited P)) / (1 + sum n)
 //!     completed = q for visited edges, v_mix for the others, then mapped to 0..1 over the node
-//!     pi'       = softmax(ln P + sigma(completed))
+//!     pi'       = P * exp(sigma(completed)) / their sum
 //!     root:       argmax of g + ln P + sigma(completed) among edges with the scheduled new visits
 //!     inside:     argmax of pi' - n / (1 + sum n)
 //! ```
@@ -18,7 +18,13 @@
 //! are passed over; if that leaves no edge with the scheduled count, the nearest count below
 //! takes its place, else the nearest above.
 //!
-//! Rounding: doubles up to the input of the softmax. Ties: higher prior, then lower index.
+//! Cost: edges that were never tried share one sigma, so that of them only the best counts, and
+//! their part of the sum is what the priors of those tried leave of 1 (not less than that of the
+//! best): a choice reads the tried edges alone, however many there are.
+//!
+//! Rounding: doubles up to the exponential of sigma less the greatest, whose products with P and
+//! whose sum are single. Sums go over the tried edges by falling prior, then rising index. Ties:
+//! higher prior, then lower index; at the root, before these, higher g + ln P.
 //!
 //! Twin: `sylvan.reference.gumbel`.
 
@@ -26,27 +32,51 @@ use crate::config::Selection;
 use crate::family::{CLOSED, Child};
 use crate::game::Game;
 use crate::node::NodeId;
-use crate::numbers::{ln, softmax};
+use crate::numbers::{exp, ln_all};
+use crate::root::RootEdges;
 use crate::selection::Choice;
+use crate::shortlist::places_of_greatest;
 use crate::tree::Search;
 use crate::values::Values;
 
 /// The root's part of a Gumbel search.
 #[derive(Clone, Debug)]
 pub struct GumbelRoot {
-    /// Noise per legal action.
-    pub noise: Vec<f64>,
+    /// g + ln P per legal action.
+    aims: Vec<f64>,
+    /// The places with the highest of them, as many as are considered, in falling order.
+    first: Vec<u16>,
     /// The visit count considered by each simulation.
     schedule: Vec<u32>,
-    /// Visits per legal action before this search.
+    /// Visits per legal action before this search; nothing if there were none.
     base: Vec<u32>,
 }
 
 impl GumbelRoot {
+    /// g + ln P of an edge.
+    pub fn aim(&self, index: usize) -> f64 {
+        self.aims[index]
+    }
+
     /// Visits of an edge that this search made.
     pub fn new_visits(&self, index: usize, visits: u32) -> u32 {
-        visits - self.base[index]
+        visits - self.base.get(index).copied().unwrap_or(0)
     }
+
+    /// The untried edge that comes next: the highest g + ln P, then prior, then the lower index.
+    fn next(&self, edges: &RootEdges) -> Option<usize> {
+        let mut first = self.first.iter().map(|&index| usize::from(index));
+        first.find(|&i| edges.is_unvisited(i)).or_else(|| {
+            let others = (0..self.aims.len()).filter(|&i| edges.is_unvisited(i));
+            others.max_by(|&a, &b| ahead(&self.aims, &edges.priors, a, b))
+        })
+    }
+}
+
+/// How two places of the root compare before anything was tried.
+fn ahead(aims: &[f64], priors: &[f32], a: usize, b: usize) -> std::cmp::Ordering {
+    let order = aims[a].total_cmp(&aims[b]);
+    order.then(priors[a].total_cmp(&priors[b])).then(b.cmp(&a))
 }
 
 /// A node's edges in the game's order, with all that the formulas read.
@@ -54,13 +84,74 @@ pub struct Dense {
     pub priors: Vec<f32>,
     /// Finished visits.
     pub visits: Vec<u32>,
-    /// Visits started.
-    pub started: Vec<u32>,
     /// For the seat to move; 0 where unvisited.
     pub q: Vec<f64>,
     pub closed: Vec<bool>,
-    /// Slots and numbers of the tried edges' nodes.
-    pub slots: Vec<Option<(u16, NodeId)>>,
+}
+
+/// An edge that was tried.
+#[derive(Clone, Copy)]
+struct Tried {
+    slot: u16,
+    id: NodeId,
+    index: u16,
+    prior: f32,
+    /// Finished visits.
+    visits: u32,
+    /// Visits started.
+    started: u32,
+    /// For the seat to move; 0 before the first finished visit.
+    q: f64,
+    closed: bool,
+}
+
+/// pi', the improved policy of a node.
+struct Shares<'a> {
+    edges: &'a [Tried],
+    /// P * exp(sigma - top) of each.
+    weights: Vec<f32>,
+    /// exp(sigma - top) of the edges that were never tried.
+    grown: f32,
+    sum: f32,
+}
+
+impl Shares<'_> {
+    fn tried(&self) -> impl Iterator<Item = (&Tried, f32)> {
+        let shares = self.weights.iter().map(|weight| weight / self.sum);
+        self.edges.iter().zip(shares)
+    }
+
+    /// The share of an untried edge with this prior.
+    fn fresh(&self, prior: f32) -> f32 {
+        prior * self.grown / self.sum
+    }
+}
+
+impl Tried {
+    /// Whether a tie with the untried edge at `index` goes to this one.
+    fn leads(&self, prior: f32, index: usize) -> bool {
+        self.prior > prior || (self.prior == prior && usize::from(self.index) < index)
+    }
+}
+
+/// What turns Q into sigma(completed Q) at a node.
+struct Completion {
+    /// v_mix, for edges without a finished visit.
+    mixed: f64,
+    least: f64,
+    scale: f64,
+    /// The greatest sigma.
+    top: f64,
+}
+
+impl Completion {
+    fn of(&self, q: f64) -> f64 {
+        (q - self.least) * self.scale
+    }
+
+    fn of_edge(&self, edge: &Tried) -> f64 {
+        self.of(if edge.visits > 0 { edge.q } else { self.mixed })
+    }
 }
 
 /// The visit count that each simulation considers, for `m` considered edges.
@@ -84,16 +175,32 @@ pub fn schedule(m: usize, simulations: usize) -> Vec<u32> {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    pub(crate) fn gumbel_root(&self, noise: Vec<f64>) -> GumbelRoot {
+    pub(crate) fn gumbel_root(&self, mut noise: Vec<f64>) -> GumbelRoot {
         let Selection::Gumbel { max_considered, .. } = self.settings.config.selection else {
             unreachable!("asked by a Gumbel search");
         };
         let simulations = self.settings.config.limits.simulations.unwrap_or(0) as usize;
+        let edges = &self.tree.edges;
+        let mut logs: Vec<f64> = edges.priors.iter().map(|&p| edges.kept(p).into()).collect();
+        ln_all(&mut logs);
+        noise.iter_mut().zip(logs).for_each(|(g, log)| *g += log);
+        let considered = max_considered.min(noise.len());
         GumbelRoot {
-            schedule: schedule(max_considered.min(noise.len()), simulations),
-            base: self.dense(self.tree.root).started,
-            noise,
+            schedule: schedule(considered, simulations),
+            base: self.started_at_root(),
+            first: first_places(&noise, &edges.priors, considered),
+            aims: noise,
         }
+    }
+
+    /// Visits started per legal action of the root, nothing if there are none.
+    fn started_at_root(&self) -> Vec<u32> {
+        let mut base = Vec::new();
+        for id in self.pool.ids(self.tree.root) {
+            base.resize(self.tree.edges.actions.len(), 0);
+            base[usize::from(self.pool[id].index)] = self.pool[id].started();
+        }
+        base
     }
 
     pub(crate) fn dense(&self, id: NodeId) -> Dense {
@@ -102,41 +209,70 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut dense = Dense {
             priors,
             visits: vec![0; n],
-            started: vec![0; n],
             q: vec![0.0; n],
             closed: vec![false; n],
-            slots: vec![None; n],
         };
-        let seat = self.pool[id].seat();
-        for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
-            let child = &self.pool[id];
-            let index = usize::from(child.index);
-            dense.slots[index] = Some((slot as u16, id));
-            dense.visits[index] = child.visits;
-            dense.started[index] = child.started();
-            dense.closed[index] = q == CLOSED;
-            if child.visits > 0 {
-                dense.q[index] =
-                    f64::from(child.q(child.mean(), seat, self.settings.config.discount));
-            }
+        for edge in self.tried(id) {
+            let index = usize::from(edge.index);
+            dense.visits[index] = edge.visits;
+            dense.closed[index] = edge.closed;
+            dense.q[index] = edge.q;
         }
         dense
     }
 
-    /// sigma(completed Q) of every edge.
-    pub(crate) fn sigma(&self, id: NodeId, dense: &Dense) -> Vec<f64> {
+    /// The tried edges of a node, by falling prior, then rising index.
+    fn tried(&self, id: NodeId) -> Vec<Tried> {
+        let (seat, discount) = (self.pool[id].seat(), self.settings.config.discount);
+        let mut tried = Vec::with_capacity(self.pool.num_children(id));
+        for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
+            let child = &self.pool[id];
+            let exact = match child.visits {
+                0 => 0.0,
+                _ => f64::from(child.q(child.mean(), seat, discount)),
+            };
+            tried.push(Tried {
+                slot: slot as u16,
+                id,
+                index: child.index,
+                prior: child.prior,
+                visits: child.visits,
+                started: child.started(),
+                q: exact,
+                closed: q == CLOSED,
+            });
+        }
+        let falls = |pair: &[Tried]| {
+            let (a, b) = (&pair[0], &pair[1]);
+            a.prior > b.prior || (a.prior == b.prior && a.index < b.index)
+        };
+        if !tried.windows(2).all(falls) {
+            // At the root noise decides in which order edges are tried.
+            tried.sort_unstable_by(|a, b| b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index)));
+        }
+        tried
+    }
+
+    /// What completes the Q of a node with these tried edges.
+    fn completion(&self, id: NodeId, tried: &[Tried]) -> Completion {
         let Selection::Gumbel {
             c_visit, c_scale, ..
         } = self.settings.config.selection
         else {
             unreachable!("asked by a Gumbel search");
         };
-        let visited = || (0..dense.q.len()).filter(|&i| dense.visits[i] > 0);
-        let total: f64 = visited().map(|i| f64::from(dense.visits[i])).sum();
-        let mass: f64 = visited().map(|i| f64::from(dense.priors[i])).sum();
-        let weighted: f64 = visited()
-            .map(|i| f64::from(dense.priors[i]) * dense.q[i])
-            .sum();
+        let (mut total, mut mass, mut weighted, mut most) = (0.0, 0.0, 0.0, 0);
+        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut visited = 0;
+        for edge in tried.iter().filter(|edge| edge.visits > 0) {
+            total += f64::from(edge.visits);
+            mass += f64::from(edge.prior);
+            weighted += f64::from(edge.prior) * edge.q;
+            most = most.max(edge.visits);
+            min = min.min(edge.q);
+            max = max.max(edge.q);
+            visited += 1;
+        }
         let mean = if mass > 0.0 { weighted / mass } else { 0.0 };
         let raw = if id == self.tree.root {
             self.tree.edges.raw
@@ -144,98 +280,147 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             f32::from_bits(self.pool.note(id))
         };
         let mixed = (f64::from(raw) + total * mean) / (1.0 + total);
-        let completed = |i: usize| {
-            if dense.visits[i] > 0 {
-                dense.q[i]
-            } else {
-                mixed
-            }
-        };
-        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
-        for i in 0..dense.q.len() {
-            min = min.min(completed(i));
-            max = max.max(completed(i));
+        if visited < usize::from(self.pool[id].num_edges) {
+            min = min.min(mixed);
+            max = max.max(mixed);
         }
-        let most = dense.visits.iter().max().copied().unwrap_or(0);
         let scale = (c_visit + f64::from(most)) * c_scale / (max - min).max(1e-8);
-        (0..dense.q.len())
-            .map(|i| (completed(i) - min) * scale)
-            .collect()
+        Completion {
+            mixed,
+            least: min,
+            scale,
+            top: (max - min) * scale,
+        }
     }
 
-    /// pi', the improved policy of a node.
-    pub(crate) fn improved_policy(&self, id: NodeId, dense: &Dense) -> Vec<f32> {
-        let sigma = self.sigma(id, dense);
-        let mut policy: Vec<f32> = dense
-            .priors
-            .iter()
-            .zip(sigma)
-            .map(|(&prior, sigma)| (ln(f64::from(prior)) + sigma) as f32)
-            .collect();
-        softmax(&mut policy);
+    /// pi' of the root's edges, in the game's order.
+    pub(crate) fn improved_policy(&self, dense: &Dense) -> Vec<f32> {
+        let root = self.tree.root;
+        let tried = self.tried(root);
+        let shares = self.shares(root, &tried);
+        let mut policy: Vec<f32> = dense.priors.iter().map(|&p| shares.fresh(p)).collect();
+        for (edge, share) in shares.tried() {
+            policy[usize::from(edge.index)] = share;
+        }
         policy
     }
 
+    /// pi' of a node with these tried edges.
+    fn shares<'a>(&self, id: NodeId, tried: &'a [Tried]) -> Shares<'a> {
+        let completion = self.completion(id, tried);
+        let grown = |sigma: f64| exp((sigma - completion.top) as f32);
+        let weight = |edge: &Tried| edge.prior * grown(completion.of_edge(edge));
+        let weights: Vec<f32> = tried.iter().map(weight).collect();
+        let mut sum = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        let grown = grown(completion.of(completion.mixed));
+        let (mass, (_, best)) = match self.pool.head(&self.pool[id]) {
+            Some(head) => (head.mass, head.best),
+            None => (0.0, self.best_unvisited(id)),
+        };
+        if best >= 0.0 {
+            sum += (1.0 - mass).max(best) * grown;
+        }
+        Shares {
+            edges: tried,
+            weights,
+            grown,
+            sum,
+        }
+    }
+
     pub(crate) fn choose_gumbel_interior(&self, id: NodeId) -> Choice {
-        let dense = self.dense(id);
-        let policy = self.improved_policy(id, &dense);
-        let total: f64 = dense.started.iter().map(|&n| f64::from(n)).sum();
-        let score = |i: usize| f64::from(policy[i]) - f64::from(dense.started[i]) / (1.0 + total);
-        let open = (0..policy.len()).filter(|&i| !dense.closed[i]);
-        pick(open, score, &dense)
+        let (index, prior) = self.newcomer(id);
+        if !self.pool[id].has_family() {
+            return Choice::New(index, prior);
+        }
+        let tried = self.tried(id);
+        let shares = self.shares(id, &tried);
+        let visits: f64 = tried.iter().map(|edge| f64::from(edge.started)).sum();
+        let mut best: Option<(&Tried, f64)> = None;
+        for (edge, share) in shares.tried().filter(|(edge, _)| !edge.closed) {
+            let lag = f64::from(share) - f64::from(edge.started) / (1.0 + visits);
+            if best.is_none_or(|(_, top)| lag > top) {
+                best = Some((edge, lag));
+            }
+        }
+        let fresh = f64::from(shares.fresh(prior));
+        match best {
+            Some((edge, lag))
+                if prior < 0.0 || lag > fresh || lag == fresh && edge.leads(prior, index) =>
+            {
+                Choice::Visited(edge.slot, edge.id)
+            }
+            _ => Choice::New(index, prior),
+        }
     }
 
     pub(crate) fn choose_gumbel_root(&self) -> Choice {
-        let gumbel = self
-            .tree
-            .progress
-            .gumbel
-            .as_ref()
-            .expect("set when the root was prepared");
-        let dense = self.dense(self.tree.root);
-        let started = dense.started.iter().enumerate();
-        let new: Vec<u32> = started.map(|(i, &n)| gumbel.new_visits(i, n)).collect();
+        let root = self.tree.root;
+        let gumbel = self.gumbel();
+        let tried = self.tried(root);
         let step = self.tree.progress.started as usize;
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
-        let open = || (0..new.len()).filter(|&i| !dense.closed[i]);
-        let below = open().map(|i| new[i]).filter(|&n| n <= scheduled).max();
-        let considered = below.or_else(|| open().map(|i| new[i]).min());
-        let score = self.gumbel_scores(&dense);
-        let candidates = open().filter(|&i| Some(new[i]) == considered);
-        pick(candidates, |i| score[i], &dense)
+        let untried = tried.len() < self.tree.edges.actions.len();
+        let new = |edge: &Tried| gumbel.new_visits(usize::from(edge.index), edge.started);
+        let open = || tried.iter().filter(|edge| !edge.closed);
+        let counts = || open().map(new).chain(untried.then_some(0));
+        let below = counts().filter(|&n| n <= scheduled).max();
+        let considered = below.or_else(|| counts().min());
+        let fresh = match considered {
+            Some(0) if untried => gumbel.next(&self.tree.edges),
+            _ => None,
+        };
+        let candidates = || open().filter(|edge| Some(new(edge)) == considered);
+        if let (Some(index), None) = (fresh, candidates().next()) {
+            return Choice::New(index, self.tree.edges.in_force(index));
+        }
+        let completion = self.completion(root, &tried);
+        let score = |index: usize, sigma: f64| (gumbel.aims[index] + sigma, gumbel.aims[index]);
+        let mut best: Option<(Choice, (f64, f64, f32), u16)> = None;
+        let mut offer = |choice: Choice, key: (f64, f64, f32), index: u16| {
+            let wins = |(_, top, lower): &(Choice, (f64, f64, f32), u16)| {
+                key > *top || key == *top && index < *lower
+            };
+            if best.as_ref().is_none_or(wins) {
+                best = Some((choice, key, index));
+            }
+        };
+        for edge in candidates() {
+            let (score, aim) = score(usize::from(edge.index), completion.of_edge(edge));
+            let choice = Choice::Visited(edge.slot, edge.id);
+            offer(choice, (score, aim, edge.prior), edge.index);
+        }
+        if let Some(index) = fresh {
+            let (score, aim) = score(index, completion.of(completion.mixed));
+            let prior = self.tree.edges.in_force(index);
+            offer(Choice::New(index, prior), (score, aim, prior), index as u16);
+        }
+        best.expect("a node that is not proven has an open edge").0
+    }
+
+    fn gumbel(&self) -> &GumbelRoot {
+        let gumbel = self.tree.progress.gumbel.as_ref();
+        gumbel.expect("set when the root was prepared")
     }
 
     /// g + ln P + sigma(completed) of every edge of the root.
     pub(crate) fn gumbel_scores(&self, dense: &Dense) -> Vec<f64> {
-        let gumbel = self
-            .tree
-            .progress
-            .gumbel
-            .as_ref()
-            .expect("set when the root was prepared");
-        let sigma = self.sigma(self.tree.root, dense);
-        (0..sigma.len())
-            .map(|i| gumbel.noise[i] + ln(f64::from(dense.priors[i])) + sigma[i])
-            .collect()
+        let root = self.tree.root;
+        let completion = self.completion(root, &self.tried(root));
+        let visited = dense.visits.iter().map(|&n| n > 0).zip(&dense.q);
+        let completed = visited.map(|(yes, &q)| if yes { q } else { completion.mixed });
+        let aims = self.gumbel().aims.iter().zip(completed);
+        aims.map(|(aim, q)| aim + completion.of(q)).collect()
     }
 }
 
-/// The best-scored edge; ties go to the higher prior, then the lower index.
-fn pick(edges: impl Iterator<Item = usize>, score: impl Fn(usize) -> f64, dense: &Dense) -> Choice {
-    let mut best: Option<(usize, f64)> = None;
-    for i in edges {
-        let s = score(i);
-        let better =
-            best.is_none_or(|(b, top)| s > top || (s == top && dense.priors[i] > dense.priors[b]));
-        if better {
-            best = Some((i, s));
-        }
-    }
-    let (index, _) = best.expect("a node that is not proven has an open edge");
-    match dense.slots[index] {
-        Some((slot, child)) => Choice::Visited(slot, child),
-        None => Choice::New(index, dense.priors[index]),
-    }
+/// The `n` places that are ahead of all others, in falling order.
+fn first_places(aims: &[f64], priors: &[f32], n: usize) -> Vec<u16> {
+    let rounded: Vec<f32> = aims.iter().map(|&aim| aim as f32).collect();
+    let mut places = places_of_greatest(&rounded, n);
+    places.sort_unstable_by(|&a, &b| ahead(aims, priors, b.into(), a.into()));
+    places.truncate(n);
+    places
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod forest;
 pub mod game;
 pub mod gumbel;
 pub mod latent;
+pub mod learned;
 pub mod node;
 pub mod numbers;
 pub mod outcome;
@@ -39,6 +40,7 @@ mod lanes;
 mod line;
 mod pages;
 mod proofs;
+mod shortlist;
 mod uct;
 mod workers;
 

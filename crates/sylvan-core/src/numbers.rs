@@ -4,6 +4,31 @@
 //! mathematics library, on the width of its vectors or on fused operations: the same bits in give
 //! the same bits out on every machine. `sylvan._native` exposes each function under its own name.
 
+/// Compiles a function for wider vectors too, and takes that where the processor has them. Neither
+/// fuses operations, so both round alike.
+macro_rules! widened {
+    ($(#[$about:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? $body:block) => {
+        $(#[$about])*
+        $vis fn $name($($arg: $type),*) $(-> $out)? {
+            #[inline(always)]
+            fn plain($($arg: $type),*) $(-> $out)? $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn wide($($arg: $type),*) $(-> $out)? {
+                    plain($($arg),*)
+                }
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has AVX2.
+                    return unsafe { wide($($arg),*) };
+                }
+            }
+            plain($($arg),*)
+        }
+    };
+}
+pub(crate) use widened;
+
 /// `exp(x)` for `x <= 0`, as a softmax needs it; relative error below 3e-7, 0 under -87.
 ///
 /// Cody-Waite reduction to `|r| <= ln 2 / 2`, then Taylor's polynomial of degree six.
@@ -36,6 +61,49 @@ pub fn exp(x: f32) -> f32 {
 /// The natural logarithm.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
+}
+
+widened! {
+    /// Replaces positive numbers, none of them subnormal, by their natural logarithms: the same as `ln`
+    /// to the bit, several at a time.
+    ///
+    /// The number is `2^k * (1 + f)` with `1 + f` between `sqrt(1/2)` and `sqrt(2)`; with
+    /// `s = f / (2 + f)`, `ln(1 + f) = f - f²/2 + s * (f²/2 + R(s²))`, where `R` is the polynomial of
+    /// FreeBSD's `e_log.c`, which `libm` follows.
+    pub fn ln_all(xs: &mut [f64]) {
+        xs.iter_mut().for_each(|x| *x = ln_normal(*x));
+    }
+}
+
+#[inline(always)] // or a loop is not compiled to vector code
+fn ln_normal(x: f64) -> f64 {
+    const LN2_HIGH: f64 = 6.931_471_803_691_238_164_90e-01;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_700_02e-10;
+    const R1: f64 = 6.666_666_666_666_735_130e-01;
+    const R2: f64 = 3.999_999_999_940_941_908e-01;
+    const R3: f64 = 2.857_142_874_366_239_149e-01;
+    const R4: f64 = 2.222_219_843_214_978_396e-01;
+    const R5: f64 = 1.818_357_216_161_805_012e-01;
+    const R6: f64 = 1.531_383_769_920_937_332e-01;
+    const R7: f64 = 1.479_819_860_511_658_591e-01;
+    /// The high word of sqrt(1/2), where mantissas are cut.
+    const CUT: u64 = 0x3fe6_a09e << 32;
+    /// 1.5 * 2^52: a whole number added to its bits is added to it.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let above = x.to_bits().wrapping_sub(CUT);
+    let m = f64::from_bits((above & (u64::MAX >> 12)).wrapping_add(CUT));
+    // Arithmetic shifts of 64 bits have no vector instruction before AVX-512: shift, then subtract.
+    let biased = above.wrapping_add(1 << 62) >> 52;
+    let k = f64::from_bits(WHOLE.to_bits().wrapping_add(biased).wrapping_sub(1 << 10)) - WHOLE;
+    let f = m - 1.0;
+    let half = 0.5 * f * f;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let even = w * (R2 + w * (R4 + w * R6));
+    let odd = z * (R1 + w * (R3 + w * (R5 + w * R7)));
+    let r = odd + even;
+    s * (half + r) + k * LN2_LOW - half + f + k * LN2_HIGH
 }
 
 /// The exponential function in double precision.
@@ -96,6 +164,23 @@ pub fn softmax_padded(logits: &mut Vec<f32>) {
         for x in chunk {
             *x *= scale;
         }
+    }
+}
+
+widened! {
+    /// The factor of `exp(logit - max)` in a softmax of finite logits, of which `max` is the greatest.
+    pub fn softmax_scale(logits: &[f32], max: f32) -> f32 {
+        let (chunks, rest) = logits.as_chunks::<LANES>();
+        let mut sums = [0.0f32; LANES];
+        for chunk in chunks {
+            for (sum, &x) in sums.iter_mut().zip(chunk) {
+                *sum += exp(x - max);
+            }
+        }
+        for (sum, &x) in sums.iter_mut().zip(rest) {
+            *sum += exp(x - max);
+        }
+        1.0 / sums.iter().fold(0.0, |a, b| a + b)
     }
 }
 
@@ -171,6 +256,30 @@ mod tests {
         }
         assert_eq!(exp(0.0), 1.0);
         assert_eq!(exp(f32::NEG_INFINITY), 0.0);
+    }
+
+    #[test]
+    fn many_logarithms_are_those_of_one_to_the_bit() {
+        let mut rng = crate::rng::Rng::new(4, 0);
+        let mut xs: Vec<f64> = (0..300_000)
+            .map(|i| match i % 3 {
+                0 => rng.uniform().max(f64::MIN_POSITIVE),
+                1 => f64::from((rng.uniform() as f32).max(f32::MIN_POSITIVE)),
+                _ => (600.0 * rng.uniform() - 300.0).exp2(),
+            })
+            .collect();
+        xs.extend([
+            1.0,
+            0.5,
+            2.0,
+            f64::MIN_POSITIVE,
+            f64::from(f32::MIN_POSITIVE),
+        ]);
+        let expected: Vec<f64> = xs.iter().map(|&x| ln(x)).collect();
+        ln_all(&mut xs);
+        for (x, expected) in xs.iter().zip(expected) {
+            assert_eq!(x.to_bits(), expected.to_bits());
+        }
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn target(&self, dense: &Dense, eligible: &[bool], best: usize) -> Vec<f32> {
         let mut policy: Vec<f64> = match self.settings.config.selection {
             Selection::Gumbel { .. } => {
-                let improved = self.improved_policy(self.tree.root, dense);
+                let improved = self.improved_policy(dense);
                 improved.into_iter().map(f64::from).collect()
             }
             _ => {
@@ -218,7 +218,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         let mut best = None;
         for i in edges().filter(|&i| count(i) == most) {
-            let key = (score[i], dense.priors[i]);
+            let aim = gumbel.map_or(0.0, |gumbel| gumbel.aim(i));
+            let key = (score[i], aim, dense.priors[i]);
             if best.is_none_or(|(_, top)| key > top) {
                 best = Some((i, key));
             }

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Gamma};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::numbers::ln;
+use crate::numbers::ln_all;
 
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
@@ -75,12 +75,13 @@ impl Rng {
 
     /// `n` numbers from the standard Gumbel distribution.
     pub fn gumbel(&mut self, n: usize) -> Vec<f64> {
-        (0..n)
-            .map(|_| {
-                let u = ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2();
-                -ln(-ln(u))
-            })
-            .collect()
+        let mut draw = || ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2();
+        let mut numbers: Vec<f64> = (0..n).map(|_| draw()).collect();
+        for _ in 0..2 {
+            ln_all(&mut numbers);
+            numbers.iter_mut().for_each(|x| *x = -*x);
+        }
+        numbers
     }
 }
 

@@ -10,6 +10,7 @@ use crate::edges::NO_EDGE;
 use crate::game::{Action, Game, MAX_SEATS, Turn};
 use crate::node::{Kind, Node, NodeId};
 use crate::numbers::PriorBits;
+use crate::shortlist::places_of_greatest;
 use crate::tree::{Progress, Search, Seen, Tree};
 use crate::values::Values;
 
@@ -23,6 +24,9 @@ pub struct RootEdges {
     pub raw: f32,
     /// 32-bit codes of the priors in force (with noise), 0 where visited.
     codes: Vec<u32>,
+    /// Places of the highest codes, in falling order; behind them are those of all others that are
+    /// not visited.
+    first: Vec<u16>,
 }
 
 /// Where a move led, by the rules of the game alone.
@@ -36,6 +40,8 @@ pub struct Landing {
 }
 
 const EXACT: PriorBits = PriorBits::ThirtyTwo;
+/// Edges of a root whose order is known: to look for the next one among thousands takes its time.
+const RANKED: usize = 64;
 
 impl RootEdges {
     pub fn new(actions: Vec<Action>, priors: Vec<f32>, raw: f32) -> Self {
@@ -45,11 +51,27 @@ impl RootEdges {
             priors,
             raw,
             codes,
+            first: Vec::new(),
         }
+    }
+
+    /// Finds out which come first, once priors are in force.
+    fn rank(&mut self) {
+        let codes = &self.codes;
+        let priors: Vec<f32> = codes.iter().map(|&code| EXACT.decode(code)).collect();
+        self.first = places_of_greatest(&priors, RANKED);
+        let code = |place: u16| codes[usize::from(place)];
+        self.first
+            .sort_by_key(|&place| std::cmp::Reverse(code(place)));
+        self.first.truncate(RANKED);
     }
 
     /// The place and prior of the best unvisited edge, or `NO_EDGE`.
     pub fn best(&self) -> (usize, f32) {
+        let mut first = self.first.iter().map(|&place| usize::from(place));
+        if let Some(place) = first.find(|&place| self.codes[place] != 0) {
+            return (place, EXACT.decode(self.codes[place]));
+        }
         let mut best = (0, 0);
         for (index, &code) in self.codes.iter().enumerate() {
             if code > best.1 {
@@ -68,6 +90,16 @@ impl RootEdges {
         self.codes.iter().map(|&code| EXACT.decode(code)).collect()
     }
 
+    /// A prior as the tree keeps it.
+    pub fn kept(&self, prior: f32) -> f32 {
+        EXACT.quantise(prior)
+    }
+
+    /// The prior in force of an unvisited edge.
+    pub fn in_force(&self, index: usize) -> f32 {
+        EXACT.decode(self.codes[index])
+    }
+
     pub fn is_unvisited(&self, index: usize) -> bool {
         self.codes[index] != 0
     }
@@ -78,6 +110,9 @@ impl RootEdges {
 
     pub fn mark_unvisited(&mut self, index: usize, prior: f32) {
         self.codes[index] = EXACT.encode(prior);
+        if !self.first.contains(&(index as u16)) {
+            self.first.clear(); // it may come before them
+        }
     }
 }
 
@@ -90,6 +125,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.place = old.place;
         self.tree.rng = old.rng;
         self.tree.evaluations = old.evaluations;
+        self.tree.kept = old.kept; // empty, but with room
     }
 
     /// Starts a new search of the tree as it stands.
@@ -145,6 +181,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let (a, b) = (&self.pool[a], &self.pool[b]);
             b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index))
         });
+        self.tree.edges.rank();
         let best = self.tree.edges.best();
         self.pool.reorder(root, &order, best);
     }

@@ -8,6 +8,7 @@
 //! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::budget::Sweep;
 use crate::config::{Config, Fpu, Selection, Stop, ValueRange};
@@ -20,6 +21,7 @@ use crate::numbers::ln;
 use crate::pool::Pool;
 use crate::rng::{Rng, mix};
 use crate::root::RootEdges;
+use crate::shortlist::Shortlist;
 use crate::values::Values;
 
 /// A configuration and a game's rules, made ready for use.
@@ -145,6 +147,25 @@ pub struct Progress {
     pub picked: Option<(u64, usize)>,
 }
 
+/// Hashes the number of a node: nobody chooses those to collide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeHasher(u64);
+
+impl Hasher for NodeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[derive(Debug)]
 pub struct Tree<G> {
     /// The state at the root; all others are derived from it.
@@ -152,7 +173,7 @@ pub struct Tree<G> {
     pub root: NodeId,
     pub edges: RootEdges,
     /// States of expanded nodes, where the game wants them kept.
-    pub kept: HashMap<NodeId, G>,
+    pub kept: HashMap<NodeId, G, BuildHasherDefault<NodeHasher>>,
     pub rng: Rng,
     pub seen: Seen,
     pub progress: Progress,
@@ -176,7 +197,7 @@ impl<G: Game> Tree<G> {
             state,
             root,
             edges: RootEdges::default(),
-            kept: HashMap::new(),
+            kept: HashMap::default(),
             rng: Rng::new(seed, stream),
             seen: Seen::default(),
             progress: Progress::default(),
@@ -284,6 +305,7 @@ impl<G: Game> Visit<G> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub actions: Vec<Action>,
+    pub shortlist: Shortlist,
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
 }

@@ -13,6 +13,7 @@ use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
 
 use crate::bridge::{Bridge, Spare, unlocked};
+use crate::learned::{self, Answer};
 use crate::policy::{Policy, tell};
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
@@ -28,17 +29,17 @@ pub trait AnyForest: Send {
     fn num_leaves(&self) -> usize;
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
     fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>>;
-    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn steps(&self, py: Python<'_>, stride: usize) -> PyResult<Py<PyAny>>;
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        answer: Option<&Answer<'_>>,
+        timing: &Timing,
+    ) -> PyResult<()>;
     /// Writes observations into an array of the game's cells, if that fits.
     fn observe(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
-    fn update(
-        &mut self,
-        py: Python<'_>,
-        policy: Policy<'_>,
-        values: &[f32],
-        rewards: Option<&[f32]>,
-    ) -> PyResult<()>;
+    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
     fn abandon(&mut self);
     fn run(
         &mut self,
@@ -76,7 +77,7 @@ pub trait AnyForest: Send {
     fn bytes(&self) -> u64;
 }
 
-fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
+pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
         SearchError::Game(error) => error.into(),
         other => GameContractError::new_err(format!("{}.", capitalised(&other.to_string()))),
@@ -154,21 +155,17 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         G::observations(self, py, spare)
     }
 
-    /// Of each leaf the slot that its last step started from, that step's action, its own slot.
-    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let (mut parents, mut actions, mut slots) = (Vec::new(), Vec::new(), Vec::new());
-        for (_, visit) in Forest::leaves(self) {
-            let (parent, action, slot) = visit.state.last_step();
-            parents.push(i64::from(parent));
-            actions.push(i64::from(action));
-            slots.push(i64::from(slot));
-        }
-        (
-            PyArray1::from_vec(py, parents),
-            PyArray1::from_vec(py, actions),
-            PyArray1::from_vec(py, slots),
-        )
-            .into_py_any(py)
+    fn steps(&self, py: Python<'_>, stride: usize) -> PyResult<Py<PyAny>> {
+        learned::steps(self, py, stride)
+    }
+
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        answer: Option<&Answer<'_>>,
+        timing: &Timing,
+    ) -> PyResult<()> {
+        learned::step(self, py, answer, timing)
     }
 
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -178,14 +175,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         visit.state.to_python(like)
     }
 
-    fn update(
-        &mut self,
-        py: Python<'_>,
-        policy: Policy<'_>,
-        values: &[f32],
-        rewards: Option<&[f32]>,
-    ) -> PyResult<()> {
-        tell(self, py, policy, values, rewards)
+    fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()> {
+        tell(self, py, policy, values)
     }
 
     fn abandon(&mut self) {

@@ -18,6 +18,7 @@ use sylvan_core::{Action, Timing};
 
 use crate::any_forest::AnyForest;
 use crate::bridge::Spare;
+use crate::learned::Answer;
 use crate::policy::Policy;
 use crate::{config, games};
 
@@ -162,7 +163,7 @@ impl Forest {
     ) -> PyResult<()> {
         let policy = Policy::All(policy.as_array());
         let values = values.as_slice()?;
-        self.lock()?.forest.update(py, policy, values, None)
+        self.lock()?.forest.update(py, policy, values)
     }
 
     /// The same with logits of the legal actions only, leaf after leaf.
@@ -174,29 +175,31 @@ impl Forest {
     ) -> PyResult<()> {
         let policy = Policy::Legal(policy.as_slice()?);
         let values = values.as_slice()?;
-        self.lock()?.forest.update(py, policy, values, None)
+        self.lock()?.forest.update(py, policy, values)
     }
 
-    /// Takes in what a learned model says: logits of all actions, `[leaves, num_actions]`, values and
-    /// rewards, `[leaves * seats]`.
-    fn update_learned(
+    /// Takes in what a learned model said of the leaves in flight, if there are any, and finds the
+    /// next: of each the row of the hidden state that its last step started from, that step's action
+    /// and the row for its own state, where a tree has `stride` rows. None at the end.
+    #[pyo3(signature = (stride, answer=None))]
+    fn step(
         &self,
         py: Python<'_>,
-        policy: PyReadonlyArray2<'_, f32>,
-        values: PyReadonlyArray1<'_, f32>,
-        rewards: PyReadonlyArray1<'_, f32>,
-    ) -> PyResult<()> {
-        let policy = Policy::All(policy.as_array());
-        let (values, rewards) = (values.as_slice()?, rewards.as_slice()?);
-        self.lock()?
-            .forest
-            .update(py, policy, values, Some(rewards))
-    }
-
-    /// Of each leaf of a learned model: the slot that its last step started from, that step's action,
-    /// its own slot.
-    fn steps(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.lock()?.forest.steps(py)
+        stride: usize,
+        answer: Option<Answer<'_>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let mut inner = self.lock()?;
+        let timing = inner.timing(&self.asked, None);
+        let leaves = inner.forest.num_leaves();
+        match &answer {
+            None => inner.need_idle()?,
+            Some(answer) => need_one_each(answer.len(), leaves)?,
+        }
+        inner.forest.step(py, answer.as_ref(), &timing)?;
+        match inner.forest.num_leaves() {
+            0 => Ok(None),
+            _ => inner.forest.steps(py, stride).map(Some),
+        }
     }
 
     /// Gives up on all leaves in flight.

@@ -6,6 +6,7 @@ mod config;
 mod evaluators;
 mod forest;
 mod games;
+mod learned;
 mod numbers;
 mod policy;
 mod python_game;

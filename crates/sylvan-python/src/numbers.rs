@@ -29,6 +29,12 @@ fn exp(x: f64) -> f64 {
     numbers::exp_double(x)
 }
 
+/// The same in single precision, of a number that is not positive.
+#[pyfunction]
+fn exp_single(x: f64) -> f32 {
+    numbers::exp(x as f32)
+}
+
 /// What a tree with `bits` (8, 16 or 32) per prior remembers of these priors.
 #[pyfunction]
 fn quantise_priors<'py>(
@@ -100,6 +106,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
     module.add_function(wrap_pyfunction!(ln, module)?)?;
     module.add_function(wrap_pyfunction!(exp, module)?)?;
+    module.add_function(wrap_pyfunction!(exp_single, module)?)?;
     module.add_function(wrap_pyfunction!(quantise_priors, module)?)?;
     module.add_function(wrap_pyfunction!(mix, module)?)
 }

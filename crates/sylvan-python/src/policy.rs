@@ -19,19 +19,13 @@ pub enum Policy<'a> {
     Legal(&'a [f32]),
 }
 
-/// Takes in the evaluations of the batch: values, and from a learned model rewards, one per seat.
+/// Takes in the evaluations of the batch; values are one per seat.
 pub fn tell<G: Bridge, V: Values>(
     forest: &mut Forest<G, V>,
     py: Python<'_>,
     policy: Policy<'_>,
     values: &[f32],
-    rewards: Option<&[f32]>,
 ) -> PyResult<()> {
-    if G::LEARNED
-        && let Policy::All(rows) = &policy
-    {
-        return update_learned(forest, py, rows, values, rewards);
-    }
     let legal = match policy {
         Policy::All(rows) => Cow::Owned(gathered(forest, &rows)?),
         Policy::Legal(flat) => Cow::Borrowed(flat),
@@ -45,41 +39,7 @@ pub fn tell<G: Bridge, V: Values>(
     let fill = |i: usize, _: &Visit<G>, out: &mut Vec<f32>| {
         out.extend_from_slice(&legal[offsets[i]..offsets[i + 1]]);
     };
-    unlocked::<G, _>(py, || forest.update(&fill, values, rewards));
-    Ok(())
-}
-
-/// Takes in what a learned model says: rows of logits of all actions, in which a root's illegal ones
-/// do not count.
-fn update_learned<G: Bridge, V: Values>(
-    forest: &mut Forest<G, V>,
-    py: Python<'_>,
-    rows: &ArrayView2<'_, f32>,
-    values: &[f32],
-    rewards: Option<&[f32]>,
-) -> PyResult<()> {
-    let finite = |row: &[f32]| row.iter().fold(true, |all, x| all & x.is_finite());
-    let mut all: Vec<Action> = Vec::new();
-    for (i, (row, (tree, visit))) in rows.rows().into_iter().zip(forest.leaves()).enumerate() {
-        let row = row.as_slice().expect("rows are contiguous");
-        if !finite(row) {
-            all.resize(row.len(), 0);
-            (0..).zip(&mut all).for_each(|(i, action)| *action = i);
-            check_logits(i, tree, &all, row)?;
-            let legal: Vec<f32> = visit.actions.iter().map(|&a| row[a as usize]).collect();
-            if !legal.is_empty() {
-                check_logits(i, tree, &visit.actions, &legal)?;
-            }
-        }
-    }
-    let fill = |i: usize, visit: &Visit<G>, out: &mut Vec<f32>| {
-        let row = rows.row(i);
-        match &visit.actions[..] {
-            [] => out.extend_from_slice(row.as_slice().expect("rows are contiguous")),
-            legal => out.extend(legal.iter().map(|&action| row[action as usize])),
-        }
-    };
-    unlocked::<G, _>(py, || forest.update(&fill, values, rewards));
+    unlocked::<G, _>(py, || forest.update(&fill, values));
     Ok(())
 }
 
@@ -105,7 +65,7 @@ fn gathered<G: Bridge, V: Values>(
     Ok(legal)
 }
 
-fn check_logits(leaf: usize, tree: usize, actions: &[Action], logits: &[f32]) -> PyResult<()> {
+pub fn check_logits(leaf: usize, tree: usize, actions: &[Action], logits: &[f32]) -> PyResult<()> {
     let mut finite = false;
     for (action, x) in actions.iter().zip(logits) {
         if x.is_nan() || *x == f32::INFINITY {

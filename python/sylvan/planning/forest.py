@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,21 @@ from sylvan.planning.roots import (
 __all__ = ["Forest"]
 
 Noise = Sequence[Sequence[float] | None]
+Floats = NDArray[np.float32]
+Answer = tuple[Floats, NDArray[np.int64] | None, Floats, Floats, bool]
+"""What a learned model said of B leaves: logits `[B, K]`, the actions that they belong to `[B, K]`,
+rising in each row, or None where those are all; values and rewards, each `[B]` for the mover or
+`[B, S]`, and whether the latter begin with the mover."""
+
+
+class Steps(NamedTuple):
+    """What a learned model is asked for, `[B]` each; hidden states are rows of an array."""
+
+    parents: NDArray[np.int64]
+    """The row of the state that a step starts from; meaningless at roots."""
+    actions: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    """Where the state that it leads to belongs."""
 
 
 class Forest:
@@ -181,25 +196,29 @@ class Forest:
             raise SearchStateError("update() without select(): no leaves wait for an evaluation.")
         self.take(*self._leaves.checked(policy, values))
 
-    def take(
-        self,
-        logits: NDArray[np.float32],
-        per_seat: NDArray[np.float32],
-        rewards: NDArray[np.float32] | None = None,
-    ) -> None:
-        """`update` with what `Leaves.checked` gave, for those who have checked many at once.
-
-        `rewards`, in the form of `per_seat`, are what the steps to the leaves paid, which only a
-        learned model has to be asked for.
-        """
-        if rewards is not None:
-            self._native.update_learned(logits, per_seat, rewards)
-        elif logits.ndim == 2:
+    def take(self, logits: NDArray[np.float32], per_seat: NDArray[np.float32]) -> None:
+        """`update` with what `Leaves.checked` gave, for those who have checked many at once."""
+        if logits.ndim == 2:
             self._native.update_all(logits, per_seat)
         else:
             self._native.update_legal(logits, per_seat)
         self._leaves = None
         self.generation += 1
+
+    def step(self, stride: int, answer: Answer | None = None) -> Steps | None:
+        """`take` and `select` of a learned model in one: tell what it said of the steps that it was
+        last asked for, if there are any, and ask for the next; None when the search has ended.
+
+        :param stride: rows of hidden states per tree
+        """
+        steps = self._native.step(stride, answer)
+        self.generation += 1
+        if steps is None:
+            self._ended = True
+            self._end()
+            return None
+        self.batches += 1
+        return Steps(*steps)
 
     def abandon(self) -> None:
         """Give up on the leaves in flight: every visit and value is as it was without them."""

@@ -29,8 +29,7 @@ from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games.game import MAX_SEATS, Game
 from sylvan.planning.config import SearchConfig, configured
-from sylvan.planning.forest import Forest
-from sylvan.planning.leaves import Leaves
+from sylvan.planning.forest import Answer, Forest
 from sylvan.planning.result import SearchResult
 
 __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
@@ -174,25 +173,28 @@ class LatentSearch:
         """
         first = _output(self.model.initial_inference(observations), "initial_inference")
         policy = _numbers(first.policy, "policy", "initial_inference")
-        count = len(policy)
-        if policy.ndim != 2 or not count:
+        if policy.ndim != 2 or not len(policy):
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
             )
+        count, num_actions = policy.shape
         forest = self._planted(policy.shape, legal_actions, seats)
         forest.begin(noise)
-        leaves = forest.select()
-        assert leaves is not None and len(leaves) == count
-        self._write(leaves.trees * self._stride, first.hidden, count)
-        self._tell(leaves, first, "initial_inference")
-        while (leaves := forest.select()) is not None:
-            parents, actions, slots = leaves.steps
-            base = leaves.trees * self._stride
-            hidden = self._read(base + parents)
-            answer = self.model.recurrent_inference(hidden, _like(actions, hidden))
-            output = _output(answer, "recurrent_inference")
-            self._write(base + slots, output.hidden, len(leaves))
-            self._tell(leaves, output, "recurrent_inference")
+        steps = forest.step(self._stride)
+        assert steps is not None
+        self._write(steps.rows, first.hidden, count)
+        steps = forest.step(
+            self._stride,
+            self._answer(first._replace(policy=policy), count, num_actions, "initial_inference"),
+        )
+        while steps is not None:
+            hidden = self._hidden[_like(steps.parents, self._hidden)]
+            told = self.model.recurrent_inference(hidden, _like(steps.actions, hidden))
+            output = _output(told, "recurrent_inference")
+            count = len(steps.actions)
+            self._write(steps.rows, output.hidden, count)
+            answer = self._answer(output, count, num_actions, "recurrent_inference")
+            steps = forest.step(self._stride, answer)
         return forest
 
     @property
@@ -220,8 +222,7 @@ class LatentSearch:
         if forest is None or (len(forest), forest.num_actions) != shape:
             forest = Forest([self._root(num_actions, [0], 0)] * count, self.config)
             self.forest, self._hidden = forest, None
-        if forest.in_flight:
-            forest.abandon()
+        forest.abandon()  # what a search that was interrupted left
         if legal is None or isinstance(legal, np.ndarray):
             forest.replant(movers, legal)
         else:
@@ -279,47 +280,40 @@ class LatentSearch:
             )
         self._hidden[_like(rows, self._hidden)] = hidden
 
-    def _read(self, rows: NDArray[np.int64]) -> Any:
-        return self._hidden[_like(rows, self._hidden)]
-
-    def _tell(self, leaves: Leaves, output: ModelOutput, method: str) -> None:
-        """Hand the forest what the model said."""
-        forest, count = leaves.forest, len(leaves)
-        policy = _numbers(output.policy, "policy", method)
-        if policy.shape != (count, forest.num_actions):
+    def _answer(self, output: ModelOutput, count: int, num_actions: int, method: str) -> Answer:
+        """What the model said, as the forest takes it."""
+        policy, codes = output.policy, None
+        if not _is_elsewhere(policy):
+            policy = _numbers(policy, "policy", method)
+        shape = tuple(policy.shape)
+        if shape != (count, num_actions):
             raise EvaluationError(
-                f"{method}() gave a policy of shape {policy.shape}: it must be "
-                f"{(count, forest.num_actions)}."
+                f"{method}() gave a policy of shape {shape}: it must be {(count, num_actions)}."
             )
-        movers = (leaves.seats - 1) % self.num_players
-        values = self._per_seat(_numbers(output.value, "value", method), leaves.seats, method)
-        rewards = self._per_seat(_numbers(output.reward, "reward", method), movers, method)
-        forest.take(policy, values, rewards)
+        top_k = self.config.top_k
+        if top_k is not None and top_k < num_actions and _is_elsewhere(policy):
+            policy, actions = _highest(policy, top_k)
+            codes = actions.cpu().numpy()
+        return (
+            _numbers(policy, "policy", method),
+            codes,
+            self._per_seat(_numbers(output.value, "value", method), count, method),
+            self._per_seat(_numbers(output.reward, "reward", method), count, method),
+            self.relative,
+        )
 
-    def _per_seat(self, numbers: Floats, seats: NDArray[np.int64], method: str) -> Floats:
-        """Values or rewards `[B * S]`, seat by seat, from either form."""
-        count, players = len(seats), self.num_players
-        if not np.isfinite(numbers).all():
-            leaf = int(np.argwhere(~np.isfinite(numbers))[0][0])
-            raise EvaluationError(
-                f"{method}() gave {numbers[leaf]} for position {leaf} of its batch: give finite "
-                "values and rewards."
-            )
+    def _per_seat(self, numbers: Floats, count: int, method: str) -> Floats:
+        """Values or rewards `[B]`, where one says all, or `[B, S]`."""
+        players = self.num_players
         if numbers.shape == (count, players):
-            if self.relative and players > 1:
-                places = (np.arange(players) - seats[:, None]) % players
-                numbers = np.take_along_axis(numbers, places, axis=1)
-            return np.ascontiguousarray(numbers.reshape(-1))
+            return numbers
         single = players == 1 or self.zero_sum
         if not single or numbers.size != count:
             forms = f"{(count, players)}" + (f" or {(count,)}" if single else "")
             raise EvaluationError(
                 f"{method}() gave values or rewards of shape {numbers.shape}: give {forms}."
             )
-        if players == 1:
-            return np.ascontiguousarray(numbers.reshape(-1))
-        mine = np.where(seats == 0, numbers.reshape(count), -numbers.reshape(count))
-        return np.stack([mine, -mine], axis=1).astype(np.float32).reshape(-1)
+        return numbers.reshape(count)
 
 
 def _legal(legal: Legal | None, count: int, num_actions: int) -> Legal | None:
@@ -380,6 +374,30 @@ def _numbers(array: Any, name: str, method: str) -> Floats:
 def _is_tensor(array: Any) -> bool:
     """Whether an array is PyTorch's, without loading PyTorch to find out."""
     return type(array).__module__.partition(".")[0] == "torch"
+
+
+def _is_elsewhere(array: Any) -> bool:
+    """Whether an array has to be fetched from a device."""
+    return _is_tensor(array) and array.device.type != "cpu"
+
+
+def _highest(policy: Any, k: int) -> tuple[Any, Any]:
+    """The k highest of a tensor's logits `[B, A]` and their actions, by rising action, found where
+    they are: ties go to the lower action, which `torch.topk` does not promise.
+
+    So the numbers that it compares are all different: a logit's bits as a whole number of the same
+    order (of equal zeros one), then how far its action is from the last.
+    """
+    import torch
+
+    actions = policy.shape[1]
+    bits = (policy.float() + 0.0).view(torch.int32)
+    order = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
+    order[policy.isnan()] = torch.iinfo(torch.int32).max  # to be found out
+    places = torch.arange(actions - 1, -1, -1, device=policy.device)
+    highest = torch.topk((order << 32) | places, k, dim=1, sorted=False).values
+    codes = (actions - 1 - (highest & 0xFFFFFFFF)).sort(dim=1).values
+    return policy.gather(1, codes), codes
 
 
 def _like(indices: NDArray[np.int64], array: Any) -> Any:

@@ -88,14 +88,6 @@ class Leaves:
         return indices
 
     @cached_property
-    def steps(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Of a learned model, `[B]` each: the slot of the hidden state that the last step to a leaf
-        began in, that step's action, and the slot for the leaf's own. A tree counts them from 0.
-        """
-        self._in_flight()
-        return self.forest._native.steps()
-
-    @cached_property
     def mask(self) -> NDArray[np.bool_]:
         """`[B, num_actions]` true where an action is legal."""
         mask = np.zeros((len(self), self.forest.num_actions), bool)

@@ -4,23 +4,19 @@ makes visits follow the improved policy.
     sigma(q)  = (c_visit + max_b N(b)) * c_scale * q
     v_mix     = (v + sum N * (sum_visited P q / sum_visited P)) / (1 + sum N)
     completed = q for visited edges, v_mix for the others, then mapped to 0..1 over the node
-    pi'       = softmax(ln P + sigma(completed))
+    pi'       = P * exp(sigma(completed)) / their sum
     root:       argmax of g + ln P + sigma(completed) among edges with the scheduled new visits
     inside:     argmax of pi' - n / (1 + sum n)
 
-v: the evaluator's value for the seat to move; g: noise, drawn once. Doubles up to the softmax.
+v: the evaluator's value for the seat to move; g: noise. Doubles up to exp; sums by falling prior.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sylvan._native import ln, softmax
-from sylvan.reference.node import Node, total
+from sylvan._native import exp_single, ln
+from sylvan.reference.node import ONE, ZERO, Node, f32, total
 
 if TYPE_CHECKING:
     from sylvan.reference.search import Search
@@ -30,8 +26,7 @@ def schedule(considered: int, simulations: int) -> list[int]:
     """The visit count that each simulation considers (sequential halving, Karnin et al. 2013)."""
     if considered <= 1:
         return list(range(simulations))
-    phases = math.ceil(math.log2(considered))
-    visits, counts = [0] * considered, list[int]()
+    phases, visits, counts = (considered - 1).bit_length(), [0] * considered, list[int]()
     while len(counts) < simulations:
         for _ in range(max(1, simulations // (phases * considered))):
             counts += visits[:considered]
@@ -40,29 +35,35 @@ def schedule(considered: int, simulations: int) -> list[int]:
     return counts[:simulations]
 
 
-def scores(node: Node, search: Search) -> list[float]:
-    """The logarithm of the prior plus sigma(completed Q), for every edge."""
+def sigma(node: Node, search: Search) -> list[float]:
+    """For every edge sigma of its completed Q."""
     edges, config = list(node.children.values()), search.config
-    visited = {c.index: (float(c.prior), float(search.q(node, c))) for c in edges if c.N}
-    visits = float(sum(c.N for c in edges))
-    mass = total(p for p, _ in visited.values())
-    mean = total(p * q for p, q in visited.values()) / mass if mass > 0 else 0.0
+    falling = sorted(edges, key=lambda c: (-c.prior, c.index))
+    visited = [(float(c.prior), float(search.q(node, c))) for c in falling if c.N]
+    visits, mass = float(sum(c.N for c in edges)), total(p for p, _ in visited)
+    mean = total(p * q for p, q in visited) / mass if mass > 0 else 0.0
     mixed = (float(node.raw) + visits * mean) / (1.0 + visits)
-    completed = [visited[c.index][1] if c.N else mixed for c in edges]
-    least, greatest = min(completed), max(completed)
-    factor = (config.c_visit + max(c.N for c in edges)) * config.c_scale
-    sigma = [(q - least) * (factor / max(greatest - least, 1e-8)) for q in completed]
-    return [ln(float(c.prior)) + s for c, s in zip(edges, sigma, strict=True)]
+    completed = [float(search.q(node, c)) if c.N else mixed for c in edges]
+    scale = (config.c_visit + max(c.N for c in edges)) * config.c_scale
+    scale /= max(max(completed) - min(completed), 1e-8)
+    return [(q - min(completed)) * scale for q in completed]
 
 
-def improved_policy(node: Node, search: Search) -> NDArray[np.float32]:
-    """The policy that visits should follow."""
-    return softmax(np.array(scores(node, search), np.float32))
+def improved_policy(node: Node, search: Search) -> list[f32]:
+    """The policy that visits should follow; edges never tried share what the others leave of 1."""
+    edges, scaled = list(node.children.values()), sigma(node, search)
+    grown = [f32(exp_single(s - max(scaled))) for s in scaled]
+    everything, falling = ZERO, sorted(edges, key=lambda c: (-c.prior, c.index))
+    for c in [c for c in falling if c.tried] + [c for c in falling if not c.tried][:1]:
+        everything += (c.prior if c.tried else max(ONE - node.mass, c.prior)) * grown[c.index]
+    return [c.prior * grown[c.index] / everything for c in edges]
 
 
-def root_scores(search: Search) -> list[float]:
-    """The same scores at the root, with the noise."""
-    return [g + s for g, s in zip(search.gumbel, scores(search.root, search), strict=True)]
+def root_scores(search: Search) -> list[tuple[float, float]]:
+    """What sequential halving compares, with and without sigma, for every edge of the root."""
+    logs = [ln(float(c.prior)) for c in search.root.children.values()]
+    edges = zip(search.gumbel, logs, sigma(search.root, search), strict=True)
+    return [(g + log + s, g + log) for g, log, s in edges]
 
 
 def choose(node: Node, search: Search) -> Node:
@@ -75,7 +76,6 @@ def choose(node: Node, search: Search) -> Node:
         return max(edges, key=lambda c: (lag[c.index], float(c.prior), -c.index))
     new = {c.index: c.started - search.base[c.index] for c in edges}
     below = [n for n in new.values() if n <= search.schedule[search.started]]
-    considered = max(below) if below else min(new.values())
-    best = root_scores(search)
+    considered, best = max(below or [min(new.values())]), root_scores(search)
     candidates = [c for c in edges if new[c.index] == considered]
     return max(candidates, key=lambda c: (best[c.index], float(c.prior), -c.index))

@@ -1,7 +1,5 @@
 //! `sylvan._native.LatentState`: where a search over a learned model starts.
 
-use std::sync::Arc;
-
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -51,7 +49,7 @@ impl PyLatent {
             value_range,
         };
         Ok(Self {
-            state: Latent::new(Arc::new(model), seat, legal_actions.into()),
+            state: Latent::new(model, seat, legal_actions.into()),
         })
     }
 
@@ -77,8 +75,7 @@ impl PyLatent {
 
     /// The legal actions of a root; inside the tree all.
     fn legal_actions(&self) -> Vec<Action> {
-        let all = || (0..self.num_actions() as Action).collect();
-        self.state.legal().map_or_else(all, <[Action]>::to_vec)
+        self.state.legal()
     }
 
     fn apply(&mut self, action: Action) {

@@ -1,0 +1,129 @@
+//! What a learned model said of a batch, as it comes from Python, and the steps it is asked for next.
+
+use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use sylvan_core::learned::{Numbers, StepError, Told};
+use sylvan_core::values::Values;
+use sylvan_core::{Forest, Timing};
+
+use crate::any_forest::search_error;
+use crate::bridge::{Bridge, unlocked};
+use crate::policy::check_logits;
+
+pyo3::import_exception!(sylvan.errors, EvaluationError);
+
+/// Logits `[B, K]`, the actions that they belong to `[B, K]` unless those are all, values and
+/// rewards `[B]` or `[B, S]`, and whether the latter begin with the mover. Shapes were checked.
+#[derive(FromPyObject)]
+pub struct Answer<'py>(
+    PyReadonlyArray2<'py, f32>,
+    Option<PyReadonlyArray2<'py, i64>>,
+    PyReadonlyArrayDyn<'py, f32>,
+    PyReadonlyArrayDyn<'py, f32>,
+    bool,
+);
+
+impl Answer<'_> {
+    /// The leaves that it is about.
+    pub fn len(&self) -> usize {
+        self.0.shape()[0]
+    }
+}
+
+/// Takes in what a model said, if there is anything, and finds the next leaves.
+pub fn step<G: Bridge, V: Values>(
+    forest: &mut Forest<G, V>,
+    py: Python<'_>,
+    answer: Option<&Answer<'_>>,
+    timing: &Timing,
+) -> PyResult<()> {
+    let told = match answer {
+        None => None,
+        Some(Answer(policy, actions, values, rewards, relative)) => Some(Told {
+            policy: policy.as_slice()?,
+            width: policy.shape()[1],
+            actions: actions
+                .as_ref()
+                .map(|actions| actions.as_slice())
+                .transpose()?,
+            values: numbers(values, *relative)?,
+            rewards: numbers(rewards, *relative)?,
+        }),
+    };
+    let stepped = unlocked::<G, _>(py, || forest.step(told.as_ref(), timing));
+    stepped.map_err(|error| match (error, told) {
+        (StepError::Search(error), _) => search_error(error),
+        (StepError::Policy { leaf, tree }, Some(told)) => {
+            let row = leaf * told.width..(leaf + 1) * told.width;
+            let names: Vec<u32> = match told.actions {
+                Some(actions) => actions[row.clone()].iter().map(|&a| a as u32).collect(),
+                None => (0..told.width as u32).collect(),
+            };
+            let wrong = check_logits(leaf, tree, &names, &told.policy[row]).err();
+            wrong.unwrap_or_else(|| {
+                EvaluationError::new_err(format!(
+                    "The policy of leaf {leaf} (tree {tree}) has no finite logit among its legal \
+                     actions: give at least one."
+                ))
+            })
+        }
+        (StepError::Number { leaf } | StepError::Policy { leaf, .. }, told) => {
+            let found = told.and_then(|told| not_finite(&told, leaf));
+            EvaluationError::new_err(format!(
+                "The model gave {} for position {leaf} of its batch: give finite values and \
+                 rewards.",
+                found.unwrap_or(f32::NAN)
+            ))
+        }
+    })
+}
+
+fn numbers<'a>(array: &'a PyReadonlyArrayDyn<'_, f32>, relative: bool) -> PyResult<Numbers<'a>> {
+    let numbers = array.as_slice()?;
+    Ok(match (array.ndim(), relative) {
+        (1, _) => Numbers::Mover(numbers),
+        (_, false) => Numbers::Seats(numbers),
+        (_, true) => Numbers::FromMover(numbers),
+    })
+}
+
+/// A value or reward of a leaf that is not finite.
+fn not_finite(told: &Told<'_>, leaf: usize) -> Option<f32> {
+    let of = |numbers: Numbers<'_>| {
+        let (all, each) = match numbers {
+            Numbers::Mover(all) => (all, 1),
+            Numbers::Seats(all) | Numbers::FromMover(all) => {
+                (all, all.len() * told.width / told.policy.len().max(1))
+            }
+        };
+        let mut found = all[leaf * each..][..each].iter().copied();
+        found.find(|x| !x.is_finite())
+    };
+    of(told.values).or_else(|| of(told.rewards))
+}
+
+/// Of each leaf the row of the hidden state that its last step started from, that step's action and
+/// the row for its own state, where a tree has `stride` rows.
+pub fn steps<G: Bridge, V: Values>(
+    forest: &Forest<G, V>,
+    py: Python<'_>,
+    stride: usize,
+) -> PyResult<Py<PyAny>> {
+    let room = forest.num_leaves();
+    let (mut parents, mut rows) = (Vec::with_capacity(room), Vec::with_capacity(room));
+    let mut actions = Vec::with_capacity(room);
+    for (tree, visit) in forest.leaves() {
+        let (parent, action, slot) = visit.state.last_step();
+        let base = (tree * stride) as i64;
+        parents.push(base + i64::from(parent));
+        actions.push(i64::from(action));
+        rows.push(base + i64::from(slot));
+    }
+    (
+        PyArray1::from_vec(py, parents),
+        PyArray1::from_vec(py, actions),
+        PyArray1::from_vec(py, rows),
+    )
+        .into_py_any(py)
+}
