@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sylvan import LatentSearch, Search, SearchConfig, reference
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
-from sylvan.planning import LatentState
+from sylvan.planning import LatentState, latent
 from sylvan.reference.latent import LatentGame, evaluate
 from sylvan.training.temperature import picked
 
@@ -380,6 +380,52 @@ def test_hidden_states_may_be_tensors():
 
     plans = [LatentSearch(m, simulations=25).run(np.array([1])) for m in (arrays, Tensors())]
     assert visits(plans[0].tree.root) == visits(plans[1].tree.root)
+
+
+def test_the_highest_logits_are_found_where_they_are(monkeypatch):
+    """As if tensors were on a device: of a row only `top_k` logits and actions are fetched."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        logits = rng.integers(-3, 3, (4, 30)).astype(np.float32)  # many ties
+        logits[rng.random((4, 30)) < 0.2] = -np.inf
+        logits[logits == 0] = rng.choice([0.0, -0.0])
+        k = int(rng.integers(1, 30))
+        values, codes = latent._highest(torch.from_numpy(logits), k)
+        order = np.argsort(-logits, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(codes, np.sort(order, axis=1))
+        np.testing.assert_array_equal(values, np.take_along_axis(logits, codes.numpy(), axis=1))
+
+    table, fetched = TableModel(3, 12, 1, holes=True), []
+
+    class Device(TableModel):
+        def recurrent_inference(self, hidden, actions):
+            answer = table.recurrent_inference(hidden, actions)
+            return (*answer[:2], torch.from_numpy(answer[2]), answer[3])
+
+    def numbers(array, name, method):
+        fetched.append((name, np.shape(array)))
+        return own(array, name, method)
+
+    own = latent._numbers
+    monkeypatch.setattr(latent, "_is_elsewhere", latent._is_tensor)
+    monkeypatch.setattr(latent, "_numbers", numbers)
+    observations = np.arange(5)[:, None]
+    config = SearchConfig(simulations=20, top_k=4, noise=False)
+    far = LatentSearch(Device(3, 12, 1, holes=True), config).run_many(observations)
+    assert ("policy", (5, 4)) in fetched
+    near = LatentSearch(table, config).run_many(observations)
+    for ours, theirs in zip(far, near, strict=True):
+        assert visits(ours.tree.root) == visits(theirs.tree.root)
+
+    class Broken(Device):
+        def recurrent_inference(self, hidden, actions):
+            answer = super().recurrent_inference(hidden, actions)
+            answer[2][:, 7] = -torch.nan
+            return answer
+
+    with pytest.raises(EvaluationError, match="has NaN for action 7"):
+        LatentSearch(Broken(3, 12, 1), config).run_many(observations)
 
 
 def test_memory_does_not_grow_with_searches():

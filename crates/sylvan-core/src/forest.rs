@@ -427,8 +427,14 @@ impl<G: Game, V: Values> Forest<G, V> {
         let Ok(()) = done;
     }
 
-    /// Bytes of all pools, free ones included.
+    /// Bytes of all pools, free ones included, and where a model is learned of the roots' edges, which
+    /// are many there.
     pub fn bytes(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.pool.bytes()).sum()
+        let of_root = |tree: &Tree<G>| tree.edges.bytes();
+        let bytes = self.shards.iter().map(|shard| match G::LEARNED {
+            true => shard.pool.bytes() + shard.trees.iter().map(of_root).sum::<u64>(),
+            false => shard.pool.bytes(),
+        });
+        bytes.sum()
     }
 }

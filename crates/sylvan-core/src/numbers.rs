@@ -77,15 +77,15 @@ widened! {
 
 #[inline(always)] // or a loop is not compiled to vector code
 fn ln_normal(x: f64) -> f64 {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238_164_90e-01;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_700_02e-10;
-    const R1: f64 = 6.666_666_666_666_735_130e-01;
-    const R2: f64 = 3.999_999_999_940_941_908e-01;
-    const R3: f64 = 2.857_142_874_366_239_149e-01;
-    const R4: f64 = 2.222_219_843_214_978_396e-01;
-    const R5: f64 = 1.818_357_216_161_805_012e-01;
-    const R6: f64 = 1.531_383_769_920_937_332e-01;
-    const R7: f64 = 1.479_819_860_511_658_591e-01;
+    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    const R1: f64 = 6.666_666_666_666_735e-1;
+    const R2: f64 = 3.999_999_999_940_942e-1;
+    const R3: f64 = 2.857_142_874_366_239e-1;
+    const R4: f64 = 2.222_219_843_214_978_4e-1;
+    const R5: f64 = 1.818_357_216_161_805e-1;
+    const R6: f64 = 1.531_383_769_920_937_3e-1;
+    const R7: f64 = 1.479_819_860_511_658_6e-1;
     /// The high word of sqrt(1/2), where mantissas are cut.
     const CUT: u64 = 0x3fe6_a09e << 32;
     /// 1.5 * 2^52: a whole number added to its bits is added to it.

@@ -55,6 +55,10 @@ impl RootEdges {
         }
     }
 
+    pub fn bytes(&self) -> u64 {
+        (self.actions.len() * (size_of::<Action>() + size_of::<f32>() + size_of::<u32>())) as u64
+    }
+
     /// Finds out which come first, once priors are in force.
     fn rank(&mut self) {
         let codes = &self.codes;

@@ -246,12 +246,12 @@ widened! {
         tops.clear();
         let (blocks, rest) = logits.as_chunks::<BLOCK>();
         let mut lows = [f32::INFINITY; BLOCK];
-        let mut invalid = [0u32; BLOCK];
+        let mut valid = [1u32; BLOCK];
         let mut greatest = f32::NEG_INFINITY;
         for block in blocks {
             for i in 0..BLOCK {
                 lows[i] = less(lows[i], block[i]);
-                invalid[i] |= u32::from(!(block[i] < f32::INFINITY));
+                valid[i] &= u32::from(block[i] < f32::INFINITY);
             }
             let by_8: [f32; 8] = std::array::from_fn(|i| greater(block[i], block[i + 8]));
             let by_4: [f32; 4] = std::array::from_fn(|i| greater(by_8[i], by_8[i + 4]));
@@ -262,7 +262,7 @@ widened! {
         let mut scan = Scan {
             greatest,
             least: lows.into_iter().fold(f32::INFINITY, less),
-            valid: invalid.into_iter().all(|bad| bad == 0),
+            valid: valid.into_iter().all(|yes| yes == 1),
         };
         if !rest.is_empty() {
             let top = rest.iter().copied().fold(f32::NEG_INFINITY, greater);
