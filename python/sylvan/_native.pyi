@@ -151,6 +151,7 @@ class LatentState:
         *,
         zero_sum: bool = False,
         value_range: tuple[float, float] = ...,
+        whole: bool = False,
     ) -> Self: ...
     num_players: int
     num_actions: int

@@ -96,6 +96,14 @@ impl Arena {
         }
     }
 
+    /// Returns all units at once.
+    pub fn clear(&mut self) {
+        self.tips[..(self.end as usize).div_ceil(64)].fill(0);
+        self.heads = [NONE; CLASSES];
+        self.filled = 0;
+        self.end = 0;
+    }
+
     /// Returns `len` units that were taken, together or in parts.
     pub fn give(&mut self, mut start: u32, mut len: u32) {
         if start > 0 && self.is_tip(start - 1) {
@@ -285,6 +293,22 @@ mod tests {
             "{} units for at most {peak}",
             arena.end
         );
+    }
+
+    #[test]
+    fn a_cleared_arena_is_a_new_one() {
+        let mut arena = Arena::new(0);
+        for round in 0..3 {
+            let taken: Vec<u32> = (1..40).map(|len| arena.take(len)).collect();
+            assert_eq!(taken[..3], [0, 1, 3], "round {round}");
+            taken
+                .iter()
+                .zip(1..)
+                .step_by(3)
+                .for_each(|(&start, len)| arena.give(start, len));
+            arena.clear();
+            assert_eq!(arena.bytes(), 0);
+        }
     }
 
     #[test]

@@ -61,7 +61,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let config = &self.settings.config;
         let simulations = config.limits.simulations.unwrap_or(u64::MAX);
         let left = simulations.saturating_sub(self.tree.progress.started);
-        let most = usize::try_from(left).unwrap_or(usize::MAX).max(1);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let most = visit.state.edges_kept(left).max(1);
         let list = &mut self.scratch.shortlist;
         if !list.fill(logits, config.top_k, most, config.prior_bits) {
             return false;

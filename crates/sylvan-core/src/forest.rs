@@ -417,10 +417,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
         let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
         let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
+            shard.pool.arena.clear();
             for tree in 0..shard.trees.len() {
                 let i = *number * per_shard + tree;
                 let root = state(i, &shard.trees[tree].state);
-                shard.parts(tree, settings, budget).0.plant(root, i as u64);
+                shard.parts(tree, settings, budget).0.start(root, i as u64);
             }
             Ok(())
         });

@@ -139,6 +139,12 @@ pub trait Game: Clone + Send + Sync {
     /// must not be undefined behaviour.
     fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
 
+    /// Of a learned model, how many edges a leaf keeps if the search will go on for `left` simulations:
+    /// more cannot be tried.
+    fn edges_kept(&self, left: usize) -> usize {
+        left
+    }
+
     /// The state waits for an evaluation, the tree's `number`-th since it was planted.
     fn arrive(&mut self, _number: u64) {}
 

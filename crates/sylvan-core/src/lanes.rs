@@ -19,6 +19,34 @@ pub fn best_score(groups: &[Unit], explore: f32) -> (usize, f32) {
     return plain::best_score(groups, explore);
 }
 
+/// The place and score of the child with the highest `(q - shift) * factor + explore * u`, the first
+/// of equals: for values whose range is learned.
+pub fn best_scaled(groups: &[Unit], shift: f32, factor: f32, explore: f32) -> (usize, f32) {
+    let mut best = (0, f32::NEG_INFINITY);
+    for (number, &[q, u, _]) in groups.as_chunks::<GROUP>().0.iter().enumerate() {
+        let (q, u): ([f32; LANES], [f32; LANES]) = (bytemuck::cast(q), bytemuck::cast(u));
+        for lane in 0..LANES {
+            let score = (q[lane] - shift) * factor + explore * u[lane];
+            if score > best.1 {
+                best = (LANES * number + lane, score);
+            }
+        }
+    }
+    best
+}
+
+/// The least and greatest Q of open edges, and these.
+pub fn range(groups: &[Unit], (mut min, mut max): (f32, f32)) -> (f32, f32) {
+    for &[q, ..] in groups.as_chunks::<GROUP>().0 {
+        for q in bytemuck::cast::<_, [f32; LANES]>(q) {
+            if q > CLOSED {
+                (min, max) = (min.min(q), max.max(q));
+            }
+        }
+    }
+    (min, max)
+}
+
 /// The codes of sixteen priors.
 #[inline]
 pub fn encode(priors: &[f32; 16]) -> Unit {

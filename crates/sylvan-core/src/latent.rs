@@ -20,6 +20,8 @@ pub struct Model {
     pub num_actions: usize,
     pub zero_sum: bool,
     pub value_range: (f64, f64),
+    /// Nodes keep all their edges, not only those that can still be tried.
+    pub whole: bool,
 }
 
 /// The legal actions of a state.
@@ -134,6 +136,10 @@ impl Game for Latent {
     fn apply(&mut self, action: Action) -> Sure {
         self.step(action);
         Ok(())
+    }
+
+    fn edges_kept(&self, left: usize) -> usize {
+        if self.model.whole { usize::MAX } else { left }
     }
 
     fn arrive(&mut self, number: u64) {

@@ -124,12 +124,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Starts the tree, number `stream` of its forest, again from another state.
     pub fn plant(&mut self, state: G, stream: u64) {
         self.remove_subtree(self.tree.root);
+        self.start(state, stream);
+    }
+
+    /// The same where the pool holds nothing of the tree any more.
+    pub(crate) fn start(&mut self, state: G, stream: u64) {
         let seed = self.settings.config.seed;
         let old = std::mem::replace(self.tree, Tree::new(state, self.pool, seed, stream));
         self.tree.place = old.place;
         self.tree.rng = old.rng;
         self.tree.evaluations = old.evaluations;
-        self.tree.kept = old.kept; // empty, but with room
+        self.tree.kept = old.kept; // for its room
+        self.tree.kept.clear();
     }
 
     /// Starts a new search of the tree as it stands.

@@ -28,7 +28,7 @@
 use crate::config::{Fpu, Selection};
 use crate::family::{Child, FamilyMut, Link};
 use crate::game::Game;
-use crate::lanes::best_score;
+use crate::lanes::{best_scaled, best_score};
 use crate::node::{Node, NodeId};
 use crate::tree::{Scale, Search, Settings};
 use crate::values::Values;
@@ -109,7 +109,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The best child where the range of values is learned.
     fn best_of_learned(&self, id: NodeId, scale: Scale, explore: f32) -> (usize, f32) {
-        self.best_of(id, |child| scale.apply(child.q) + explore * child.u)
+        let groups = self.pool.groups(self.pool[id].owned);
+        best_scaled(groups, scale.shift, scale.factor, explore)
     }
 
     /// The first of the highest scores and its place.

@@ -16,6 +16,7 @@ use crate::evaluator::Leaf;
 use crate::family::{CLOSED, Child};
 use crate::game::{Action, Game, Rules, Seat};
 use crate::gumbel::GumbelRoot;
+use crate::lanes;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
 use crate::pool::Pool;
@@ -380,6 +381,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn sibling_range(&self, id: NodeId) -> (f32, f32) {
         let value = self.pool[id].value(self.pool[id].seat());
         let (mut min, mut max) = (value, value);
+        if let Some(head) = self.pool.head(&self.pool[id])
+            && head.unfinished == 0
+        {
+            return lanes::range(self.pool.groups(self.pool[id].owned), (value, value));
+        }
         for Child { id: child, q, .. } in self.pool.children(id) {
             if self.pool[child].visits > 0 && q > CLOSED {
                 min = min.min(q);

@@ -153,13 +153,12 @@ class MCTS:
             model,
             settings.search_config(noise=noise, seed=int(np.random.randint(2**62))),
             num_players=settings.num_players,
+            whole=True,
         )
         tree = Grown(search, model)
         try:
             search.search(np.zeros((1, 0)), [actions], seats=[root.to_play or 0])
         finally:  # also where the network raised: what was found until then counts
-            if search.forest is not None and search.forest.in_flight:
-                search.forest.abandon()
             tree.grow(root, last=True)
             del model.asking  # which refers to the tree that refers to it
             if isinstance(root, RootNode):

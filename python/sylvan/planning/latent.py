@@ -80,6 +80,8 @@ class LatentSearch:
         with the seat that made the step: those of a network do whose view turns with the mover.
     :param value_bounds: the least and the most that a seat can still get, where that is known;
         otherwise the range of values is learned in each search.
+    :param whole: whether nodes below the root keep all their edges, to be looked at; otherwise they
+        keep as many as there are simulations left to try them, which changes no visit.
     :param settings: of the search (`SearchConfig`): `simulations`, `discount`, `top_k`, ...
 
     >>> class Coin:
@@ -103,6 +105,7 @@ class LatentSearch:
         zero_sum: bool | None = None,
         relative: bool = False,
         value_bounds: tuple[float, float] = (-np.inf, np.inf),
+        whole: bool = False,
         **settings: Any,
     ) -> None:
         for method in ("initial_inference", "recurrent_inference"):
@@ -123,6 +126,7 @@ class LatentSearch:
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
         self.relative = relative
         self.value_bounds = value_bounds
+        self.whole = whole
         self.forest: Forest | None = None
         self._hidden: Any = None
 
@@ -177,25 +181,27 @@ class LatentSearch:
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
             )
-        count, num_actions = policy.shape
         forest = self._planted(policy.shape, legal_actions, seats)
         forest.begin(noise)
-        steps = forest.step(self._stride)
-        assert steps is not None
-        self._write(steps.rows, first.hidden, count)
-        steps = forest.step(
-            self._stride,
-            self._answer(first._replace(policy=policy), count, num_actions, "initial_inference"),
-        )
-        while steps is not None:
-            hidden = self._hidden[_like(steps.parents, self._hidden)]
-            told = self.model.recurrent_inference(hidden, _like(steps.actions, hidden))
-            output = _output(told, "recurrent_inference")
-            count = len(steps.actions)
-            self._write(steps.rows, output.hidden, count)
-            answer = self._answer(output, count, num_actions, "recurrent_inference")
-            steps = forest.step(self._stride, answer)
+        try:
+            self._plan(forest, first._replace(policy=policy))
+        except BaseException:  # also Ctrl-C: what was found until now stays
+            forest.abandon()
+            raise
         return forest
+
+    def _plan(self, forest: Forest, first: ModelOutput) -> None:
+        """Search all trees to the end; `first` is what the model said of their roots."""
+        model, stride, method, output = self.model, self._stride, "initial_inference", first
+        steps = forest.step(stride)
+        while steps is not None:
+            self._write(steps.rows, output.hidden, len(steps.rows))
+            answer = self._answer(output, len(steps.rows), forest.num_actions, method)
+            if (steps := forest.step(stride, answer)) is not None:
+                hidden = self._hidden[_like(steps.parents, self._hidden)]
+                method = "recurrent_inference"
+                told = model.recurrent_inference(hidden, _like(steps.actions, hidden))
+                output = _output(told, method)
 
     @property
     def bytes(self) -> int:
@@ -222,7 +228,6 @@ class LatentSearch:
         if forest is None or (len(forest), forest.num_actions) != shape:
             forest = Forest([self._root(num_actions, [0], 0)] * count, self.config)
             self.forest, self._hidden = forest, None
-        forest.abandon()  # what a search that was interrupted left
         if legal is None or isinstance(legal, np.ndarray):
             forest.replant(movers, legal)
         else:
@@ -238,6 +243,7 @@ class LatentSearch:
             seat,
             zero_sum=self.zero_sum,
             value_range=self.value_bounds,
+            whole=self.whole,
         )
 
     def _seats(

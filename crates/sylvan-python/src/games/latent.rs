@@ -20,7 +20,8 @@ pub struct PyLatent {
 impl PyLatent {
     #[new]
     #[pyo3(signature = (num_players, num_actions, legal_actions, seat=0, *,
-                        zero_sum=false, value_range=(f64::NEG_INFINITY, f64::INFINITY)))]
+                        zero_sum=false, value_range=(f64::NEG_INFINITY, f64::INFINITY),
+                        whole=false))]
     fn new(
         num_players: usize,
         num_actions: usize,
@@ -28,6 +29,7 @@ impl PyLatent {
         seat: Seat,
         zero_sum: bool,
         value_range: (f64, f64),
+        whole: bool,
     ) -> PyResult<Self> {
         let known = |&action: &Action| (action as usize) < num_actions;
         if legal_actions.is_empty() || !legal_actions.iter().all(known) {
@@ -47,6 +49,7 @@ impl PyLatent {
             num_actions,
             zero_sum: zero_sum && num_players == 2,
             value_range,
+            whole,
         };
         Ok(Self {
             state: Latent::new(model, seat, legal_actions.into()),
