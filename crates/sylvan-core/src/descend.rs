@@ -180,7 +180,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 let (index, prior) = self.newcomer(id);
                 self.add_child(visit, id, index, prior)?
             } else if self.pool[id].is_open() {
-                self.follow(visit, id, self.choose(id))?
+                let choice = self.choose(id);
+                self.follow(visit, id, choice)?
             } else {
                 match self.pause_at(visit, id)? {
                     Some(outcome) => return Ok(outcome),

@@ -90,8 +90,8 @@ pub struct Dense {
 }
 
 /// An edge that was tried.
-#[derive(Clone, Copy)]
-struct Tried {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
     slot: u16,
     id: NodeId,
     index: u16,
@@ -103,22 +103,20 @@ struct Tried {
     /// For the seat to move; 0 before the first finished visit.
     q: f64,
     closed: bool,
+    /// Its part of pi' before the division, P * exp(sigma - top).
+    weight: f32,
 }
 
-/// pi', the improved policy of a node.
-struct Shares<'a> {
-    edges: &'a [Tried],
-    /// P * exp(sigma - top) of each.
-    weights: Vec<f32>,
+/// What turns weights into pi', the improved policy of a node.
+struct Shares {
     /// exp(sigma - top) of the edges that were never tried.
     grown: f32,
     sum: f32,
 }
 
-impl Shares<'_> {
-    fn tried(&self) -> impl Iterator<Item = (&Tried, f32)> {
-        let shares = self.weights.iter().map(|weight| weight / self.sum);
-        self.edges.iter().zip(shares)
+impl Shares {
+    fn tried(&self, edge: &Tried) -> f32 {
+        edge.weight / self.sum
     }
 
     /// The share of an untried edge with this prior.
@@ -223,14 +221,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The tried edges of a node, by falling prior, then rising index.
     fn tried(&self, id: NodeId) -> Vec<Tried> {
+        let mut tried = Vec::new();
+        self.list_tried(id, &mut tried);
+        tried
+    }
+
+    fn list_tried(&self, id: NodeId, tried: &mut Vec<Tried>) {
         let (seat, discount) = (self.pool[id].seat(), self.settings.config.discount);
-        let mut tried = Vec::with_capacity(self.pool.num_children(id));
+        let unscaled = self.settings.known.is_none();
+        tried.clear();
+        let mut falls = true;
+        let mut last = (f32::INFINITY, 0);
         for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];
-            let exact = match child.visits {
+            let q_or_none = match child.visits {
                 0 => 0.0,
-                _ => f64::from(child.q(child.mean(), seat, discount)),
+                _ if unscaled && q != CLOSED => q,
+                _ => child.q(child.mean(), seat, discount),
             };
+            falls &= child.prior < last.0 || (child.prior == last.0 && child.index > last.1);
+            last = (child.prior, child.index);
             tried.push(Tried {
                 slot: slot as u16,
                 id,
@@ -238,19 +248,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 prior: child.prior,
                 visits: child.visits,
                 started: child.started(),
-                q: exact,
+                q: q_or_none.into(),
                 closed: q == CLOSED,
+                weight: 0.0,
             });
         }
-        let falls = |pair: &[Tried]| {
-            let (a, b) = (&pair[0], &pair[1]);
-            a.prior > b.prior || (a.prior == b.prior && a.index < b.index)
-        };
-        if !tried.windows(2).all(falls) {
+        if !falls {
             // At the root noise decides in which order edges are tried.
             tried.sort_unstable_by(|a, b| b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index)));
         }
-        tried
     }
 
     /// What completes the Q of a node with these tried edges.
@@ -296,22 +302,24 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// pi' of the root's edges, in the game's order.
     pub(crate) fn improved_policy(&self, dense: &Dense) -> Vec<f32> {
         let root = self.tree.root;
-        let tried = self.tried(root);
-        let shares = self.shares(root, &tried);
+        let mut tried = self.tried(root);
+        let shares = self.share(root, &mut tried);
         let mut policy: Vec<f32> = dense.priors.iter().map(|&p| shares.fresh(p)).collect();
-        for (edge, share) in shares.tried() {
-            policy[usize::from(edge.index)] = share;
+        for edge in &tried {
+            policy[usize::from(edge.index)] = shares.tried(edge);
         }
         policy
     }
 
-    /// pi' of a node with these tried edges.
-    fn shares<'a>(&self, id: NodeId, tried: &'a [Tried]) -> Shares<'a> {
+    /// Gives the tried edges of a node their weights in pi'.
+    fn share(&self, id: NodeId, tried: &mut [Tried]) -> Shares {
         let completion = self.completion(id, tried);
         let grown = |sigma: f64| exp((sigma - completion.top) as f32);
-        let weight = |edge: &Tried| edge.prior * grown(completion.of_edge(edge));
-        let weights: Vec<f32> = tried.iter().map(weight).collect();
-        let mut sum = weights.iter().fold(0.0, |sum, weight| sum + weight);
+        let mut sum = 0.0;
+        for edge in tried {
+            edge.weight = edge.prior * grown(completion.of_edge(edge));
+            sum += edge.weight;
+        }
         let grown = grown(completion.of(completion.mixed));
         let (mass, (_, best)) = match self.pool.head(&self.pool[id]) {
             Some(head) => (head.mass, head.best),
@@ -320,25 +328,33 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if best >= 0.0 {
             sum += (1.0 - mass).max(best) * grown;
         }
-        Shares {
-            edges: tried,
-            weights,
-            grown,
-            sum,
-        }
+        Shares { grown, sum }
     }
 
-    pub(crate) fn choose_gumbel_interior(&self, id: NodeId) -> Choice {
-        let (index, prior) = self.newcomer(id);
-        if !self.pool[id].has_family() {
+    pub(crate) fn choose_gumbel(&mut self, id: NodeId) -> Choice {
+        if !self.pool[id].has_family() && id != self.tree.root {
+            let (index, prior) = self.newcomer(id);
             return Choice::New(index, prior);
         }
-        let tried = self.tried(id);
-        let shares = self.shares(id, &tried);
+        let mut tried = std::mem::take(&mut self.scratch.tried);
+        let choice = if id == self.tree.root {
+            self.choose_at_root(&mut tried)
+        } else {
+            self.list_tried(id, &mut tried);
+            self.choose_inside(id, &mut tried)
+        };
+        self.scratch.tried = tried;
+        choice
+    }
+
+    fn choose_inside(&self, id: NodeId, tried: &mut [Tried]) -> Choice {
+        let (index, prior) = self.newcomer(id);
+        let shares = self.share(id, tried);
         let visits: f64 = tried.iter().map(|edge| f64::from(edge.started)).sum();
         let mut best: Option<(&Tried, f64)> = None;
-        for (edge, share) in shares.tried().filter(|(edge, _)| !edge.closed) {
-            let lag = f64::from(share) - f64::from(edge.started) / (1.0 + visits);
+        for edge in tried.iter().filter(|edge| !edge.closed) {
+            let share = f64::from(shares.tried(edge));
+            let lag = share - f64::from(edge.started) / (1.0 + visits);
             if best.is_none_or(|(_, top)| lag > top) {
                 best = Some((edge, lag));
             }
@@ -354,48 +370,48 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    pub(crate) fn choose_gumbel_root(&self) -> Choice {
-        let root = self.tree.root;
+    fn choose_at_root(&self, tried: &mut Vec<Tried>) -> Choice {
+        let (root, edges) = (self.tree.root, &self.tree.edges);
         let gumbel = self.gumbel();
-        let tried = self.tried(root);
         let step = self.tree.progress.started as usize;
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
-        let untried = tried.len() < self.tree.edges.actions.len();
+        let new_one = |index: usize| Choice::New(index, edges.in_force(index));
+        if scheduled == 0 && gumbel.base.is_empty() {
+            // Of the edges that were tried none is without a visit.
+            if let Some(index) = gumbel.next(edges) {
+                return new_one(index);
+            }
+        }
+        self.list_tried(root, tried);
+        let untried = tried.len() < edges.actions.len();
         let new = |edge: &Tried| gumbel.new_visits(usize::from(edge.index), edge.started);
         let open = || tried.iter().filter(|edge| !edge.closed);
         let counts = || open().map(new).chain(untried.then_some(0));
         let below = counts().filter(|&n| n <= scheduled).max();
         let considered = below.or_else(|| counts().min());
         let fresh = match considered {
-            Some(0) if untried => gumbel.next(&self.tree.edges),
+            Some(0) if untried => gumbel.next(edges),
             _ => None,
         };
-        let candidates = || open().filter(|edge| Some(new(edge)) == considered);
-        if let (Some(index), None) = (fresh, candidates().next()) {
-            return Choice::New(index, self.tree.edges.in_force(index));
-        }
-        let completion = self.completion(root, &tried);
-        let score = |index: usize, sigma: f64| (gumbel.aims[index] + sigma, gumbel.aims[index]);
-        let mut best: Option<(Choice, (f64, f64, f32), u16)> = None;
-        let mut offer = |choice: Choice, key: (f64, f64, f32), index: u16| {
-            let wins = |(_, top, lower): &(Choice, (f64, f64, f32), u16)| {
-                key > *top || key == *top && index < *lower
-            };
-            if best.as_ref().is_none_or(wins) {
-                best = Some((choice, key, index));
-            }
+        let completion = self.completion(root, tried);
+        let key = |index: usize, sigma: f64, prior: f32| {
+            let aim = gumbel.aims[index];
+            (aim + sigma, aim, prior, std::cmp::Reverse(index))
         };
-        for edge in candidates() {
-            let (score, aim) = score(usize::from(edge.index), completion.of_edge(edge));
+        let fresh = fresh.map(|index| {
+            let sigma = completion.of(completion.mixed);
+            (key(index, sigma, edges.in_force(index)), new_one(index))
+        });
+        let tried = open().filter(|edge| Some(new(edge)) == considered);
+        let tried = tried.map(|edge| {
+            let sigma = completion.of_edge(edge);
             let choice = Choice::Visited(edge.slot, edge.id);
-            offer(choice, (score, aim, edge.prior), edge.index);
-        }
-        if let Some(index) = fresh {
-            let (score, aim) = score(index, completion.of(completion.mixed));
-            let prior = self.tree.edges.in_force(index);
-            offer(Choice::New(index, prior), (score, aim, prior), index as u16);
-        }
-        best.expect("a node that is not proven has an open edge").0
+            (key(usize::from(edge.index), sigma, edge.prior), choice)
+        });
+        let best = tried
+            .chain(fresh)
+            .reduce(|best, other| if other.0 > best.0 { other } else { best });
+        best.expect("a node that is not proven has an open edge").1
     }
 
     fn gumbel(&self) -> &GumbelRoot {

@@ -45,12 +45,11 @@ pub enum Choice {
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// The edge that the rule of this search takes from a decision node.
     #[inline]
-    pub fn choose(&self, id: NodeId) -> Choice {
+    pub fn choose(&mut self, id: NodeId) -> Choice {
         match self.settings.config.selection {
             Selection::Puct { .. } => self.choose_puct(id),
             Selection::Uct { c_uct } => self.choose_uct(id, c_uct),
-            Selection::Gumbel { .. } if id == self.tree.root => self.choose_gumbel_root(),
-            Selection::Gumbel { .. } => self.choose_gumbel_interior(id),
+            Selection::Gumbel { .. } => self.choose_gumbel(id),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::config::{Config, Fpu, Selection, Stop, ValueRange};
 use crate::evaluator::Leaf;
 use crate::family::{CLOSED, Child};
 use crate::game::{Action, Game, Rules, Seat};
-use crate::gumbel::GumbelRoot;
+use crate::gumbel::{GumbelRoot, Tried};
 use crate::lanes;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
@@ -307,6 +307,7 @@ impl<G: Game> Visit<G> {
 pub struct Scratch {
     pub actions: Vec<Action>,
     pub shortlist: Shortlist,
+    pub(crate) tried: Vec<Tried>,
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
 }
