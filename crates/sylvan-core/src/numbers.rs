@@ -173,12 +173,12 @@ widened! {
         let (chunks, rest) = logits.as_chunks::<LANES>();
         let mut sums = [0.0f32; LANES];
         for chunk in chunks {
-            for (sum, &x) in sums.iter_mut().zip(chunk) {
-                *sum += exp(x - max);
+            for i in 0..LANES {
+                sums[i] += exp(chunk[i] - max);
             }
         }
-        for (sum, &x) in sums.iter_mut().zip(rest) {
-            *sum += exp(x - max);
+        for i in 0..rest.len() {
+            sums[i] += exp(rest[i] - max);
         }
         1.0 / sums.iter().fold(0.0, |a, b| a + b)
     }

@@ -26,9 +26,10 @@ pub struct Shortlist {
     /// Finite logits, where not all are, and their places.
     finite: Vec<f32>,
     names: Vec<Action>,
-    spare: Vec<f32>,
-    codes: Vec<u32>,
-    sorted: Vec<u32>,
+    /// What a place counts, and behind that the place, turned round: the greater come first.
+    keys: Vec<u64>,
+    sorted: Vec<u64>,
+    order: Vec<u32>,
 }
 
 /// What one pass over logits finds.
@@ -75,10 +76,13 @@ impl Shortlist {
     /// The same where all logits are finite, `max` is the greatest and `tops` are known.
     fn choose(&mut self, logits: &[f32], max: f32, top_k: usize, most: usize, bits: PriorBits) {
         let n = logits.len();
-        self.actions.clear();
         self.priors.clear();
         if top_k != 0 && top_k < n {
-            self.highest(logits, top_k);
+            let bound = self.bound(top_k);
+            self.gather(logits, bound, ordered);
+            self.pick(top_k);
+            let kept = self.actions.iter().map(|&place| logits[place as usize]);
+            self.priors.extend(kept);
             softmax_padded(&mut self.priors);
             if most < top_k {
                 self.cut(most, bits);
@@ -87,6 +91,7 @@ impl Shortlist {
             let scale = softmax_scale(logits, max);
             self.likeliest(logits, max, scale, most, bits);
         } else {
+            self.actions.clear();
             self.actions.extend(0..n as Action);
             self.priors.extend_from_slice(logits);
             softmax_padded(&mut self.priors);
@@ -99,56 +104,50 @@ impl Shortlist {
         if k > self.tops.len() {
             return f32::NEG_INFINITY;
         }
-        self.spare.clear();
-        self.spare.extend_from_slice(&self.tops);
-        kth_greatest(&mut self.spare, k)
+        self.order.clear();
+        self.order.extend(self.tops.iter().map(|&top| ordered(top)));
+        let kth = *self.order.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1;
+        unordered(kth)
     }
 
-    /// Lists the places of logits not below a floor, and these logits.
-    fn gather(&mut self, logits: &[f32], floor: f32) {
+    /// Lists the keys of logits that are not below a floor.
+    fn gather(&mut self, logits: &[f32], floor: f32, count: impl Fn(f32) -> u32) {
+        self.keys.clear();
         for (number, block) in logits.chunks(BLOCK).enumerate() {
             if self.tops[number] < floor {
                 continue;
             }
+            // Which ones cannot be foreseen: no branches.
+            let (mut places, mut found) = ([0; BLOCK + 1], 0);
             for (i, &logit) in block.iter().enumerate() {
-                if logit >= floor {
-                    self.actions.push((number * BLOCK + i) as Action);
-                    self.priors.push(logit);
-                }
+                places[found] = i;
+                found += usize::from(logit >= floor);
+            }
+            for &i in &places[..found] {
+                self.keys.push(key(count(block[i]), number * BLOCK + i));
             }
         }
     }
 
-    /// Lists the `k` highest logits, of equals the first.
-    fn highest(&mut self, logits: &[f32], k: usize) {
-        let bound = self.bound(k);
-        self.gather(logits, bound);
-        if self.priors.len() == k {
-            return;
+    /// Lists the places of the `k` greatest keys, which were listed by rising place; what the least
+    /// of them counts.
+    fn pick(&mut self, k: usize) -> u32 {
+        let least = if self.keys.len() > k {
+            self.sorted.clear();
+            self.sorted.extend_from_slice(&self.keys);
+            *self.sorted.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1
+        } else {
+            self.keys.iter().copied().min().unwrap_or(0)
+        };
+        self.actions.clear();
+        self.actions.resize(self.keys.len(), 0);
+        let mut found = 0;
+        for &key in &self.keys {
+            self.actions[found] = !(key as u32);
+            found += usize::from(key >= least);
         }
-        self.spare.clear();
-        self.spare.extend_from_slice(&self.priors);
-        let floor = kth_greatest(&mut self.spare, k);
-        let above = self.priors.iter().filter(|&&logit| logit > floor).count();
-        let mut room = k - above;
-        self.retain(|logit| {
-            let on_it = logit == floor && room > 0;
-            room -= usize::from(on_it);
-            logit > floor || on_it
-        });
-    }
-
-    /// Keeps the listed edges whose number passes.
-    fn retain(&mut self, mut keep: impl FnMut(f32) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.actions.len() {
-            if keep(self.priors[i]) {
-                (self.actions[kept], self.priors[kept]) = (self.actions[i], self.priors[i]);
-                kept += 1;
-            }
-        }
-        self.actions.truncate(kept);
-        self.priors.truncate(kept);
+        self.actions.truncate(found);
+        (least >> 32) as u32
     }
 
     /// Lists the `k` edges that come first, with their priors `exp(logit - max) * scale`.
@@ -159,57 +158,45 @@ impl Shortlist {
             PriorBits::Sixteen => 5e-4,
             PriorBits::ThirtyTwo => 1e-5,
         };
-        let bound = self.bound(k) - apart;
-        self.gather(logits, bound);
         let prior = |logit: f32| exp(logit - max) * scale;
-        self.priors.iter_mut().for_each(|x| *x = prior(*x));
-        let least = self.cut(k, bits);
-        if least > bits.encode(0.0) {
-            return;
-        }
-        // Below some prior all have the same code: of these the first, gathered or not.
-        let floor = bits.encode(0.0);
-        self.retain(|prior| bits.encode(prior) > floor);
-        let mut room = k - self.actions.len();
-        let above = std::mem::take(&mut self.actions);
-        let mut places = above.iter().copied().peekable();
-        let mut spare = std::mem::take(&mut self.priors);
-        for (place, &logit) in logits.iter().enumerate() {
-            let listed = places.next_if_eq(&(place as Action)).is_some();
-            if listed || room > 0 {
-                room -= usize::from(!listed);
-                self.actions.push(place as Action);
-                self.priors.push(prior(logit));
+        let bound = self.bound(k) - apart;
+        self.gather(logits, bound, |logit| bits.encode(prior(logit)));
+        let lowest = bits.encode(0.0);
+        if self.pick(k) == lowest {
+            // Below some prior all have the same code: of these the first, gathered or not.
+            self.actions
+                .retain(|&place| bits.encode(prior(logits[place as usize])) > lowest);
+            let mut room = k - self.actions.len();
+            let mut above = std::mem::take(&mut self.actions).into_iter().peekable();
+            for place in 0..logits.len() as Action {
+                let listed = above.next_if_eq(&place).is_some();
+                if listed || room > 0 {
+                    room -= usize::from(!listed);
+                    self.actions.push(place);
+                }
             }
         }
-        spare.clear();
+        let places = self.actions.iter();
+        self.priors
+            .extend(places.map(|&place| prior(logits[place as usize])));
         self.pad();
     }
 
-    /// Keeps of the listed edges the `k` that come first; the least code among them.
-    fn cut(&mut self, k: usize, bits: PriorBits) -> u32 {
-        self.priors.truncate(self.actions.len());
-        self.codes.clear();
-        self.codes
-            .extend(self.priors.iter().map(|&p| bits.encode(p)));
-        let mut least = self.codes.iter().copied().min().unwrap_or(0);
-        if self.codes.len() > k {
-            self.sorted.clear();
-            self.sorted.extend_from_slice(&self.codes);
-            least = *self.sorted.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1;
-            let mut room = k - self.codes.iter().filter(|&&code| code > least).count();
-            let codes = std::mem::take(&mut self.codes);
-            let mut each = codes.iter();
-            self.retain(|_| {
-                let code = *each.next().expect("one code per edge");
-                let on_it = code == least && room > 0;
-                room -= usize::from(on_it);
-                code > least || on_it
-            });
-            self.codes = codes;
+    /// Keeps of the listed edges the `k` that come first.
+    fn cut(&mut self, k: usize, bits: PriorBits) {
+        let names = std::mem::take(&mut self.actions);
+        self.keys.clear();
+        let codes = self.priors[..names.len()].iter().map(|&p| bits.encode(p));
+        self.keys
+            .extend(codes.enumerate().map(|(place, code)| key(code, place)));
+        self.pick(k);
+        for (i, action) in self.actions.iter_mut().enumerate() {
+            let place = *action as usize; // not before `i`
+            self.priors[i] = self.priors[place];
+            *action = names[place];
         }
+        self.priors.truncate(self.actions.len());
         self.pad();
-        least
     }
 
     fn pad(&mut self) {
@@ -218,58 +205,71 @@ impl Shortlist {
     }
 }
 
+fn key(count: u32, place: usize) -> u64 {
+    u64::from(count) << 32 | u64::from(!(place as u32))
+}
+
+/// A whole number in the order of floats; zeros of both signs are equal.
+fn ordered(x: f32) -> u32 {
+    let bits = (x + 0.0).to_bits();
+    bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
+}
+
+fn unordered(number: u32) -> f32 {
+    f32::from_bits(number ^ ((!number as i32 >> 31) as u32 | 1 << 31))
+}
+
 /// Places, rising, among which are those of the `k` greatest numbers, and few others.
 pub fn places_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
     let mut list = Shortlist::default();
     if k < numbers.len() {
         scan(numbers, &mut list.tops);
         let bound = list.bound(k.max(1));
-        list.gather(numbers, bound);
-        list.actions.iter().map(|&place| place as u16).collect()
+        list.gather(numbers, bound, |_| 0);
+        list.keys.iter().map(|&key| !(key as u32) as u16).collect()
     } else {
         (0..numbers.len() as u16).collect()
     }
 }
 
-fn kth_greatest(numbers: &mut [f32], k: usize) -> f32 {
-    // No number is NaN, and zeros of both signs are equal: any that is not less will do.
-    *numbers
-        .select_nth_unstable_by(k - 1, |a, b| b.partial_cmp(a).expect("numbers"))
-        .1
-}
-
 widened! {
     /// Finds the greatest of every block, and of all, and whether all are numbers.
     fn scan(logits: &[f32], tops: &mut Vec<f32>) -> Scan {
-        let greater = |a: f32, b: f32| if b > a { b } else { a };
-        let less = |a: f32, b: f32| if b < a { b } else { a };
-        tops.clear();
         let (blocks, rest) = logits.as_chunks::<BLOCK>();
+        tops.clear();
+        tops.resize(logits.len().div_ceil(BLOCK), f32::NEG_INFINITY);
         let mut lows = [f32::INFINITY; BLOCK];
-        let mut valid = [1u32; BLOCK];
-        let mut greatest = f32::NEG_INFINITY;
-        for block in blocks {
+        let mut valid = [u32::MAX; BLOCK];
+        for (block, top) in blocks.iter().zip(tops.iter_mut()) {
+            let mut highs = *block;
             for i in 0..BLOCK {
-                lows[i] = less(lows[i], block[i]);
-                valid[i] &= u32::from(block[i] < f32::INFINITY);
+                lows[i] = if block[i] < lows[i] { block[i] } else { lows[i] };
+                valid[i] &= u32::from(block[i] < f32::INFINITY).wrapping_neg();
             }
-            let by_8: [f32; 8] = std::array::from_fn(|i| greater(block[i], block[i + 8]));
-            let by_4: [f32; 4] = std::array::from_fn(|i| greater(by_8[i], by_8[i + 4]));
-            let top = greater(greater(by_4[0], by_4[2]), greater(by_4[1], by_4[3]));
-            tops.push(top);
-            greatest = greater(greatest, top);
+            let mut width = BLOCK / 2;
+            while width > 0 {
+                for i in 0..width {
+                    let other = highs[i + width];
+                    highs[i] = if other > highs[i] { other } else { highs[i] };
+                }
+                width /= 2;
+            }
+            *top = highs[0];
         }
         let mut scan = Scan {
-            greatest,
-            least: lows.into_iter().fold(f32::INFINITY, less),
-            valid: valid.into_iter().all(|yes| yes == 1),
+            greatest: f32::NEG_INFINITY,
+            least: f32::INFINITY,
+            valid: valid.iter().all(|&yes| yes != 0) && rest.iter().all(|&x| x < f32::INFINITY),
         };
-        if !rest.is_empty() {
-            let top = rest.iter().copied().fold(f32::NEG_INFINITY, greater);
-            tops.push(top);
-            scan.greatest = greater(greatest, top);
-            scan.least = rest.iter().copied().fold(scan.least, less);
-            scan.valid &= rest.iter().all(|&x| x < f32::INFINITY);
+        for &x in rest {
+            let top = &mut tops[blocks.len()];
+            *top = if x > *top { x } else { *top };
+        }
+        for &x in lows.iter().chain(rest) {
+            scan.least = if x < scan.least { x } else { scan.least };
+        }
+        for &top in tops.iter() {
+            scan.greatest = if top > scan.greatest { top } else { scan.greatest };
         }
         scan
     }
