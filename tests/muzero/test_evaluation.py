@@ -104,3 +104,10 @@ def test_the_arena_of_games_plays_through_the_model():
     arena = LatentArena(GameSpec("tictactoe"), config, 1)
     rating = arena.rate(ByHeart(states), 1)
     assert rating.scores["random"] >= 0.75 and rating.mistakes == {}
+
+
+def test_progress_of_a_rating_has_no_opponent():
+    told = []
+    arena = EpisodeArena(CORRIDOR, ArenaConfig(games=2, simulations=40), 1, None, PLAY)
+    arena.rate(corridor_model(), 1, watch=lambda *words: told.append(words))
+    assert told[-1] == ("", 2, 2)

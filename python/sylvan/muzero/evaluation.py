@@ -199,7 +199,7 @@ class EpisodeArena:
             self.config.games,
             mix(self.seed, 3),
             max_plies=self.config.max_plies,
-            watch=None if watch is None else lambda over, count: watch("episodes", over, count),
+            watch=None if watch is None else lambda over, count: watch("", over, count),
         )
         self.means[step] = found.mean
         is_best = self.best is None or found.mean >= self.means[self.best]

@@ -86,13 +86,15 @@ _KINDS: dict[tuple[str, str], Settings] = {
 """Of environments, by what they show."""
 
 _GAMES: dict[str, Settings] = {
+    # Random openings lead to every state, as where the rules are known. What is hard is the reward,
+    # three in a row: it takes many updates at a high rate, and far fewer games than they.
     "tictactoe": {
-        "run": {"steps": 16, "minutes": None, "threads": 1, "eight_bits": False},
-        "network": {"size": "mlp2x128"},
-        "search": {"simulations": 32, "noise": False},
+        "run": {"steps": 24, "minutes": None, "threads": 1},
+        "network": {"size": "mlp3x128"},
+        "search": {"simulations": 25, "noise": False},
         "selfplay": {
             "games": 512,
-            "positions": 8192,
+            "positions": 4096,
             "temperature_plies": 9,
             "opening_share": 1.0,
             "opening_plies": 8,
@@ -100,12 +102,12 @@ _GAMES: dict[str, Settings] = {
         "targets": {"value_mix": 0.25},
         "learner": {
             "batch": 256,
-            "learning_rate": 3e-3,
-            "samples_per_position": 4.0,
+            "learning_rate": 1e-2,
+            "samples_per_position": 16.0,
             "average": 0.995,
         },
         "replay": {"window_min": 30_000, "window_max": 60_000},
-        "arena": {"every": 16, "games": 10, "simulations": 50, "positions": 5000},
+        "arena": {"every": 12, "games": 10, "simulations": 50, "positions": 5000},
     },
     "connect4": {
         "search": {"simulations": 48, "dirichlet_alpha": 1.0},

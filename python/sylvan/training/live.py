@@ -200,7 +200,8 @@ class LiveView(Watcher):
         self._phase = Phase("learning", update, updates, detail)
 
     def arena_progress(self, opponent: str, games: int, total: int) -> None:
-        self._phase = Phase("rating", games, total, f"games against {opponent}")
+        detail = f"games against {opponent}" if opponent else "episodes"
+        self._phase = Phase("rating", games, total, detail)
 
     def game_ended(self, record: GameRecord) -> None:
         self._record = record

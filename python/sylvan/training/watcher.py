@@ -44,7 +44,8 @@ class Watcher:
         """So many of this step's updates are made; `losses` are the newest, by name."""
 
     def arena_progress(self, opponent: str, games: int, total: int) -> None:
-        """So many of `total` games against an opponent are over."""
+        """So many of `total` games against an opponent are over; of episodes, where there is none,
+        `opponent` is empty."""
 
     def rated(self, step: int, rating: Numbers) -> None:
         """The arena has measured the network of this step: `rating.elo` and others."""
