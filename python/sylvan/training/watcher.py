@@ -45,7 +45,8 @@ class Watcher:
 
     def arena_progress(self, opponent: str, games: int, total: int) -> None:
         """So many of `total` games against an opponent are over; of episodes, where there is none,
-        `opponent` is empty."""
+        `opponent` is empty.
+        """
 
     def rated(self, step: int, rating: Numbers) -> None:
         """The arena has measured the network of this step: `rating.elo` and others."""
