@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sylvan import reference
+from sylvan import Search, reference
 from sylvan.classic.blob_mcts_node import BlobGame, MCTSNode
 from sylvan.errors import (
     ConfigError,
@@ -470,6 +470,43 @@ def test_s4_12_memory_of_a_thousand_nodes():
     per_node = tracemalloc.get_traced_memory()[0] / made
     tracemalloc.stop()
     assert per_node < 1500
+
+
+# --- what it left for later -----------------------------------------------------------------------
+
+
+def even(leaves):
+    """A network that knows nothing: no preference, the same for everybody."""
+    return np.zeros(len(leaves.actions), np.float32), np.zeros((len(leaves), 3), np.float32)
+
+
+def test_s4_13_a_search_with_a_network_knows_where_a_round_ends():
+    game = dealt(players=3, cards=1, seed=5)
+    result = Search(even, simulations=400, proofs=False).run(game.state)
+    node = result.tree.root
+    while node.kind == "decision":
+        node = node.edges[0].child
+    assert node.kind == "terminal"
+    assert node.values == pytest.approx(node.state.returns())
+
+
+def test_s4_13_virtual_losses_are_gone_when_the_search_is_over():
+    state = dealt(players=3, cards=4).state
+    for in_flight in (1, 8):
+        search = Search(even, simulations=200, leaves_in_flight=in_flight, proofs=False)
+        root = search.run(state).tree.root
+        assert sum(edge.N for edge in root.edges) == 200 and root.N == 201
+
+
+def test_s4_13_the_tree_goes_along_after_an_opponents_move():
+    state = dealt(players=3, cards=4).state
+    search = Search(even, simulations=300, proofs=False)
+    first = search.run(state)
+    reply = max(first.tree.root.edges[0].child.edges, key=lambda edge: edge.N)
+    kept = reply.N
+    search.advance(first.best, reply.action)
+    again = search.run()
+    assert kept > 5 and again.tree.root.N == kept + 300
 
 
 # --- its mistakes -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ IDS = [
     *(f"S1.{n}" for n in (1, 2, 3, 4, 5, 22, 23, 24, 25, 26)),
     *(f"S2.{n}" for n in (*range(1, 11), 20, 21)),
     *(f"S3.{n}" for n in (*range(1, 13), 20, 21, 22)),
-    *(f"S4.{n}" for n in range(1, 13)),
+    *(f"S4.{n}" for n in range(1, 14)),
 ]
 MISTAKES = [f"M{n}" for n in range(1, 34)]
 COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
