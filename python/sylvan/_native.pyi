@@ -11,6 +11,7 @@ from typing_extensions import disjoint_base
 __all__ = [
     "BUILD_PROFILE",
     "Blob",
+    "BlobBot",
     "Chess",
     "ConnectFour",
     "ConnectFourSolver",
@@ -20,6 +21,7 @@ __all__ = [
     "TicTacToe",
     "__version__",
     "blob_card",
+    "blob_games",
     "exp",
     "expand_planes",
     "ln",
@@ -319,6 +321,33 @@ class Blob:
     def __deepcopy__(self, _memo: Any) -> Self: ...
 
 def blob_card(card: int | str) -> int: ...
+
+@final
+class BlobBot:
+    def __new__(
+        cls,
+        name: str,
+        *,
+        deals: int = 128,
+        rivalry: float = 1.0,
+        candidates: int = 1,
+        bid_noise: float = 1.0,
+        play_noise: float = 1.0,
+    ) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    def choose(self, game: Blob, rng: Rng) -> int: ...
+    def judge(self, game: Blob, rng: Rng) -> list[tuple[int, float, float, float]]: ...
+
+def blob_games(
+    game: Blob, bots: Sequence[BlobBot], seeds: Sequence[int]
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+]: ...
 
 @final
 class ConnectFourSolver:

@@ -8,7 +8,9 @@ from collections import Counter
 import pytest
 
 from sylvan import _native
+from sylvan.errors import ConfigError
 from sylvan.games import Blob
+from sylvan.games.blob_deals import weight, weighted_deals
 
 
 def all_deals(view: Blob) -> list[tuple[tuple[int, ...], ...]]:
@@ -108,3 +110,46 @@ def test_a_million_deals_a_second():
             view.sample_many(20_000, rng)
             best = max(best, 20_000 / (time.perf_counter() - began))
         assert best > 1e6, (view, best)
+
+
+# --- deals weighted by what the others did ------------------------------------------------------
+
+
+def certain(view: Blob) -> dict[int, float]:
+    """A seat that bids one if it holds an ace and nothing otherwise, and plays its lowest card."""
+    legal = view.legal_actions()
+    if view.phase == "playing":
+        return {legal[0]: 1.0}
+    aces = any(card % 13 == 12 for card in view.hand(view.to_play()))
+    wanted = 52 + int(aces)
+    return {wanted if wanted in legal else legal[0]: 1.0}
+
+
+def test_weighted_deals_agree_with_enumeration():
+    """Two seats, one bid one and one bid none: the chance that seat 1 holds an ace, exactly."""
+    game = Blob(3, 1, sequence="single", trump="none", seed=None).enter(0, ["5H"])
+    game.bid(1, 1)
+    game.bid(2, 0)
+    noise = 0.2
+    weights = {}
+    for one, two in itertools.permutations(game.unseen(), 2):
+        likes = [noise / 2 + (1 - noise) * ((card % 13 == 12) == bid) for card, bid in
+                 ((one, True), (two, False))]  # fmt: skip
+        weights[one, two] = likes[0] * likes[1]
+    exact = sum(w for (one, _), w in weights.items() if one % 13 == 12) / sum(weights.values())
+    deals = weighted_deals(game, 600, certain, _native.Rng(1), candidates=8, noise=noise)
+    share = sum(deal.hand(1)[0] % 13 == 12 for deal in deals) / len(deals)
+    assert exact == pytest.approx(0.43, abs=0.02)  # against 4 / 51 without weights
+    assert share == pytest.approx(exact, abs=0.06)
+    one = next(deal for deal in deals if deal.hand(1)[0] % 13 == 12 and deal.hand(2)[0] % 13 != 12)
+    assert weight(one, 0, certain, noise) == pytest.approx((1 - noise / 2) ** 2)
+
+
+def test_a_model_that_is_certain_and_wrong_rules_nothing_out():
+    view = Blob(3, 1, sequence="single", trump="none", seed=None).enter(0, ["AH"])
+    view.bid(1, 1)
+    view.bid(2, 1)
+    deals = weighted_deals(view, 5, lambda _: {}, _native.Rng(1), noise=0.0)
+    assert len(deals) == 5 and all(deal.observe(0) == view for deal in deals)
+    with pytest.raises(ConfigError, match=r"^count is 0, candidates 8 and noise 0.1"):
+        weighted_deals(view, 0, certain, _native.Rng(1))

@@ -7,6 +7,7 @@ them. Those with a name are built in and need no network: they run inside Rust, 
 |---|---|---|
 | `Uniform`  | equal | the middle of the game's range |
 | `Rollout`  | equal | the mean result of random games |
+| `CardCounter` | its choice first (Blob) | the round played out by the card counter |
 | `Material` | captures, checks, better squares (chess) | material and piece squares |
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cached",
+    "CardCounter",
     "HashRandom",
     "Inference",
     "Material",
@@ -108,8 +110,18 @@ class Material(NativeEvaluator):
     name: ClassVar[str] = "material"
 
 
+@dataclass(frozen=True)
+class CardCounter(NativeEvaluator):
+    """Blob without a network: the card counter plays every seat to the end of the round, and its
+    choice has a logit of `lean`, all others 0.
+    """
+
+    lean: float = 1.0
+    name: ClassVar[str] = "card_counter"
+
+
 _NAMED: dict[str, Any] = {
-    kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
+    kind.name: kind for kind in (Uniform, Rollout, Material, CardCounter, HashRandom, Shipped)
 }
 
 
@@ -141,6 +153,14 @@ def evaluator_for(game: Game, evaluator: Any) -> Any:
             f"The evaluator 'material' knows only chess, not {type(game).__name__}: use 'rollout', "
             "'uniform' or a function of your own."
         )
+    plays_blob = isinstance(game, _native.Blob)
+    if isinstance(evaluator, CardCounter) and not plays_blob:
+        raise ConfigError(
+            f"The evaluator 'card_counter' knows only Blob, not {type(game).__name__}: use "
+            "'rollout', 'uniform' or a function of your own."
+        )
+    if evaluator is None and plays_blob:
+        return CardCounter()
     if evaluator is None:
         return Material() if plays_chess else Rollout()
     return evaluator

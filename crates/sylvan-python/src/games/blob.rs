@@ -3,8 +3,9 @@
 use numpy::PyArray1;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyType};
-use sylvan_core::{Action, Game, Seat};
+use pyo3::types::{PyBytes, PyDict, PyString, PyType};
+use sylvan_core::{Action, Evaluator, Game, Seat};
+use sylvan_games::blob::bots::Playout;
 use sylvan_games::blob::cards::{Cards, each};
 use sylvan_games::blob::{
     Blob, BlobError, Hook, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, Scoring, Sequence, Trump,
@@ -607,6 +608,20 @@ impl Bridge for Blob {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         PyBlob::of(&like.get_type(), *self)
+    }
+
+    fn evaluator(
+        name: &str,
+        params: &Bound<'_, PyDict>,
+        discount: f64,
+    ) -> PyResult<Box<dyn Evaluator<Self>>> {
+        match name {
+            "card_counter" => {
+                let lean = params.as_any().get_item("lean")?.extract()?;
+                Ok(Box::new(Playout { lean }))
+            }
+            _ => crate::evaluators::common(name, params, discount),
+        }
     }
 }
 

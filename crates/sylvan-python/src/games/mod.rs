@@ -1,6 +1,7 @@
 //! The native games as Python classes, and the forests that are made of them.
 
 mod blob;
+mod blob_bots;
 mod chess;
 mod connect_four;
 mod latent;
@@ -74,6 +75,8 @@ const RULES: [&str; 6] = [
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyBlob>()?;
     module.add_function(wrap_pyfunction!(blob::blob_card, module)?)?;
+    module.add_class::<blob_bots::PyBlobBot>()?;
+    module.add_function(wrap_pyfunction!(blob_bots::blob_games, module)?)?;
     module.add_class::<PyChess>()?;
     module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;

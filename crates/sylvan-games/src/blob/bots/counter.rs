@@ -7,55 +7,57 @@
 //!
 //!     M(d) = P(S ≤ d) - P(S + F ≤ d - 1),
 //!
-//! from two sums of independent events. The bid maximises (10 + b) · M(b); the card played
-//! maximises q · M'(d - 1) + (1 - q) · M'(d), q its chance to take this trick and M' without it.
+//! from two sums of independent events. The bid maximises its points times M(b); the card played
+//! maximises q · M₁(d - 1) + (1 - q) · M₀(d), where q is its chance to take this trick and M₁ and M₀
+//! are about the other cards, on lead or not.
 //!
 //! A card loses to a seat that holds a higher one of its suit, or has none of it and a trump
 //! (`odds.rs` counts). How far a seat uses that depends on whether it is *hungry*, short of its bid,
-//! or *done*: the weights of `Temper`, which were tuned by play against the rule bot.
+//! or *done*, and on how much choice it has: with one card left, none. Those weights are `Temper`'s;
+//! they were tuned by play against the rule bot.
 
 use sylvan_core::{Action, MAX_SEATS, Seat};
 
-use super::odds::Odds;
+use super::odds::{Odds, power};
 use crate::blob::cards::{Card, Cards, each, of_suit, suit};
 use crate::blob::play::FIRST_BID;
 use crate::blob::state::{Blob, NO_BID, Phase};
 
-/// How likely a seat that can take a trick from a card does so.
+/// What the card counter takes the others to do; chances and factors, mostly 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Temper {
-    /// By a higher card of the suit, and by a trump: of a seat that is hungry, done, or yet to bid.
+    /// A seat that can take a later trick from a card that is meant to win does so, by a higher card
+    /// and by a trump: if it is hungry, done, yet to bid.
     pub over: [f32; 3],
     pub ruff: [f32; 3],
-    /// The same for a card that would rather lose.
+    /// The same from a card that is meant to lose.
     pub save: [f32; 3],
     pub spare: [f32; 3],
-    /// In the current trick: seats that have yet to play.
+    /// The same in the current trick: hungry, done.
     pub over_now: [f32; 2],
     pub ruff_now: [f32; 2],
-    /// What is left of `sure` of a card for each side suit that the hand lacks, to throw it on.
-    pub discard: f32,
-    /// What is left of `possible` for each trick that others have bid above their share.
-    pub crowd: f32,
+    /// A trick comes in which a side card, a trump, can win, for each card of the hand.
+    pub reach: [f32; 2],
+    /// The seat uses the lead for a card.
+    pub lead: f32,
+    /// What each trick bid above the others' share leaves of `possible`, and of `sure`.
+    pub crowd: [f32; 2],
+    /// The worth of a trick that a hungry seat does not get, as a share of the own bid's.
+    pub spoil: f32,
 }
 
 pub const TEMPER: Temper = Temper {
-    over: [0.75, 0.35, 0.6],
-    ruff: [0.6, 0.2, 0.45],
-    save: [0.95, 0.75, 0.9],
-    spare: [0.7, 0.3, 0.5],
-    over_now: [0.85, 0.3],
-    ruff_now: [0.85, 0.2],
-    discard: 0.85,
-    crowd: 1.0,
+    over: [0.2, 0.0, 0.22],
+    ruff: [0.78, 0.64, 0.47],
+    save: [0.49, 0.66, 0.78],
+    spare: [0.76, 0.42, 0.96],
+    over_now: [1.0, 0.89],
+    ruff_now: [0.21, 0.0],
+    reach: [0.057, 1.0],
+    lead: 0.05,
+    crowd: [0.98, 0.4],
+    spoil: 0.063,
 };
-
-/// The outlook of one card.
-#[derive(Clone, Copy, Debug, Default)]
-struct Outlook {
-    sure: f32,
-    possible: f32,
-}
 
 /// The action of the seat to move.
 pub fn choose(state: &Blob, temper: &Temper) -> Action {
@@ -73,33 +75,60 @@ pub fn choose(state: &Blob, temper: &Temper) -> Action {
     }
 }
 
+/// The chance that a card takes a trick, whether wanted or not, and if wanted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outlook {
+    sure: f32,
+    possible: f32,
+}
+
 struct Counter<'a> {
     state: &'a Blob,
     temper: &'a Temper,
     odds: Odds,
+    hand: Cards,
     /// By seat: 0 hungry, 1 done, 2 yet to bid.
     moods: [usize; MAX_SEATS],
-    hand: Cards,
+    /// What is left of `possible` and `sure` after the others' bids.
+    crowd: [f32; 2],
 }
 
 impl<'a> Counter<'a> {
     fn new(state: &'a Blob, temper: &'a Temper) -> Self {
+        let hand = state.hands[usize::from(state.turn)];
         let moods = std::array::from_fn(|seat| match state.bids[seat] {
             NO_BID => 2,
             bid => usize::from(state.tricks[seat] >= bid),
         });
-        Self {
+        let mut counter = Self {
             state,
             temper,
             odds: Odds::of(state),
+            hand,
             moods,
-            hand: state.hands[usize::from(state.turn)],
+            crowd: [1.0; 2],
+        };
+        if state.phase == Phase::Bidding {
+            counter.crowd = counter.crowded();
         }
+        counter
     }
 
     fn others(&self) -> impl Iterator<Item = Seat> {
         let own = self.state.turn;
         (0..self.state.options.players).filter(move |&seat| seat != own)
+    }
+
+    /// Less is possible where the others have bid for more than their share.
+    fn crowded(&self) -> [f32; 2] {
+        let (mut bid, mut seats) = (0.0, 0.0);
+        for made in self.others().filter_map(|seat| self.state.bid_of(seat)) {
+            bid += f32::from(made);
+            seats += 1.0;
+        }
+        let share = seats * f32::from(self.state.cards) / f32::from(self.state.options.players);
+        let above = (bid - share).clamp(-3.0, 3.0);
+        self.temper.crowd.map(|crowd| crowd.powf(above))
     }
 
     /// Unseen cards of its suit that are higher than a card.
@@ -121,49 +150,41 @@ impl<'a> Counter<'a> {
         (over, ruff)
     }
 
-    fn outlook(&self, card: Card) -> Outlook {
+    /// The outlook of a card among `left` that the seat will then hold, on lead and not.
+    fn outlook(&self, card: Card, left: u32) -> [Outlook; 2] {
         let (t, higher) = (self.temper, self.higher(card));
+        let choice = 1.0 - 1.0 / left as f32;
+        let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
         let (mut sure, mut possible) = (1.0, 1.0);
         for seat in self.others() {
             let (over, ruff) = self.threats(seat, card, higher);
             let mood = self.moods[usize::from(seat)];
-            possible *= 1.0 - t.over[mood] * over - t.ruff[mood] * ruff;
-            sure *= 1.0 - t.save[mood] * over - t.spare[mood] * ruff;
+            possible *= 1.0 - used(t.over[mood]) * over - used(t.ruff[mood]) * ruff;
+            sure *= 1.0 - used(t.save[mood]) * over - used(t.spare[mood]) * ruff;
         }
-        let suits = self.state.all_suits();
-        let lacked = (0..4)
-            .filter(|&s| {
-                suits >> s & 1 == 1 && s != self.state.trump && self.hand & of_suit(s) == 0
-            })
-            .count();
-        for _ in 0..lacked {
-            sure *= t.discard;
-        }
-        let possible = possible * self.crowd();
-        Outlook {
-            sure: sure.clamp(0.0, possible.clamp(0.0, 1.0)),
-            possible: possible.clamp(0.0, 1.0),
-        }
-    }
-
-    /// Less is possible where the others have bid for more than their share.
-    fn crowd(&self) -> f32 {
-        if self.temper.crowd == 1.0 {
-            return 1.0;
-        }
-        let (mut bid, mut seats) = (0.0, 0.0);
-        for seat in self.others() {
-            if let Some(made) = self.state.bid_of(seat) {
-                bid += f32::from(made);
-                seats += 1.0;
+        sure *= self.crowd[1];
+        possible *= self.crowd[0];
+        let trump = suit(card) == self.state.trump;
+        let miss = if left == 1 {
+            // The last card wins if it is led, is a trump, or is of the suit that comes.
+            f32::from(u8::from(!trump)) * 0.75
+        } else {
+            power(1.0 - t.reach[usize::from(trump)], left)
+        };
+        let lead = if left == 1 { 1.0 } else { t.lead };
+        [miss * (1.0 - lead), miss].map(|miss| {
+            let possible = (possible * (1.0 - miss)).clamp(0.0, 1.0);
+            Outlook {
+                sure: (sure * (1.0 - miss)).clamp(0.0, possible),
+                possible,
             }
-        }
-        let share = seats * f32::from(self.state.cards) / f32::from(self.state.options.players);
-        self.temper.crowd.powf((bid - share).clamp(-2.0, 3.0))
+        })
     }
 
     fn bid(&self) -> Action {
-        let chances = Chances::of(each(self.hand).map(|card| self.outlook(card)));
+        let left = self.hand.count_ones();
+        let leads = usize::from(self.state.after(self.state.dealer) != self.state.turn);
+        let chances = Chances::of(each(self.hand).map(|card| self.outlook(card, left)[leads]));
         let mask = self.state.bid_mask();
         let scoring = self.state.options.scoring;
         let bids = (0..=self.state.cards).filter(|&bid| mask >> bid & 1 == 1);
@@ -175,18 +196,26 @@ impl<'a> Counter<'a> {
     fn play(&self) -> Card {
         let own = usize::from(self.state.turn);
         let need = i32::from(self.state.bids[own]) - i32::from(self.state.tricks[own]);
-        let mut outlooks = [Outlook::default(); 52];
+        let left = self.hand.count_ones() - 1;
+        let mut outlooks = [[Outlook::default(); 2]; 52];
         for card in each(self.hand) {
-            outlooks[usize::from(card)] = self.outlook(card);
+            outlooks[usize::from(card)] = self.outlook(card, left);
         }
+        let spoil = self.temper.spoil * self.appetite();
         let mut best = (f32::MIN, 0);
         for card in each(self.state.playable_from(self.hand)) {
-            let rest = each(self.hand & !(1 << card));
-            let chances = Chances::of(rest.map(|other| outlooks[usize::from(other)]));
             let take = self.takes(card);
-            let make = take * chances.make(need - 1) + (1.0 - take) * chances.make(need);
-            // Where the bid is lost anyway, a trick is one that a hungry seat does not get.
-            let worth = make + 1e-4 * take * self.appetite();
+            let make = |place: usize, need: i32| {
+                let rest = each(self.hand & !(1 << card));
+                Chances::of(rest.map(|other| outlooks[usize::from(other)][place])).make(need)
+            };
+            let mut worth = take * spoil;
+            if take > 0.0 {
+                worth += take * make(0, need - 1);
+            }
+            if take < 1.0 {
+                worth += (1.0 - take) * make(1, need);
+            }
             if worth > best.0 {
                 best = (worth, card);
             }
@@ -194,26 +223,26 @@ impl<'a> Counter<'a> {
         best.1
     }
 
-    /// Hungry seats less those that are done.
+    /// The share of the others that is hungry, less the share that is done.
     fn appetite(&self) -> f32 {
-        self.others()
-            .map(|seat| {
-                if self.moods[usize::from(seat)] == 0 {
-                    1.0
-                } else {
-                    -1.0
-                }
-            })
-            .sum()
+        let signs = self
+            .others()
+            .map(|seat| match self.moods[usize::from(seat)] {
+                0 => 1.0,
+                _ => -1.0,
+            });
+        signs.sum::<f32>() / (f32::from(self.state.options.players) - 1.0)
     }
 
     /// The chance that a card takes the current trick.
     fn takes(&self, card: Card) -> f32 {
-        let state = self.state;
+        let (state, t) = (self.state, self.temper);
         if state.in_trick > 0 && !state.beats(card) {
             return 0.0;
         }
         let higher = self.higher(card);
+        let choice = 1.0 - 1.0 / f32::from(state.cards - state.tricks_done);
+        let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
         let mut chance = 1.0;
         for seat in self.others().filter(|&seat| !state.has_played(seat)) {
             let mood = self.moods[usize::from(seat)];
@@ -224,7 +253,7 @@ impl<'a> Counter<'a> {
             } else {
                 self.threats(seat, card, higher)
             };
-            chance *= 1.0 - self.temper.over_now[mood] * over - self.temper.ruff_now[mood] * ruff;
+            chance *= 1.0 - used(t.over_now[mood]) * over - used(t.ruff_now[mood]) * ruff;
         }
         chance.clamp(0.0, 1.0)
     }

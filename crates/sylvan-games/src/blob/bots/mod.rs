@@ -4,15 +4,19 @@
 //! A bot reads the hand of the seat to move and what everyone saw, nothing else: permuting hidden
 //! hands leaves its choice as it is.
 
+mod belief;
 mod counter;
 mod odds;
+mod playout;
 mod rollouts;
 mod rule;
 mod table;
 
 use sylvan_core::{Action, Rng};
 
+pub use belief::{Belief, replay};
 pub use counter::{TEMPER, Temper};
+pub use playout::Playout;
 pub use rollouts::{Rollouts, Verdict};
 pub use table::{Tally, play_game};
 

@@ -6,6 +6,7 @@
 
 use sylvan_core::{Action, Rng, Seat};
 
+use super::belief::Belief;
 use super::counter::{self, TEMPER, Temper};
 use crate::blob::play::NUM_ACTIONS;
 use crate::blob::score::utilities;
@@ -17,6 +18,8 @@ pub struct Rollouts {
     pub deals: u32,
     /// λ of the utility that it works for, whatever that of the game.
     pub rivalry: f64,
+    /// How those deals are drawn.
+    pub belief: Belief,
     pub temper: Temper,
 }
 
@@ -25,6 +28,7 @@ impl Default for Rollouts {
         Self {
             deals: 128,
             rivalry: 1.0,
+            belief: Belief::UNIFORM,
             temper: TEMPER,
         }
     }
@@ -78,11 +82,8 @@ impl Rollouts {
                 made: 0.0,
             });
         });
-        for _ in 0..self.deals {
-            let mut deal = view;
-            if deal.complete(rng).is_err() {
-                return actions;
-            }
+        let deals = self.belief.draw(&view, self.deals, &self.temper, rng);
+        for deal in deals.unwrap_or_default() {
             for verdict in &mut actions {
                 self.play_out(deal, seat, verdict);
             }

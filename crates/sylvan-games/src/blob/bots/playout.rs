@@ -1,0 +1,39 @@
+//! The card counter as an evaluator: the value of a leaf is what its deal comes to when the card
+//! counter plays for every seat to the end of the round, and its choice is what priors lean to.
+//!
+//! The policy draws nothing, so one deal has one value: averaging is left to a search that samples
+//! another deal for each simulation.
+
+use sylvan_core::{Action, Evaluator, Leaf, Sure};
+
+use super::counter::{self, TEMPER};
+use crate::blob::score::utilities;
+use crate::blob::state::{Blob, Phase};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Playout {
+    /// The logit of the card counter's choice; all others have 0.
+    pub lean: f32,
+}
+
+impl Evaluator<Blob> for Playout {
+    fn evaluate(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, values: &mut [f32]) -> Sure {
+        let mut state = leaf.state.this_round();
+        let first = counter::choose(&state, &TEMPER);
+        let logit = |&action: &Action| if action == first { self.lean } else { 0.0 };
+        logits.clear();
+        logits.extend(leaf.actions.iter().map(logit));
+        state.take(first);
+        while state.phase() != Phase::Over {
+            let action = counter::choose(&state, &TEMPER);
+            state.take(action);
+        }
+        let mut out = [0.0; 8];
+        let most = state.options.scoring.most(state.cards);
+        utilities(state.last_points(), most, state.options.rivalry, &mut out);
+        for (value, utility) in values.iter_mut().zip(out) {
+            *value = utility as f32;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+"""Players of Blob: what takes a seat at the table.
+
+A player sees `game.observe(seat)` of the seat to move, and names an action. Those built in run in
+Rust and are yardsticks:
+
+| name | plays |
+|---|---|
+| `random` | any legal action |
+| `win_every_trick` | bids as `rule`, then takes every trick it can |
+| `rule` | a bid from the worth of single cards, play by strength |
+| `counter` | counts cards: the bid and the card most likely to pay |
+| `rollouts` | every action in sampled deals, played out by `counter`; the best mean wins |
+
+`crates/sylvan-games/src/blob/bots` has their rules in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Protocol
+
+from sylvan import _native
+from sylvan.errors import ConfigError
+from sylvan.games.blob import Blob
+
+__all__ = ["BOTS", "BlobPlayer", "Bot", "Verdict", "bot_named"]
+
+BOTS = ("random", "win_every_trick", "rule", "counter", "rollouts")
+"""Names of the players that are built in, from the weakest to the strongest."""
+
+
+class BlobPlayer(Protocol):
+    """Whoever can choose an action for the seat to move."""
+
+    def choose(self, view: Blob, rng: _native.Rng) -> int:
+        """A legal action of the seat that looks, whose turn it is."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What rollouts say of an action."""
+
+    action: int
+    utility: float
+    """Mean, by the player's own `rivalry`."""
+    points: float
+    """Mean points of the round."""
+    made: float
+    """Share of the deals in which the bid is made."""
+
+
+@dataclass(frozen=True)
+class Bot:
+    """A player that is built in.
+
+    :raises ConfigError: there is no such player.
+
+    >>> bot = Bot("counter")
+    >>> game = Blob(players=4, cards=3, seed=2)
+    >>> game.action_to_string(bot.choose(game.observe(game.to_play()), _native.Rng(1)))
+    'bid 1'
+    """
+
+    name: str
+    deals: int = 128
+    """Sampled deals per decision; of `rollouts` alone."""
+    rivalry: float = 1.0
+    """What `rollouts` works for: 0 its own points, 1 its points above the others' mean."""
+    candidates: int = 1
+    """Deals that `rollouts` weighs by the others' bids and plays for each one it keeps; 1 draws
+    them uniformly."""
+    bid_noise: float = 0.1
+    """How often it takes the others to bid as if at random, where it weighs."""
+    play_noise: float = 1.0
+    """The same of plays."""
+
+    def __post_init__(self) -> None:
+        _ = self.native
+
+    @cached_property
+    def native(self) -> _native.BlobBot:
+        """The player inside Rust."""
+        settings = asdict(self)
+        return _native.BlobBot(settings.pop("name"), **settings)
+
+    def choose(self, view: Blob, rng: _native.Rng) -> int:
+        """A legal action of the seat to move."""
+        return self.native.choose(view, rng)
+
+    def judge(self, view: Blob, rng: _native.Rng) -> list[Verdict]:
+        """All legal actions with what comes of them; of `rollouts` alone."""
+        return [Verdict(*row) for row in self.native.judge(view, rng)]
+
+    def __str__(self) -> str:
+        if self.name != "rollouts":
+            return self.name
+        return f"rollouts ({self.deals} {'weighted ' if self.candidates > 1 else ''}deals)"
+
+
+def bot_named(text: str) -> Bot:
+    """A bot by its name, `counter`, with its deals, `rollouts:32`, and with deals weighted by the
+    others' bids, `rollouts:32:weighted`.
+
+    :raises ConfigError: there is no such player.
+
+    >>> bot_named("rollouts:32").deals, bot_named("rollouts:32:weighted").candidates
+    (32, 4)
+    """
+    name, *rest = text.split(":")
+    weighted = rest[1:] == ["weighted"]
+    if rest and not (rest[0].isdecimal() and (weighted or len(rest) == 1)):
+        raise ConfigError(
+            f"{text!r} is no player of Blob: give a name, rollouts:32 or rollouts:32:weighted."
+        )
+    deals = int(rest[0]) if rest else Bot.deals
+    return Bot(name, deals, candidates=4) if weighted else Bot(name, deals)
