@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sylvan import LatentSearch, Search, SearchConfig, reference
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
-from sylvan.planning import LatentState, latent
+from sylvan.planning import LatentState, latent, model_arrays
 from sylvan.reference.latent import LatentGame, evaluate
 from sylvan.training.temperature import picked
 
@@ -391,7 +391,7 @@ def test_the_highest_logits_are_found_where_they_are(monkeypatch):
         logits[rng.random((4, 30)) < 0.2] = -np.inf
         logits[logits == 0] = rng.choice([0.0, -0.0])
         k = int(rng.integers(1, 30))
-        values, codes = latent._highest(torch.from_numpy(logits), k)
+        values, codes = model_arrays.highest(torch.from_numpy(logits), k)
         order = np.argsort(-logits, axis=1, kind="stable")[:, :k]
         np.testing.assert_array_equal(codes, np.sort(order, axis=1))
         np.testing.assert_array_equal(values, np.take_along_axis(logits, codes.numpy(), axis=1))
@@ -407,9 +407,9 @@ def test_the_highest_logits_are_found_where_they_are(monkeypatch):
         fetched.append((name, np.shape(array)))
         return own(array, name, method)
 
-    own = latent._numbers
-    monkeypatch.setattr(latent, "_is_elsewhere", latent._is_tensor)
-    monkeypatch.setattr(latent, "_numbers", numbers)
+    own = latent.numbers
+    monkeypatch.setattr(latent, "is_elsewhere", model_arrays.is_tensor)
+    monkeypatch.setattr(latent, "numbers", numbers)
     observations = np.arange(5)[:, None]
     config = SearchConfig(simulations=20, top_k=4, noise=False)
     far = LatentSearch(Device(3, 12, 1, holes=True), config).run_many(observations)

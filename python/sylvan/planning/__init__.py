@@ -8,6 +8,7 @@
 | `leaves`  | the batch, and the check of what an evaluator says of it |
 | `search`  | one tree, one call |
 | `latent`  | the same over a learned model, whose states are numbers of rows |
+| `model_arrays` | what such a model gives, in memory or on a device |
 | `result`  | what a search found |
 | `tree`    | a lazy view of the tree behind it |
 | `display` | how results are shown, filled in by `sylvan.views` |

@@ -29,7 +29,8 @@ from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games.game import MAX_SEATS, Game
 from sylvan.planning.config import SearchConfig, configured
-from sylvan.planning.forest import Answer, Forest
+from sylvan.planning.forest import Answer, Forest, Steps
+from sylvan.planning.model_arrays import beside, highest, is_elsewhere, is_tensor, numbers
 from sylvan.planning.result import SearchResult
 
 __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
@@ -176,7 +177,7 @@ class LatentSearch:
         `forest.outcomes()` has what was found in all of them as arrays.
         """
         first = _output(self.model.initial_inference(observations), "initial_inference")
-        policy = _numbers(first.policy, "policy", "initial_inference")
+        policy = numbers(first.policy, "policy", "initial_inference")
         if policy.ndim != 2 or not len(policy):
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
@@ -194,14 +195,20 @@ class LatentSearch:
         """Search all trees to the end; `first` is what the model said of their roots."""
         model, stride, method, output = self.model, self._stride, "initial_inference", first
         steps = forest.step(stride)
+        assert steps is not None
+        rows: Any = beside(steps.rows, output.hidden)
         while steps is not None:
-            self._write(steps.rows, output.hidden, len(steps.rows))
+            self._write(rows, output.hidden, len(steps.rows))
             answer = self._answer(output, len(steps.rows), forest.num_actions, method)
             if (steps := forest.step(stride, answer)) is not None:
-                hidden = self._hidden[_like(steps.parents, self._hidden)]
                 method = "recurrent_inference"
-                told = model.recurrent_inference(hidden, _like(steps.actions, hidden))
+                parents, actions, rows = self._beside(steps)
+                told = model.recurrent_inference(self._hidden[parents], actions)
                 output = _output(told, method)
+
+    def _beside(self, steps: Steps) -> Any:
+        """Steps where the hidden states are; sent there in one piece."""
+        return beside(np.stack(steps), self._hidden) if is_tensor(self._hidden) else steps
 
     @property
     def bytes(self) -> int:
@@ -265,7 +272,7 @@ class LatentSearch:
             )
         return movers.astype(np.int64, copy=False)
 
-    def _write(self, rows: NDArray[np.int64], hidden: Any, count: int) -> None:
+    def _write(self, rows: Any, hidden: Any, count: int) -> None:
         """Put new hidden states into their rows, where the model made them."""
         shape = tuple(hidden.shape)
         if not shape or shape[0] != count:
@@ -275,7 +282,7 @@ class LatentSearch:
         assert self.forest is not None
         if self._hidden is None:
             rows_of_all = (len(self.forest) * self._stride, *shape[1:])
-            if _is_tensor(hidden):
+            if is_tensor(hidden):
                 self._hidden = hidden.new_empty(rows_of_all)
             else:
                 self._hidden = np.empty(rows_of_all, np.asarray(hidden).dtype)
@@ -284,42 +291,42 @@ class LatentSearch:
                 f"The hidden state has shape {shape[1:]} per position, but others had "
                 f"{tuple(self._hidden.shape[1:])}: always give the same."
             )
-        self._hidden[_like(rows, self._hidden)] = hidden
+        self._hidden[rows] = hidden
 
     def _answer(self, output: ModelOutput, count: int, num_actions: int, method: str) -> Answer:
         """What the model said, as the forest takes it."""
         policy, codes = output.policy, None
-        if not _is_elsewhere(policy):
-            policy = _numbers(policy, "policy", method)
+        if not is_elsewhere(policy):
+            policy = numbers(policy, "policy", method)
         shape = tuple(policy.shape)
         if shape != (count, num_actions):
             raise EvaluationError(
                 f"{method}() gave a policy of shape {shape}: it must be {(count, num_actions)}."
             )
         top_k = self.config.top_k
-        if top_k is not None and top_k < num_actions and _is_elsewhere(policy):
-            policy, actions = _highest(policy, top_k)
+        if top_k is not None and top_k < num_actions and is_elsewhere(policy):
+            policy, actions = highest(policy, top_k)
             codes = actions.cpu().numpy()
         return (
-            _numbers(policy, "policy", method),
+            numbers(policy, "policy", method),
             codes,
-            self._per_seat(_numbers(output.value, "value", method), count, method),
-            self._per_seat(_numbers(output.reward, "reward", method), count, method),
+            self._per_seat(numbers(output.value, "value", method), count, method),
+            self._per_seat(numbers(output.reward, "reward", method), count, method),
             self.relative,
         )
 
-    def _per_seat(self, numbers: Floats, count: int, method: str) -> Floats:
+    def _per_seat(self, given: Floats, count: int, method: str) -> Floats:
         """Values or rewards `[B]`, where one says all, or `[B, S]`."""
         players = self.num_players
-        if numbers.shape == (count, players):
-            return numbers
+        if given.shape == (count, players):
+            return given
         single = players == 1 or self.zero_sum
-        if not single or numbers.size != count:
+        if not single or given.size != count:
             forms = f"{(count, players)}" + (f" or {(count,)}" if single else "")
             raise EvaluationError(
-                f"{method}() gave values or rewards of shape {numbers.shape}: give {forms}."
+                f"{method}() gave values or rewards of shape {given.shape}: give {forms}."
             )
-        return numbers.reshape(count)
+        return given.reshape(count)
 
 
 def _legal(legal: Legal | None, count: int, num_actions: int) -> Legal | None:
@@ -363,53 +370,3 @@ def _output(answer: Any, method: str) -> ModelOutput:
             "and hidden state."
         )
     return ModelOutput(*answer)
-
-
-def _numbers(array: Any, name: str, method: str) -> Floats:
-    """An output of the model in memory, in single precision."""
-    if _is_tensor(array):
-        array = array.detach().cpu().numpy()
-    try:
-        return np.ascontiguousarray(array, np.float32)
-    except (TypeError, ValueError) as error:
-        raise EvaluationError(
-            f"{method}() gave a {name} that cannot be read as an array: {error}."
-        ) from None
-
-
-def _is_tensor(array: Any) -> bool:
-    """Whether an array is PyTorch's, without loading PyTorch to find out."""
-    return type(array).__module__.partition(".")[0] == "torch"
-
-
-def _is_elsewhere(array: Any) -> bool:
-    """Whether an array has to be fetched from a device."""
-    return _is_tensor(array) and array.device.type != "cpu"
-
-
-def _highest(policy: Any, k: int) -> tuple[Any, Any]:
-    """The k highest of a tensor's logits `[B, A]` and their actions, by rising action, found where
-    they are: ties go to the lower action, which `torch.topk` does not promise.
-
-    So the numbers that it compares are all different: a logit's bits as a whole number of the same
-    order (of equal zeros one), then how far its action is from the last.
-    """
-    import torch
-
-    actions = policy.shape[1]
-    bits = (policy.float() + 0.0).view(torch.int32)
-    order = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
-    order[policy.isnan()] = torch.iinfo(torch.int32).max  # to be found out
-    places = torch.arange(actions - 1, -1, -1, device=policy.device)
-    highest = torch.topk((order << 32) | places, k, dim=1, sorted=False).values
-    codes = (actions - 1 - (highest & 0xFFFFFFFF)).sort(dim=1).values
-    return policy.gather(1, codes), codes
-
-
-def _like(indices: NDArray[np.int64], array: Any) -> Any:
-    """Indices where an array can use them."""
-    if not _is_tensor(array):
-        return indices
-    import torch
-
-    return torch.from_numpy(indices).to(array.device)
