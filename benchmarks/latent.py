@@ -4,7 +4,7 @@ Tree work: 256 roots, 32 simulations, 9, 362 and 4672 actions, on two cores, wit
 next to nothing: a hidden state is one of 64 numbers, and a step gathers its row of a table of
 logits, so that both sides find dense logits freshly written, `[256, actions]`, at every step. mctx
 is jitted and warm, takes its turns between ours in the same run, and searches the same model with
-the same settings: `muzero` is PUCT, `gumbel` is Gumbel MuZero with the noise drawn in every search.
+the same settings, down to the policy targets: `muzero` is PUCT, `gumbel` is Gumbel MuZero with the noise drawn in every search.
 `top_64` keeps the 64 likeliest actions below the root, which mctx cannot, and is divided by its
 search over all. A row `model` is what the model alone would allow.
 
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan import LatentSearch, SearchConfig
+from sylvan.planning.outcomes import Outcomes
 
 CORES, ROOTS, SIMULATIONS, STATES, DISCOUNT = 2, 256, 32, 64, 0.99
 
@@ -111,14 +112,19 @@ def our_search(policy: str, table: Table, **settings: Any) -> LatentSearch:
     return LatentSearch(table, config)
 
 
+def found(search: LatentSearch) -> Outcomes:
+    """A search of all roots and what came of it, as mctx gives both."""
+    return search.search(OBSERVATIONS).outcomes()
+
+
 def check(policy: str, table: Table, theirs: Callable[[int], Any]) -> None:
     """Both sides visit the same actions as often, in nearly all trees."""
     _, visits, noise = theirs(0)
     search = our_search(policy, table, prior_bits=32, proofs=False)
     forest = search.search(OBSERVATIONS, noise=np.asarray(noise).tolist() or None)
-    found = forest.outcomes()
-    assert (found.simulations == SIMULATIONS).all()
-    ours = found.visits.reshape(ROOTS, -1)
+    outcomes = forest.outcomes()
+    assert (outcomes.simulations == SIMULATIONS).all()
+    ours = outcomes.visits.reshape(ROOTS, -1)
     equal = (ours == np.asarray(visits)).all(axis=1).mean()
     assert equal > 0.9, f"{policy}: {equal:.0%} of the trees are those of mctx"
 
@@ -155,7 +161,7 @@ def tree_work(actions: int, quick: bool) -> list[Measurement]:
             for kind, search in searches.items():
                 search.search(OBSERVATIONS)
                 for _ in range(3):
-                    ours[kind].append(rate(count, partial(search.search, OBSERVATIONS)))
+                    ours[kind].append(rate(count, partial(found, search)))
         for kind, speeds in ours.items():
             speed, spread = repeat(partial(next, iter(speeds)), len(speeds))
             peer = repeat(partial(next, iter(peers)), len(peers))[0] if peers else None
