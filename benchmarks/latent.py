@@ -4,9 +4,9 @@ Tree work: 256 roots, 32 simulations, 9, 362 and 4672 actions, on two cores, wit
 next to nothing: a hidden state is one of 64 numbers, and a step gathers its row of a table of
 logits, so that both sides find dense logits freshly written, `[256, actions]`, at every step. mctx
 is jitted and warm, takes its turns between ours in the same run, and searches the same model with
-the same settings, down to the policy targets: `muzero` is PUCT, `gumbel` is Gumbel MuZero with the noise drawn in every search.
-`top_64` keeps the 64 likeliest actions below the root, which mctx cannot, and is divided by its
-search over all. A row `model` is what the model alone would allow.
+the same settings, down to the policy targets: `muzero` is PUCT, `gumbel` is Gumbel MuZero with the
+noise drawn in every search. `top_64` keeps the 64 likeliest actions below the root, which mctx
+cannot, and is divided by its search over all. A row `model` is what the model alone would allow.
 
 Before a speed is printed, both sides must have visited the same actions at the roots as often, but
 for few roots (mctx breaks ties at random). With `--quick` mctx's PUCT is left out at 4672 actions,
