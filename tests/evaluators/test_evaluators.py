@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from sylvan import Forest, Search, evaluators
+from sylvan import Forest, Search, _native, evaluators
+from sylvan.engines.blob_players import Bot
 from sylvan.errors import ConfigError
 from sylvan.evaluators import (
+    CardCounter,
     HashRandom,
     Material,
     Rollout,
@@ -16,7 +18,7 @@ from sylvan.evaluators import (
     evaluator_for,
     evaluator_named,
 )
-from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.games import Blob, Chess, ConnectFour, TicTacToe
 from tests.planning.broken_games import Pass
 from tests.planning.random_games import RandomGame, Shape, make
 
@@ -35,7 +37,7 @@ def say(evaluator, *states, seed=0, **settings):
 # --- names ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [Uniform, Rollout, Material, HashRandom])
+@pytest.mark.parametrize("kind", [Uniform, Rollout, Material, CardCounter, HashRandom])
 def test_every_evaluator_has_a_name(kind):
     assert evaluator_named(kind.name) == kind()
     assert kind().native == (kind.name, kind().native[1])
@@ -50,6 +52,7 @@ def test_functions_and_none_have_no_name():
 
 def test_the_default_is_material_for_chess_and_rollouts_for_the_rest():
     assert evaluator_for(Chess(), None) == Material()
+    assert evaluator_for(Blob(), None) == CardCounter()
     for game in (TicTacToe(), ConnectFour(), make(Shape())):
         assert evaluator_for(game, None) == Rollout()
 
@@ -219,3 +222,28 @@ def test_an_answer_from_python_is_that_of_a_native_run():
         native = Search(evaluator, simulations=60, seed=2).run(game)
         asked = Search(evaluator.__call__, simulations=60, seed=2).run(game)
         assert native.policy.tolist() == asked.policy.tolist() and native.value == asked.value
+
+
+# --- the card counter -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moves", [0, 2, 5, 9, 14])
+@pytest.mark.parametrize("rivalry", [0.0, 1.0])
+def test_the_card_counter_plays_the_round_out(moves, rivalry):
+    game, bot = Blob(4, 3, seed=3, rivalry=rivalry).this_round(), Bot("counter")
+    for _ in range(moves):
+        game.apply(game.legal_actions()[0])
+    (logits,), values = say(CardCounter(lean=2.5), game)
+    chosen = bot.choose(game, _native.Rng(0))
+    legal = game.legal_actions()
+    assert logits.tolist() == [2.5 * (action == chosen) for action in legal]
+    while not game.is_terminal():
+        game.apply(bot.choose(game, _native.Rng(0)))
+    assert values[0] == pytest.approx(game.returns(), abs=1e-6)
+
+
+def test_the_card_counter_knows_one_game():
+    with pytest.raises(
+        ConfigError, match=r"^The evaluator 'card_counter' knows only Blob, not Chess"
+    ):
+        Search("card_counter", simulations=1).run(Chess())

@@ -16,10 +16,10 @@
 //! or *done*, and on how much choice it has: with one card left, none. Those weights are `Temper`'s;
 //! they were tuned by play against the rule bot.
 
-use sylvan_core::{Action, MAX_SEATS, Seat};
+use sylvan_core::{Action, MAX_SEATS};
 
-use super::odds::{Odds, power};
-use crate::blob::cards::{Card, Cards, each, of_suit, suit};
+use super::odds::{Lanes, Odds};
+use crate::blob::cards::{Card, Cards, NO_TRUMP, each, of_suit, suit};
 use crate::blob::play::FIRST_BID;
 use crate::blob::state::{Blob, NO_BID, Phase};
 
@@ -87,16 +87,23 @@ struct Counter<'a> {
     temper: &'a Temper,
     odds: Odds,
     hand: Cards,
-    /// By seat: 0 hungry, 1 done, 2 yet to bid.
+    /// By seat: 0 hungry, 1 done, 2 yet to bid, 3 not in question.
     moods: [usize; MAX_SEATS],
     /// What is left of `possible` and `sure` after the others' bids.
     crowd: [f32; 2],
 }
 
+/// How much seats use what they hold: by a higher card, by a trump; 0 for seats that cannot.
+#[derive(Default)]
+struct Uses {
+    over: Lanes,
+    ruff: Lanes,
+}
+
 impl<'a> Counter<'a> {
     fn new(state: &'a Blob, temper: &'a Temper) -> Self {
-        let hand = state.hands[usize::from(state.turn)];
         let moods = std::array::from_fn(|seat| match state.bids[seat] {
+            _ if seat == usize::from(state.turn) || seat >= state.num_players() => 3,
             NO_BID => 2,
             bid => usize::from(state.tricks[seat] >= bid),
         });
@@ -104,7 +111,7 @@ impl<'a> Counter<'a> {
             state,
             temper,
             odds: Odds::of(state),
-            hand,
+            hand: state.hands[usize::from(state.turn)],
             moods,
             crowd: [1.0; 2],
         };
@@ -114,21 +121,33 @@ impl<'a> Counter<'a> {
         counter
     }
 
-    fn others(&self) -> impl Iterator<Item = Seat> {
-        let own = self.state.turn;
-        (0..self.state.options.players).filter(move |&seat| seat != own)
-    }
-
     /// Less is possible where the others have bid for more than their share.
     fn crowded(&self) -> [f32; 2] {
         let (mut bid, mut seats) = (0.0, 0.0);
-        for made in self.others().filter_map(|seat| self.state.bid_of(seat)) {
-            bid += f32::from(made);
+        for seat in (0..MAX_SEATS).filter(|&seat| self.moods[seat] < 2) {
+            bid += f32::from(self.state.bids[seat]);
             seats += 1.0;
         }
         let share = seats * f32::from(self.state.cards) / f32::from(self.state.options.players);
         let above = (bid - share).clamp(-3.0, 3.0);
         self.temper.crowd.map(|crowd| crowd.powf(above))
+    }
+
+    /// The weights of the seats by their moods, where they have `left` cards: with one card they have
+    /// no choice.
+    fn uses(&self, over: &[f32], ruff: &[f32], left: u32) -> Uses {
+        let choice = 1.0 - 1.0 / left as f32;
+        let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
+        let mut uses = Uses::default();
+        for seat in 0..MAX_SEATS {
+            if let (Some(&over), Some(&ruff)) =
+                (over.get(self.moods[seat]), ruff.get(self.moods[seat]))
+            {
+                uses.over[seat] = used(over);
+                uses.ruff[seat] = used(ruff);
+            }
+        }
+        uses
     }
 
     /// Unseen cards of its suit that are higher than a card.
@@ -137,41 +156,34 @@ impl<'a> Counter<'a> {
         (self.odds.unseen & of_suit(suit(card)) & above).count_ones()
     }
 
-    /// The chances that a seat can beat a card in its suit, and by a trump.
+    /// The chance that no seat beats a card to which its own suit is played.
     #[inline]
-    fn threats(&self, seat: Seat, card: Card, higher: u32) -> (f32, f32) {
+    fn stands(&self, card: Card, uses: &Uses) -> f32 {
         let (colour, trump) = (suit(card), self.state.trump);
-        let over = self.odds.any_of(seat, colour, higher);
-        if trump >= 4 || colour == trump {
-            return (over, 0.0);
+        let none = self.odds.none_of(colour, self.higher(card));
+        if trump == NO_TRUMP || colour == trump {
+            return product(|seat| 1.0 - uses.over[seat] * (1.0 - none[seat]));
         }
-        let lacks = &self.odds.lacks[usize::from(seat)];
-        let ruff = lacks[usize::from(colour)] * (1.0 - lacks[usize::from(trump)]);
-        (over, ruff)
+        let (lacks, trumps) = (self.odds.lacks(colour), self.odds.lacks(trump));
+        product(|seat| {
+            let ruff = lacks[seat] * (1.0 - trumps[seat]);
+            1.0 - uses.over[seat] * (1.0 - none[seat]) - uses.ruff[seat] * ruff
+        })
     }
 
-    /// The outlook of a card among `left` that the seat will then hold, on lead and not.
-    fn outlook(&self, card: Card, left: u32) -> [Outlook; 2] {
-        let (t, higher) = (self.temper, self.higher(card));
-        let choice = 1.0 - 1.0 / left as f32;
-        let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
-        let (mut sure, mut possible) = (1.0, 1.0);
-        for seat in self.others() {
-            let (over, ruff) = self.threats(seat, card, higher);
-            let mood = self.moods[usize::from(seat)];
-            possible *= 1.0 - used(t.over[mood]) * over - used(t.ruff[mood]) * ruff;
-            sure *= 1.0 - used(t.save[mood]) * over - used(t.spare[mood]) * ruff;
-        }
-        sure *= self.crowd[1];
-        possible *= self.crowd[0];
+    /// The outlook of a card among `left` that the seat will then hold, on lead and not; `wins` and
+    /// `loses` are how the others treat a card that is meant to.
+    fn outlook(&self, card: Card, left: u32, wins: &Uses, loses: &Uses) -> [Outlook; 2] {
+        let possible = self.stands(card, wins) * self.crowd[0];
+        let sure = self.stands(card, loses) * self.crowd[1];
         let trump = suit(card) == self.state.trump;
-        let miss = if left == 1 {
+        let miss = match (left, trump) {
             // The last card wins if it is led, is a trump, or is of the suit that comes.
-            f32::from(u8::from(!trump)) * 0.75
-        } else {
-            power(1.0 - t.reach[usize::from(trump)], left)
+            (1, true) => 0.0,
+            (1, false) => 0.75,
+            _ => power(1.0 - self.temper.reach[usize::from(trump)], left),
         };
-        let lead = if left == 1 { 1.0 } else { t.lead };
+        let lead = if left == 1 { 1.0 } else { self.temper.lead };
         [miss * (1.0 - lead), miss].map(|miss| {
             let possible = (possible * (1.0 - miss)).clamp(0.0, 1.0);
             Outlook {
@@ -182,9 +194,16 @@ impl<'a> Counter<'a> {
     }
 
     fn bid(&self) -> Action {
-        let left = self.hand.count_ones();
+        let (t, left) = (self.temper, self.hand.count_ones());
+        let (wins, loses) = (
+            self.uses(&t.over, &t.ruff, left),
+            self.uses(&t.save, &t.spare, left),
+        );
         let leads = usize::from(self.state.after(self.state.dealer) != self.state.turn);
-        let chances = Chances::of(each(self.hand).map(|card| self.outlook(card, left)[leads]));
+        let mut chances = Chances::default();
+        for card in each(self.hand) {
+            chances.add(self.outlook(card, left, &wins, &loses)[leads]);
+        }
         let mask = self.state.bid_mask();
         let scoring = self.state.options.scoring;
         let bids = (0..=self.state.cards).filter(|&bid| mask >> bid & 1 == 1);
@@ -194,27 +213,35 @@ impl<'a> Counter<'a> {
     }
 
     fn play(&self) -> Card {
-        let own = usize::from(self.state.turn);
+        let (t, own) = (self.temper, usize::from(self.state.turn));
         let need = i32::from(self.state.bids[own]) - i32::from(self.state.tricks[own]);
         let left = self.hand.count_ones() - 1;
-        let mut outlooks = [[Outlook::default(); 2]; 52];
-        for card in each(self.hand) {
-            outlooks[usize::from(card)] = self.outlook(card, left);
+        let (wins, loses) = (
+            self.uses(&t.over, &t.ruff, left),
+            self.uses(&t.save, &t.spare, left),
+        );
+        let now = self.uses_now();
+        let mut outlooks = [[Outlook::default(); 2]; 13];
+        let mut chances = [Chances::default(), Chances::default()];
+        for (place, card) in each(self.hand).enumerate() {
+            outlooks[place] = self.outlook(card, left, &wins, &loses);
+            chances[0].add(outlooks[place][0]);
+            chances[1].add(outlooks[place][1]);
         }
-        let spoil = self.temper.spoil * self.appetite();
+        let spoil = t.spoil * self.appetite();
+        let legal = self.state.playable_from(self.hand);
         let mut best = (f32::MIN, 0);
-        for card in each(self.state.playable_from(self.hand)) {
-            let take = self.takes(card);
-            let make = |place: usize, need: i32| {
-                let rest = each(self.hand & !(1 << card));
-                Chances::of(rest.map(|other| outlooks[usize::from(other)][place])).make(need)
-            };
+        for (place, card) in each(self.hand).enumerate() {
+            if legal >> card & 1 == 0 {
+                continue;
+            }
+            let take = self.takes(card, &now);
             let mut worth = take * spoil;
             if take > 0.0 {
-                worth += take * make(0, need - 1);
+                worth += take * chances[0].without(outlooks[place][0]).make(need - 1);
             }
             if take < 1.0 {
-                worth += (1.0 - take) * make(1, need);
+                worth += (1.0 - take) * chances[1].without(outlooks[place][1]).make(need);
             }
             if worth > best.0 {
                 best = (worth, card);
@@ -225,62 +252,91 @@ impl<'a> Counter<'a> {
 
     /// The share of the others that is hungry, less the share that is done.
     fn appetite(&self) -> f32 {
-        let signs = self
-            .others()
-            .map(|seat| match self.moods[usize::from(seat)] {
-                0 => 1.0,
-                _ => -1.0,
-            });
-        signs.sum::<f32>() / (f32::from(self.state.options.players) - 1.0)
+        let sign = |&mood: &usize| [1.0, -1.0, -1.0, 0.0][mood];
+        let sum: f32 = self.moods.iter().map(sign).sum();
+        sum / (f32::from(self.state.options.players) - 1.0)
+    }
+
+    /// How the seats that have yet to play to this trick treat a card.
+    fn uses_now(&self) -> Uses {
+        let (state, t) = (self.state, self.temper);
+        let left = state.cards - state.tricks_done;
+        let mut uses = self.uses(&t.over_now, &t.ruff_now, u32::from(left));
+        if state.in_trick > 0 {
+            let mut seat = state.leaders[usize::from(state.tricks_done)];
+            for _ in 0..state.in_trick {
+                uses.over[usize::from(seat)] = 0.0;
+                uses.ruff[usize::from(seat)] = 0.0;
+                seat = state.after(seat);
+            }
+        }
+        uses
     }
 
     /// The chance that a card takes the current trick.
-    fn takes(&self, card: Card) -> f32 {
-        let (state, t) = (self.state, self.temper);
+    fn takes(&self, card: Card, now: &Uses) -> f32 {
+        let state = self.state;
         if state.in_trick > 0 && !state.beats(card) {
             return 0.0;
         }
-        let higher = self.higher(card);
-        let choice = 1.0 - 1.0 / f32::from(state.cards - state.tricks_done);
-        let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
-        let mut chance = 1.0;
-        for seat in self.others().filter(|&seat| !state.has_played(seat)) {
-            let mood = self.moods[usize::from(seat)];
-            let (over, ruff) = if state.in_trick > 0 && suit(card) != state.led {
-                // A trump on another suit: only who lacks that suit can go over it.
-                let lacks = self.odds.lacks[usize::from(seat)][usize::from(state.led)];
-                (0.0, lacks * self.odds.any_of(seat, suit(card), higher))
-            } else {
-                self.threats(seat, card, higher)
-            };
-            chance *= 1.0 - used(t.over_now[mood]) * over - used(t.ruff_now[mood]) * ruff;
-        }
+        let chance = if state.in_trick > 0 && suit(card) != state.led {
+            // A trump on another suit: only who lacks that suit can go over it.
+            let lacks = self.odds.lacks(state.led);
+            let none = self.odds.none_of(suit(card), self.higher(card));
+            product(|seat| 1.0 - now.ruff[seat] * lacks[seat] * (1.0 - none[seat]))
+        } else {
+            self.stands(card, now)
+        };
         chance.clamp(0.0, 1.0)
     }
 }
 
-/// The distributions of S and of S + F.
+#[inline]
+fn product(of: impl Fn(usize) -> f32) -> f32 {
+    let factors: Lanes = std::array::from_fn(of);
+    let halves: [f32; 4] = std::array::from_fn(|i| factors[i] * factors[i + 4]);
+    (halves[0] * halves[2]) * (halves[1] * halves[3])
+}
+
+#[inline]
+fn power(base: f32, exponent: u32) -> f32 {
+    (0..exponent).fold(1.0, |product, _| product * base)
+}
+
+/// The distributions of S and of S + F over a number of cards.
+#[derive(Clone, Copy)]
 struct Chances {
     sure: [f32; 14],
     most: [f32; 14],
     len: usize,
 }
 
-impl Chances {
-    fn of(cards: impl Iterator<Item = Outlook>) -> Self {
-        let mut chances = Self {
-            sure: [0.0; 14],
-            most: [0.0; 14],
+impl Default for Chances {
+    fn default() -> Self {
+        let mut none = [0.0; 14];
+        none[0] = 1.0;
+        Self {
+            sure: none,
+            most: none,
             len: 0,
-        };
-        chances.sure[0] = 1.0;
-        chances.most[0] = 1.0;
-        for outlook in cards {
-            add(&mut chances.sure, chances.len, outlook.sure);
-            add(&mut chances.most, chances.len, outlook.possible);
-            chances.len += 1;
         }
-        chances
+    }
+}
+
+impl Chances {
+    fn add(&mut self, card: Outlook) {
+        add(&mut self.sure, self.len, card.sure);
+        add(&mut self.most, self.len, card.possible);
+        self.len += 1;
+    }
+
+    /// The same without a card that was added.
+    fn without(&self, card: Outlook) -> Self {
+        Self {
+            sure: without(&self.sure, self.len, card.sure),
+            most: without(&self.most, self.len, card.possible),
+            len: self.len - 1,
+        }
     }
 
     /// M(need).
@@ -302,5 +358,63 @@ fn add(distribution: &mut [f32; 14], len: usize, chance: f32) {
         let moved = distribution[count] * chance;
         distribution[count] -= moved;
         distribution[count + 1] += moved;
+    }
+}
+
+/// One event less: `add` undone, from the end at which rounding does not grow.
+#[inline]
+fn without(distribution: &[f32; 14], len: usize, chance: f32) -> [f32; 14] {
+    let mut rest = [0.0; 14];
+    if chance <= 0.5 {
+        let scale = 1.0 / (1.0 - chance);
+        let mut moved = 0.0;
+        for count in 0..len {
+            rest[count] = (distribution[count] - moved) * scale;
+            moved = rest[count] * chance;
+        }
+    } else {
+        let scale = 1.0 / chance;
+        let mut stayed = 0.0;
+        for count in (0..len).rev() {
+            rest[count] = (distribution[count + 1] - stayed) * scale;
+            stayed = rest[count] * (1.0 - chance);
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_was_added_can_be_taken_back() {
+        let chances = [0.0, 0.1, 0.5, 0.7, 1.0, 0.99];
+        for (place, &gone) in chances.iter().enumerate() {
+            let (mut all, mut rest) = ([0.0; 14], [0.0; 14]);
+            (all[0], rest[0]) = (1.0, 1.0);
+            let mut len = 0;
+            for (i, &chance) in chances.iter().enumerate() {
+                add(&mut all, i, chance);
+                if i != place {
+                    add(&mut rest, len, chance);
+                    len += 1;
+                }
+            }
+            for (a, b) in without(&all, chances.len(), gone).iter().zip(rest) {
+                assert!((a - b).abs() < 1e-5, "{gone}");
+            }
+        }
+    }
+
+    #[test]
+    fn making_a_bid_by_hand() {
+        let mut chances = Chances::default();
+        let card = |sure, possible| Outlook { sure, possible };
+        chances.add(card(1.0, 1.0)); // takes a trick in any case
+        chances.add(card(0.0, 1.0)); // as one likes
+        chances.add(card(0.0, 0.5)); // perhaps
+        let makes: Vec<f32> = (-1..5).map(|need| chances.make(need)).collect();
+        assert_eq!(makes, [0.0, 0.0, 1.0, 1.0, 0.5, 0.0]);
     }
 }

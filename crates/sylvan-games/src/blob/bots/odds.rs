@@ -1,15 +1,21 @@
-//! Who holds what: the chances that a hidden card lies with a seat, by suit.
+//! Who holds what: the chances that hidden cards lie with a seat, by suit.
 //!
 //! Unseen cards of a suit are alike before bids and plays are read, so the chance that a seat holds
 //! one of them is its expected number of them over their number. Those expected numbers form a table
 //! of holders (the other seats and the undealt stock) by suits, with known sums of rows (hand sizes)
 //! and columns (unseen cards of the suit) and zeros at voids; iterative proportional fitting scales
-//! rows and columns in turn until both sums fit. Without voids the first table fits already.
+//! rows and columns in turn until both sums fit. Without voids every holder has its share of all.
+//!
+//! Numbers of all seats are worked on at once, a lane each; the lane of the seat that reckons, which
+//! hides nothing from itself, serves the stock.
 
 use sylvan_core::{MAX_SEATS, Seat};
 
 use crate::blob::cards::{Cards, bit, of_suit};
 use crate::blob::state::Blob;
+
+/// A number for each seat.
+pub type Lanes = [f32; MAX_SEATS];
 
 /// Rounds of fitting; the sums are then right to a few percent at worst.
 const ROUNDS: usize = 4;
@@ -18,10 +24,9 @@ const ROUNDS: usize = 4;
 pub struct Odds {
     /// Cards that the seat has not seen.
     pub unseen: Cards,
-    /// By seat and suit: the chance that the seat holds a given unseen card of the suit.
-    pub holds: [[f32; 4]; MAX_SEATS],
-    /// By seat and suit: the chance that the seat holds none of the suit.
-    pub lacks: [[f32; 4]; MAX_SEATS],
+    counts: [usize; 4],
+    /// By suit and number: the chance that a seat holds none of so many given unseen cards of it.
+    none_of: [[Lanes; 14]; 4],
 }
 
 impl Odds {
@@ -30,79 +35,132 @@ impl Odds {
         let up = state.turned_up().map_or(0, bit);
         let seen = state.hands[usize::from(own)] | state.gone | up;
         let unseen = state.options.deck() & !seen;
-        let counts: [f32; 4] =
-            std::array::from_fn(|s| (unseen & of_suit(s as u8)).count_ones() as f32);
-        let mut holds = expected(state, own, &counts);
-        let mut lacks = [[0.0; 4]; MAX_SEATS];
-        for seat in 0..state.num_players() {
-            for s in 0..4 {
-                holds[seat][s] = if counts[s] > 0.0 {
-                    holds[seat][s] / counts[s]
-                } else {
-                    0.0
-                };
-                lacks[seat][s] = power(1.0 - holds[seat][s], counts[s] as u32);
+        let counts = std::array::from_fn(|s| (unseen & of_suit(s as u8)).count_ones() as usize);
+        let holds = holds(state, own, &counts);
+        let mut none_of = [[[1.0; MAX_SEATS]; 14]; 4];
+        for suit in 0..4 {
+            for number in 0..counts[suit] {
+                for seat in 0..MAX_SEATS {
+                    none_of[suit][number + 1][seat] =
+                        none_of[suit][number][seat] * (1.0 - holds[suit][seat]);
+                }
             }
         }
         Self {
             unseen,
-            holds,
-            lacks,
+            counts,
+            none_of,
         }
     }
 
-    /// The chance that a seat holds at least one of `count` given unseen cards of a suit.
+    /// The chances that seats hold none of `count` given unseen cards of a suit.
     #[inline]
-    pub fn any_of(&self, seat: Seat, suit: u8, count: u32) -> f32 {
-        1.0 - power(
-            1.0 - self.holds[usize::from(seat)][usize::from(suit)],
-            count,
-        )
+    pub fn none_of(&self, suit: u8, count: u32) -> &Lanes {
+        &self.none_of[usize::from(suit)][count as usize]
+    }
+
+    /// The chances that seats hold none of a suit.
+    #[inline]
+    pub fn lacks(&self, suit: u8) -> &Lanes {
+        let suit = usize::from(suit);
+        &self.none_of[suit][self.counts[suit]]
     }
 }
 
-/// Expected cards by seat and suit.
-fn expected(state: &Blob, own: Seat, counts: &[f32; 4]) -> [[f32; 4]; MAX_SEATS] {
-    let n = state.num_players();
-    let total: f32 = counts.iter().sum();
+/// By suit and seat: the chance that the seat holds a given unseen card of the suit.
+fn holds(state: &Blob, own: Seat, counts: &[usize; 4]) -> [Lanes; 4] {
+    let own = usize::from(own);
+    let total = counts.iter().sum::<usize>().max(1) as f32;
     let mut sizes = [0.0; MAX_SEATS];
     let mut voids = 0;
-    for seat in (0..n).filter(|&seat| seat != usize::from(own)) {
+    for seat in (0..state.num_players()).filter(|&seat| seat != own) {
         sizes[seat] = f32::from(state.hand_size(seat as Seat));
         voids |= state.voids[seat];
     }
-    let share = 1.0 / total.max(1.0);
-    let mut table: [[f32; 4]; MAX_SEATS] =
-        std::array::from_fn(|seat| counts.map(|count| count * sizes[seat] * share));
     if voids == 0 {
-        return table;
+        return [sizes.map(|size| size / total); 4];
     }
-    let dealt: f32 = sizes.iter().sum();
-    let rest = (total - dealt).max(0.0);
-    let mut stock = counts.map(|count| count * rest * share);
-    for (row, voids) in table.iter_mut().zip(state.voids) {
-        for (s, cell) in row.iter_mut().enumerate() {
-            *cell *= f32::from(u8::from(voids >> s & 1 == 0));
-        }
-    }
+    sizes[own] = (total - sizes.iter().sum::<f32>()).max(0.0);
+    let mut table: [Lanes; 4] = std::array::from_fn(|suit| {
+        std::array::from_fn(|seat| {
+            let void = seat != own && state.voids[seat] >> suit & 1 == 1;
+            if void {
+                0.0
+            } else {
+                counts[suit] as f32 * sizes[seat] / total
+            }
+        })
+    });
     for _ in 0..ROUNDS {
-        let rows = table[..n].iter_mut().zip(sizes).chain([(&mut stock, rest)]);
-        for (row, size) in rows {
-            let sum: f32 = row.iter().sum();
-            let factor = if sum > 0.0 { size / sum } else { 0.0 };
-            row.iter_mut().for_each(|cell| *cell *= factor);
-        }
-        for s in 0..4 {
-            let sum = table[..n].iter().map(|row| row[s]).sum::<f32>() + stock[s];
-            let factor = if sum > 0.0 { counts[s] / sum } else { 0.0 };
-            table[..n].iter_mut().for_each(|row| row[s] *= factor);
-            stock[s] *= factor;
-        }
+        fit(&mut table, &sizes, counts);
+    }
+    for (row, &count) in table.iter_mut().zip(counts) {
+        let one = 1.0 / count.max(1) as f32;
+        row.iter_mut().for_each(|cell| *cell *= one);
+        row[own] = 0.0;
     }
     table
 }
 
+/// Scales the table to the sizes of hands, then to the numbers of cards of the suits.
 #[inline]
-pub fn power(base: f32, exponent: u32) -> f32 {
-    (0..exponent).fold(1.0, |product, _| product * base)
+fn fit(table: &mut [Lanes; 4], sizes: &Lanes, counts: &[usize; 4]) {
+    let mut factors = [0.0; MAX_SEATS];
+    for seat in 0..MAX_SEATS {
+        let sum = table[0][seat] + table[1][seat] + table[2][seat] + table[3][seat];
+        factors[seat] = sizes[seat] / sum.max(1e-9);
+    }
+    for (row, &count) in table.iter_mut().zip(counts) {
+        let mut sum = 0.0;
+        for seat in 0..MAX_SEATS {
+            row[seat] *= factors[seat];
+            sum += row[seat];
+        }
+        let factor = count as f32 / sum.max(1e-9);
+        row.iter_mut().for_each(|cell| *cell *= factor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blob::bots::Bot;
+    use crate::blob::options::{Options, Sequence};
+    use crate::blob::state::Phase;
+
+    /// Against the shares of sampled deals, in rounds with voids.
+    #[test]
+    fn odds_are_those_of_deals() {
+        let (mut error, mut cells) = (0.0, 0.0);
+        for seed in 0..60 {
+            let options = Options::new(4, Sequence::list(&[6]).unwrap());
+            let mut state = Blob::new(options, Some(seed)).unwrap();
+            let mut rng = sylvan_core::Rng::new(seed, 1);
+            for _ in 0..4 + 9 + seed % 5 {
+                let action = Bot::Random.choose(&state, &mut rng);
+                state.take(action);
+            }
+            assert_eq!(state.phase(), Phase::Playing);
+            let (odds, view) = (Odds::of(&state), state.view(state.turn).unwrap());
+            let mut shares = [[0.0; 52]; 4];
+            for _ in 0..400 {
+                let mut deal = view;
+                deal.complete(&mut rng).unwrap();
+                for seat in 0..4 {
+                    for card in crate::blob::cards::each(deal.hands[seat]) {
+                        shares[seat][usize::from(card)] += 1.0 / 400.0;
+                    }
+                }
+            }
+            for seat in (0..4).filter(|&seat| seat != usize::from(state.turn)) {
+                for card in crate::blob::cards::each(odds.unseen) {
+                    let suit = crate::blob::cards::suit(card);
+                    let held = 1.0 - odds.none_of(suit, 1)[seat];
+                    error += (held - shares[seat][usize::from(card)]).abs();
+                    cells += 1.0;
+                }
+            }
+        }
+        assert!(error / cells < 0.02, "{}", error / cells);
+    }
 }
