@@ -29,6 +29,7 @@ _ONE_SEAT: Settings = {
         "opening_share": 0.0,
     },
     "targets": {"td_steps": 10, "discount": 0.997, "value_mix": 0.0},
+    "muzero": {"fresh_values": True},
     "replay": {"prioritised": True, "symmetries": False},
     "arena": {"games": 20},
 }
@@ -89,9 +90,9 @@ _GAMES: dict[str, Settings] = {
     # Random openings lead to every state, as where the rules are known. What is hard is the reward,
     # three in a row: it takes many updates at a high rate, and far fewer games than they.
     "tictactoe": {
-        "run": {"steps": 24, "minutes": None, "threads": 1},
+        "run": {"steps": 48, "minutes": None, "threads": 1},
         "network": {"size": "mlp3x128"},
-        "search": {"simulations": 25, "noise": False},
+        "search": {"simulations": 32, "noise": False},
         "selfplay": {
             "games": 512,
             "positions": 4096,
@@ -99,14 +100,14 @@ _GAMES: dict[str, Settings] = {
             "opening_share": 1.0,
             "opening_plies": 8,
         },
-        "targets": {"value_mix": 0.25},
+        "targets": {"value_mix": 0.5},
         "learner": {
             "batch": 256,
             "learning_rate": 1e-2,
             "samples_per_position": 16.0,
             "average": 0.995,
         },
-        "replay": {"window_min": 30_000, "window_max": 60_000},
+        "replay": {"window_min": 30_000, "window_max": 60_000, "surprise_share": 0.5},
         "arena": {"every": 12, "games": 10, "simulations": 50, "positions": 5000},
     },
     "connect4": {
@@ -157,7 +158,11 @@ _BOTH: dict[tuple[str, str], Settings] = {
 """What is different in such a game on a machine."""
 
 _ENVIRONMENTS: dict[str, Settings] = {
-    "gym:CartPole-v1": {"run": {"steps": 40, "minutes": None}, "search": {"simulations": 16}},
+    "gym:CartPole-v1": {
+        "run": {"steps": 40, "minutes": None},
+        "search": {"simulations": 16, "discount": 0.99},
+        "targets": {"td_steps": 20, "discount": 0.99},
+    },
     # Returns from -500 to 300: a tenth of them is said more exactly. Episodes have up to 1,000
     # steps, so many are played at once.
     "gym:LunarLander-v3": {
