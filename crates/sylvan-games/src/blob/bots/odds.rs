@@ -125,6 +125,7 @@ fn fit(table: &mut [Lanes; 4], sizes: &Lanes, counts: &[usize; 4]) {
 mod tests {
     use super::*;
     use crate::blob::bots::Bot;
+    use crate::blob::cards::{each, suit};
     use crate::blob::options::{Options, Sequence};
     use crate::blob::state::Phase;
 
@@ -146,16 +147,13 @@ mod tests {
             for _ in 0..400 {
                 let mut deal = view;
                 deal.complete(&mut rng).unwrap();
-                for seat in 0..4 {
-                    for card in crate::blob::cards::each(deal.hands[seat]) {
-                        shares[seat][usize::from(card)] += 1.0 / 400.0;
-                    }
+                for (shares, hand) in shares.iter_mut().zip(deal.hands) {
+                    each(hand).for_each(|card| shares[usize::from(card)] += 1.0 / 400.0);
                 }
             }
             for seat in (0..4).filter(|&seat| seat != usize::from(state.turn)) {
-                for card in crate::blob::cards::each(odds.unseen) {
-                    let suit = crate::blob::cards::suit(card);
-                    let held = 1.0 - odds.none_of(suit, 1)[seat];
+                for card in each(odds.unseen) {
+                    let held = 1.0 - odds.none_of(suit(card), 1)[seat];
                     error += (held - shares[seat][usize::from(card)]).abs();
                     cells += 1.0;
                 }
