@@ -14,26 +14,28 @@ use sylvan_core::{Forest, Timing};
 use sylvan_games::connect_four::ConnectFour;
 
 /// How many steps below a node are noted; panics at one that is wrong.
-fn check(search: &Search<ConnectFour, Duel>, id: NodeId) -> u32 {
-    let (pool, node) = (&search.pool, &search.pool[id]);
-    let Some(family) = pool.family(id) else {
+fn check(search: &mut Search<ConnectFour, Duel>, id: NodeId) -> u32 {
+    let Some(family) = search.pool.family(id) else {
         return 0;
     };
+    let is_noted = search.pool.front(family).next != Link::UNKNOWN;
+    let choice = is_noted.then(|| search.choose(id));
+    let (pool, node) = (&search.pool, &search.pool[id]);
     let front = pool.front(family);
     assert_eq!((front.node, front.action), (id, node.action));
-    let mut noted = u32::from(front.next != Link::UNKNOWN);
-    if noted > 0 {
-        match search.choose(id) {
-            Choice::New(..) => assert_eq!(front.next, Link::NEW),
-            Choice::Visited(slot, _) => {
-                assert_eq!(front.slot, slot);
-                assert_eq!(front.next, pool.link(family, slot));
-            }
+    match choice {
+        Some(Choice::New(..)) => assert_eq!(front.next, Link::NEW),
+        Some(Choice::Visited(slot, _)) => {
+            assert_eq!(front.slot, slot);
+            assert_eq!(front.next, pool.link(family, slot));
         }
+        None => {}
     }
+    let mut noted = u32::from(is_noted);
     let children: Vec<NodeId> = pool.ids(id).collect();
     assert!(children.len() <= usize::from(node.num_edges));
     for (slot, &child) in children.iter().enumerate() {
+        let pool = &search.pool;
         let link = pool.link(family, slot as u16);
         assert_eq!(link, pool.link_to(child));
         assert_eq!(pool.slot_of(id, pool[child].index), Some(slot as u16));
@@ -43,8 +45,9 @@ fn check(search: &Search<ConnectFour, Duel>, id: NodeId) -> u32 {
 }
 
 fn check_tree(forest: &mut Forest<ConnectFour, Duel>) -> u32 {
-    let search = forest.search(0);
-    check(&search, search.tree.root)
+    let mut search = forest.search(0);
+    let root = search.tree.root;
+    check(&mut search, root)
 }
 
 #[test]
