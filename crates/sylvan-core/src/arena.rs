@@ -18,6 +18,7 @@
 
 use crate::node::NONE;
 use crate::pages::prefer_large;
+use crate::spare;
 
 /// 16 bytes, as four words.
 pub type Unit = u128;
@@ -40,8 +41,10 @@ pub struct Arena {
     units: Vec<Unit>,
     /// Units to make room for once the arena is no longer small.
     room: usize,
-    /// Units ever handed out; those behind are fresh.
+    /// Units ever handed out.
     end: u32,
+    /// Units that may be handed out before more are needed; there may be more already.
+    limit: usize,
     /// Bit `i`: unit `i` is the first or the last of a run.
     tips: Vec<u64>,
     /// The first run of each class.
@@ -80,6 +83,7 @@ impl Arena {
             units: Vec::new(),
             room: (room / UNIT_BYTES) as usize,
             end: 0,
+            limit: 0,
             tips: Vec::new(),
             heads: [NONE; CLASSES],
             filled: 0,
@@ -148,7 +152,7 @@ impl Arena {
         let start = self.end;
         let end = start + len;
         assert!(end <= MOST, "budgets keep a pool below 2^31 units");
-        if end as usize > self.units.len() {
+        if end as usize > self.limit {
             self.grow(end as usize);
         }
         self.end = end;
@@ -160,23 +164,29 @@ impl Arena {
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
+        if self.units.is_empty() {
+            self.units = spare::take(self.room);
+        }
         let small = SMALL.min(self.room / 8);
         if len > small.max(self.units.capacity()) && len < self.room {
             let more = self.room - self.units.len();
             let _ = self.units.try_reserve_exact(more); // else it grows by doubling
         }
-        self.units.resize(len, 0);
+        if len > self.units.len() {
+            self.units.resize(len, 0);
+        }
+        self.limit = len;
         self.tips.resize(len / 64, 0);
         prefer_large(&mut self.units, &mut self.asked);
     }
 
-    /// Has a unit and the next one brought nearer.
+    /// Has a unit brought nearer.
     #[inline]
     pub fn fetch(&self, unit: u32) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let unit = self.units.as_ptr().wrapping_add(unit as usize + 1);
+            let unit = self.units.as_ptr().wrapping_add(unit as usize);
             // SAFETY: SSE is part of x86-64; a prefetch reads nothing that anybody sees.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
         }
@@ -237,6 +247,12 @@ impl Arena {
     /// Bytes ever in use.
     pub fn bytes(&self) -> u64 {
         u64::from(self.end) * UNIT_BYTES
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        spare::give(std::mem::take(&mut self.units));
     }
 }
 

@@ -13,9 +13,9 @@
 use crate::config::ValueRange;
 use crate::family::Link;
 use crate::game::Game;
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, Node, NodeId};
 use crate::pool::Pool;
-use crate::selection::next_step;
+use crate::selection::{Plain, next_step};
 use crate::tree::{Search, Seen, Settings, Step};
 use crate::values::Values;
 
@@ -45,8 +45,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Carries a value that the last node of a path has taken in to all above; the value there.
     fn carry(&mut self, path: &[Step], value: V) -> V {
-        let (root, seen) = (self.tree.root, &mut self.tree.seen);
-        carry(self.pool, self.settings, seen, root, path, value)
+        let Some(plain) = &self.settings.plain else {
+            return carry_other(self.pool, self.settings, &mut self.tree.seen, path, value);
+        };
+        let levels = &mut self.scratch.levels;
+        if levels.len() < path.len() {
+            levels.resize(path.len(), Level::default());
+        }
+        let levels = &mut levels[..path.len() - 1];
+        let rule = (self.settings, plain);
+        let value = carry_plain(self.pool, rule, levels, self.tree.root, path, value);
+        choose_next(self.pool, levels);
+        value
     }
 
     /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
@@ -82,50 +92,162 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-#[inline(never)] // arguments do not overlap, so that none is read again after every write
-fn carry<V: Values>(
+/// A node that has taken in the visit, and what follows for the edge to it.
+#[derive(Clone, Copy)]
+struct Taken<V: Values> {
+    node: Node<V>,
+    mean: V,
+    share: f32,
+}
+
+impl<V: Values> Taken<V> {
+    #[inline(always)]
+    fn new(node: Node<V>) -> Self {
+        Self {
+            node,
+            mean: node.mean(),
+            share: node.share(),
+        }
+    }
+
+    /// Q of the step to this node, for the seat that chooses at its parent, if one does.
+    #[inline(always)]
+    fn q(&self, parent: &Node<V>, discount: f64) -> f32 {
+        match parent.kind() {
+            Kind::Decision => self.node.q(self.mean, parent.seat(), discount),
+            _ => 0.0,
+        }
+    }
+
+    #[inline(always)]
+    fn is_first(&self) -> bool {
+        self.node.visits == 1
+    }
+}
+
+/// Adds a value that the last node of a path has taken in to all above; the value at the first.
+/// `tell` hears of each: its number, what it became, the child that the path goes on to, and the
+/// child's slot; what it answers goes into `notes`, one per level, deepest first.
+#[inline(always)]
+fn climb<V: Values, T>(
     pool: &mut Pool<V>,
-    settings: &Settings,
-    seen: &mut Seen,
-    root: NodeId,
     path: &[Step],
+    discount: f64,
     mut value: V,
+    notes: &mut [T],
+    mut tell: impl FnMut(&mut Pool<V>, NodeId, Taken<V>, Taken<V>, u16) -> T,
 ) -> V {
-    let discount = settings.config.discount;
-    let learns_range = settings.config.value_range == ValueRange::Tree;
-    let mut mean = path.last().map_or(value, |step| pool[step.node].mean());
-    for steps in path.windows(2).rev() {
-        let (id, Step { node: child, slot }) = (steps[0].node, steps[1]);
-        let child = pool[child];
-        value = value.through(&child.extra, discount);
-        let node = &mut pool[id];
+    let Some((last, above)) = path.split_last() else {
+        return value;
+    };
+    let (mut child, mut slot) = (Taken::new(pool[last.node]), last.slot);
+    for (step, note) in above.iter().rev().zip(notes) {
+        value = value.through(&child.node.extra, discount);
+        let node = &mut pool[step.node];
         node.visits += 1;
         node.w.add(&value);
-        let node = *node;
-        let decides = node.kind() == Kind::Decision;
-        let q = if decides {
-            child.q(mean, node.seat(), discount)
-        } else {
-            0.0
-        };
-        mean = node.mean();
-        let (u, first) = (child.share(), child.visits == 1);
-        let mut family = pool.family_mut(node.owned);
-        let (next, slot) = if let Some(scale) = settings.plain {
-            family.record(slot, scale.apply(q), u, first);
-            next_step((settings, scale), &family, &node, mean, id == root)
-        } else {
-            let scored = settings.known.map_or(q, |scale| scale.apply(q));
-            family.record(slot, scored, u, first);
-            if learns_range && decides {
-                seen.include(q);
+        let node = Taken::new(*node);
+        *note = tell(pool, step.node, node, child, slot);
+        (child, slot) = (node, step.slot);
+    }
+    value
+}
+
+/// A level whose next step is to be chosen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Level {
+    family: u32,
+    explore: f32,
+    /// The score of the best unvisited edge; not a number where the next step stays unknown.
+    fresh: f32,
+}
+
+/// Where the rule is plain: the numbers of all levels, and what `choose_next` needs.
+#[inline(never)] // arguments do not overlap, so that none is read again after every write
+fn carry_plain<V: Values>(
+    pool: &mut Pool<V>,
+    (settings, plain): (&Settings, &Plain),
+    levels: &mut [Level],
+    root: NodeId,
+    path: &[Step],
+    value: V,
+) -> V {
+    let discount = settings.config.discount;
+    climb(
+        pool,
+        path,
+        discount,
+        value,
+        levels,
+        |pool, id, taken, child, slot| {
+            let node = &taken.node;
+            let mut family = pool.family_mut(node.owned);
+            let (mut explore, mut fresh) = (0.0, f32::NAN);
+            if node.is_open() {
+                let seat = node.seat();
+                let q = plain.scale.apply(child.node.q(child.mean, seat, discount));
+                if family.record(slot, q, child.share, child.is_first()) == 0 {
+                    explore = settings.explore(node.started());
+                    let value = taken.mean.seat(seat) as f32;
+                    fresh = plain.fresh(&family, explore, value, id == root);
+                }
+            } else {
+                let q = plain.scale.apply(child.q(node, discount));
+                family.record(slot, q, child.share, child.is_first());
             }
-            (Link::UNKNOWN, 0)
-        };
+            Level {
+                family: node.owned,
+                explore,
+                fresh,
+            }
+        },
+    )
+}
+
+/// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of
+/// dependent steps: the less code it has, the more of them the processor works on side by side.
+#[inline(never)]
+fn choose_next<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
+    for level in levels {
+        let mut family = pool.family_mut(level.family);
+        let (next, slot) = next_step(&mut family, level.explore, level.fresh);
         family.set_next(next, slot);
         if next.is_child() {
             pool.fetch(next);
+        } else {
+            pool.fetch_edges(level.family);
         }
     }
-    value
+}
+
+/// Where the choice is made when a walk comes.
+#[inline(never)]
+fn carry_other<V: Values>(
+    pool: &mut Pool<V>,
+    settings: &Settings,
+    seen: &mut Seen,
+    path: &[Step],
+    value: V,
+) -> V {
+    let discount = settings.config.discount;
+    let learns_range = settings.config.value_range == ValueRange::Tree;
+    let notes = &mut vec![(); path.len()]; // of nothing, which takes no memory
+    climb(
+        pool,
+        path,
+        discount,
+        value,
+        notes,
+        |pool, _, taken, child, slot| {
+            let node = &taken.node;
+            let q = child.q(node, discount);
+            if learns_range && node.kind() == Kind::Decision {
+                seen.include(q);
+            }
+            let scored = settings.known.map_or(q, |scale| scale.apply(q));
+            let mut family = pool.family_mut(node.owned);
+            family.record(slot, scored, child.share, child.is_first());
+            family.set_next(Link::UNKNOWN, 0);
+        },
+    )
 }

@@ -20,10 +20,10 @@ use crate::batch::Batch;
 use crate::clock::{Clock, Signal};
 use crate::config::Stop;
 use crate::edges::NO_EDGE;
-use crate::family::{End, Front, LANES, Link};
+use crate::family::{End, LANES, Link};
 use crate::game::{Action, Game, Turn};
 use crate::node::{Kind, Node, NodeId};
-use crate::pool::MAX_EDGES;
+use crate::pool::{MAX_EDGES, Pool};
 use crate::selection::Choice;
 use crate::tree::{Search, Step, Visit};
 use crate::values::Values;
@@ -197,24 +197,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// best unvisited edge comes next. If not, there is more to find out.
     #[inline]
     fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
-        let mut family = self.pool.family(*id);
-        while let Some(place) = family {
-            let Front { next, slot, .. } = self.pool.front(place);
+        if let Some(family) = self.pool.family(*id) {
+            let (next, end) = stroll(self.pool, family, &mut visit.state, &mut visit.path)?;
+            *id = end;
             if !next.is_child() {
                 return Ok(next == Link::NEW);
             }
-            let action;
-            (*id, action, family) = match next.end() {
-                End::Family(family) => {
-                    let front = self.pool.front(family);
-                    (front.node, front.action, Some(family))
-                }
-                End::Node(node) => (node, self.pool[node].action, None),
-            };
-            if !G::KEEP_STATES {
-                visit.state.apply(action)?;
-            }
-            visit.path.push(Step { node: *id, slot });
         }
         Ok(self.settings.plain.is_some() && self.pool[*id].is_open())
     }
@@ -449,5 +437,38 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool.relink(above.node, step.slot, step.node); // the family is new or has moved
         }
         Ok(Step { node, slot })
+    }
+}
+
+/// Follows the steps noted in a family and those behind it, with the state and the path; the last
+/// link, to a node without a family if to any, and the node it came to.
+#[inline(never)] // arguments do not overlap, so that a small state stays in registers
+fn stroll<G: Game, V: Values>(
+    pool: &Pool<V>,
+    family: u32,
+    state: &mut G,
+    path: &mut Vec<Step>,
+) -> Result<(Link, NodeId), G::Error> {
+    let mut front = pool.front(family);
+    loop {
+        let (next, slot) = (front.next, front.slot);
+        if !next.is_child() {
+            return Ok((next, front.node));
+        }
+        let (node, action) = match next.end() {
+            End::Family(family) => {
+                front = pool.front(family);
+                pool.fetch_for_backup(front.node, family);
+                (front.node, front.action)
+            }
+            End::Node(node) => (node, pool[node].action),
+        };
+        if !G::KEEP_STATES {
+            state.apply(action)?;
+        }
+        path.push(Step { node, slot });
+        if let End::Node(node) = next.end() {
+            return Ok((next, node));
+        }
     }
 }

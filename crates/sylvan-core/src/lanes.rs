@@ -11,7 +11,7 @@ use crate::numbers::PriorBits;
 /// The place and score of the child with the highest `q + explore * u`, the first of equals; `groups`
 /// are those of a family.
 #[inline]
-pub fn best_score(groups: &[Unit], explore: f32) -> (usize, f32) {
+pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE2 is part of x86-64.
     return unsafe { sse2::best_score(groups, explore) };
@@ -21,9 +21,14 @@ pub fn best_score(groups: &[Unit], explore: f32) -> (usize, f32) {
 
 /// The place and score of the child with the highest `(q - shift) * factor + explore * u`, the first
 /// of equals: for values whose range is learned.
-pub fn best_scaled(groups: &[Unit], shift: f32, factor: f32, explore: f32) -> (usize, f32) {
+pub fn best_scaled(
+    groups: &[[Unit; GROUP]],
+    shift: f32,
+    factor: f32,
+    explore: f32,
+) -> (usize, f32) {
     let mut best = (0, f32::NEG_INFINITY);
-    for (number, &[q, u, _]) in groups.as_chunks::<GROUP>().0.iter().enumerate() {
+    for (number, &[q, u, _]) in groups.iter().enumerate() {
         let (q, u): ([f32; LANES], [f32; LANES]) = (bytemuck::cast(q), bytemuck::cast(u));
         for lane in 0..LANES {
             let score = (q[lane] - shift) * factor + explore * u[lane];
@@ -36,8 +41,8 @@ pub fn best_scaled(groups: &[Unit], shift: f32, factor: f32, explore: f32) -> (u
 }
 
 /// The least and greatest Q of open edges, and these.
-pub fn range(groups: &[Unit], (mut min, mut max): (f32, f32)) -> (f32, f32) {
-    for &[q, ..] in groups.as_chunks::<GROUP>().0 {
+pub fn range(groups: &[[Unit; GROUP]], (mut min, mut max): (f32, f32)) -> (f32, f32) {
+    for &[q, ..] in groups {
         for q in bytemuck::cast::<_, [f32; LANES]>(q) {
             if q > CLOSED {
                 (min, max) = (min.min(q), max.max(q));
@@ -67,17 +72,6 @@ pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
     return plain::first_max(units, mask);
 }
 
-/// Puts `q`, unless the edge is closed, and `u` into a lane of those of a group. All lanes are written
-/// at once, because the processor does not soon read together what was written apart.
-#[inline]
-pub fn record(group: &mut [Unit; GROUP], lane: usize, q: f32, u: f32) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE2 is part of x86-64.
-    return unsafe { sse2::record(group, lane, q, u) };
-    #[cfg(not(target_arch = "x86_64"))]
-    return plain::record(group, lane, q, u);
-}
-
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
     use std::arch::x86_64::*;
@@ -91,7 +85,7 @@ mod sse2 {
 
     #[inline]
     #[target_feature(enable = "sse2")]
-    pub fn best_score(groups: &[Unit], explore: f32) -> (usize, f32) {
+    pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
         let explore = _mm_set1_ps(explore);
         let scores = |[q, u, _]: &[Unit; GROUP]| {
             let (q, u): (__m128, __m128) = (bytemuck::cast(*q), bytemuck::cast(*u));
@@ -99,19 +93,19 @@ mod sse2 {
         };
         let places =
             |scores: __m128, top: __m128| _mm_movemask_ps(_mm_cmpeq_ps(scores, top)) as u32;
-        let Some((first, others)) = groups.split_first_chunk() else {
+        let [first, others @ ..] = groups else {
             return (0, f32::NEG_INFINITY);
         };
         // Whether there are one or two, and which has the best, cannot be foreseen: no branches.
-        let second = others.first_chunk().unwrap_or(&CLOSED_GROUP);
+        let second = others.first().unwrap_or(&CLOSED_GROUP);
         let (first, second) = (scores(first), scores(second));
         let mut top = _mm_max_ps(first, second);
-        if groups.len() <= 2 * GROUP {
+        if groups.len() <= 2 {
             top = spread_max(top);
             let equal = places(first, top) | places(second, top) << LANES;
             return (first_place(equal), _mm_cvtss_f32(top));
         }
-        let others = others[GROUP..].as_chunks::<GROUP>().0;
+        let others = &others[1..];
         for group in others {
             top = _mm_max_ps(top, scores(group));
         }
@@ -131,7 +125,7 @@ mod sse2 {
     /// The first of the places marked in the bits of two groups.
     #[inline]
     fn first_place(equal: u32) -> usize {
-        equal.trailing_zeros() as usize % (2 * LANES)
+        (equal | 1 << (2 * LANES)).trailing_zeros() as usize % (2 * LANES)
     }
 
     /// The greatest of four numbers, in all four places.
@@ -140,21 +134,6 @@ mod sse2 {
     fn spread_max(lanes: __m128) -> __m128 {
         let pairs = _mm_max_ps(lanes, _mm_shuffle_ps::<0b01_00_11_10>(lanes, lanes));
         _mm_max_ps(pairs, _mm_shuffle_ps::<0b10_11_00_01>(pairs, pairs))
-    }
-
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    pub fn record([qs, us, _]: &mut [Unit; GROUP], lane: usize, q: f32, u: f32) {
-        let spread = |number: f32| _mm_castps_si128(_mm_set1_ps(number));
-        let choose = |here: __m128i, new: f32, old: __m128i| {
-            let new = _mm_and_si128(here, spread(new));
-            bytemuck::cast(_mm_or_si128(new, _mm_andnot_si128(here, old)))
-        };
-        let (old_q, old_u): (__m128i, __m128i) = (bytemuck::cast(*qs), bytemuck::cast(*us));
-        let here = _mm_cmpeq_epi32(_mm_set_epi32(3, 2, 1, 0), _mm_set1_epi32(lane as i32));
-        let closed = _mm_cmpeq_epi32(old_q, spread(CLOSED));
-        *qs = choose(_mm_andnot_si128(closed, here), q, old_q);
-        *us = choose(here, u, old_u);
     }
 
     /// `PriorBits::encode`, whose clamping to 1..=255 the narrowing instructions do.
@@ -213,9 +192,9 @@ mod sse2 {
 mod plain {
     use super::*;
 
-    pub fn best_score(groups: &[Unit], explore: f32) -> (usize, f32) {
+    pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
         let mut best = (0, f32::NEG_INFINITY);
-        for (i, [q, u, _]) in groups.as_chunks::<GROUP>().0.iter().enumerate() {
+        for (i, [q, u, _]) in groups.iter().enumerate() {
             let (q, u): ([u32; LANES], [u32; LANES]) = (bytemuck::cast(*q), bytemuck::cast(*u));
             for lane in 0..LANES {
                 let score = f32::from_bits(q[lane]) + explore * f32::from_bits(u[lane]);
@@ -225,14 +204,6 @@ mod plain {
             }
         }
         best
-    }
-
-    pub fn record([qs, us, _]: &mut [Unit; GROUP], lane: usize, q: f32, u: f32) {
-        let rows: [&mut [f32; LANES]; 2] = [bytemuck::cast_mut(qs), bytemuck::cast_mut(us)];
-        if rows[0][lane] != CLOSED {
-            rows[0][lane] = q;
-        }
-        rows[1][lane] = u;
     }
 
     pub fn encode(priors: &[f32; 16]) -> Unit {
@@ -266,27 +237,16 @@ mod tests {
                 for _ in 0..200 {
                     let mut number = || rng.below(range) as f32 / 7.0;
                     let mut unit = || [0; LANES].map(|_| number().to_bits());
-                    let mut units: Vec<_> = (0..GROUP * n).map(|_| unit()).collect();
-                    for q in units.iter_mut().step_by(GROUP) {
+                    let mut groups: Vec<_> = (0..n).map(|_| [0; GROUP].map(|_| unit())).collect();
+                    for [q, ..] in &mut groups {
                         q[rng.below(LANES)] = f32::NEG_INFINITY.to_bits();
                     }
-                    let groups: Vec<Unit> = units.into_iter().map(bytemuck::cast).collect();
+                    let groups: Vec<[Unit; GROUP]> =
+                        groups.into_iter().map(bytemuck::cast).collect();
                     let (plain, vector) = (plain::best_score, best_score);
                     assert_eq!(vector(&groups, 1.5), plain(&groups, 1.5));
                 }
             }
-        }
-    }
-
-    #[test]
-    fn one_lane_is_written_and_a_closed_edge_stays_closed() {
-        let row = |numbers: [f32; LANES]| -> Unit { bytemuck::cast(numbers) };
-        for lane in 0..LANES {
-            let mut group = [row([1.0, -0.0, CLOSED, 4.0]), row([0.5; LANES]), 7];
-            let mut plain = group;
-            record(&mut group, lane, 9.0, 0.25);
-            plain::record(&mut plain, lane, 9.0, 0.25);
-            assert_eq!(group, plain);
         }
     }
 

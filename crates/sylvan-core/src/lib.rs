@@ -41,6 +41,7 @@ mod line;
 mod pages;
 mod proofs;
 mod shortlist;
+mod spare;
 mod uct;
 mod workers;
 

@@ -25,12 +25,12 @@
 //! Twin: `sylvan.reference.selection`. Papers: Rosin 2011 (PUCT); Sturtevant 2008 (max^n); Silver
 //! 2018; Schrittwieser 2020, appendix B.
 
-use crate::config::{Fpu, Selection};
+use crate::config::{Config, Fpu, Selection};
 use crate::family::{Child, FamilyMut, Link};
 use crate::game::Game;
 use crate::lanes::{best_scaled, best_score};
-use crate::node::{Node, NodeId};
-use crate::tree::{Scale, Search, Settings};
+use crate::node::NodeId;
+use crate::tree::{Scale, Search};
 use crate::values::Values;
 
 /// An edge to follow.
@@ -59,7 +59,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let (index, prior) = self.newcomer(id);
             return Choice::New(index, prior);
         };
-        let explore = explore(self.settings, node);
+        let explore = self.settings.explore(node.started());
         let (slot, score) = match self.learned_scale(id) {
             _ if head.unfinished > 0 => self.best_of_unfinished(id, explore),
             None => best_score(self.pool.groups(node.owned), explore),
@@ -133,52 +133,75 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-/// The factor of the exploration shares of a node's edges.
-#[inline]
-fn explore<V: Values>(settings: &Settings, node: &Node<V>) -> f32 {
-    settings.explore(node.started())
-}
-
-#[inline]
 fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32) -> f32 {
     match rule {
         Fpu::Reduction(r) => scale.apply(value) - r * mass.sqrt(),
-        _ => other_urgency(rule, scale, value),
-    }
-}
-
-/// The rules that are not the usual one, apart from it, so that it needs no table of jumps.
-#[cold]
-fn other_urgency(rule: Fpu, scale: Scale, value: f32) -> f32 {
-    match rule {
-        Fpu::Parent | Fpu::Reduction(_) => scale.apply(value),
+        Fpu::Parent => scale.apply(value),
         Fpu::Loss => scale.lowest,
         Fpu::Value(value) => value,
     }
 }
 
-/// The step that the next walk will take from a node with this family, and the child's slot, where
-/// the choice is plain: PUCT, the range of values known (`Settings::plain`, which has the scale), no
-/// first visit under way, no tie. `mean` is the node's.
+/// What PUCT needs to know where the range of values is known (`Settings::plain`).
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    pub scale: Scale,
+    /// In the tree and at the root.
+    urgency: [Urgency; 2],
+}
+
+/// A rule of first-play urgency as numbers, so that none needs a branch: the node's value times
+/// `weight`, which is 0 or 1, plus `constant`, less `reduction` times the root of the tried mass.
+#[derive(Clone, Copy, Debug)]
+struct Urgency {
+    weight: f32,
+    constant: f32,
+    reduction: f32,
+}
+
+impl Urgency {
+    fn new(rule: Fpu, scale: Scale) -> Self {
+        let (weight, constant, reduction) = match rule {
+            Fpu::Parent => (1.0, 0.0, 0.0),
+            Fpu::Reduction(reduction) => (1.0, 0.0, reduction),
+            Fpu::Loss => (0.0, scale.lowest, 0.0),
+            Fpu::Value(value) => (0.0, value, 0.0),
+        };
+        Self {
+            weight,
+            constant,
+            reduction,
+        }
+    }
+}
+
+impl Plain {
+    pub fn new(config: &Config, scale: Scale) -> Option<Self> {
+        let urgency = [config.fpu, config.fpu_root].map(|rule| Urgency::new(rule, scale));
+        matches!(config.selection, Selection::Puct { .. }).then_some(Self { scale, urgency })
+    }
+
+    /// The score of the best unvisited edge of a node with this family and value.
+    #[inline]
+    pub(crate) fn fresh(&self, family: &FamilyMut, explore: f32, value: f32, at_root: bool) -> f32 {
+        let (best, mass) = family.untried();
+        let urgency = &self.urgency[usize::from(at_root)];
+        let parent = self.scale.apply(value) * urgency.weight + urgency.constant;
+        parent - urgency.reduction * mass.sqrt() + explore * best
+    }
+}
+
+/// The step that the next walk will take from an open node with this family, and the child's slot,
+/// if there is no tie; `fresh` is the score of the best unvisited edge. No child may wait for its
+/// first visit.
 #[inline]
-pub(crate) fn next_step<V: Values>(
-    (settings, scale): (&Settings, Scale),
-    family: &FamilyMut,
-    node: &Node<V>,
-    mean: V,
-    at_root: bool,
-) -> (Link, u16) {
-    if !node.is_open() || family.unfinished() > 0 {
-        return (Link::UNKNOWN, 0);
+pub(crate) fn next_step(family: &mut FamilyMut, explore: f32, fresh: f32) -> (Link, u16) {
+    let (slot, score) = best_score(family.groups(), explore);
+    if fresh < score {
+        (family.link(slot), slot as u16)
+    } else if fresh > score {
+        (Link::NEW, 0)
+    } else {
+        (Link::UNKNOWN, 0)
     }
-    let explore = explore(settings, node);
-    let (slot, score) = best_score(family.groups, explore);
-    let (best, mass) = family.untried();
-    let value = mean.seat(node.seat()) as f32;
-    let fresh = first_play_urgency(settings.fpu(at_root), scale, value, mass) + explore * best;
-    if fresh == score {
-        return (Link::UNKNOWN, 0);
-    }
-    let link = family.link(slot);
-    (if fresh > score { Link::NEW } else { link }, slot as u16)
 }

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::backup::Level;
 use crate::budget::Sweep;
 use crate::config::{Config, Fpu, Selection, Stop, ValueRange};
 use crate::evaluator::Leaf;
@@ -22,6 +23,7 @@ use crate::numbers::ln;
 use crate::pool::Pool;
 use crate::rng::{Rng, mix};
 use crate::root::RootEdges;
+use crate::selection::Plain;
 use crate::shortlist::Shortlist;
 use crate::values::Values;
 
@@ -32,10 +34,12 @@ pub struct Settings {
     pub rules: Rules,
     /// The scale of scores, where the range of values is known.
     pub known: Option<Scale>,
-    /// `c(N) * sqrt(N)` for small N.
+    /// c(N), if it does not grow.
+    constant: Option<f64>,
+    /// `c(N) * sqrt(N)` for small N, if c(N) grows: logarithms take long.
     explore: Vec<f32>,
-    /// The same, if the rule is PUCT.
-    pub plain: Option<Scale>,
+    /// What the backup needs to choose, where the range is known and the rule is PUCT.
+    pub plain: Option<Plain>,
     /// The first child of a node is the one with the highest prior, whose action its edges note.
     pub first_is_best: bool,
     /// The search that has begun explores without noise and forced playouts.
@@ -56,14 +60,21 @@ impl Settings {
             _ => None,
         };
         let mut settings = Self {
-            plain: known.filter(|_| matches!(config.selection, Selection::Puct { .. })),
+            plain: known.and_then(|scale| Plain::new(&config, scale)),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
             config,
             rules,
             known,
+            constant: None,
             explore: Vec::new(),
         };
+        if let Selection::Puct { c_puct, c_base, .. } = settings.config.selection
+            && c_base.is_none()
+        {
+            settings.constant = Some(c_puct);
+            return settings;
+        }
         let most = settings.config.limits.simulations.unwrap_or(u64::MAX);
         let tabled = most.clamp(*EXPLORE_TABLE.start(), *EXPLORE_TABLE.end());
         settings.explore = (0..tabled as u32)
@@ -85,6 +96,9 @@ impl Settings {
     /// `c(N) * sqrt(N)`, the factor of `P / (1 + n)` in PUCT.
     #[inline]
     pub fn explore(&self, n: u32) -> f32 {
+        if let Some(c) = self.constant {
+            return (c * f64::from(n).sqrt()) as f32;
+        }
         match self.explore.get(n as usize) {
             Some(&explore) => explore,
             None => self.exploration(n),
@@ -310,6 +324,7 @@ pub struct Scratch {
     pub(crate) tried: Vec<Tried>,
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
+    pub levels: Vec<Level>,
 }
 
 /// A tree at work.

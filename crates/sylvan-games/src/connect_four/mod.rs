@@ -182,11 +182,19 @@ impl Game for ConnectFour {
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
-        actions.clear();
         if self.is_terminal() {
+            actions.clear();
             return Ok(Turn::Over);
         }
-        actions.extend(self.free_columns());
+        // Every column is written, and only a free one moves the end: which are full cannot be foreseen.
+        actions.resize(self.size.columns(), 0);
+        let (top, height) = (self.all >> (self.size.rows() - 1), self.size.height());
+        let mut free = 0;
+        for column in 0..self.size.columns() as Action {
+            actions[free] = column;
+            free += usize::from(top >> (column * height) & 1 == 0);
+        }
+        actions.truncate(free);
         Ok(Turn::Seat(self.to_play()))
     }
 
