@@ -135,7 +135,7 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "run": {"minutes": 10.0},
         "network": {"size": "6x96"},
         "selfplay": {"games": 2048, "positions": 32_768},
-        "learner": {"batch": 2048, "learning_rate": 3e-3, "samples_per_position": 4.0},
+        "learner": {"batch": 2048, "learning_rate": 3e-3, "samples_per_position": 6.0},
         "arena": {"every": 20, "games": 100, "positions": 1000},
     },
     ("chess", "cpu"): {
@@ -150,8 +150,9 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "run": {"minutes": 10.0},
         "game": {"params": {"encoder": "planes19"}},
         "network": {"size": "6x128"},
-        "selfplay": {"games": 1024, "positions": 16_384, "max_plies": 150},
-        "learner": {"batch": 1024, "learning_rate": 2e-3, "samples_per_position": 4.0},
+        "search": {"simulations": 16},
+        "selfplay": {"games": 2048, "positions": 32_768, "max_plies": 150},
+        "learner": {"batch": 2048, "learning_rate": 2e-3, "samples_per_position": 4.0},
         "arena": {"every": 20, "games": 40, "simulations": 32},
     },
 }
@@ -165,9 +166,9 @@ _ENVIRONMENTS: dict[str, Settings] = {
         "run": {"minutes": 15.0},
         "game": {"params": {"reward_scale": 0.1}},
         "network": {"size": "mlp2x192"},
-        "search": {"simulations": 25},
+        "search": {"simulations": 25, "discount": 0.99},
         "selfplay": {"games": 16, "positions": 2048},
-        "targets": {"td_steps": 10},
+        "targets": {"td_steps": 10, "discount": 0.99},
         "learner": {
             "batch": 256,
             "samples_per_position": 6.0,
