@@ -239,3 +239,25 @@ def test_the_whole_loss_can_be_compiled_at_once(name):
     assert torch.allclose(errors, same, atol=1e-5) and plain.keys() == parts.keys()
     for part in plain:
         assert parts[part].item() == pytest.approx(plain[part].item(), rel=1e-4)
+
+
+# A GPU is tested where there is one: there, forward and backward are a recorded graph.
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_recorded_graph_changes_nothing(device):
+    """Batches differ, statistics of the norms are not moved by warming up."""
+    size, game, _ = GAMES["tower"]
+    config = MuZeroConfig(unroll=3)
+    exact = LearnerConfig(**FLAT, precision="float32")
+    networks = [build_muzero(size, game=game, config=config, seed=1) for _ in range(2)]
+    recorded, plain = (MuZeroLearner(n, exact, device, 1, muzero=config) for n in networks)
+    assert (recorded._graph is None) == (device == "cpu")
+    plain._graph = None
+    found = [each.train(Counted(game), 6, 0.5, generator()) for each in (recorded, plain)]
+    assert found[0].parts == pytest.approx(found[1].parts, rel=1e-4)
+    for ours, theirs in zip(
+        recorded.network.state_dict().values(), plain.network.state_dict().values(), strict=True
+    ):
+        assert torch.allclose(ours, theirs, atol=1e-4)
