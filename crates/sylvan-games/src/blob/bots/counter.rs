@@ -204,6 +204,7 @@ impl<'a> Counter<'a> {
         for card in each(self.hand) {
             chances.add(self.outlook(card, left, &wins, &loses)[leads]);
         }
+        let chances = chances.summed();
         let mask = self.state.bid_mask();
         let scoring = self.state.options.scoring;
         let bids = (0..=self.state.cards).filter(|&bid| mask >> bid & 1 == 1);
@@ -228,6 +229,7 @@ impl<'a> Counter<'a> {
             chances[0].add(outlooks[place][0]);
             chances[1].add(outlooks[place][1]);
         }
+        let chances = chances.map(Chances::summed);
         let spoil = t.spoil * self.appetite();
         let legal = self.state.playable_from(self.hand);
         let mut best = (f32::MIN, 0);
@@ -238,10 +240,10 @@ impl<'a> Counter<'a> {
             let take = self.takes(card, &now);
             let mut worth = take * spoil;
             if take > 0.0 {
-                worth += take * chances[0].without(outlooks[place][0]).make(need - 1);
+                worth += take * chances[0].make_without(outlooks[place][0], need - 1);
             }
             if take < 1.0 {
-                worth += (1.0 - take) * chances[1].without(outlooks[place][1]).make(need);
+                worth += (1.0 - take) * chances[1].make_without(outlooks[place][1], need);
             }
             if worth > best.0 {
                 best = (worth, card);
@@ -330,24 +332,58 @@ impl Chances {
         self.len += 1;
     }
 
-    /// The same without a card that was added.
-    fn without(&self, card: Outlook) -> Self {
-        Self {
-            sure: without(&self.sure, self.len, card.sure),
-            most: without(&self.most, self.len, card.possible),
-            len: self.len - 1,
+    /// The sums of both up to each number.
+    fn summed(mut self) -> Self {
+        for count in 0..self.len {
+            self.sure[count + 1] += self.sure[count];
+            self.most[count + 1] += self.most[count];
         }
+        self
     }
 
-    /// M(need).
+    /// M(need), of sums.
     fn make(&self, need: i32) -> f32 {
         if need < 0 || need > self.len as i32 {
             return 0.0;
         }
         let need = need as usize;
-        let sure: f32 = self.sure[..=need].iter().sum();
-        let short: f32 = self.most[..need].iter().sum();
+        let short = if need > 0 { self.most[need - 1] } else { 0.0 };
+        (self.sure[need] - short).max(0.0)
+    }
+
+    /// M(need), of sums, without a card that was added.
+    fn make_without(&self, card: Outlook, need: i32) -> f32 {
+        if need < 0 || need >= self.len as i32 {
+            return 0.0;
+        }
+        let sure = at_most(&self.sure, self.len, card.sure, need);
+        let short = at_most(&self.most, self.len, card.possible, need - 1);
         (sure - short).max(0.0)
+    }
+}
+
+/// The chance of at most `n` events without one of this chance, where `sums` has those with it:
+///
+///     sums(n) = (1 - p) · F(n) + p · F(n - 1)
+///
+/// solved from the end at which rounding does not grow.
+#[inline]
+fn at_most(sums: &[f32; 14], len: usize, chance: f32, n: i32) -> f32 {
+    if n < 0 {
+        return 0.0;
+    }
+    let n = n as usize;
+    if n + 1 >= len {
+        return 1.0;
+    }
+    if chance <= 0.5 {
+        let scale = 1.0 / (1.0 - chance);
+        let below = |below: f32, &sum: &f32| (sum - chance * below) * scale;
+        sums[..=n].iter().fold(0.0, below)
+    } else {
+        let scale = 1.0 / chance;
+        let above = |above: f32, &sum: &f32| (1.0 - sum - (1.0 - chance) * above) * scale;
+        1.0 - sums[n + 1..len].iter().rev().fold(0.0, above)
     }
 }
 
@@ -361,48 +397,35 @@ fn add(distribution: &mut [f32; 14], len: usize, chance: f32) {
     }
 }
 
-/// One event less: `add` undone, from the end at which rounding does not grow.
-#[inline]
-fn without(distribution: &[f32; 14], len: usize, chance: f32) -> [f32; 14] {
-    let mut rest = [0.0; 14];
-    if chance <= 0.5 {
-        let scale = 1.0 / (1.0 - chance);
-        let mut moved = 0.0;
-        for count in 0..len {
-            rest[count] = (distribution[count] - moved) * scale;
-            moved = rest[count] * chance;
-        }
-    } else {
-        let scale = 1.0 / chance;
-        let mut stayed = 0.0;
-        for count in (0..len).rev() {
-            rest[count] = (distribution[count + 1] - stayed) * scale;
-            stayed = rest[count] * (1.0 - chance);
-        }
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_event_that_was_added_can_be_taken_back() {
-        let chances = [0.0, 0.1, 0.5, 0.7, 1.0, 0.99];
-        for (place, &gone) in chances.iter().enumerate() {
-            let (mut all, mut rest) = ([0.0; 14], [0.0; 14]);
-            (all[0], rest[0]) = (1.0, 1.0);
-            let mut len = 0;
-            for (i, &chance) in chances.iter().enumerate() {
-                add(&mut all, i, chance);
-                if i != place {
-                    add(&mut rest, len, chance);
-                    len += 1;
+    fn a_card_that_was_added_can_be_taken_back() {
+        let cards = [
+            (0.0, 0.1),
+            (0.1, 0.6),
+            (0.5, 0.5),
+            (0.7, 1.0),
+            (1.0, 1.0),
+            (0.4, 0.99),
+        ];
+        let cards = cards.map(|(sure, possible)| Outlook { sure, possible });
+        let of = |without: Option<usize>| {
+            let mut chances = Chances::default();
+            for (place, &card) in cards.iter().enumerate() {
+                if without != Some(place) {
+                    chances.add(card);
                 }
             }
-            for (a, b) in without(&all, chances.len(), gone).iter().zip(rest) {
-                assert!((a - b).abs() < 1e-5, "{gone}");
+            chances.summed()
+        };
+        for (place, &card) in cards.iter().enumerate() {
+            for need in -1..8 {
+                let expected = of(Some(place)).make(need);
+                let found = of(None).make_without(card, need);
+                assert!((found - expected).abs() < 1e-5, "{card:?} {need}");
             }
         }
     }
@@ -414,6 +437,7 @@ mod tests {
         chances.add(card(1.0, 1.0)); // takes a trick in any case
         chances.add(card(0.0, 1.0)); // as one likes
         chances.add(card(0.0, 0.5)); // perhaps
+        let chances = chances.summed();
         let makes: Vec<f32> = (-1..5).map(|need| chances.make(need)).collect();
         assert_eq!(makes, [0.0, 0.0, 1.0, 1.0, 0.5, 0.0]);
     }
