@@ -159,7 +159,11 @@ _BOTH: dict[tuple[str, str], Settings] = {
 """What is different in such a game on a machine."""
 
 _ENVIRONMENTS: dict[str, Settings] = {
-    "gym:CartPole-v1": {"run": {"steps": 29, "minutes": None}, "search": {"simulations": 16}},
+    "gym:CartPole-v1": {
+        "run": {"steps": 80, "minutes": None},
+        "search": {"simulations": 16},
+        "targets": {"td_steps": 30},
+    },
     # Returns from -500 to 300: a tenth of them is said more exactly. Episodes have up to 1,000
     # steps, so many are played at once.
     "gym:LunarLander-v3": {
