@@ -38,16 +38,18 @@ MATCHES = {
 
 def play(focal: str, others: str, deals: int, rules: Blob) -> tuple[BlobReport, float]:
     """The report of a match, and the seconds that it took."""
-    began = time.perf_counter()
+    began = shown = time.perf_counter()
 
     def show(done: int) -> None:
-        if time.perf_counter() - began > 2:
+        nonlocal shown
+        if (now := time.perf_counter()) > shown + 1:
+            shown = now
             print(f"\r{focal} against {others}: {done} of {deals} deals", end="", file=sys.stderr)
 
     players = bot_named(focal), bot_named(others)
     report = play_match(*players, deals, first=1_000_000, rules=rules, progress=show)
     seconds = time.perf_counter() - began
-    if seconds > 2:
+    if shown > began:
         print(file=sys.stderr)
     return report, seconds
 

@@ -234,7 +234,7 @@ class Blob:
         break_trump: bool = False,
         rivalry: float = 0.0,
         legacy_extra_one_card_round: bool = False,
-        seed: int | None = 0,
+        seed: int | None = ...,
     ) -> Self: ...
     def at_round(self, number: int, totals: Sequence[int]) -> Self: ...
     num_players: int
