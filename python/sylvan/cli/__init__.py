@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from sylvan.cli.advise import advise
 from sylvan.cli.analyze import analyze
 from sylvan.cli.bench import bench
 from sylvan.cli.convert import convert
@@ -63,6 +64,7 @@ def main(
 COMMANDS = (
     analyze,
     play,
+    advise,
     match,
     uci,
     serve_analysis,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sylvan.cli.conversation import Conversation
 from sylvan.cli.positions import moves_of, read_position
 from sylvan.cli.searching import EvaluatorName, evaluator_of
 from sylvan.cli.terminal import Bar, check_folder
-from sylvan.errors import ConfigError, SylvanError
+from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sylvan.engines.players import Player
     from sylvan.engines.sitting import Sitting
     from sylvan.games import Game
@@ -56,7 +54,8 @@ class Side(StrEnum):
 
 def play(
     game: Annotated[
-        str, typer.Argument(help="chess, connect4, tictactoe, path.py:Class or open_spiel:name.")
+        str,
+        typer.Argument(help="chess, connect4, tictactoe, blob, path.py:Class or open_spiel:name."),
     ] = "chess",
     position: Annotated[
         list[str] | None, typer.Argument(help="Where to begin: a FEN, moves, or both.")
@@ -80,6 +79,14 @@ def play(
     evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
     pgn: Annotated[Path | None, typer.Option(help="Write the game here when it ends.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="Of Blob: players=4, cards=5, trump=turned_up.")
+    ] = None,
+    seat: Annotated[int | None, typer.Option(min=0, help="Of Blob: yours, from 0.")] = None,
+    opponents: Annotated[
+        str | None, typer.Option(help="Of Blob, instead of a level: rule,counter,rollouts:64.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Of Blob: go on with a saved game.")] = None,
 ) -> None:
     """Play a game against the search.
 
@@ -94,12 +101,22 @@ def play(
     - `sylvan play connect4 --level 10`
     - `sylvan play connect4 --net runs/first` the best network of a training run
     - `sylvan play my_game.py:MyGame` any game of two seats
+    - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three
     """
     from sylvan.engines.players import SearchPlayer
     from sylvan.engines.sitting import Sitting
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
 
+    if game == "blob":
+        from sylvan.cli.play_blob import play_blob
+
+        taken = side is not Side.white
+        _refuse(game, {"--side": taken, "--net": net, "--evaluator": evaluator, "--pgn": pgn})
+        _refuse(game, {"a position": position, "--seconds": seconds})
+        play_blob(rule or [], seat, opponents, level, simulations, seed, resume)
+        return
+    _refuse(game, {"--rule": rule, "--seat": seat, "--opponents": opponents, "--resume": resume})
     check_folder(pgn)
     if pgn is not None and game != "chess":
         raise ConfigError(f"--pgn {pgn} is for chess: leave it out.")
@@ -111,7 +128,7 @@ def play(
     if start.is_terminal():
         raise ConfigError("The game is over there: begin where somebody can move.")
     drawn = random.Random(seed)
-    seat = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
+    place = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
     own = shipped_network(start) if net is None and evaluator is None else None
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
@@ -129,7 +146,14 @@ def play(
     seed = drawn.randrange(2**32) if seed is None else seed
     with opponent as player, adviser:
         player.new_game(seed)
-        _Table(game, Sitting(start, seat, player, adviser, seed), pgn).play()
+        _Table(game, Sitting(start, place, player, adviser, seed), pgn).talk()
+
+
+def _refuse(game: str, given: dict[str, object]) -> None:
+    """Fail if something is given that is not for this game."""
+    for name, value in given.items():
+        if value is not None and value is not False and value != []:
+            raise ConfigError(f"{name} is not for {game}: leave it out.")
 
 
 def _planners(
@@ -180,46 +204,39 @@ def _strength(
     return SearchConfig(simulations=count, temperature=way.temperature)
 
 
-class _Table:
+class _Table(Conversation):
     """A sitting at the terminal."""
 
     def __init__(self, name: str, sitting: Sitting, pgn: Path | None) -> None:
-        from rich.console import Console
-
         from sylvan.cli.opinion import Oracle
 
+        super().__init__()
         self.name = name
         self.sitting = sitting
         self.oracle = Oracle()
         self.pgn = pgn
         self.is_chess = hasattr(sitting.game, "fen")
-        self.console: Console = Console(highlight=False, markup=False)
 
-    def play(self) -> None:
-        """Move by move, until the game ends or the person leaves."""
+    @property
+    def is_over(self) -> bool:
+        return self.sitting.is_over
+
+    def begin(self) -> None:
         colour = ("White", "Black")[self.sitting.seat]
         who = (
             f"{colour}, {self.sitting.player.name} the other side"
             if self.is_chess
             else (f"{'first' if self.sitting.seat == 0 else 'second'}")
         )
-        with suppress(ImportError):  # where there is none, lines are not edited
-            import readline  # noqa: F401
         self.say(f"You play {who}. Type a move, or help.")
         self.show()
-        try:
-            while not self.sitting.is_over:
-                if self.sitting.is_persons_turn:
-                    if not self.obey(input("your move: ").strip()):
-                        break
-                else:
-                    self.answer()
-        except EOFError:
-            self.say("")
-        except KeyboardInterrupt:
-            self.end()
-            raise typer.Exit(130) from None
-        self.end()
+
+    def prompt(self) -> str | None:
+        """Asks for the person's move, or makes the other's."""
+        if self.sitting.is_persons_turn:
+            return "your move: "
+        self.answer()
+        return None
 
     def answer(self) -> None:
         """The search's move."""
@@ -228,25 +245,12 @@ class _Table:
         self.say(f"{self.sitting.player.name} plays {reply}")
         self.show()
 
-    def obey(self, line: str) -> bool:
-        """Do what a line says; False if the person leaves."""
-        word, _, rest = line.partition(" ")
-        try:
-            if word == "quit":
-                return False
-            if word in _COMMANDS:
-                _COMMANDS[word](self, rest.strip())
-            elif line:
-                (move,) = moves_of(line)[:1] or [line]
-                self.sitting.play(self.sitting.read(move))
-                if self.sitting.is_over:
-                    self.show()
-        except (SylvanError, OSError) as error:
-            self.say(str(error))
-        return True
-
-    def say(self, text: str) -> None:
-        self.console.print(text, soft_wrap=True)
+    def hear(self, line: str) -> None:
+        """A move."""
+        (move,) = moves_of(line)[:1] or [line]
+        self.sitting.play(self.sitting.read(move))
+        if self.sitting.is_over:
+            self.show()
 
     def show(self, _: str = "") -> None:
         """The board."""
@@ -309,7 +313,7 @@ class _Table:
             self.save(str(self.pgn))
 
 
-_COMMANDS = {
+_Table.commands = {
     "help": lambda table, _: table.say(
         HELP.format(moves=MOVES.get(table.name, "as `moves` lists them"))
     ),

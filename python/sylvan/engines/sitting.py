@@ -1,4 +1,4 @@
-"""A game of two seats between a person and a player: moves, replies, taking back, giving up.
+"""A game between a person and a player: moves, replies, taking back, giving up.
 
 Knows nothing of terminals; `sylvan play` is its face there.
 """
@@ -16,48 +16,30 @@ if TYPE_CHECKING:
     from sylvan.engines.players import Player
     from sylvan.games import Chess, Game
 
-__all__ = ["Sitting"]
+__all__ = ["Moves", "Sitting"]
 
 EVEN = 0.05
 """A player agrees to a draw if it expects at most this much for itself."""
 
 
-class Sitting:
-    """A game in progress; the person has seat `seat`.
+class Moves:
+    """A game that a person with seat `seat` is in, move by move; chance is drawn from `seed`."""
 
-    >>> from sylvan.engines.players import SearchPlayer
-    >>> from sylvan.games import TicTacToe
-    >>> sitting = Sitting(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
-    >>> sitting.play(sitting.read("4"))
-    >>> _ = sitting.reply()
-    >>> len(sitting.actions), sitting.is_over
-    (2, False)
-    """
-
-    def __init__(
-        self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
-    ) -> None:
-        """A game from `start`; `adviser` gives hints, else the player does; `seed` is chance's."""
+    def __init__(self, start: Game, seat: int, seed: int = 0) -> None:
         self.start = start.clone()
         self.game = start.clone()
         self.seat = seat
         self.seed = seed
-        self.player = player
-        self.adviser = adviser or player
         self.actions: list[int] = []
         self.labels: list[str] = []
         """The moves, of chance too, as people write them."""
-        self.paid = 0.0
-        """Rewards of seat 0 so far, less those of seat 1."""
-        self.value: float | None = None
-        """What the player expects for itself, since its last move."""
-        self._agreed: tuple[str, str] | None = None
-        """Result and reason, where they do not follow from the rules."""
+        self.paid = [0.0] * start.num_players
+        """Rewards so far, by seat."""
         self._chance()
 
     @property
     def is_over(self) -> bool:
-        return self._agreed is not None or self.game.is_terminal()
+        return self.game.is_terminal()
 
     @property
     def is_persons_turn(self) -> bool:
@@ -90,8 +72,7 @@ class Sitting:
         self.labels.append(label(self.game, action))
         self.game.apply(action)
         self.actions.append(action)
-        first, second = self.game.rewards()
-        self.paid += first - second
+        self.paid = [sum(both) for both in zip(self.paid, self.game.rewards(), strict=True)]
 
     def _chance(self) -> None:
         """Draw what chance does; the same again after a move was taken back."""
@@ -99,6 +80,56 @@ class Sitting:
             outcomes = self.game.chance_outcomes()
             rng = Rng(self.seed, len(self.actions))
             self._apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+
+    def undo(self) -> int:
+        """Take back to the person's last turn; how many moves that were."""
+        turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
+        if not turns:
+            raise ConfigError("There is nothing to take back: you have not moved yet.")
+        kept = self.actions[: turns[-1]]
+        taken = len(self.actions) - len(kept)
+        self.game, self.actions, self.labels = self.start.clone(), [], []
+        self.paid = [0.0] * self.game.num_players
+        for action in kept:
+            self._apply(action)
+        return taken
+
+    def _seats(self) -> list[int]:
+        """Who made each of the moves."""
+        state, seats = self.start.clone(), []
+        for action in self.actions:
+            seats.append(-1 if state.is_chance() else state.to_play())
+            state.apply(action)
+        return seats
+
+
+class Sitting(Moves):
+    """A game of two seats, the person's and a player's.
+
+    >>> from sylvan.engines.players import SearchPlayer
+    >>> from sylvan.games import TicTacToe
+    >>> sitting = Sitting(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
+    >>> sitting.play(sitting.read("4"))
+    >>> _ = sitting.reply()
+    >>> len(sitting.actions), sitting.is_over
+    (2, False)
+    """
+
+    def __init__(
+        self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
+    ) -> None:
+        """A game from `start`; `adviser` gives hints, else the player does; `seed` is chance's."""
+        super().__init__(start, seat, seed)
+        self.player = player
+        self.adviser = adviser or player
+        self.value: float | None = None
+        """What the player expects for itself, since its last move."""
+        self._agreed: tuple[str, str] | None = None
+        """Result and reason, where they do not follow from the rules."""
+
+    @property
+    def is_over(self) -> bool:
+        return self._agreed is not None or self.game.is_terminal()
 
     def reply(self) -> str:
         """Let the player move, and say what it played."""
@@ -114,24 +145,9 @@ class Sitting:
 
     def undo(self) -> int:
         """Take back to the person's last turn; how many moves that were."""
-        turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
-        if not turns:
-            raise ConfigError("There is nothing to take back: you have not moved yet.")
-        kept = self.actions[: turns[-1]]
-        taken = len(self.actions) - len(kept)
-        self.game, self.actions, self.labels = self.start.clone(), [], []
-        self._agreed, self.value, self.paid = None, None, 0.0
-        for action in kept:
-            self._apply(action)
+        taken = super().undo()
+        self._agreed, self.value = None, None
         return taken
-
-    def _seats(self) -> list[int]:
-        """Who made each of the moves."""
-        state, seats = self.start.clone(), []
-        for action in self.actions:
-            seats.append(-1 if state.is_chance() else state.to_play())
-            state.apply(action)
-        return seats
 
     def resign(self) -> None:
         """The person gives up."""
@@ -151,8 +167,8 @@ class Sitting:
             return self._agreed[0]
         if not self.game.is_terminal():
             return "*"
-        first, second = self.game.returns()
-        ahead = self.paid + first - second
+        first, second = map(sum, zip(self.paid, self.game.returns(), strict=True))
+        ahead = first - second
         return "1-0" if ahead > 0 else "0-1" if ahead < 0 else "1/2-1/2"
 
     @property

@@ -1,0 +1,198 @@
+"""`sylvan advise`: a copilot for a real table of Blob."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sylvan.cli.blob_screen import advice_table, colours, rules_of, scoreboard, table
+from sylvan.cli.conversation import Conversation
+from sylvan.cli.terminal import Bar, json_text
+from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sylvan.engines.blob_copilot import Copilot
+
+__all__ = ["advise"]
+
+HELP = """\
+hand CARDS     your hand as it was dealt: hand AS 10H 7D; again, to correct it
+up CARD        the card turned up for trump, before your hand, if the rules turn one up
+trump SUIT     of this round, where it is not what the rules say: spades ... diamonds, none
+a bid, a card  of the seat that is asked for: 2, 7h
+hint           what your options are worth
+undo           take back what you entered last
+list           all bids and cards of the round, numbered
+correct 3 7h   entry 3 was the 7♥
+next           the next round, after the last card
+round 4        round 4, about to be dealt
+points 10 0 21 before this round, seat 0 first
+board, save FILE, help, quit"""
+
+
+def advise(
+    game: Annotated[str, typer.Argument(help="blob.")] = "blob",
+    rule: Annotated[
+        list[str] | None, typer.Option(help="players=4, cards=5, trump=turned_up, dealer=2.")
+    ] = None,
+    seat: Annotated[int, typer.Option(min=0, help="Yours, from 0.")] = 0,
+    deals: Annotated[
+        int | None, typer.Option(min=1, help="Sampled per option; default: what half a second has.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with saved notes.")] = None,
+) -> None:
+    """Get advice at a real table: enter your hand, then each bid and card as it falls.
+
+    When it is your turn, every bid or card that you may choose is listed with what it is worth.
+    What cannot have happened is refused, and changes nothing.
+
+    Examples:
+
+    - `sylvan advise blob --rule players=4 --rule cards=5 --seat 2`
+    - `sylvan advise blob --resume table.json`
+    """
+    from sylvan.engines.blob_advice import Rollouts
+    from sylvan.engines.blob_copilot import Copilot, Notes
+
+    if game != "blob":
+        raise ConfigError(f"There is no copilot for {game!r}: give blob.")
+    if resume is not None:
+        if rule:
+            raise ConfigError(f"--resume {resume} has its own rules: leave --rule out.")
+        copilot = Copilot.from_json(resume.read_text("utf-8", "replace"), str(resume))
+    else:
+        copilot = Copilot(Notes(seat, rules_of(rule or [])))
+    copilot.adviser = Rollouts(deals)
+    Table(copilot).talk()
+
+
+class Table(Conversation):
+    """A copilot at the terminal."""
+
+    def __init__(self, copilot: Copilot) -> None:
+        super().__init__()
+        self.copilot = copilot
+
+    @property
+    def is_over(self) -> bool:
+        """After the last card of the last round."""
+        state = self.copilot.table
+        return state.is_terminal() and state.round + 1 == len(state.sequence)
+
+    def begin(self) -> None:
+        self.say("Enter what happens at the table, or help.")
+        self.show()
+
+    def prompt(self) -> str:
+        """Asks for what comes next."""
+        copilot, state = self.copilot, self.copilot.table
+        if not state.is_view and copilot.needs_card and copilot.notes.turned_up is None:
+            return "card turned up: "
+        if not state.is_view and not state.is_terminal():
+            return f"your {state.cards} cards: "
+        if state.is_terminal():
+            return "next, undo or quit: "
+        who = "you" if copilot.is_persons_turn else f"seat {state.to_play()}"
+        verb = "bid" if state.phase == "bidding" else "play"
+        return f"{who} {verb}{'' if who == 'you' else 's'}: "
+
+    def hear(self, line: str) -> None:
+        """A bid or card, or whatever else was asked for."""
+        copilot = self.copilot
+        if not copilot.table.is_view and not copilot.table.is_terminal():
+            if copilot.needs_card and copilot.notes.turned_up is None:
+                copilot.turn_up(line)
+                return
+            self.hand(line)
+        else:
+            copilot.enter(line)
+            self.after()
+
+    def after(self) -> None:
+        """Tell what changed."""
+        copilot, state = self.copilot, self.copilot.table
+        if state.is_terminal():
+            bids = [bid for bid in state.bids if bid is not None]
+            last = list(zip(bids, state.tricks, state.last_points, strict=True))
+            names = [f"seat {seat}" for seat in range(state.num_players)]
+            self.say(f"Round {state.round + 1} is over.")
+            self.say(scoreboard(state.points, names, last))
+        elif copilot.is_persons_turn:
+            self.show()
+            self.hint()
+
+    def say_painted(self, text: str) -> None:
+        self.console.print(colours(text), soft_wrap=True)
+
+    def show(self, _: str = "") -> None:
+        """The table."""
+        self.say_painted(table(self.copilot.table, self.copilot.notes.seat, {}))
+
+    def hint(self, _: str = "") -> None:
+        with Bar("thinking"):
+            advice = self.copilot.advise()
+        self.say_painted(advice_table(self.copilot.table, advice))
+
+    def hand(self, rest: str) -> None:
+        self.copilot.enter_hand(_words(rest))
+        if not self.copilot.is_persons_turn:
+            self.show()
+        self.after()
+
+    def correct(self, rest: str) -> None:
+        number, _, text = rest.partition(" ")
+        if not (number.isdecimal() and text):
+            raise ConfigError("Which one, and what was it? Write: correct 3 7h")
+        self.copilot.correct(int(number), text.strip())
+        self.after()
+
+    def undo(self, _: str) -> None:
+        self.copilot.undo()
+        self.show()
+
+    def list(self, _: str) -> None:
+        state = self.copilot.table
+        for number, (seat, action) in enumerate(self.copilot.history(), start=1):
+            self.say_painted(f"{number:3}  seat {seat}  {state.action_to_string(action)}")
+
+    def next(self, _: str) -> None:
+        self.copilot.next_round()
+        self.show()
+
+    def round(self, rest: str) -> None:
+        if not rest.isdecimal():
+            raise ConfigError("Which one? Write: round 4")
+        self.copilot.go_to(int(rest))
+        self.show()
+
+    def save(self, rest: str) -> None:
+        """Write the notes to a file."""
+        from sylvan.views.atomic import write_text
+
+        if not rest:
+            raise ConfigError("Where to? Write: save table.json")
+        write_text(rest, json_text(self.copilot.to_json()) + "\n")
+        self.say(f"The notes are in {rest}. Go on with: sylvan advise blob --resume {rest}")
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+Table.commands = {
+    "help": lambda table, _: table.say(HELP),
+    "hand": Table.hand,
+    "up": lambda table, rest: table.copilot.turn_up(rest),
+    "trump": lambda table, rest: (table.copilot.set_trump(rest), table.show()),
+    "points": lambda table, rest: (table.copilot.set_points(_words(rest)), table.show()),
+    "hint": Table.hint,
+    "undo": Table.undo,
+    "list": Table.list,
+    "correct": Table.correct,
+    "next": Table.next,
+    "round": Table.round,
+    "board": Table.show,
+    "save": Table.save,
+}

@@ -1,0 +1,189 @@
+"""`sylvan play blob`: a table of Blob in the terminal."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sylvan.cli.blob_screen import (
+    advice_table,
+    colours,
+    looked_back,
+    rules_of,
+    scoreboard,
+    table,
+)
+from sylvan.cli.conversation import Conversation
+from sylvan.cli.terminal import Bar, json_text
+from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sylvan.engines.blob_sitting import BlobSitting
+
+__all__ = ["play_blob"]
+
+HELP = """\
+a bid        2
+a card       7h, or 10♥
+moves        what you may bid or play
+hint         what each of these is worth: points of the round, and the chance to make your bid
+board        the table again
+score        points so far
+undo         take back your last bid or card, and all since
+save FILE    write the game, to go on with: sylvan play blob --resume FILE
+help, quit"""
+
+
+def play_blob(
+    rules: Sequence[str],
+    seat: int | None,
+    opponents: str | None,
+    level: int,
+    deals: int | None,
+    seed: int | None,
+    resume: Path | None,
+) -> None:
+    """A game from the options of `sylvan play`."""
+    from sylvan.engines.blob_copilot import game_of
+    from sylvan.engines.blob_sitting import BlobSitting, opponents_at
+
+    if resume is not None:
+        if rules or seat is not None or opponents is not None or seed is not None:
+            raise ConfigError(f"--resume {resume} has its own rules and seats: give nothing else.")
+        sitting = BlobSitting.from_json(resume.read_text("utf-8", "replace"), str(resume))
+    else:
+        seed = random.randrange(2**32) if seed is None else seed
+        start = game_of(rules_of(rules), seed)
+        if deals is not None:
+            if opponents is not None:
+                raise ConfigError("--simulations is of the rollouts: write them as rollouts:64.")
+            opponents = f"rollouts:{deals}"
+        names = (opponents or opponents_at(level)).split(",")
+        names = names * (start.num_players - 1) if len(names) == 1 else names
+        sitting = BlobSitting(start, seat or 0, names, seed=seed)
+    BlobTable(sitting).talk()
+
+
+class BlobTable(Conversation):
+    """A sitting at the terminal."""
+
+    def __init__(self, sitting: BlobSitting) -> None:
+        super().__init__()
+        self.sitting = sitting
+        self.names = {seat: player.name for seat, player in sitting.players.items()}
+
+    @property
+    def is_over(self) -> bool:
+        return self.sitting.is_over
+
+    def begin(self) -> None:
+        sitting = self.sitting
+        self.say(f"You have seat {sitting.seat} of {sitting.game.num_players}. Type help for help.")
+        if sitting.is_persons_turn:
+            self.show()
+
+    def prompt(self) -> str | None:
+        """Asks for the person's bid or card, or lets an opponent act."""
+        sitting = self.sitting
+        if sitting.is_persons_turn:
+            return "your bid: " if sitting.game.phase == "bidding" else "your card: "
+        before = sitting.game.clone()
+        seat, done = sitting.reply()
+        said = done.replace("bid", "bids") if before.phase == "bidding" else f"plays {done}"
+        self.say_painted(f"seat {seat} {said}")
+        self.after(before.round, sum(before.tricks))
+        return None
+
+    def hear(self, line: str) -> None:
+        """A bid or a card of the person's."""
+        sitting = self.sitting
+        before = sitting.game.clone()
+        sitting.play(sitting.read(line))
+        self.after(before.round, sum(before.tricks))
+
+    def after(self, number: int, tricks: int) -> None:
+        """Tell what a move brought about: a trick, the end of a round, the person's turn."""
+        game = self.sitting.game
+        if game.round != number or game.is_terminal():
+            self.end_of_round(number)
+        elif sum(game.tricks) > tricks:
+            self.say(f"Seat {game.to_play()} takes the trick.")
+        if self.sitting.is_persons_turn:
+            self.show()
+
+    def end_of_round(self, number: int) -> None:
+        """The scoreboard, and a look back."""
+        sitting = self.sitting
+        *_, last = sitting.rounds()
+        self.say(f"Round {number + 1} is over.")
+        self.say(scoreboard(sitting.game.points, self.seats(), last))
+        with Bar("looking back") as bar:
+            decisions = sitting.look_back(number, bar.show)
+        self.say_painted(looked_back(number, decisions) + "\n")
+
+    def seats(self) -> list[str]:
+        """Who sits where."""
+        return [
+            f"seat {seat} {self.names.get(seat, 'you')}"
+            for seat in range(self.sitting.game.num_players)
+        ]
+
+    def say_painted(self, text: str) -> None:
+        self.console.print(colours(text), soft_wrap=True)
+
+    def show(self, _: str = "") -> None:
+        """What the person sees."""
+        self.say_painted(table(self.sitting.view, self.sitting.seat, self.names))
+        if self.sitting.is_persons_turn and self.sitting.game.phase == "playing":
+            self.moves("")
+
+    def moves(self, _: str) -> None:
+        game = self.sitting.view
+        names = [game.action_to_string(action) for action in game.legal_actions()]
+        self.say_painted(f"You may {'bid' if game.phase == 'bidding' else 'play'}: " + " ".join(
+            name.removeprefix("bid ") for name in names))  # fmt: skip
+
+    def hint(self, _: str) -> None:
+        with Bar("thinking"):
+            advice = self.sitting.hint()
+        self.say_painted(advice_table(self.sitting.view, advice))
+
+    def score(self, _: str) -> None:
+        self.say(scoreboard(self.sitting.game.points, self.seats()))
+
+    def undo(self, _: str) -> None:
+        self.say(f"{self.sitting.undo()} bids and cards taken back.")
+        self.show()
+
+    def save(self, rest: str) -> None:
+        """Write the game to a file."""
+        from sylvan.views.atomic import write_text
+
+        if not rest:
+            raise ConfigError("Where to? Write: save blob.json")
+        write_text(rest, json_text(self.sitting.to_json()) + "\n")
+        self.say(f"The game is in {rest}. Go on with: sylvan play blob --resume {rest}")
+
+    def end(self) -> None:
+        """Who has won."""
+        points, seat = self.sitting.game.points, self.sitting.seat
+        if not self.sitting.is_over:
+            self.say("The game is not finished.")
+        elif points[seat] < max(points):
+            self.say(f"You lose: {points[seat]} points, and {max(points)} were the most.")
+        else:
+            shared = points.count(max(points)) > 1
+            self.say(f"You {'share the win' if shared else 'win'} with {points[seat]} points.")
+
+
+BlobTable.commands = {
+    "help": lambda table, _: table.say(HELP),
+    "moves": BlobTable.moves,
+    "hint": BlobTable.hint,
+    "board": BlobTable.show,
+    "score": BlobTable.score,
+    "undo": BlobTable.undo,
+    "save": BlobTable.save,
+}
