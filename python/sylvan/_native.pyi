@@ -23,6 +23,7 @@ __all__ = [
     "blob_card",
     "blob_games",
     "exp",
+    "exp_single",
     "expand_planes",
     "ln",
     "mix",
