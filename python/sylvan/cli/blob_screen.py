@@ -107,25 +107,22 @@ def advice_table(view: Blob, advice: Advice) -> str:
 
 
 def looked_back(number: int, decisions: Sequence[Decision]) -> str:
-    """What the person did in a round that the adviser would not have done, and what it cost."""
-    lines = []
-    for decision in decisions:
-        if decision.cost >= TELLING:
-            view, best = decision.view, decision.advice.best
-            done = view.action_to_string(decision.action)
-            where = "" if view.phase != "playing" else f"trick {_trick(view)}: "
-            lines.append(
-                f"  {where}{done}; {view.action_to_string(best.action)} was worth "
-                f"{decision.cost:.1f} points more ({best.points:.1f} expected)"
-            )
+    """What the person did in a round, what the adviser would have done, and what that cost."""
     if not decisions:
         return f"Round {number + 1}: you had no choice."
-    if not lines:
-        return f"Round {number + 1}: none of your {len(decisions)} decisions cost half a point."
-    total = sum(decision.cost for decision in decisions if decision.cost >= TELLING)
-    return "\n".join(
-        [f"Round {number + 1}, looking back: {total:.1f} points expected to be lost", *lines]
-    )
+    rows = [["", "you", "advice", "points lost"]]
+    for decision in decisions:
+        view, best = decision.view, decision.advice.best
+        where = "bid" if view.phase == "bidding" else f"trick {1 + sum(view.tricks)}"
+        done, better = (
+            view.action_to_string(action).removeprefix("bid ")
+            for action in (decision.action, best.action)
+        )
+        cost = "-" if done == better else f"{decision.cost:.1f}"
+        rows.append([where, done, better, cost])
+    lost = sum(decision.cost for decision in decisions if decision.cost >= TELLING)
+    total = f"{lost:.1f} points expected to be lost" if lost else "no mistake worth half a point"
+    return "\n".join([f"Round {number + 1}, looking back: {total}", *_columns(rows, left=3)])
 
 
 def scoreboard(
@@ -138,10 +135,6 @@ def scoreboard(
     for seat in sorted(range(len(points)), key=lambda seat: -points[seat]):
         rows.append([names[seat], str(points[seat]), *(map(str, last[seat]) if last else [])])
     return "\n".join(_columns(rows))
-
-
-def _trick(view: Blob) -> int:
-    return 1 + sum(view.tricks)
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
