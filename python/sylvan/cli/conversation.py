@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -32,7 +33,7 @@ class Conversation:
             self.begin()
             while not self.is_over:
                 prompt = self.prompt()
-                if prompt is not None and not self.obey(input(prompt).strip()):
+                if prompt is not None and not self.obey(_asked(prompt)):
                     break
         except EOFError:
             self.say("")
@@ -76,3 +77,11 @@ class Conversation:
 
     def end(self) -> None:
         """Said last."""
+
+
+def _asked(prompt: str) -> str:
+    """The line that answers a question; shown behind it, where no terminal has done so."""
+    line = input(prompt).strip()
+    if not sys.stdin.isatty():
+        print(line)
+    return line
