@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.mutants.mutants import ROOT, Mutant, load
 
-SOURCES = ["crates", "Cargo.toml", "Cargo.lock", "pyproject.toml", "python", "tests"]
+SOURCES = ["crates", "Cargo.toml", "Cargo.lock", "pyproject.toml", "python", "tests", "examples"]
 # The tests that kill most mutants come first; the others of their folder follow by name.
 FIRST = ["tests/planning/test_equality.py", "tests/planning/test_pinned.py"]
 OTHERS = "tests/planning/test_*.py"
