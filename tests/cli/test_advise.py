@@ -245,12 +245,38 @@ def test_every_command(tmp_path):
     assert again.exit_code == 0 and "  4  seat 1  8♠" in again.stdout
 
 
+@pytest.mark.parametrize("number", ["9" * 25, "9" * 5000])
+def test_numbers_beyond_all_bounds_are_refused(number):
+    lines = [f"points {number} 0 0", f"round {number}", "AS 10H", number, "0"]
+    lines += [f"correct 1 {number}", f"correct {number} 1"]
+    done = advise("\n".join(lines) + "\n", "--rule", "players=3", "--rule", "cards=2")
+    assert done.exit_code == 0, done.exception
+    played = CliRunner().invoke(app, ["play", "blob"], input=f"{number}\n")
+    assert played.exit_code == 0, played.exception
+
+
 def test_a_card_turned_up_is_asked_for():
     words = ["--rule", "players=3", "--rule", "cards=2", "--rule", "trump=turned_up"]
     done = advise("QH\nQH 2S\nAS 2S\nquit\n", *words)
     assert "trump not turned up yet" in done.stdout
     assert "card turned up: " in done.stdout and "trump ♥ (Q♥ turned up)" in done.stdout
     assert "Seat 0 cannot have Q♥" in done.stdout
+
+
+WORDS = [
+    "hand", "up", "trump", "points", "round", "correct", "next", "undo", "list", "hint", "board",
+    "AS", "10H", "7S", "3D", "2C", "0", "1", "2", "-1", "9" * 25, "none", "hearts", "♥", "x", "",
+]  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
+def test_nothing_that_is_typed_ends_in_a_traceback(lines):
+    words = ["--rule", "players=3", "--rule", "cards=2", "--deals", "2"]
+    done = advise("AS 10H\n" + "\n".join(lines) + "\n", *words)
+    assert done.exit_code == 0, (lines, done.exception)
+    played = CliRunner().invoke(app, ["play", "blob", *words[:4]], input="\n".join(lines))
+    assert played.exit_code == 0, (lines, played.exception)
 
 
 @pytest.mark.parametrize(

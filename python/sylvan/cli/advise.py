@@ -143,7 +143,7 @@ class Table(Conversation):
 
     def correct(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
-        if not (number.isdecimal() and text):
+        if not (_is_number(number) and text):
             raise ConfigError("Which one, and what was it? Write: correct 3 7h")
         self.copilot.correct(int(number), text.strip())
         self.after()
@@ -162,7 +162,7 @@ class Table(Conversation):
         self.show()
 
     def round(self, rest: str) -> None:
-        if not rest.isdecimal():
+        if not _is_number(rest):
             raise ConfigError("Which one? Write: round 4")
         self.copilot.go_to(int(rest))
         self.show()
@@ -175,6 +175,10 @@ class Table(Conversation):
             raise ConfigError("Where to? Write: save table.json")
         write_text(rest, json_text(self.copilot.to_json()) + "\n")
         self.say(f"The notes are in {rest}. Go on with: sylvan advise blob --resume {rest}")
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 6
 
 
 def _words(text: str) -> list[str]:

@@ -90,7 +90,8 @@ class BlobTable(Conversation):
         if sitting.is_persons_turn:
             return "your bid: " if sitting.game.phase == "bidding" else "your card: "
         before = sitting.game.clone()
-        seat, done = sitting.reply()
+        with Bar("thinking"):
+            seat, done = sitting.reply()
         said = done.replace("bid", "bids") if before.phase == "bidding" else f"plays {done}"
         self.say_painted(f"seat {seat} {said}")
         self.after(before.round, sum(before.tricks))

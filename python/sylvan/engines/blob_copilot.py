@@ -8,6 +8,7 @@ be is refused with the rules' own sentence and nothing is changed; `undo` goes b
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
@@ -118,9 +119,8 @@ class Copilot:
 
     def set_points(self, points: Sequence[str]) -> None:
         """The points of all seats before this round."""
-        if len(points) != self.table.num_players or not all(
-            word.removeprefix("-").isdecimal() for word in points
-        ):
+        are_numbers = all(re.fullmatch(r"-?[0-9]{1,6}", word) for word in points)
+        if len(points) != self.table.num_players or not are_numbers:
             raise ConfigError(f"Points are {self.table.num_players} numbers, seat 0 first.")
         self._change(points=tuple(int(word) for word in points))
 

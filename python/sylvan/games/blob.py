@@ -174,7 +174,7 @@ class Blob(_native.Blob, Game):
         :raises IllegalAction: no action is called that, or it is not legal here.
         """
         bid = text.strip().lower().removeprefix("bid").strip()
-        if bid.isdecimal() and self.phase != "playing" and not self.is_chance():
+        if bid.isdecimal() and len(bid) < 6 and self.phase != "playing" and not self.is_chance():
             action = FIRST_BID + int(bid)
         else:
             action = _native.blob_card(text)
