@@ -269,7 +269,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
 def test_nothing_that_is_typed_ends_in_a_traceback(lines):
     words = ["--rule", "players=3", "--rule", "cards=2", "--deals", "2"]
