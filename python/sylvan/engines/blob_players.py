@@ -9,7 +9,7 @@ Rust and are yardsticks:
 | `win_every_trick` | bids as `rule`, then takes every trick it can |
 | `rule` | a bid from the worth of single cards, play by strength |
 | `counter` | counts cards: the bid and the card most likely to pay |
-| `rollouts` | every action in sampled deals, played out by `counter`; the best mean wins |
+| `rollouts` | every action in deals that fit the others' bids, played out by `counter` |
 
 `crates/sylvan-games/src/blob/bots` has their rules in full.
 """
@@ -67,7 +67,7 @@ class Bot:
     """Sampled deals per decision; of `rollouts` alone."""
     rivalry: float = 1.0
     """What `rollouts` works for: 0 its own points, 1 its points above the others' mean."""
-    candidates: int = 1
+    candidates: int = 4
     """Deals that `rollouts` weighs by the others' bids and plays for each one it keeps; 1 draws
     them uniformly."""
     bid_noise: float = 0.1
@@ -95,23 +95,23 @@ class Bot:
     def __str__(self) -> str:
         if self.name != "rollouts":
             return self.name
-        return f"rollouts ({self.deals} {'weighted ' if self.candidates > 1 else ''}deals)"
+        return f"rollouts ({self.deals} {'uniform ' if self.candidates == 1 else ''}deals)"
 
 
 def bot_named(text: str) -> Bot:
-    """A bot by its name, `counter`, with its deals, `rollouts:32`, and with deals weighted by the
-    others' bids, `rollouts:32:weighted`.
+    """A bot by its name, `counter`, with its deals, `rollouts:32`, and with deals that are drawn
+    uniformly, whatever the others have bid, `rollouts:32:uniform`.
 
     :raises ConfigError: there is no such player.
 
-    >>> bot_named("rollouts:32").deals, bot_named("rollouts:32:weighted").candidates
-    (32, 4)
+    >>> bot_named("rollouts:32").deals, bot_named("rollouts:32:uniform").candidates
+    (32, 1)
     """
     name, *rest = text.split(":")
-    weighted = rest[1:] == ["weighted"]
-    if rest and not (rest[0].isdecimal() and (weighted or len(rest) == 1)):
+    uniform = rest[1:] == ["uniform"]
+    if rest and not (rest[0].isdecimal() and (uniform or len(rest) == 1)):
         raise ConfigError(
-            f"{text!r} is no player of Blob: give a name, rollouts:32 or rollouts:32:weighted."
+            f"{text!r} is no player of Blob: give a name, rollouts:32 or rollouts:32:uniform."
         )
     deals = int(rest[0]) if rest else Bot.deals
-    return Bot(name, deals, candidates=4) if weighted else Bot(name, deals)
+    return Bot(name, deals, candidates=1) if uniform else Bot(name, deals)

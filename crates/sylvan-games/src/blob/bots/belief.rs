@@ -35,10 +35,11 @@ impl Belief {
         bid_noise: 1.0,
         play_noise: 1.0,
     };
+    /// Deals are weighed by the others' bids. Their plays add nothing that could be measured.
     pub const WEIGHTED: Self = Self {
         candidates: 4,
-        bid_noise: 0.2,
-        play_noise: 0.6,
+        bid_noise: 0.1,
+        play_noise: 1.0,
     };
 
     /// `count` deals that fit a view, in proportion to their weights.

@@ -28,7 +28,7 @@ impl Default for Rollouts {
         Self {
             deals: 128,
             rivalry: 1.0,
-            belief: Belief::UNIFORM,
+            belief: Belief::WEIGHTED,
             temper: TEMPER,
         }
     }
