@@ -293,7 +293,7 @@ class TestSpecs:
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")
-        with pytest.raises(ConfigError, match="nothing ends the thinking"):
+        with pytest.raises(ConfigError, match="Nothing ends the thinking"):
             spec.limited(Limits())
 
     def test_time_controls(self):
