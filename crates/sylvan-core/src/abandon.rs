@@ -6,7 +6,7 @@
 
 use crate::edges::NO_EDGE;
 use crate::game::Game;
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, NONE, NodeId};
 use crate::tree::{Search, Step, Visit};
 use crate::values::Values;
 
@@ -17,6 +17,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let id = visit.end();
         self.pool[id].set_pending(false);
         self.remove_virtual_visits(&visit.path);
+        if self.deals() {
+            self.tree.asked.remove(&(id, visit.own));
+            self.take_back(&visit.passed);
+        }
         self.tree.progress.waiting -= 1;
         self.tree.progress.started -= u64::from(id != self.tree.root);
         self.tree.progress.stop = None; // it may have counted this leaf
@@ -46,7 +50,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn put_back(&mut self, parent: NodeId, id: NodeId) {
         let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
         let mut best = NO_EDGE;
-        if self.pool[parent].kind() == Kind::Decision {
+        let listed = self.deals() && parent != self.tree.root;
+        if self.pool[parent].kind() == Kind::Decision && !listed {
             if parent == self.tree.root {
                 self.tree.edges.mark_unvisited(index, prior);
             } else {
@@ -55,6 +60,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             best = self.best_unvisited(parent);
         }
         self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
+        if listed {
+            self.pool.seen_mut(parent)[index].node = NONE;
+            self.pool.refresh_slots(parent);
+        }
         self.tree.sweep.lose_place();
         self.remove_subtree(id);
     }

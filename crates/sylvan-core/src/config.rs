@@ -68,6 +68,15 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
+/// How a search over a view deals with what the view leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// One tree over public actions, a fresh deal for every simulation (`deals.rs`).
+    InformationSet,
+    /// There is nothing open: the state is searched as it stands.
+    Open,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub selection: Selection,
@@ -88,6 +97,11 @@ pub struct Config {
     /// Of a learned model, actions that are kept below the root, those with the highest priors; 0
     /// for all.
     pub top_k: usize,
+    pub hidden: Hidden,
+    /// All priors below the root are equal, whatever the evaluator says: its logits are not awaited.
+    pub flat_priors: bool,
+    /// In an information-set search, a walk ends where the seat to move has a view that is new there.
+    pub stop_at_new_views: bool,
     /// Of priors below the root, whose own are kept as they come.
     pub prior_bits: PriorBits,
     pub seed: u64,
@@ -114,6 +128,9 @@ impl Default for Config {
             leaves_in_flight: 1,
             collisions: 1,
             top_k: 0,
+            hidden: Hidden::InformationSet,
+            flat_priors: false,
+            stop_at_new_views: false,
             prior_bits: PriorBits::Eight,
             seed: 0,
             threads: 1,

@@ -69,25 +69,43 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let first = batch.len();
         let mut collided: Vec<Vec<Step>> = Vec::new();
+        let mut blocked: Vec<Box<Visit<G>>> = Vec::new();
         let mut finished = 0;
         let result = loop {
+            if batch.len() - first >= self.settings.config.leaves_in_flight {
+                break Ok(());
+            }
+            let resumed = if G::HIDDEN { self.resume(clock) } else { None };
             // In this order: making room may drop a path that no virtual visit holds.
-            if batch.len() - first >= self.settings.config.leaves_in_flight
-                || !self.may_start(clock)
-            {
+            if resumed.is_none() && !self.may_start(clock) {
                 break Ok(());
             }
             let visit = batch.next(&self.tree.state);
-            match self.descend(visit) {
+            let came = match resumed {
+                Some(walk) => {
+                    *visit = *walk;
+                    self.walk(visit)
+                }
+                None if self.deals() => match self.deal(visit) {
+                    Ok(()) => self.walk(visit),
+                    Err(error) => Err(error.into()),
+                },
+                None => self.descend(visit),
+            };
+            match came {
                 Ok(Outcome::Leaf) => {
                     self.add_virtual_visits(&visit.path);
                     let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
+                    if self.deals() {
+                        self.tree.asked.insert((leaf, visit.own));
+                    }
                     visit.ticket = self.tree.next_ticket();
                     visit.state.arrive(self.tree.arrive());
                     visit.tree = self.tree.place;
                     self.tree.progress.waiting += 1;
-                    self.tree.progress.started += u64::from(leaf != self.tree.root);
+                    let counts = leaf != self.tree.root && !(G::HIDDEN && visit.counted);
+                    self.tree.progress.started += u64::from(counts);
                     batch.add();
                 }
                 Ok(Outcome::Finished) => {
@@ -97,17 +115,25 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     }
                 }
                 Ok(Outcome::Collision) if collided.len() >= self.settings.config.collisions => {
+                    if self.deals() {
+                        blocked.push(Box::new(visit.clone()));
+                    }
                     break Ok(());
                 }
                 Ok(Outcome::Collision) => {
                     self.add_virtual_visits(&visit.path);
                     let at_root = visit.path.len() == 1;
+                    if self.deals() {
+                        blocked.push(Box::new(visit.clone()));
+                    }
                     collided.push(std::mem::take(&mut visit.path));
                     if at_root {
                         break Ok(()); // nothing else can be done before the root's evaluation
                     }
                 }
                 Err(error) => {
+                    self.take_back(&visit.passed);
+                    self.tree.progress.started -= u64::from(visit.counted);
                     self.prune(&visit.path);
                     break Err(error);
                 }
@@ -116,7 +142,25 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for path in collided {
             self.remove_virtual_visits(&path);
         }
+        for walk in blocked {
+            self.unblock(walk);
+        }
         result
+    }
+
+    /// A walk that now has the priors it waited for. Where the clock has stopped the search, such
+    /// walks are given up.
+    fn resume(&mut self, clock: &mut Clock) -> Option<Box<Visit<G>>> {
+        if self.tree.suspended.is_empty() {
+            return None;
+        }
+        if let Signal::Stop(stop) = clock.signal() {
+            self.tree.progress.stop = Some(stop);
+            self.give_up();
+        }
+        let walk = self.tree.suspended.pop_front()?;
+        self.tree.progress.waiting -= 1;
+        Some(walk)
     }
 
     /// Whether another simulation may start now; if never, the tree's progress says why.
@@ -319,12 +363,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.finished += 1;
     }
 
-    fn note_depth(&mut self, visit: &Visit<G>) {
+    pub(crate) fn note_depth(&mut self, visit: &Visit<G>) {
         let depth = visit.path.len() as u32 - 1;
         self.tree.progress.depth = self.tree.progress.depth.max(depth);
     }
 
-    fn returns(&mut self, state: &G) -> Result<V, G::Error> {
+    pub(crate) fn returns(&mut self, state: &G) -> Result<V, G::Error> {
         let seats = &mut self.scratch.seats;
         seats.clear();
         seats.resize(self.settings.rules.num_players, 0.0);
@@ -405,7 +449,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Adds a child for the position in `visit`, which the step has just reached.
-    fn grow(
+    pub(crate) fn grow(
         &mut self,
         visit: &mut Visit<G>,
         parent: NodeId,
@@ -426,6 +470,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         } else if parent == self.tree.root {
             self.tree.edges.mark_visited(index);
             self.tree.edges.best()
+        } else if self.deals() {
+            NO_EDGE
         } else {
             self.pool.visit_edge(parent, index)
         };

@@ -14,6 +14,7 @@ use crate::arena::Unit;
 use crate::game::Action;
 use crate::lanes;
 use crate::numbers::PriorBits;
+use crate::seen::ROOM;
 
 /// How the edges of a pool are stored.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub struct Edges {
     pub bits: PriorBits,
     /// Nodes with fewer edges than this have their actions kept; those of others can be found again.
     pub kept_below: usize,
+    /// Edges are lists of actions that grow (`seen.rs`).
+    pub listed: bool,
 }
 
 /// In place of the best unvisited edge and its prior, where none is left: no score is less.
@@ -44,6 +47,9 @@ impl Edges {
     /// Units for `n` edges.
     #[inline]
     pub fn units(self, n: usize) -> u32 {
+        if self.listed {
+            return n.next_multiple_of(ROOM) as u32;
+        }
         let actions = if n < self.kept_below {
             n.div_ceil(UNIT / WORD)
         } else {
@@ -181,7 +187,15 @@ mod tests {
         for bits in [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo] {
             for kept_below in [0, 20, usize::MAX] {
                 for n in 1..70 {
-                    check(Edges { bits, kept_below }, n);
+                    let listed = false;
+                    check(
+                        Edges {
+                            bits,
+                            kept_below,
+                            listed,
+                        },
+                        n,
+                    );
                 }
             }
         }

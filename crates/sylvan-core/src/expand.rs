@@ -17,6 +17,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// has one entry per seat. Both were checked to be numbers.
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
+        if self.deals() && id != self.tree.root {
+            return self.expand_view(visit, logits, values);
+        }
         let raw = self.add_value(visit, values);
         softmax_padded(logits);
         let priors = logits;
@@ -105,6 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.waiting -= 1;
         self.tree.progress.finished += u64::from(!is_root);
         if is_root {
+            self.tree.asked.clear(); // nothing else waits before the root has its evaluation
             self.prepare_root();
         }
     }

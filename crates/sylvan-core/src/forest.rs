@@ -77,6 +77,7 @@ impl<G: Game, V: Values> Shard<G, V> {
             } else {
                 0
             },
+            listed: settings.deals,
         };
         Self {
             pool: Pool::new(edges, bytes),
@@ -196,6 +197,9 @@ impl<G: Game, V: Values> Shard<G, V> {
         for visit in batch.visits().iter().rev() {
             self.parts(visit.tree, settings, 0).0.prune(&visit.path);
         }
+        for tree in 0..if settings.deals { self.trees.len() } else { 0 } {
+            self.parts(tree, settings, 0).0.give_up();
+        }
         self.batch = batch;
         self.batch.forget(self.batch.len());
     }
@@ -206,7 +210,10 @@ impl<G: Game, V: Values> Forest<G, V> {
     pub fn new(states: Vec<G>, rules: Rules, config: Config) -> Self {
         let num_trees = states.len();
         let num_shards = config.threads.clamp(1, num_trees.max(1));
-        let settings = Settings::new(config, rules);
+        let mut settings = Settings::new(config, rules);
+        if G::HIDDEN && states.iter().any(Game::is_view) {
+            settings = settings.with_deals();
+        }
         let bytes = settings.config.limits.bytes.unwrap_or(u64::MAX) / num_shards as u64;
         let mut forest = Self {
             shards: (0..num_shards)

@@ -102,9 +102,14 @@ pub trait Game: Clone + Send + Sync {
     /// rules that count "inside the tree" count from here.
     fn set_root(&mut self) {}
 
+    /// The seat whose knowledge this is, of a view.
+    fn observer(&self) -> Option<Seat> {
+        None
+    }
+
     /// Whether this is what one seat knows, with something left open.
     fn is_view(&self) -> bool {
-        false
+        self.observer().is_some()
     }
 
     /// Completes a view: draws one of the states that its seat cannot tell from the true one, each as

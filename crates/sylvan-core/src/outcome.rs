@@ -34,6 +34,8 @@ pub struct EdgeStats {
     /// Proven bounds of its worth to the seat that chooses; infinite where nothing is known.
     pub bounds: (f64, f64),
     pub kind: Kind,
+    /// Visits of its node at which it could be chosen.
+    pub available: u32,
 }
 
 /// One node, as a user sees it.
@@ -98,11 +100,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn edge_stats(&self, id: NodeId, path: &[Action]) -> Result<Vec<EdgeStats>, G::Error> {
-        let node = &self.pool[id];
+        if self.deals() {
+            return Ok(self.seen_stats(id));
+        }
         let mut state = self.tree.state.clone();
         for &action in path {
             state.apply(action)?;
         }
+        let node = &self.pool[id];
         let mut edges: Vec<EdgeStats> = match node.kind() {
             Kind::Leaf | Kind::Terminal => return Ok(Vec::new()),
             Kind::Decision => {
@@ -131,7 +136,40 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     .collect()
             }
         };
-        let discount = self.settings.config.discount;
+        for edge in &mut edges {
+            edge.available = node.visits;
+        }
+        self.add_children(id, &mut edges);
+        Ok(edges)
+    }
+
+    /// The same in an information-set tree, whose nodes have lists of what they have seen.
+    fn seen_stats(&self, id: NodeId) -> Vec<EdgeStats> {
+        let mut edges: Vec<EdgeStats> = if id == self.tree.root {
+            let actions = self.tree.edges.actions.iter().copied();
+            let edges = actions.zip(self.priors(id)).map(EdgeStats::unvisited);
+            let available = self.pool[id].visits;
+            edges.map(|edge| EdgeStats { available, ..edge }).collect()
+        } else {
+            let seen = self.pool.seen(id).iter();
+            seen.map(|seen| EdgeStats {
+                available: seen.available,
+                ..EdgeStats::unvisited((seen.action, 0.0))
+            })
+            .collect()
+        };
+        self.add_children(id, &mut edges);
+        for child in self.pool.ids(id) {
+            let child = &self.pool[child];
+            edges[usize::from(child.index)].prior = child.prior;
+        }
+        edges.retain(|edge| edge.available > 0); // walks that were given up leave their actions
+        edges
+    }
+
+    /// Adds what is known of visited children to the edges of a node.
+    fn add_children(&self, id: NodeId, edges: &mut [EdgeStats]) {
+        let (node, discount) = (&self.pool[id], self.settings.config.discount);
         for child in self.pool.ids(id) {
             let child = &self.pool[child];
             let edge = &mut edges[usize::from(child.index)];
@@ -145,7 +183,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 edge.bounds = (low + 0.0, high + 0.0);
             }
         }
-        Ok(edges)
     }
 
     /// Which edges of the root an action may be chosen from.
@@ -267,6 +304,7 @@ impl EdgeStats {
             prior,
             bounds: (f64::NEG_INFINITY, f64::INFINITY),
             kind: Kind::Leaf,
+            available: 0,
         }
     }
 }

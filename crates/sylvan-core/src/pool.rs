@@ -81,7 +81,7 @@ impl<V: Values> Pool<V> {
     }
 
     #[inline]
-    fn edge_units(&self, id: NodeId) -> &[Unit] {
+    pub(crate) fn edge_units(&self, id: NodeId) -> &[Unit] {
         let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         match start {
             NONE => &[],
@@ -90,10 +90,26 @@ impl<V: Values> Pool<V> {
     }
 
     #[inline]
-    fn edge_units_mut(&mut self, id: NodeId) -> &mut [Unit] {
+    pub(crate) fn edge_units_mut(&mut self, id: NodeId) -> &mut [Unit] {
         let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         let units = self.edges.units(n) as usize;
         &mut self.arena[start as usize..][..units]
+    }
+
+    /// Makes room for one more edge in a list that is full.
+    pub(crate) fn grow_edges(&mut self, id: NodeId, bytes: &mut u64) {
+        let (old, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
+        let units = self.edges.units(n);
+        let new = self.take(self.edges.units(n + 1), bytes);
+        if old != NONE {
+            let from = old as usize..(old + units) as usize;
+            self.arena.copy_within(from, new as usize);
+            self.give(old, units, bytes);
+        }
+        match self.head(&self[id]) {
+            Some(head) => self.set_head(id, Head { edges: new, ..head }),
+            None => self[id].owned = new,
+        }
     }
 
     /// What was to be remembered with the edges of a node.

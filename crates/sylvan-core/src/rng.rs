@@ -2,7 +2,7 @@
 //!
 //! Every tree owns a stream, so that what a tree draws depends neither on its neighbours nor on
 //! the number of threads. Order of draws in a search: the root's noise after its expansion, one
-//! uniform number per chance node passed, one for an action picked at a temperature.
+//! number per deal, one per chance node passed, one for an action picked at a temperature.
 
 use rand::Rng as _;
 use rand::SeedableRng;
@@ -22,6 +22,11 @@ impl Rng {
 
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
+    }
+
+    /// A generator of its own, seeded by one draw.
+    pub fn split(&mut self) -> Self {
+        Self::new(self.next_u64(), 0)
     }
 
     /// A double in `[0, 1)`, a multiple of 2^-53.

@@ -144,7 +144,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             noise,
             ..Progress::default()
         };
-        if self.pool[self.tree.root].kind() == Kind::Decision {
+        if self.pool[self.tree.root].kind() == Kind::Decision && !self.tree.edges.actions.is_empty()
+        {
             self.prepare_root();
         }
     }
@@ -208,6 +209,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let landing = self.landing(&state, turn)?;
         state.set_root();
         let same = keep && state.turn(&mut at_root)? == turn && at_root == inside;
+        self.reroot(action, same);
+        self.tree.state = state;
+        self.adopt_root()?;
+        Ok(landing)
+    }
+
+    /// The same along some actions to a state that is given, because a view alone cannot tell what
+    /// its seat sees next.
+    pub fn advance_to(&mut self, actions: &[Action], mut state: G) -> Result<(), G::Error> {
+        state.set_root();
+        for &action in actions {
+            self.reroot(action, true);
+        }
+        self.tree.state = state;
+        self.adopt_root()
+    }
+
+    /// Makes the node behind `action` the root and frees the rest; a new one if it is not `same` as
+    /// that in the tree.
+    fn reroot(&mut self, action: Action, same: bool) {
         self.tree.sweep.reset();
         self.tree.seen = Seen::default();
         let old = self.tree.root;
@@ -227,14 +248,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for child in others.into_iter().filter(|&child| child != root) {
             self.remove_subtree(child);
         }
+        self.tree.forget(old);
         self.pool.drop_family(old, &mut self.tree.bytes);
         self.pool.drop_edges(old, &mut self.tree.bytes);
         self.pool.remove(old, &mut self.tree.bytes);
         self.tree.nodes -= 1;
-        self.tree.state = state;
         self.tree.root = root;
-        self.adopt_root()?;
-        Ok(landing)
     }
 
     fn landing(&self, state: &G, turn: Turn) -> Result<Landing, G::Error> {
@@ -256,6 +275,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Moves the edges of a node that became root out of the pool.
     fn adopt_root(&mut self) -> Result<(), G::Error> {
         let root = self.tree.root;
+        if self.deals() {
+            return self.adopt_view();
+        }
         self.tree.forget(root);
         self.tree.edges = RootEdges::default();
         if self.pool[root].kind() != Kind::Decision {
@@ -277,6 +299,60 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 .mark_visited(usize::from(self.pool[child].index));
         }
         self.pool.drop_edges(root, &mut self.tree.bytes);
+        Ok(())
+    }
+
+    /// Makes a node of an information-set tree ready to be searched from, if its view's seat is to
+    /// move there; until then it only leads on.
+    fn adopt_view(&mut self) -> Result<(), G::Error> {
+        self.tree.edges = RootEdges::default();
+        let root = self.tree.root;
+        let mut actions = Vec::new();
+        let turn = self.tree.state.turn(&mut actions)?;
+        if self.tree.state.observer().map(Turn::Seat) != Some(turn) {
+            return Ok(());
+        }
+        if self.pool[root].num_edges == 0 {
+            self.pool[root].set_kind(Kind::Leaf); // of an end in other deals, too
+            return Ok(());
+        }
+        let n = actions.len();
+        let opinion = self.tree.opinion(root, self.tree.state.own_key());
+        let priors = match opinion {
+            _ if self.settings.config.flat_priors => Some(vec![1.0 / n as f32; n]),
+            Some(opinion) if opinion.priors.len() == n => Some(opinion.priors.to_vec()),
+            _ => None,
+        };
+        let places: Vec<_> = self.pool.ids(root).map(|id| self.pool[id].action).collect();
+        let places = places.iter().map(|a| actions.iter().position(|b| a == b));
+        let places: Option<Vec<usize>> = places.collect();
+        let (Some(priors), Some(places), Turn::Seat(seat)) = (priors, places, turn) else {
+            return self.replant(); // it was never searched in this view
+        };
+        let children: Vec<NodeId> = self.pool.ids(root).collect();
+        for (&child, &place) in children.iter().zip(&places) {
+            self.pool[child].index = place as u16;
+            self.pool[child].prior = priors[place];
+        }
+        self.tree.forget(root);
+        self.pool.drop_edges(root, &mut self.tree.bytes);
+        let raw = self.pool[root].value(seat);
+        self.pool[root].num_edges = n as u16;
+        self.pool[root].set_seat(seat);
+        self.pool[root].set_kind(Kind::Decision);
+        self.tree.edges = RootEdges::new(actions, priors, raw);
+        for place in places {
+            self.tree.edges.mark_visited(place);
+        }
+        Ok(())
+    }
+
+    /// Starts the tree anew from the state at its root.
+    fn replant(&mut self) -> Result<(), G::Error> {
+        let root = self.tree.root;
+        self.remove_subtree(root);
+        self.tree.nodes += 1;
+        self.tree.root = self.pool.add(Node::new(0, 0, 1.0), &mut self.tree.bytes);
         Ok(())
     }
 }

@@ -133,7 +133,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32) -> f32 {
+pub(crate) fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32) -> f32 {
     match rule {
         Fpu::Reduction(r) => scale.apply(value) - r * mass.sqrt(),
         Fpu::Parent => scale.apply(value),

@@ -3,16 +3,17 @@
 //! `Tree` is what belongs to one root: its state, its random stream, the progress of the search.
 //! `Search` is a tree at work, together with the pool that holds its nodes and the settings it
 //! follows; the steps of the algorithm are methods of it, one file each:
-//! `descend.rs` walks to a leaf, `selection.rs` (`uct.rs`, `gumbel.rs`, `forced.rs`) picks the edges,
+//! `descend.rs` walks to a leaf (`deals.rs` where something is hidden), `selection.rs` (`uct.rs`, `gumbel.rs`, `forced.rs`) picks the edges,
 //! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
 //! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::backup::Level;
 use crate::budget::Sweep;
 use crate::config::{Config, Fpu, Selection, Stop, ValueRange};
+use crate::deals::Opinion;
 use crate::evaluator::Leaf;
 use crate::family::{CLOSED, Child};
 use crate::game::{Action, Game, Rules, Seat};
@@ -44,6 +45,8 @@ pub struct Settings {
     pub first_is_best: bool,
     /// The search that has begun explores without noise and forced playouts.
     pub quiet: bool,
+    /// Every simulation has a deal of its own (`deals.rs`).
+    pub deals: bool,
 }
 
 /// Of visits for which exploration is tabled: a large search needs many, a small one starts sooner.
@@ -63,6 +66,7 @@ impl Settings {
             plain: known.and_then(|scale| Plain::new(&config, scale)),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
+            deals: false,
             config,
             rules,
             known,
@@ -81,6 +85,26 @@ impl Settings {
             .map(|n| settings.exploration(n))
             .collect();
         settings
+    }
+
+    /// The same for trees whose simulations have deals of their own: nothing can be proven, and no
+    /// step be noted.
+    pub fn with_deals(self) -> Self {
+        Self {
+            plain: None,
+            deals: true,
+            config: Config {
+                proofs: false,
+                ..self.config
+            },
+            ..self
+        }
+    }
+
+    /// The prior of each of `n` edges below the root, where they are equal.
+    #[inline]
+    pub fn flat_prior(&self, n: usize) -> f32 {
+        self.config.prior_bits.quantise(1.0 / n as f32)
     }
 
     /// The rule of first-play urgency.
@@ -189,6 +213,12 @@ pub struct Tree<G> {
     pub edges: RootEdges,
     /// States of expanded nodes, where the game wants them kept.
     pub kept: HashMap<NodeId, G, BuildHasherDefault<NodeHasher>>,
+    /// What an evaluator said of the seats' own views at the nodes of an information-set tree.
+    pub opinions: HashMap<NodeId, HashMap<u64, Opinion>>,
+    /// Views that wait for their evaluation there.
+    pub asked: HashSet<(NodeId, u64)>,
+    /// Walks that go on now that they have their priors.
+    pub suspended: VecDeque<Box<Visit<G>>>,
     pub rng: Rng,
     pub seen: Seen,
     pub progress: Progress,
@@ -213,6 +243,9 @@ impl<G: Game> Tree<G> {
             root,
             edges: RootEdges::default(),
             kept: HashMap::default(),
+            opinions: HashMap::new(),
+            asked: HashSet::new(),
+            suspended: VecDeque::new(),
             rng: Rng::new(seed, stream),
             seen: Seen::default(),
             progress: Progress::default(),
@@ -248,8 +281,19 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Forgets the state of a node.
+    /// What an evaluator said of a seat's own view at a node.
+    #[inline]
+    pub fn opinion(&self, id: NodeId, own: u64) -> Option<&Opinion> {
+        self.opinions.get(&id)?.get(&own)
+    }
+
+    /// Forgets the state of a node, and what was said of views there.
     pub fn forget(&mut self, id: NodeId) {
+        if G::HIDDEN
+            && let Some(opinions) = self.opinions.remove(&id)
+        {
+            self.bytes -= opinions.values().map(Opinion::bytes).sum::<u64>();
+        }
         if G::KEEP_STATES
             && let Some(state) = self.kept.remove(&id)
         {
@@ -285,6 +329,14 @@ pub struct Visit<G> {
     pub ticket: u64,
     /// The tree, counted within its shard.
     pub tree: usize,
+    /// Nodes passed in this deal, and the places of what was legal there.
+    pub passed: Vec<(NodeId, u32)>,
+    /// `Game::own_key` at the leaf.
+    pub own: u64,
+    /// The walk goes on from the leaf once it has priors.
+    pub walks_on: bool,
+    /// It counts as a simulation that has started.
+    pub counted: bool,
 }
 
 impl<G: Game> Visit<G> {
@@ -297,6 +349,10 @@ impl<G: Game> Visit<G> {
             actions: Vec::new(),
             ticket: 0,
             tree: 0,
+            passed: Vec::new(),
+            own: 0,
+            walks_on: false,
+            counted: false,
         }
     }
 
@@ -325,6 +381,9 @@ pub struct Scratch {
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
     pub levels: Vec<Level>,
+    /// Of the actions legal in a deal: where the node has them, and their priors.
+    pub places: Vec<u32>,
+    pub priors: Vec<f32>,
 }
 
 /// A tree at work.
@@ -375,8 +434,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     #[cold]
     fn learn_scale(&self, id: NodeId) -> Scale {
+        self.scale_of(|| self.sibling_range(id))
+    }
+
+    /// The scale of scores where it is learned; `siblings` gives the least and greatest Q of a node.
+    pub(crate) fn scale_of(&self, siblings: impl FnOnce() -> (f32, f32)) -> Scale {
         let (min, max) = match self.settings.config.value_range {
-            ValueRange::Siblings => self.sibling_range(id),
+            ValueRange::Siblings => siblings(),
             _ => (self.tree.seen.min, self.tree.seen.max),
         };
         if self.settings.config.value_range == ValueRange::Tree && max <= min {

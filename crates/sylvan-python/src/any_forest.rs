@@ -55,6 +55,12 @@ pub trait AnyForest: Send {
         params: &Bound<'_, PyDict>,
     ) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
+    fn advance_to(
+        &mut self,
+        tree: usize,
+        actions: &[Action],
+        view: &Bound<'_, PyAny>,
+    ) -> PyResult<()>;
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()>;
     fn replant(
         &mut self,
@@ -71,6 +77,7 @@ pub trait AnyForest: Send {
     fn pick(&mut self, tree: usize) -> Action;
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
     fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action>;
+    fn flatten(&mut self, flat: bool);
     fn limits(&mut self) -> &mut Limits;
     fn end(&mut self, tree: usize);
     fn signature(&mut self, tree: usize) -> u64;
@@ -223,6 +230,18 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Forest::advance(self, tree, action).map_err(Into::into)
     }
 
+    fn advance_to(
+        &mut self,
+        tree: usize,
+        actions: &[Action],
+        view: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let view = G::from_python(view)?;
+        self.search(tree)
+            .advance_to(actions, view)
+            .map_err(Into::into)
+    }
+
     fn plant(&mut self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         Forest::plant(self, tree, G::from_python(state)?);
         Ok(())
@@ -345,6 +364,10 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         search
             .find(path)
             .map_or_else(Vec::new, |id| search.line(id))
+    }
+
+    fn flatten(&mut self, flat: bool) {
+        self.settings.config.flat_priors = flat;
     }
 
     fn limits(&mut self) -> &mut Limits {

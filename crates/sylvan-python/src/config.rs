@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::config::{Config, Dirichlet, Fpu, Limits, Selection, ValueRange};
+use sylvan_core::config::{Config, Dirichlet, Fpu, Hidden, Limits, Selection, ValueRange};
 use sylvan_core::numbers::PriorBits;
 
 /// Reads the dictionary that `SearchConfig.native()` makes, in which everything is present.
@@ -27,6 +27,9 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         leaves_in_flight: get(dict, "leaves_in_flight")?,
         collisions: get(dict, "collisions")?,
         top_k: get::<Option<usize>>(dict, "top_k")?.unwrap_or(0),
+        hidden: hidden(dict)?,
+        flat_priors: get(dict, "flat_priors")?,
+        stop_at_new_views: get(dict, "stop_at_new_views")?,
         prior_bits: PriorBits::new(get(dict, "prior_bits")?)
             .ok_or_else(|| PyValueError::new_err("prior_bits must be 8, 16 or 32."))?,
         seed: get(dict, "seed")?,
@@ -64,6 +67,13 @@ fn selection(dict: &Bound<'_, PyDict>) -> PyResult<Selection> {
             c_base: get(dict, "c_base")?,
             c_factor: get(dict, "c_factor")?,
         },
+    })
+}
+
+fn hidden(dict: &Bound<'_, PyDict>) -> PyResult<Hidden> {
+    Ok(match get::<String>(dict, "hidden")?.as_str() {
+        "information_set" => Hidden::InformationSet,
+        _ => Hidden::Open,
     })
 }
 

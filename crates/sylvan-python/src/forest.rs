@@ -268,6 +268,19 @@ impl Forest {
         inner.forest.advance(tree, action)
     }
 
+    /// Moves a root along some actions to a view that is given; the subtree there is kept.
+    fn advance_to(
+        &self,
+        tree: usize,
+        actions: Vec<Action>,
+        view: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.check(tree)?;
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.forest.advance_to(tree, &actions, view)
+    }
+
     /// Plants a new tree in place of an old one.
     fn plant(&self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.check(tree)?;
@@ -353,7 +366,7 @@ impl Forest {
     }
 
     /// The node after a path of actions: (kind, seat, visits, w, proven, edges), where an edge is
-    /// (action, visits, w, prior, low, high, kind of its node); None if the tree does not have it.
+    /// (action, visits, w, prior, low, high, kind of its node, available); None if the tree does not have it.
     fn node(&self, py: Python<'_>, tree: usize, path: Vec<Action>) -> PyResult<Py<PyAny>> {
         self.check(tree)?;
         let Some(node) = self.lock()?.forest.node(tree, &path)? else {
@@ -372,6 +385,7 @@ impl Forest {
                     low,
                     high,
                     kind(edge.kind),
+                    edge.available,
                 )
             })
             .collect();
@@ -390,6 +404,14 @@ impl Forest {
     fn line(&self, tree: usize, path: Vec<Action>) -> PyResult<Vec<Action>> {
         self.check(tree)?;
         Ok(self.lock()?.forest.line(tree, &path))
+    }
+
+    /// Takes all priors below the root for equal, or not, from the next `begin` on.
+    fn flatten(&self, flat: bool) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        inner.need_idle()?;
+        inner.forest.flatten(flat);
+        Ok(())
     }
 
     /// Ends searches otherwise, from the next `begin` on.

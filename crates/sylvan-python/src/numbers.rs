@@ -67,6 +67,20 @@ impl Rng {
         Self(rng::Rng::new(seed, stream))
     }
 
+    /// A generator of its own, seeded by one draw.
+    fn split(&mut self) -> Self {
+        Self(self.0.split())
+    }
+
+    /// The items in random order.
+    fn shuffled(&mut self, items: Vec<Py<PyAny>>) -> Vec<Py<PyAny>> {
+        let mut items = items;
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.0.below(i + 1));
+        }
+        items
+    }
+
     /// A double in `[0, 1)`.
     fn uniform(&mut self) -> f64 {
         self.0.uniform()

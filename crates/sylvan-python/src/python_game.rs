@@ -11,9 +11,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList};
 use std::sync::Arc;
 use sylvan_core::values::Values;
-use sylvan_core::{Action, Forest, Game, Rules, Seat, Turn};
+use sylvan_core::{Action, Forest, Game, Rng as CoreRng, Rules, Seat, Turn};
 
 use crate::bridge::{Bridge, Spare};
+use crate::numbers::Rng;
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
 
@@ -32,6 +33,8 @@ pub struct PythonGame {
     /// The state, or what its `clone` raised: told at the next question.
     state: Result<Py<PyAny>, Arc<PyErr>>,
     facts: Arc<Facts>,
+    /// The seat whose view this is.
+    observer: Option<Seat>,
 }
 
 impl Clone for PythonGame {
@@ -44,6 +47,7 @@ impl Clone for PythonGame {
         Self {
             state: cloned.map_err(Arc::new),
             facts: Arc::clone(&self.facts),
+            observer: self.observer,
         }
     }
 }
@@ -52,7 +56,13 @@ impl PythonGame {
     /// Takes a copy of a state.
     pub fn new(game: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = game.py();
-        let class = game.get_type();
+        let observer = observer(game)?;
+        // Of a view, what it is completed to has the rules.
+        let whole = match observer {
+            Some(_) => game.call_method1("sample", (Rng(CoreRng::new(0, 0)),))?,
+            None => game.clone(),
+        };
+        let class = whole.get_type();
         let base = game_class(py)?;
         let overrides = |name: &str| -> PyResult<bool> {
             if !class.hasattr(name)? {
@@ -78,7 +88,7 @@ impl PythonGame {
         rules.zero_sum &= rules.num_players == 2;
         let facts = Facts {
             rules,
-            class: class.name()?.to_string(),
+            class: game.get_type().name()?.to_string(),
             has_chance: overrides("is_chance")?,
             has_logits: overrides("logit_index")?,
             state_bytes: py
@@ -90,6 +100,7 @@ impl PythonGame {
         Ok(Self {
             state: Ok(game.call_method0("clone")?.unbind()),
             facts: Arc::new(facts),
+            observer,
         })
     }
 
@@ -163,6 +174,16 @@ impl PythonGame {
         Ok(())
     }
 
+    /// What the seat to move sees, as bytes.
+    fn observed(&self, state: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        let py = state.py();
+        let observation = state.call_method0(intern!(py, "observation"))?;
+        let array = py
+            .import("numpy")?
+            .call_method1("asarray", (observation,))?;
+        array.call_method0("tobytes")?.extract()
+    }
+
     fn zero_sum(&self, method: &str, values: &[f64]) -> PyResult<()> {
         match values {
             [a, b] if self.facts.rules.zero_sum && (a + b).abs() > 1e-6 => {
@@ -172,6 +193,14 @@ impl PythonGame {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The seat whose view a state is.
+fn observer(state: &Bound<'_, PyAny>) -> PyResult<Option<Seat>> {
+    match state.getattr_opt("observer")? {
+        Some(seat) => seat.extract(),
+        None => Ok(None),
     }
 }
 
@@ -185,10 +214,16 @@ fn game_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     Ok(class.bind(py))
 }
 
+fn hashed(bytes: &[u8]) -> u64 {
+    let mix = |hash, &byte: &u8| sylvan_core::rng::mix(hash, u64::from(byte));
+    bytes.iter().fold(0, mix)
+}
+
 impl Game for PythonGame {
     type Error = PyErr;
     type Cell = f32;
     const KEEP_STATES: bool = true;
+    const HIDDEN: bool = true;
 
     fn rules(&self) -> Rules {
         self.facts.rules.clone()
@@ -199,6 +234,7 @@ impl Game for PythonGame {
         Self {
             state: shared.map_err(Arc::new),
             facts: Arc::clone(&self.facts),
+            observer: self.observer,
         }
     }
 
@@ -217,6 +253,32 @@ impl Game for PythonGame {
         if let Err(error) = told {
             self.state = Err(Arc::new(error));
         }
+    }
+
+    fn observer(&self) -> Option<Seat> {
+        self.observer
+    }
+
+    fn sample(&mut self, rng: &mut CoreRng) -> PyResult<()> {
+        let deal = Python::attach(|py| -> PyResult<Py<PyAny>> {
+            let view = self.get(py)?;
+            let rng = Rng(rng.clone());
+            let deal = view.call_method1(intern!(py, "sample"), (rng,))?;
+            if deal.is(&view) || observer(&deal)?.is_some() {
+                let fault = "gave a view: it must give a whole state, in a new object.";
+                return Err(self.broken("sample", fault.to_owned()));
+            }
+            Ok(deal.unbind())
+        })?;
+        self.state = Ok(deal);
+        self.observer = None;
+        Ok(())
+    }
+
+    /// What the seat to move sees.
+    fn own_key(&self) -> u64 {
+        let seen = Python::attach(|py| self.observed(&self.get(py)?));
+        seen.map_or(0, |bytes| hashed(&bytes))
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> PyResult<Turn> {
@@ -241,6 +303,9 @@ impl Game for PythonGame {
                     return Err(self.broken("to_play", fault));
                 }
             };
+            if self.observer.is_some_and(|observer| observer != seat) {
+                return Ok(Turn::Seat(seat)); // what another seat may do, a view does not know
+            }
             let given = state.call_method0(intern!(py, "legal_actions"))?;
             for action in self.items("legal_actions", &given)? {
                 actions.push(self.action("legal_actions", &action?)?);
@@ -322,17 +387,11 @@ impl Game for PythonGame {
     fn key(&self) -> u64 {
         let key = Python::attach(|py| -> PyResult<u64> {
             let state = self.get(py)?;
-            let mut key = state.call_method0(intern!(py, "key"))?;
+            let key = state.call_method0(intern!(py, "key"))?;
             if key.is_none() {
-                let observation = state.call_method0(intern!(py, "observation"))?;
-                let array = py
-                    .import("numpy")?
-                    .call_method1("asarray", (observation,))?;
-                key = array.call_method0("tobytes")?;
+                return Ok(hashed(&self.observed(&state)?));
             }
-            let bytes: Vec<u8> = key.extract()?;
-            let mix = |hash, &byte: &u8| sylvan_core::rng::mix(hash, u64::from(byte));
-            Ok(bytes.iter().fold(0, mix))
+            Ok(hashed(&key.extract::<Vec<u8>>()?))
         });
         key.unwrap_or(0)
     }

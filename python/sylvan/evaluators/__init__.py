@@ -60,6 +60,8 @@ class NativeEvaluator:
     """An evaluator that runs inside Rust. Called with leaves, it gives its answer to Python."""
 
     name: ClassVar[str]
+    flat: ClassVar[bool] = False
+    """All logits of a leaf are equal: information-set trees need not ask for them hand by hand."""
 
     @property
     def native(self) -> tuple[str, dict[str, Any]]:
@@ -77,6 +79,7 @@ class Uniform(NativeEvaluator):
     """Equal priors, and the middle of the game's range as value."""
 
     name: ClassVar[str] = "uniform"
+    flat: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Rollout(NativeEvaluator):
     playouts: int = 1
     max_length: int = 1000
     name: ClassVar[str] = "rollout"
+    flat: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for setting in ("playouts", "max_length"):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from sylvan._native import Rng
     from sylvan.games.encoding import Encoding
 
 __all__ = ["MAX_SEATS", "Game", "Observation", "Symmetry"]
@@ -103,6 +104,9 @@ class Game(ABC):
 
     max_length: int | None = None
     """The most actions, those of chance included, that a play can take. None: no promise."""
+
+    observer: int | None = None
+    """Of a view, the seat whose knowledge it is. None: the whole state."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -178,6 +182,23 @@ class Game(ABC):
         :param end: the state in which the game ended.
         """
         return {}
+
+    def observe(self, seat: int) -> Game:  # noqa: ARG002
+        """What a seat knows, and nothing else: a view, whose `observer` is that seat. Default: a
+        copy, since nothing is hidden.
+
+        A view is a game as well, though some questions have no answer there: it is asked whose turn
+        it is, and if it is its observer's, for the legal actions and the observation.
+        """
+        return self.clone()
+
+    def sample(self, rng: Rng) -> Game:  # noqa: ARG002
+        """A whole state that the observer of this view cannot tell from the true one, each as likely
+        as it is to that seat, in a new object. Default: a copy, since nothing is open.
+
+        All that is drawn is drawn from `rng` (`uniform`, `below`, `shuffled`, ...).
+        """
+        return self.clone()
 
     def set_root(self) -> None:
         """A search starts here. For games whose rules ask how a position came about: chess lets a
@@ -257,12 +278,12 @@ class Game(ABC):
         return names[text]
 
 
-# Networks and training ask for these, the search does not.
-_OF_NETWORKS = {"encoded", "logit_index", "estimate", "auxiliary"}
+# Only some games and uses have these: a class without them is a game all the same.
+_OF_SOME = {"encoded", "logit_index", "estimate", "auxiliary", "observe", "sample"}
 _METHODS = tuple(
     name
     for name, value in vars(Game).items()
-    if callable(value) and name[0] != "_" and name not in _OF_NETWORKS
+    if callable(value) and name[0] != "_" and name not in _OF_SOME
 )
 
 

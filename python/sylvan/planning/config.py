@@ -186,6 +186,21 @@ class SearchConfig(BaseModel):
         description="learned models: actions kept below the root, those of the highest priors; "
         "None: all",
     )
+    hidden: Literal["information_set", "cheating"] = Field(
+        "information_set",
+        description="games that hide something: one tree over public actions with a fresh deal per "
+        "simulation, or cheating, which looks at everything",
+    )
+    flat_priors: bool = Field(
+        False,
+        description="hidden information: equal priors below the root, so that a position is "
+        "evaluated once, not once per hand. `Search` sets it for evaluators without priors",
+    )
+    stop_at_new_views: bool = Field(
+        False,
+        description="hidden information: a simulation ends where the seat to move holds what it "
+        "never held there; else it waits for the priors and goes on",
+    )
     prior_bits: Literal[8, 16, 32] = Field(
         8,
         description="bits of a prior below the root; 8 keep it within 3.2 % and nodes small",

@@ -33,7 +33,10 @@ from sylvan.planning.outcomes import Landings, Outcomes
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import (
     checked_states,
+    is_own_turn,
+    is_view,
     need_encoding,
+    need_fair,
     need_game,
     need_no_chance,
     need_turn,
@@ -70,11 +73,12 @@ class Forest:
     ) -> None:
         """Plant a tree for each of `states`, which are copied and of the same game."""
         self.config = configured(config, settings)
-        given = checked_states(states)
+        given = checked_states(states, self.config)
         first = given[0]
         self._states: list[Game | None] = [*given]
         self._class, self._encoding = type(first), getattr(first, "encoding", None)
         self._has_chance = getattr(type(first), "is_chance", None) is not Game.is_chance
+        self._views = is_view(first)
         self.num_players, self.num_actions = first.num_players, first.num_actions
         self.num_logits: int = getattr(first, "num_logits", first.num_actions)
         """Outputs of a policy: one per action, unless the states' encoding says otherwise."""
@@ -116,8 +120,9 @@ class Forest:
         `noise[i]`, one number per legal action of root i, takes the place of what would be drawn. A
         `quiet` search has no noise and no forced playouts, whatever the settings.
         """
-        for tree in range(len(self)) if self._has_chance else ():
+        for tree in range(len(self)) if self._has_chance or self._views else ():
             need_no_chance(self.state(tree), f"The root of tree {tree}")
+            need_fair(self.state(tree), self.config, f"The root of tree {tree}")
         self._native.begin(None if noise is None else self._rows(noise), quiet)
         self.generation += 1
         self._began, self._took, self._ended = time.perf_counter(), 0.0, False
@@ -234,6 +239,8 @@ class Forest:
             raise SearchStateError("Leaves wait for their evaluation: call update() or abandon().")
         evaluator = evaluator_for(self.state(0), evaluator)
         self._need_encoding(evaluator)
+        if self._views and "flat_priors" not in self.config.model_fields_set:
+            self._native.flatten(getattr(evaluator, "flat", False))
         if self._began is None:
             self.begin()
         self._evaluator = getattr(evaluator, "name", type(evaluator).__name__)
@@ -310,8 +317,16 @@ class Forest:
     def __len__(self) -> int:
         return len(self._states)
 
-    def advance(self, tree: int, *actions: int) -> None:
-        """Make the position after some actions the root of a tree; its subtree is kept."""
+    def advance(self, tree: int, *actions: int, view: Game | None = None) -> None:
+        """Make the position after some actions the root of a tree; its subtree is kept.
+
+        `view` is what the seat that searches then knows, where its old view cannot tell: it was
+        dealt a card, say.
+        """
+        if self._views:
+            return self._advance_view(tree, actions, view)
+        if view is not None:
+            raise SearchStateError(f"Tree {tree} is no search of a view: advance it by actions.")
         states = [self.state(self._number(tree))]
         for action in actions:
             states.append(_after(states[-1], action))
@@ -323,6 +338,23 @@ class Forest:
             self._native.plant(tree, states[-1])
         self._moved()
 
+    def _advance_view(self, tree: int, actions: Sequence[int], view: Game | None) -> None:
+        """`advance` where a seat does not see all: other seats' actions are taken as they come."""
+        old = self.state(self._number(tree))
+        if view is None:
+            view = old.clone()
+            for action in actions:
+                if is_own_turn(view) and action not in (legal := list(view.legal_actions())):
+                    raise _illegal(action, legal)
+                view.apply(action)
+        elif type(view) is not type(old) or view.observer != old.observer:
+            raise SearchStateError(
+                f"view is {view!r}: give what seat {old.observer} sees after the actions."
+            )
+        self._native.advance_to(tree, list(actions), view)
+        self._states[tree] = view.clone()
+        return self._moved()
+
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""
         self._number(tree)
@@ -333,6 +365,7 @@ class Forest:
                 "plant a state of the same game."
             )
         need_encoding(state, self._encoding, "The new state")
+        need_fair(state, self.config, "The new state")
         need_turn(state, "The new state")
         state = state.clone()
         self._native.plant(tree, state)
@@ -408,8 +441,12 @@ def _after(state: Game, action: int) -> Game:
     if not legal:
         raise GameOver(f"Action {action} follows the end of the game: there is nothing to play.")
     if action not in legal:
-        near = sorted(legal, key=lambda other: abs(other - action))[:12]
-        raise IllegalAction(
-            f"Action {action} is not legal here: choose one of {', '.join(map(str, near))}."
-        )
+        raise _illegal(action, legal)
     return played(state, action)
+
+
+def _illegal(action: int, legal: Sequence[int]) -> IllegalAction:
+    near = sorted(legal, key=lambda other: abs(other - action))[:12]
+    return IllegalAction(
+        f"Action {action} is not legal here: choose one of {', '.join(map(str, near))}."
+    )

@@ -13,11 +13,15 @@ from sylvan.games.game import MAX_SEATS, Game
 
 if TYPE_CHECKING:
     from sylvan.games.encoding import Encoding
+    from sylvan.planning.config import SearchConfig
 
 __all__ = [
     "as_root",
     "checked_states",
+    "is_own_turn",
+    "is_view",
     "need_encoding",
+    "need_fair",
     "need_game",
     "need_no_chance",
     "need_turn",
@@ -33,8 +37,8 @@ METHODS = sorted(Game.__abstractmethods__)
 NATIVE = (_native.Chess, _native.ConnectFour, _native.TicTacToe)
 
 
-def checked_states(states: Iterable[Game]) -> list[Game]:
-    """Copies of states of one game, in each of which a seat is to move."""
+def checked_states(states: Iterable[Game], config: SearchConfig) -> list[Game]:
+    """Copies of states of one game, in each of which a seat is to move, fit for these settings."""
     if not isinstance(states, Iterable):
         raise ConfigError(f"states is a {type(states).__name__}: give a list of states.")
     states = list(states)
@@ -49,6 +53,7 @@ def checked_states(states: Iterable[Game]) -> list[Game]:
                 "search them in two forests."
             )
         need_encoding(state, getattr(states[0], "encoding", None), f"State {i}")
+        need_fair(state, config, f"State {i}")
         need_turn(state, f"State {i}")
     return [state.clone() for state in states]
 
@@ -87,6 +92,51 @@ def need_turn(state: Game, name: str) -> None:
     need_no_chance(state, name)
     if state.is_terminal() and not root_actions(state):
         raise GameOver(f"{name} is a finished game: search one that goes on.")
+
+
+def is_view(state: Game) -> bool:
+    """Whether `state` is what one seat knows."""
+    return getattr(state, "observer", None) is not None
+
+
+def is_still(state: Game) -> bool:
+    """Whether no seat is to move."""
+    return state.is_terminal() or bool(getattr(state, "is_chance", bool)())
+
+
+def is_own_turn(view: Game) -> bool:
+    """Whether the seat that looks is to move."""
+    return not is_still(view) and view.to_play() == view.observer
+
+
+def hides(state: Game) -> bool:
+    """Whether the game of `state` hides something from its seats."""
+    return getattr(type(state), "observe", Game.observe) is not Game.observe
+
+
+def need_fair(state: Game, config: SearchConfig, name: str) -> None:
+    """Fail unless a search of `state` sees what its settings say, and no more."""
+    if not is_view(state):
+        if hides(state) and config.hidden != "cheating":
+            raise SearchStateError(
+                f"{name} is a whole {type(state).__name__}, which hides something from every seat: "
+                "search what one sees, state.observe(seat), or set hidden='cheating'."
+            )
+        return
+    if config.hidden == "cheating":
+        raise ConfigError(
+            f"{name} is what seat {state.observer} sees: a cheating search needs the whole game."
+        )
+    if config.selection == "gumbel":
+        raise ConfigError(
+            f"{name} is what seat {state.observer} sees, and selection='gumbel' plans for one deal "
+            "only: use 'puct' or 'uct'."
+        )
+    if not is_still(state) and not is_own_turn(state):
+        raise SearchStateError(
+            f"{name} is what seat {state.observer} sees, but seat {state.to_play()} is to move: "
+            "search when it is the observer's turn."
+        )
 
 
 def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:

@@ -11,7 +11,7 @@ from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import need_game, need_turn, shown_to
+from sylvan.planning.roots import need_fair, need_game, need_turn, shown_to
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -73,6 +73,7 @@ class Search:
         """
         start = self._planted().states[0] if state is None else state
         need_game(start, "The position")
+        need_fair(start, self.config, "The position")
         need_turn(start, "The position")
         start = shown_to(start, self.evaluate)
         forest = self._planted() if state is None else Forest([start], self.config)
@@ -104,9 +105,12 @@ class Search:
             self._forest.limit(**limits)
             self.config = self._forest.config
 
-    def advance(self, *actions: int) -> None:
-        """Play actions: the subtree behind them is kept, the rest is freed."""
-        self._planted().advance(0, *actions)
+    def advance(self, *actions: int, view: Game | None = None) -> None:
+        """Play actions: the subtree behind them is kept, the rest is freed.
+
+        `view` is what the seat that searches then knows, where its old view cannot tell.
+        """
+        self._planted().advance(0, *actions, view=view)
 
     @property
     def state(self) -> Game:

@@ -147,7 +147,10 @@ class EdgeView:
         """Sum of values for the seat that chooses."""
         self.P: float
         """Prior, with the root's noise; at a chance node the probability."""
-        self.action, self.N, self.W, self.P, low, high, self._kind = data
+        self.available: int
+        """Visits of its node at which it could be chosen; fewer than all where it is not legal in
+        every deal."""
+        self.action, self.N, self.W, self.P, low, high, self._kind, self.available = data
         known = low > -math.inf or high < math.inf
         self.bounds: tuple[float, float] | None = (low, high) if known else None
         """What the result is proven to lie between, where anything is."""

@@ -44,6 +44,8 @@ class Node:
     bounds: tuple[float, float] = (-1.0, 1.0)  # proven bounds of seat 0's result (duels)
     exact: list[float] | None = None  # the proven result per seat (other games)
     closed: bool = False  # proven not to be worth taking
+    available: int = 0  # visits of the parent at which it was legal (information sets)
+    views: dict[bytes, list[f32]] = field(default_factory=dict)  # priors, by what a seat sees here
 
     @property
     def started(self) -> int:

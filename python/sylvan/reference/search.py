@@ -216,6 +216,10 @@ class Search:
         mean = self.step(child, [w / child.N for w in child.W])[node.seat]
         return f32(min(max(mean, low), high))
 
+    def available(self, node: Node, child: Node) -> int:  # noqa: ARG002
+        """The visits at which a child could be taken: all of its node."""
+        return node.started
+
     def open_edges(self, node: Node) -> list[Node]:
         """The children that may be taken."""
         return [child for child in node.children.values() if not child.closed]

@@ -59,9 +59,10 @@ def puct_score(q: f32, prior: f32, n: int, explore: f32) -> f32:
 
 def puct(node: Node, search: Search) -> Node:
     """The child with the highest PUCT score; one of the root's that is owed visits has infinity."""
-    q, explore = values(node, search), f32(search.config.exploration(float(node.started)))
+    q = values(node, search)
 
     def key(child: Node) -> tuple[f32, f32, int]:
+        explore = f32(search.config.exploration(float(search.available(node, child))))
         score = puct_score(q[child.action], child.prior, child.started, explore)
         forced = search.config.forced_visits(float(child.prior), node.started - 1)
         owed = node is search.root and 0 < child.started < forced
@@ -72,9 +73,10 @@ def puct(node: Node, search: Search) -> Node:
 
 def uct(node: Node, search: Search) -> Node:
     """The child with the highest UCT score."""
-    q, log = values(node, search), ln(float(node.started))
+    q = values(node, search)
 
     def key(child: Node) -> tuple[float, f32, int]:
+        log = ln(float(search.available(node, child)))
         bonus = search.config.c_uct * np.sqrt(log / max(child.started, 1))
         score = float(q[child.action]) + bonus if child.tried else np.inf
         return score, child.prior, -child.index

@@ -31,7 +31,7 @@ mod score;
 mod state;
 mod view;
 
-use sylvan_core::{Action, Game, Rng, Rules, Sure, Turn};
+use sylvan_core::{Action, Game, Rng, Rules, Seat, Sure, Turn};
 
 pub use encoding::OBSERVATION_LEN;
 pub use error::BlobError;
@@ -97,8 +97,8 @@ impl Game for Blob {
         self.seed = 0;
     }
 
-    fn is_view(&self) -> bool {
-        self.viewer().is_some()
+    fn observer(&self) -> Option<Seat> {
+        self.viewer()
     }
 
     /// Panics if no deal fits: no such view is ever made.

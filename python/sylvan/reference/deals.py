@@ -1,0 +1,224 @@
+"""Information-set search (Cowling, Powley and Whitehouse 2012): one tree over public actions, a
+fresh deal for every simulation.
+
+The root is a view, what one seat knows. A walk completes it to a deal and takes, at every node, an
+action that is legal in this deal; nodes gain actions when other deals come by. Where PUCT and UCT
+have the node's visits, an edge has the visits at which it was legal, at least 1. Priors are those of
+the mover's own view, asked for once per node and view. A walk that comes to a node for the first
+time ends there; at a known node with a new view it waits for the priors and walks on, unless
+`stop_at_new_views`. With `flat_priors` there is nothing to wait for. Nothing is proven.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sylvan._native import Rng, quantise_priors, softmax
+from sylvan.games.game import Game
+from sylvan.planning.config import SearchConfig
+from sylvan.reference.node import ZERO, Node, f32
+from sylvan.reference.search import Evaluate, Evaluation, Rule, Search
+
+
+@dataclass
+class Walk:
+    """A simulation under way."""
+
+    state: Game
+    path: list[Node]
+    passed: list[Node] = field(default_factory=list)  # what it counted as available
+    own: bytes = b""  # what the seat to move sees at the leaf
+    walks_on: bool = False  # from the leaf, once it has priors
+    counted: bool = False  # as a simulation that has started
+
+
+class DealSearch(Search):
+    """A tree of information sets and the search that grows it."""
+
+    def __init__(self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None):
+        super().__init__(view, evaluate, config.replace(proofs=False), rule)
+        whole = view.sample(Rng(0))
+        self.has_rewards = type(whole).rewards is not Game.rewards
+        self.plain = not self.has_rewards and config.discount == 1.0
+        self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
+        self.legal: Sequence[int] = ()  # at the node where a walk is about to choose
+        self.asked: set[tuple[int, bytes]] = set()
+        self.suspended: list[Walk] = []
+
+    def batch(self) -> None:
+        """Resume walks, start new ones until the batch closes, evaluate, back up."""
+        limit = self.config.leaves_in_flight
+        collisions = limit if self.config.collisions is None else self.config.collisions
+        leaves: list[Walk] = []
+        collided: list[Walk] = []
+        full: list[Walk] = []  # the one collision too many
+        while len(leaves) < limit and not full and (self.suspended or self.may_start()):
+            if self.suspended:
+                walk = self.suspended.pop(0)
+            else:
+                walk = Walk(self.state.sample(self.rng.split()), [self.root])
+            end = self.go(walk)
+            if end == "collision" and len(collided) >= collisions:
+                full.append(walk)
+            elif end == "collision":
+                collided.append(walk)
+            elif end == "leaf":
+                self.started += len(walk.path) > 1 and not walk.counted
+                self.asked.add((id(walk.path[-1]), walk.own))
+                leaves.append(walk)
+            for node in walk.path if end != "finished" and not full else []:
+                node.in_flight += 1
+            if end == "collision" and len(walk.path) == 1:
+                break  # nothing else can be done before the root's evaluation
+        for walk in collided + full:
+            for node in walk.path if walk not in full else []:
+                node.in_flight -= 1
+            for child in walk.passed if not walk.counted else []:
+                child.available -= 1
+        self.suspended += [walk for walk in collided + full if walk.counted]
+        evaluations = self.evaluate([walk.state for walk in leaves]) if leaves else []
+        for walk, evaluation in zip(leaves, evaluations, strict=True):
+            self.take_in(walk, evaluation)
+
+    def may_start(self) -> bool:
+        """A walk that is suspended has started already."""
+        return super().may_start() or bool(self.suspended)
+
+    def go(self, walk: Walk) -> str:
+        """Walk on to where the simulation ends."""
+        while True:
+            node, state = walk.path[-1], walk.state
+            if node is self.root and node.kind == "decision":
+                child = self.rule(node, self)
+            elif state.is_terminal():
+                node.kind = "terminal" if node.kind == "leaf" else node.kind
+                self.depth = max(self.depth, len(walk.path) - 1)
+                self.started += not walk.counted
+                for step in walk.path:
+                    step.in_flight += 1
+                self.backup(walk.path, list(state.returns()), False)
+                return "finished"
+            elif state.is_chance():
+                node.kind = "chance" if node.kind == "leaf" else node.kind
+                outcomes = list(state.chance_outcomes())
+                self.list_actions(node, [a for a, _ in outcomes], [f32(p) for _, p in outcomes])
+                drawn = self.rng.pick([p for _, p in outcomes])
+                child = node.children[outcomes[drawn][0]]
+                self.count(walk, node)
+            elif (end := self.ask(walk, node)) is not None:
+                return end
+            else:
+                node.seat, legal = state.to_play(), list(state.legal_actions())
+                self.list_actions(node, legal, self.priors(node, walk.own, len(legal)))
+                child = self.rule(node, self)
+                self.count(walk, node)
+            state.apply(child.action)
+            if not child.tried:
+                child.tried, self.nodes = True, self.nodes + 1
+                if self.has_rewards:
+                    child.reward = list(state.rewards())
+                if node is self.root:
+                    node.mass += child.prior
+            walk.path.append(child)
+
+    def ask(self, walk: Walk, node: Node) -> str | None:
+        """Whether the evaluator must be asked before the seat to move can choose."""
+        fresh, flat = not node.children, self.config.flat_priors
+        walk.own = b"" if flat else np.asarray(walk.state.observation()).tobytes()
+        if not fresh and (flat or walk.own in node.views):
+            return None
+        if (id(node), walk.own) in self.asked:
+            return "collision"
+        walk.walks_on = not fresh and not self.config.stop_at_new_views
+        self.depth = max(self.depth, len(walk.path) - 1)
+        return "leaf"
+
+    def list_actions(self, node: Node, actions: list[int], priors: Sequence[f32]) -> None:
+        """Make these actions what can be taken from a node in the deal at hand."""
+        self.legal = actions
+        for index, (action, prior) in enumerate(zip(actions, priors, strict=True)):
+            child = node.children.setdefault(action, self.new_node(action))
+            child.index, child.prior = index, prior
+        tried = [child for child in map(node.children.__getitem__, actions) if child.tried]
+        node.mass = sum((child.prior for child in tried), ZERO)
+
+    def count(self, walk: Walk, node: Node) -> None:
+        """Count what is legal in this deal as available once more."""
+        for action in self.legal:
+            node.children[action].available += 1
+            walk.passed.append(node.children[action])
+
+    def priors(self, node: Node, own: bytes, n: int) -> Sequence[f32]:
+        """The priors of a view at a node."""
+        if self.config.flat_priors:
+            flat = np.full(n, 1 / f32(n), np.float32)
+            return list(quantise_priors(flat, self.config.prior_bits))
+        return node.views[own]
+
+    def take_in(self, walk: Walk, evaluation: Evaluation) -> None:
+        """End a simulation at its leaf, or suspend its walk, which now has its priors."""
+        node, state, (logits, values) = walk.path[-1], walk.state, evaluation
+        self.asked.discard((id(node), walk.own))
+        if node is self.root:
+            return self.expand(walk.path, state, evaluation)
+        priors = softmax(np.array(logits, np.float32))
+        node.views[walk.own] = list(quantise_priors(priors, self.config.prior_bits))
+        if walk.walks_on:
+            walk.counted = True
+            for step in walk.path:
+                step.in_flight -= 1
+            return self.suspended.append(walk)
+        self.backup(walk.path, [float(f32(v)) for v in values], False)
+        node.kind, node.seat = "decision", state.to_play()
+        legal = list(state.legal_actions())
+        self.list_actions(node, legal, self.priors(node, walk.own, len(legal)))
+        self.count(walk, node)
+        return None
+
+    def open_edges(self, node: Node) -> list[Node]:
+        """The children that may be taken in the deal at hand."""
+        root = node is self.root
+        return [node.children[action] for action in (node.children if root else self.legal)]
+
+    def available(self, node: Node, child: Node) -> int:
+        """The visits at which a child could be taken; the root's always can."""
+        return node.started if node is self.root else max(child.available, 1)
+
+    def advance(self, action: int, view: Game | None = None) -> None:
+        """Make what follows an action the root; `view` is what its seat then knows, if the old view
+        cannot tell. Until that seat moves, the root only leads on.
+        """
+        known = self.root.children.get(action)
+        if view is None:
+            view = self.state.clone()
+            view.apply(action)
+        self.state = view
+        self.state.set_root()
+        self.root = known if known and known.tried else self.new_node(action)
+        self.nodes, self.seen = self.root.size, (f32(np.inf), f32(-np.inf))
+        if view.is_terminal() or view.is_chance() or view.to_play() != view.observer:
+            return
+        self.adopt()
+
+    def adopt(self) -> None:
+        """Give the root the priors of its seat's view."""
+        legal, own = list(self.state.legal_actions()), b""
+        if not self.root.children:
+            self.root.kind = "leaf"
+            return
+        if not self.config.flat_priors:
+            own = np.asarray(self.state.observation()).tobytes()
+        flat = [f32(1) / f32(len(legal))] * len(legal)
+        priors = flat if self.config.flat_priors else self.root.views.get(own)
+        tried = {a: c for a, c in self.root.children.items() if c.tried}
+        if priors is None or len(priors) != len(legal) or not set(tried) <= set(legal):
+            self.root, self.nodes = self.new_node(), 1
+            return
+        self.root.children = {a: tried.get(a) or self.new_node(a) for a in legal}
+        for index, (child, prior) in enumerate(
+            zip(self.root.children.values(), priors, strict=True)
+        ):
+            child.index, child.prior, child.original = index, prior, prior
+        self.root.kind, self.root.seat = "decision", self.state.to_play()
+        self.root.raw = self.root.value(self.root.seat)
