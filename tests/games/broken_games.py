@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sylvan._native import Rng
 from sylvan.games import Game
-from tests.games.sound_games import Dice, Row
+from tests.games.sound_games import Dice, HighCard, Row
 
 BROKEN: list[Any] = []
 
@@ -521,3 +522,99 @@ class RaisesLater(Dice):
     def apply(self, action):
         super().apply(action)
         self.paid = 1.0 / self.throws if self.over else self.paid
+
+
+@broken("observe(0)", "deals that were drawn from views are the true state")
+class Peeks(HighCard):
+    def observe(self, seat):
+        view = super().observe(seat)
+        view.cards = self.cards
+        return view
+
+
+@broken("observe(1)", "peeks: the views of two deals that the seat cannot tell apart")
+class Avoids(HighCard):
+    """Draws anything but the truth."""
+
+    def observe(self, seat):
+        view = super().observe(seat)
+        view.true = self.cards[1 - seat]
+        return view
+
+    def clone(self):
+        copy = super().clone()
+        copy.true = getattr(self, "true", None)
+        return copy
+
+    def sample(self, rng):
+        deal = super().sample(rng)
+        while self.true in (
+            card for card, seen in zip(deal.cards, self.cards, strict=True) if seen is None
+        ):
+            deal = super().sample(rng)
+        return deal
+
+
+@broken("observe(0)", "changes the state")
+class ForgetsByLooking(HighCard):
+    def observe(self, seat):
+        self.cards = super().observe(seat).cards
+        return super().observe(seat)
+
+    def observation(self):
+        return np.array([self.cards[self.to_play()] or 0, sum(self.bets)], np.float32)
+
+
+@broken("observe(0)", "has the legal actions (0, 1) for seat 0, but it has (1, 0)")
+class ListsOtherwiseInViews(HighCard):
+    def legal_actions(self):
+        legal = super().legal_actions()
+        return legal if self.observer is not None else legal[::-1]
+
+
+@broken("observe(0)", "does not know whose turn it is")
+class ForgetsTheTurn(HighCard):
+    def to_play(self):
+        return 1 if self.observer is not None else super().to_play()
+
+
+@broken("observe(0)", "shows seat 0 another observation than the state does")
+class ShowsLessInViews(HighCard):
+    def observation(self):
+        return super().observation() * (self.observer is None)
+
+
+@broken("observer", "is None in what observe(0) gives")
+class NobodysView(HighCard):
+    def observe(self, seat):
+        view = super().observe(seat)
+        view.observer = None
+        return view
+
+
+@broken("observer", "is None in a copy of what observe(0) gives")
+class CopiesForget(HighCard):
+    def clone(self):
+        copy = super().clone()
+        copy.observer = None
+        return copy
+
+
+@broken("sample()", "gives a view")
+class SamplesNothing(HighCard):
+    def sample(self, rng):
+        return self.clone()
+
+
+@broken("sample()", "draws another deal from the same generator")
+class SamplesFromElsewhere(HighCard):
+    def sample(self, rng):
+        return super().sample(Rng(random.getrandbits(60)))
+
+
+@broken("sample()", "shows seat 0 another observation than the state does")
+class DealsAnew(HighCard):
+    def sample(self, rng):
+        deal = super().sample(rng)
+        deal.cards = tuple(rng.shuffled(range(8))[:2])
+        return deal

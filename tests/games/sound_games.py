@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from sylvan.games import Game
+from sylvan.games.game import Observation
 
 
 class Row(Game):
@@ -150,3 +151,53 @@ class Wild(Game):
 
     def key(self) -> bytes:
         return bytes(self.path)
+
+
+class HighCard(Game):
+    """Two seats have a card each that the other does not see; both bet or not, the higher wins."""
+
+    num_players, num_actions, max_length = 2, 2, 2
+
+    def __init__(self, cards=(2, 5), bets=()) -> None:
+        self.cards, self.bets = tuple(cards), tuple(bets)
+
+    def legal_actions(self) -> Sequence[int]:
+        return () if self.is_terminal() else (0, 1)
+
+    def apply(self, action: int) -> None:
+        self.bets = (*self.bets, action)
+
+    def clone(self) -> Self:
+        copy = type(self)(self.cards, self.bets)
+        copy.observer = self.observer
+        return copy
+
+    def to_play(self) -> int:
+        return len(self.bets)
+
+    def is_terminal(self) -> bool:
+        return len(self.bets) == 2
+
+    def returns(self) -> Sequence[float]:
+        stake = (1 + sum(self.bets)) / 3
+        return (stake, -stake) if self.cards[0] > self.cards[1] else (-stake, stake)
+
+    def observation(self) -> Observation:
+        return np.array([self.cards[self.to_play()], sum(self.bets)], np.float32)
+
+    def key(self) -> bytes:
+        return bytes([*(255 if card is None else card for card in self.cards), *self.bets])
+
+    def observe(self, seat: int) -> Self:
+        view = self.clone()
+        view.cards = tuple(card if s == seat else None for s, card in enumerate(self.cards))
+        view.observer = seat
+        return view
+
+    def sample(self, rng: Any) -> Self:
+        deal = self.clone()
+        deal.observer = None
+        left = [card for card in range(8) if card not in self.cards]
+        unseen = iter(rng.shuffled(left))
+        deal.cards = tuple(next(unseen) if card is None else card for card in self.cards)
+        return deal

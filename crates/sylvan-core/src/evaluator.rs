@@ -24,4 +24,15 @@ pub trait Evaluator<G: Game>: Send + Sync {
         logits: &mut Vec<f32>,
         values: &mut [f32],
     ) -> Result<(), G::Error>;
+
+    /// The logits alone, for a walk that goes on from here (`deals.rs`): whatever is in `values` is not
+    /// read. For evaluators whose values cost more than their priors.
+    fn priors(
+        &self,
+        leaf: &Leaf<'_, G>,
+        logits: &mut Vec<f32>,
+        values: &mut [f32],
+    ) -> Result<(), G::Error> {
+        self.evaluate(leaf, logits, values)
+    }
 }

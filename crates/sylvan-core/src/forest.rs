@@ -177,7 +177,11 @@ impl<G: Game, V: Values> Shard<G, V> {
         let (mut search, batch) = self.parts(tree, settings, budget);
         let (mut result, mut done) = (Ok(()), 0);
         for visit in batch.visits() {
-            result = evaluator.evaluate(&visit.leaf(), &mut logits, values);
+            result = if G::HIDDEN && visit.walks_on {
+                evaluator.priors(&visit.leaf(), &mut logits, values)
+            } else {
+                evaluator.evaluate(&visit.leaf(), &mut logits, values)
+            };
             if result.is_err() {
                 break;
             }

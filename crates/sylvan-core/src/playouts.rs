@@ -1,7 +1,8 @@
-//! Evaluators that need no knowledge of a game: uniform, hash-random and random playouts.
+//! Evaluators that need no knowledge of a game: uniform, hash-random and playouts, at random or by a
+//! policy of the game's own.
 
 use crate::evaluator::{Evaluator, Leaf};
-use crate::game::{Game, Turn};
+use crate::game::{Action, Game, Turn};
 use crate::rng::{Rng, mix};
 
 /// Equal priors, and the middle of the range of returns for every seat.
@@ -59,24 +60,52 @@ impl<G: Game> Evaluator<G> for HashRandom {
     }
 }
 
-/// Equal priors, and the mean result of games played on at random.
+/// Who plays a game on to its end.
+pub trait Playout<G: Game>: Send + Sync {
+    /// The action of the seat to move, one of `actions`, which are legal and some. Where something is
+    /// hidden, it should read no more of the state than that seat may.
+    fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error>;
+}
+
+/// Any legal action, all equally likely.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtRandom;
+
+impl<G: Game> Playout<G> for AtRandom {
+    #[inline]
+    fn choose(&self, _: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error> {
+        Ok(actions[rng.below(actions.len())])
+    }
+}
+
+impl<G: Game> Playout<G> for Box<dyn Playout<G>> {
+    fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error> {
+        self.as_ref().choose(state, actions, rng)
+    }
+}
+
+/// Equal priors, and the mean result of games played on by a policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Rollout {
+pub struct Rollout<P = AtRandom> {
     /// Games per evaluation.
     pub playouts: u32,
     /// A game is cut off after so many steps and counts as the middle of the range.
     pub max_length: u32,
     /// Discount of the search, for games with rewards.
     pub discount: f64,
+    pub policy: P,
 }
 
-impl Rollout {
+impl<P> Rollout<P> {
     fn play<G: Game>(
         &self,
         leaf: &Leaf<'_, G>,
         rng: &mut Rng,
         sums: &mut [f64],
-    ) -> Result<(), G::Error> {
+    ) -> Result<(), G::Error>
+    where
+        P: Playout<G>,
+    {
         let mut state = leaf.state.clone();
         let has_rewards = leaf.state.rules().has_rewards;
         let (mut actions, mut outcomes) = (leaf.actions.to_vec(), Vec::new());
@@ -85,7 +114,7 @@ impl Rollout {
         let mut weight = 1.0;
         for _ in 0..self.max_length {
             let action = match turn {
-                Turn::Seat(_) => actions[rng.below(actions.len())],
+                Turn::Seat(_) => self.policy.choose(&state, &actions, rng)?,
                 Turn::Chance => {
                     state.chance_outcomes(&mut outcomes)?;
                     outcomes[rng.pick(outcomes.iter().map(|outcome| outcome.1))].0
@@ -126,7 +155,7 @@ fn add(sums: &mut [f64], values: &[f64], weight: f64) {
     }
 }
 
-impl<G: Game> Evaluator<G> for Rollout {
+impl<G: Game, P: Playout<G>> Evaluator<G> for Rollout<P> {
     fn evaluate(
         &self,
         leaf: &Leaf<'_, G>,

@@ -5,11 +5,12 @@ use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
+use sylvan_core::playouts::Playout;
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Evaluator, Forest, Game, Seat};
 
 /// A game whose states come from and go to Python.
-pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> {
+pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
     /// Python code runs inside the game: keep the lock.
     const NEEDS_LOCK: bool = false;
 
@@ -23,6 +24,10 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> {
         discount: f64,
     ) -> PyResult<Box<dyn Evaluator<Self>>> {
         crate::evaluators::common(name, params, discount)
+    }
+    /// The playout policy of this name, where the game has one.
+    fn playout(_name: &str) -> Option<Box<dyn Playout<Self>>> {
+        None
     }
     /// What the leaves of the batch show: one array of the game's cells.
     fn observations<V: Values>(

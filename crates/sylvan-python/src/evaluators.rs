@@ -2,13 +2,15 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::playouts::{HashRandom, Rollout, Uniform};
-use sylvan_core::{Evaluator, Game};
+use sylvan_core::Evaluator;
+use sylvan_core::playouts::{AtRandom, HashRandom, Rollout, Uniform};
+
+use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 
 /// The evaluators that fit every game.
-pub fn common<G: Game>(
+pub fn common<G: Bridge>(
     name: &str,
     params: &Bound<'_, PyDict>,
     discount: f64,
@@ -17,11 +19,30 @@ pub fn common<G: Game>(
     match name {
         "uniform" => Ok(Box::new(Uniform)),
         "hash_random" => Ok(Box::new(HashRandom)),
-        "rollout" => Ok(Box::new(Rollout {
-            playouts: number("playouts")?,
-            max_length: number("max_length")?,
-            discount,
-        })),
+        "rollout" => {
+            let (playouts, max_length) = (number("playouts")?, number("max_length")?);
+            let policy: String = params.as_any().get_item("policy")?.extract()?;
+            if policy == "random" {
+                return Ok(Box::new(Rollout {
+                    playouts,
+                    max_length,
+                    discount,
+                    policy: AtRandom,
+                }));
+            }
+            let Some(policy) = G::playout(&policy) else {
+                return Err(ConfigError::new_err(format!(
+                    "There is no playout policy {policy:?} for this game: use \"random\", or a \
+                     function of state and rng."
+                )));
+            };
+            Ok(Box::new(Rollout {
+                playouts,
+                max_length,
+                discount,
+                policy,
+            }))
+        }
         _ => Err(ConfigError::new_err(format!(
             "There is no native evaluator {name:?} for this game: use uniform, rollout or hash_random."
         ))),

@@ -6,7 +6,7 @@ them. Those with a name are built in and need no network: they run inside Rust, 
 | name | priors | value |
 |---|---|---|
 | `Uniform`  | equal | the middle of the game's range |
-| `Rollout`  | equal | the mean result of random games |
+| `Rollout`  | equal | the mean result of games played at random, or by a policy |
 | `CardCounter` | its choice first (Blob) | the round played out by the card counter |
 | `Material` | captures, checks, better squares (chess) | material and piece squares |
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
@@ -18,6 +18,7 @@ Sylvan.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,6 +32,7 @@ from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import is_network, load_evaluator
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.playouts import played_out
 from sylvan.evaluators.shipped import Shipped, shipped_network
 
 if TYPE_CHECKING:
@@ -91,13 +93,17 @@ class HashRandom(NativeEvaluator):
 
 @dataclass(frozen=True)
 class Rollout(NativeEvaluator):
-    """Equal priors, and the mean result of `playouts` random games of at most `max_length` steps.
+    """Equal priors, and the mean result of `playouts` games of at most `max_length` steps.
 
-    A game that is cut off counts as the middle of the game's range.
+    They are played by `policy`: at random, by a policy that the game knows by name (Blob: `"rule"`,
+    `"counter"`), or by a function `(state, rng) -> action`, which runs in Python. In a game that
+    hides something it is asked in a deal that was drawn, and should look only at what the seat to
+    move may see. A game that is cut off counts as the middle of the game's range.
     """
 
     playouts: int = 1
     max_length: int = 1000
+    policy: str | Callable[[Any, _native.Rng], int] = "random"
     name: ClassVar[str] = "rollout"
     flat: ClassVar[bool] = True
 
@@ -105,6 +111,18 @@ class Rollout(NativeEvaluator):
         for setting in ("playouts", "max_length"):
             if getattr(self, setting) < 1:
                 raise ConfigError(f"{setting} is {getattr(self, setting)}: it must be at least 1.")
+
+    @property
+    def native(self) -> Any:
+        """None if Python plays."""
+        return None if callable(self.policy) else super().native
+
+    def __call__(self, leaves: Any) -> Answer:
+        """Logits of the legal actions `[len(leaves.actions)]` and values `[B, num_players]`."""
+        if not callable(self.policy):
+            return super().__call__(leaves)
+        values = played_out(leaves, self.policy, self.playouts, self.max_length)
+        return np.zeros(len(leaves.actions), np.float32), values
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,11 @@ class Blob(_native.Blob, Game):
         return self.sample_from(rng)
 
     @property
+    def observer(self) -> int | None:  # type: ignore[override]
+        """The seat whose view this is."""
+        return self.viewer
+
+    @property
     def is_view(self) -> bool:
         """Whether something is hidden."""
         return self.viewer is not None

@@ -193,8 +193,8 @@ class Game(ABC):
         return self.clone()
 
     def sample(self, rng: Rng) -> Game:  # noqa: ARG002
-        """A whole state that the observer of this view cannot tell from the true one, each as likely
-        as it is to that seat, in a new object. Default: a copy, since nothing is open.
+        """A whole state that the observer of this view cannot tell from the true one, each drawn as
+        likely as it is to that seat, in a new object. Default: a copy, since nothing is open.
 
         All that is drawn is drawn from `rng` (`uniform`, `below`, `shuffled`, ...).
         """

@@ -1,4 +1,4 @@
-"""OpenSpiel's games as Sylvan games: all that hide nothing, with chance or without.
+"""OpenSpiel's games as Sylvan games, with chance or without.
 
     from_open_spiel("breakthrough(rows=6,columns=6)")
 
@@ -12,10 +12,15 @@ How OpenSpiel's terms become ours:
 - `observation` is the `observation_tensor` of the seat to move; where a game has none, its
   `information_state_tensor`; where it has neither, the actions so far (each plus one, then zeros,
   shape `(max_length,)`).
+- Where a game hides something, `observe(seat)` is a state drawn from those that the seat cannot
+  tell from the true one, always the same one, so that nothing of the true one is left in it;
+  `sample` draws another. Both are OpenSpiel's `resample_from_infostate`, which few games have.
+  That of oh_hell ignores who has shown to be out of a suit.
 
-Refused, with the reason: hidden information, several players who move at once (each hides a move
-from the others), mean-field games, chance that a game draws for itself, more than eight players.
-A game for one player that only calls itself simultaneous is played in turns.
+Refused, with the reason: hidden information that OpenSpiel cannot draw, several players who move at
+once (each hides a move from the others), mean-field games, chance that a game draws for itself,
+more than eight players. A game for one player that only calls itself simultaneous is played in
+turns.
 
 Accepted but broken in OpenSpiel 2.0: quoridor with more than two players, which lists moves that it
 then rejects.
@@ -31,6 +36,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameOver, IllegalAction, MissingExtra
 from sylvan.games.game import MAX_SEATS, Game, Observation
 
@@ -45,9 +51,15 @@ def from_open_spiel(game: Any) -> OpenSpielGame:
     :raises ConfigError: OpenSpiel has no such game, or it is one of those refused.
     """
     pyspiel = _pyspiel()
-    spiel = _in_turns(pyspiel, _load(pyspiel, game) if isinstance(game, str) else game)
-    pays_steps = spiel.get_type().reward_model == pyspiel.GameType.RewardModel.REWARDS
-    return OpenSpielRewardGame(spiel) if pays_steps else OpenSpielGame(spiel)
+    given = _load(pyspiel, game) if isinstance(game, str) else game
+    spiel = _in_turns(pyspiel, given)
+    traits, kind = pyspiel.GameType, spiel.get_type()
+    pays_steps = kind.reward_model == traits.RewardModel.REWARDS
+    if given.get_type().information == traits.Information.PERFECT_INFORMATION:
+        return OpenSpielRewardGame(spiel) if pays_steps else OpenSpielGame(spiel)
+    hidden = HiddenSpielRewardGame(spiel) if pays_steps else HiddenSpielGame(spiel)
+    _need_deals(hidden)
+    return hidden
 
 
 class OpenSpielGame(Game):
@@ -165,6 +177,39 @@ class OpenSpielRewardGame(OpenSpielGame):
         return (0.0,) * self.num_players
 
 
+class _Hides:
+    """What a game that hides something has beside the rest."""
+
+    observer: int | None = None
+    spiel: Any
+    _state: Any
+
+    def observe(self, seat: int) -> Any:
+        """What a seat knows: a state that it cannot tell from this one, whatever this one is."""
+        view = self._redrawn(seat, Rng(0))
+        view.observer = seat
+        return view
+
+    def sample(self, rng: Rng) -> Any:
+        """A state that the observer cannot tell from the true one."""
+        deal = self._redrawn(0 if self.observer is None else self.observer, rng)
+        deal.observer = None
+        return deal
+
+    def _redrawn(self, seat: int, rng: Rng) -> Any:
+        copy = self.clone()  # type: ignore[attr-defined]
+        copy._state = self._state.resample_from_infostate(seat, rng.uniform)
+        return copy
+
+
+class HiddenSpielGame(_Hides, OpenSpielGame):
+    """A state of an OpenSpiel game that hides something, or what a seat knows of one."""
+
+
+class HiddenSpielRewardGame(_Hides, OpenSpielRewardGame):
+    """The same where steps pay."""
+
+
 def _pyspiel() -> ModuleType:
     try:
         return importlib.import_module("pyspiel")
@@ -189,9 +234,7 @@ def _in_turns(pyspiel: ModuleType, spiel: Any) -> Any:
     """The game, if it can be searched in turns; otherwise the reason why not."""
     kind, traits = spiel.get_type(), pyspiel.GameType
     alone = spiel.num_players() == 1
-    if kind.information != traits.Information.PERFECT_INFORMATION:
-        reason = "hides something from its players"
-    elif kind.dynamics == traits.Dynamics.MEAN_FIELD:
+    if kind.dynamics == traits.Dynamics.MEAN_FIELD:
         reason = "is a mean-field game, whose payments depend on a whole population's policy"
     elif kind.chance_mode == traits.ChanceMode.SAMPLED_STOCHASTIC:
         reason = "draws its chance for itself, so that the same action leads to different states"
@@ -205,8 +248,23 @@ def _in_turns(pyspiel: ModuleType, spiel: Any) -> Any:
         return spiel
     raise ConfigError(
         f"OpenSpiel's game {str(spiel)!r} {reason}: a Sylvan game has 1 to {MAX_SEATS} players, "
-        "who move in turn and see everything."
+        "who move in turn."
     )
+
+
+def _need_deals(game: Any) -> None:
+    """Fail if OpenSpiel cannot draw what a seat does not see."""
+    state, rng = game.clone(), Rng(0)
+    try:
+        while state.is_chance():
+            legal = state.legal_actions()
+            state.apply(legal[rng.below(len(legal))])
+        state.observe(state.to_play())
+    except Exception as error:  # a SpielError
+        raise ConfigError(
+            f"OpenSpiel's game {str(game.spiel)!r} hides something from its players, and OpenSpiel "
+            f"cannot draw what a player does not see ({error}): it cannot be searched."
+        ) from error
 
 
 def _observer(spiel: Any) -> tuple[str | None, tuple[int, ...]]:

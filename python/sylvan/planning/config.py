@@ -63,6 +63,7 @@ ALIASES = {
     "batch_size": "leaves_in_flight",
     "virtual_visits": "leaves_in_flight",
     "num_threads": "threads",
+    "num_determinizations": "deals",
 }
 """Other spellings of the same settings."""
 
@@ -186,10 +187,13 @@ class SearchConfig(BaseModel):
         description="learned models: actions kept below the root, those of the highest priors; "
         "None: all",
     )
-    hidden: Literal["information_set", "cheating"] = Field(
+    hidden: Literal["information_set", "determinised", "cheating"] = Field(
         "information_set",
         description="games that hide something: one tree over public actions with a fresh deal per "
-        "simulation, or cheating, which looks at everything",
+        "simulation, or a tree for each of some deals, or cheating, which looks at everything",
+    )
+    deals: Annotated[int, Field(ge=1, le=65536)] = Field(
+        32, description="hidden='determinised': deals, which share the simulations evenly"
     )
     flat_priors: bool = Field(
         False,
@@ -271,7 +275,7 @@ class SearchConfig(BaseModel):
 
     def native(self, game_range: tuple[float, float]) -> dict[str, Any]:
         """The settings as `sylvan._native.Forest` takes them, for a game with this range."""
-        settings = self.model_dump()
+        settings = self.model_dump(exclude={"deals"})
         bounds = self.bounds(game_range)
         learned = "siblings" if self.value_range == "siblings" else "tree"
         settings["value_range"] = "known" if bounds else learned

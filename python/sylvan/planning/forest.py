@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,7 @@ from sylvan.errors import (
 from sylvan.evaluators import evaluator_for
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.determinised import DealtForest
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.outcomes import Landings, Outcomes
 from sylvan.planning.result import SearchResult
@@ -85,7 +86,13 @@ class Forest:
         self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
         """Whether one value per leaf, for the seat to move, says all."""
         low, high = map(float, first.value_range)
-        self._native = _native.Forest(given, self.config.native((low, high)))
+        settings = self.config.native((low, high))
+        dealt = self._views and self.config.hidden == "determinised"
+        self._native: _native.Forest = (
+            cast(_native.Forest, DealtForest(given, self.config, settings))
+            if dealt
+            else _native.Forest(given, settings)
+        )
         self.generation = 0
         """Grows when trees change."""
         self.batches = 0
@@ -324,7 +331,8 @@ class Forest:
         dealt a card, say.
         """
         if self._views:
-            return self._advance_view(tree, actions, view)
+            self._advance_view(tree, actions, view)
+            return
         if view is not None:
             raise SearchStateError(f"Tree {tree} is no search of a view: advance it by actions.")
         states = [self.state(self._number(tree))]
@@ -353,7 +361,7 @@ class Forest:
             )
         self._native.advance_to(tree, list(actions), view)
         self._states[tree] = view.clone()
-        return self._moved()
+        self._moved()
 
     def plant(self, tree: int, state: Game) -> None:
         """Start a new tree from `state` in place of an old one."""

@@ -127,10 +127,10 @@ def need_fair(state: Game, config: SearchConfig, name: str) -> None:
         raise ConfigError(
             f"{name} is what seat {state.observer} sees: a cheating search needs the whole game."
         )
-    if config.selection == "gumbel":
+    if config.selection == "gumbel" and config.hidden == "information_set":
         raise ConfigError(
             f"{name} is what seat {state.observer} sees, and selection='gumbel' plans for one deal "
-            "only: use 'puct' or 'uct'."
+            "only: use 'puct' or 'uct', or hidden='determinised'."
         )
     if not is_still(state) and not is_own_turn(state):
         raise SearchStateError(

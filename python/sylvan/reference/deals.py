@@ -3,8 +3,8 @@ fresh deal for every simulation.
 
 The root is a view, what one seat knows. A walk completes it to a deal and takes, at every node, an
 action that is legal in this deal; nodes gain actions when other deals come by. Where PUCT and UCT
-have the node's visits, an edge has the visits at which it was legal, at least 1. Priors are those of
-the mover's own view, asked for once per node and view. A walk that comes to a node for the first
+have the node's visits, an edge has the visits at which it was legal, at least 1. Priors are those
+of the mover's own view, asked for once per node and view. A walk that comes to a node for the first
 time ends there; at a known node with a new view it waits for the priors and walks on, unless
 `stop_at_new_views`. With `flat_priors` there is nothing to wait for. Nothing is proven.
 """

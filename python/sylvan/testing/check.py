@@ -4,7 +4,7 @@ Plays the game at random and checks, in every state, that answers have the right
 sum and stay the same when asked twice; along every play, that copies are independent, that the
 same actions always lead to the same states, that observations are not shared, that action names
 lead back to their actions, that payments stay in range and that games end; and where the game
-has them, keys and symmetries.
+has them, keys, symmetries, and what each seat knows.
 
 What it cannot find: rules that are wrong but consistent. For those, compare with known results.
 """
@@ -19,6 +19,7 @@ from typing import Any
 from sylvan.errors import GameContractError
 from sylvan.games.game import Game
 from sylvan.testing.facts import check_facts
+from sylvan.testing.hidden import need_other_deals
 from sylvan.testing.keys import KeyBook
 from sylvan.testing.play import Play, random_play
 from sylvan.testing.probe import Probe
@@ -94,6 +95,8 @@ def check_game(
         keys.add(play)
         symmetries = _check_symmetries(play, of_new_game=isinstance(game, type))
         plays.append(play)
+    drawn, true = sum(play.deals for play in plays), sum(play.true_deals for play in plays)
+    need_other_deals(plays[0].start, drawn, true)
     return _report(plays, keys, symmetries)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from sylvan.games.game import Game
 from sylvan.testing.extras import check_auxiliary, check_estimate
+from sylvan.testing.hidden import check_views
 from sylvan.testing.probe import Probe
 from sylvan.testing.view import TOLERANCE, View, look, read
 
@@ -34,6 +35,10 @@ class Play:
     start: Probe
     actions: list[int] = field(default_factory=list)
     views: list[View] = field(default_factory=list)
+    deals: int = 0
+    """Deals drawn from what seats know."""
+    true_deals: int = 0
+    """Those that were the true state."""
 
     @property
     def ended(self) -> bool:
@@ -55,6 +60,8 @@ def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
             _check_names(probe, rng.sample(view.codes, min(NAMES, len(view.codes))))
             _check_clone(probe, view, rng)
             check_estimate(probe)
+            drawn, true = check_views(probe, view, rng)
+            play.deals, play.true_deals = play.deals + drawn, play.true_deals + true
             kept.append((len(play.actions), probe.clone()))
         action = rng.choice(view.codes)
         _step(probe, action, view)

@@ -4,8 +4,9 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyType};
+use sylvan_core::playouts::Playout;
 use sylvan_core::{Action, Evaluator, Game, Seat};
-use sylvan_games::blob::bots::Playout;
+use sylvan_games::blob::bots::{self, Bot};
 use sylvan_games::blob::cards::{Cards, each};
 use sylvan_games::blob::{
     Blob, BlobError, Hook, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, Scoring, Sequence, Trump,
@@ -618,10 +619,19 @@ impl Bridge for Blob {
         match name {
             "card_counter" => {
                 let lean = params.as_any().get_item("lean")?.extract()?;
-                Ok(Box::new(Playout { lean }))
+                Ok(Box::new(bots::Playout { lean }))
             }
             _ => crate::evaluators::common(name, params, discount),
         }
+    }
+
+    fn playout(name: &str) -> Option<Box<dyn Playout<Self>>> {
+        let bot = match name {
+            "rule" => Bot::Rule,
+            "counter" => Bot::COUNTER,
+            _ => return None,
+        };
+        Some(Box::new(bot))
     }
 }
 

@@ -12,7 +12,8 @@ mod rollouts;
 mod rule;
 mod table;
 
-use sylvan_core::{Action, Rng};
+use sylvan_core::playouts;
+use sylvan_core::{Action, Rng, Sure};
 
 pub use belief::{Belief, replay};
 pub use counter::{TEMPER, Temper};
@@ -48,6 +49,13 @@ impl Bot {
             (Self::Counter(temper), _) => counter::choose(state, temper),
             (Self::Rollouts(rollouts), _) => rollouts.choose(state, rng),
         }
+    }
+}
+
+impl playouts::Playout<Blob> for Bot {
+    #[inline]
+    fn choose(&self, state: &Blob, _: &[Action], rng: &mut Rng) -> Sure<Action> {
+        Ok(Self::choose(self, state, rng))
     }
 }
 

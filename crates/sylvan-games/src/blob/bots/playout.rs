@@ -16,14 +16,26 @@ pub struct Playout {
     pub lean: f32,
 }
 
-impl Evaluator<Blob> for Playout {
-    fn evaluate(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, values: &mut [f32]) -> Sure {
-        let mut state = leaf.state.this_round();
-        let first = counter::choose(&state, &TEMPER);
+impl Playout {
+    /// Fills in the logits; the card counter's choice.
+    fn lean(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>) -> Action {
+        let first = counter::choose(leaf.state, &TEMPER);
         let logit = |&action: &Action| if action == first { self.lean } else { 0.0 };
         logits.clear();
         logits.extend(leaf.actions.iter().map(logit));
-        state.take(first);
+        first
+    }
+}
+
+impl Evaluator<Blob> for Playout {
+    fn priors(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, _: &mut [f32]) -> Sure {
+        self.lean(leaf, logits);
+        Ok(())
+    }
+
+    fn evaluate(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, values: &mut [f32]) -> Sure {
+        let mut state = leaf.state.this_round();
+        state.take(self.lean(leaf, logits));
         while state.phase() != Phase::Over {
             let action = counter::choose(&state, &TEMPER);
             state.take(action);
