@@ -10,11 +10,16 @@ def configs(draw, simulations=st.integers(0, 400)):
     """Any settings that go together, clocks and budgets left out."""
     number = st.floats(-1, 1).map(lambda x: round(x, 3))
     fpu = st.one_of(st.sampled_from(["parent", "reduction", "zero", "loss"]), number)
+    selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
+    options = selection != "gumbel"
     return SearchConfig(
+        widening=draw(st.sampled_from([None, None, 1.0, 2.0])) if options else None,
+        widening_power=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
+        rave=draw(st.sampled_from([0.0, 0.0, 10.0, 500.0])) if options else 0.0,
         simulations=draw(simulations),
         nodes=draw(st.one_of(st.none(), st.integers(1, 300))),
         depth=draw(st.one_of(st.none(), st.none(), st.integers(1, 9))),
-        selection=draw(st.sampled_from(["puct", "uct", "gumbel"])),
+        selection=selection,
         c_puct=draw(st.sampled_from([0.0, 0.5, 1.5, 4.0])),
         c_base=draw(st.sampled_from([None, 10.0, 19652.0])),
         c_factor=draw(st.sampled_from([0.5, 1.0, 2.0])),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sylvan import Forest, Search, reference
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameContractError, SearchStateError
+from sylvan.evaluators import Rollout
 from tests.planning import random_games
 from tests.planning.hidden_games import (
     HiddenGame,
@@ -20,7 +21,7 @@ from tests.planning.hidden_games import (
     permuted,
 )
 from tests.planning.settings import configs
-from tests.planning.twins import found
+from tests.planning.twins import finish, found, numbers
 
 RELAXED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -152,6 +153,8 @@ def modes(draw):
         return config
     selection = draw(st.sampled_from(["puct", "uct", "gumbel"]))
     deals = draw(st.sampled_from([1, 3, 10]))
+    if selection == "gumbel":
+        config = config.replace(widening=None, rave=0.0)
     return config.replace(hidden="determinised", deals=deals, selection=selection)
 
 
@@ -285,3 +288,49 @@ def test_values_are_merged_not_votes():
     result = Search("uniform", **config).run(game.observe(0))
     votes = [result.tree.root.edge(action).N for action in (0, 1)]
     assert votes[0] > votes[1] and result.best == 1  # 0.1 against 0.145 on average
+
+
+def availability(node):
+    """All statistics of a tree, with how often edges were available."""
+    below = [
+        (edge.action, edge.available, edge.child and availability(edge.child))
+        for edge in node.edges
+    ]
+    return numbers(node, 1), below
+
+
+@settings(max_examples=50, **RELAXED)
+@given(shape=shapes(), config=hidden_configs(), batches=st.integers(1, 12))
+def test_giving_up_leaves_no_trace(shape, config, batches):
+    """Neither in visits nor in what was available; walks that waited for priors go too."""
+    game = make(shape)
+    config = config.replace(nodes=None, depth=None, leaves_in_flight=8, simulations=500)
+    forest = Forest([game.observe(game.to_play())], config)
+    for _ in range(batches):
+        if (leaves := forest.select()) is None:
+            return
+        forest.update(*evaluate_leaves(leaves))
+    before = availability(forest.result().tree.root)
+    if forest.select() is None:
+        return
+    forest.abandon()
+    assert availability(forest.result().tree.root) == before
+    finish(forest, evaluate_leaves)
+    assert forest.result().simulations == 500
+
+
+def test_playouts_by_a_policy():
+    """A function plays in the deals that were drawn, and is asked only where a seat moves."""
+    asked = []
+
+    def first(state, rng):
+        asked.append(state.observer)
+        return state.legal_actions()[0]
+
+    game = make(Shape(seed=5, chance=0.3, depth=8))
+    view = game.observe(game.to_play())
+    one = Search(Rollout(policy=first, playouts=2), simulations=50).run(view)
+    two = Search(Rollout(policy=first, playouts=2), simulations=50).run(view)
+    assert found(one) == found(two) and set(asked) == {None}
+    with pytest.raises(ConfigError, match='no playout policy "clever" for this game'):
+        Search(Rollout(policy="clever"), simulations=5).run(view)

@@ -31,6 +31,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let Some((leaf, above)) = path.split_last() else {
             return;
         };
+        let found = value;
         let leaf = &mut self.pool[leaf.node];
         leaf.visits += 1;
         leaf.w.add(&value);
@@ -41,6 +42,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             end -= 1;
         }
         self.carry(&path[..=end], value);
+        if self.settings.config.rave > 0.0 {
+            self.note_amaf(path, found);
+        }
     }
 
     /// Carries a value that the last node of a path has taken in to all above; the value there.

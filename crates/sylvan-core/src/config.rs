@@ -97,6 +97,10 @@ pub struct Config {
     /// Of a learned model, actions that are kept below the root, those with the highest priors; 0
     /// for all.
     pub top_k: usize,
+    /// `wide.rs`: factor and power of the number of edges that may be tried.
+    pub widening: Option<(f64, f64)>,
+    /// `wide.rs`: visits at which Q and what an action brings later count the same; 0 for none.
+    pub rave: f64,
     pub hidden: Hidden,
     /// All priors below the root are equal, whatever the evaluator says: its logits are not awaited.
     pub flat_priors: bool,
@@ -128,6 +132,8 @@ impl Default for Config {
             leaves_in_flight: 1,
             collisions: 1,
             top_k: 0,
+            widening: None,
+            rave: 0.0,
             hidden: Hidden::InformationSet,
             flat_priors: false,
             stop_at_new_views: false,

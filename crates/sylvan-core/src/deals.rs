@@ -33,6 +33,7 @@ use crate::pool::MAX_EDGES;
 use crate::selection::{Choice, first_play_urgency};
 use crate::tree::{Scale, Search, Step, Visit};
 use crate::values::Values;
+use crate::wide::{Candidate, Place};
 
 /// What an evaluator said of one seat's view at a node.
 #[derive(Clone, Debug)]
@@ -77,7 +78,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut id = visit.end();
         loop {
             let step = if id == self.tree.root && self.pool[id].is_open() {
-                let choice = self.forced().unwrap_or_else(|| self.choose(id));
+                let choice = match self.forced() {
+                    Some(choice) => choice,
+                    None if self.settings.wide() => self.choose_wide(visit, id)?,
+                    None => self.choose(id),
+                };
                 self.leave_root(visit, choice)?
             } else {
                 match visit.state.turn(&mut visit.actions)? {
@@ -210,7 +215,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let actions = std::mem::take(&mut visit.actions);
         self.pass(visit, id, actions.iter().copied());
         visit.actions = actions;
-        let chosen = self.best_available(id, visit.seat, &priors);
+        let chosen = if self.settings.wide() {
+            self.widest_available(visit, id, &priors)
+        } else {
+            self.best_available(id, visit.seat, &priors)
+        };
         let prior = priors[chosen];
         self.scratch.priors = priors;
         self.take_edge(visit, id, chosen, prior)
@@ -265,7 +274,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     let child = &self.pool[child];
                     let q = match child.visits {
                         0 => fpu,
-                        _ => scale.apply(self.q(child, seat)),
+                        _ => scale.apply(self.q_for(child, seat)),
                     };
                     (q, child.started())
                 }
@@ -289,8 +298,31 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.0
     }
 
-    fn q(&self, child: &Node<V>, seat: Seat) -> f32 {
-        child.q(child.mean(), seat, self.settings.config.discount)
+    /// The same with the options of `wide.rs`.
+    fn widest_available(&self, visit: &Visit<G>, id: NodeId, priors: &[f32]) -> usize {
+        let seat = visit.seat;
+        let (scale, fpu) = self.scale_and_urgency(id, seat, priors);
+        let seen = self.pool.seen(id);
+        let places = self.scratch.places.iter().zip(priors);
+        let edges: Vec<Candidate> = places
+            .map(|(&place, &prior)| {
+                let edge = &seen[place as usize];
+                Candidate {
+                    prior,
+                    action: edge.action,
+                    available: edge.available.max(1),
+                    child: (edge.node != NONE).then_some(edge.node),
+                    closed: false,
+                }
+            })
+            .collect();
+        let place = Place {
+            id,
+            seat,
+            scale,
+            fpu,
+        };
+        self.best_candidate(&place, &edges)
     }
 
     /// The scale of scores at a node and its first-play urgency, in a deal where `seat` chooses among
@@ -307,7 +339,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let value = self.pool[id].value(seat);
         let scale = self.settings.known.unwrap_or_else(|| {
             let qs = tried().filter(|(_, child)| child.visits > 0);
-            let qs = qs.map(|(_, child)| self.q(child, seat));
+            let qs = qs.map(|(_, child)| self.q_for(child, seat));
             let range = |(min, max): (f32, f32), q: f32| (min.min(q), max.max(q));
             self.scale_of(|| qs.fold((value, value), range))
         });

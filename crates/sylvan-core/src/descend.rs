@@ -224,7 +224,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 let (index, prior) = self.newcomer(id);
                 self.add_child(visit, id, index, prior)?
             } else if self.pool[id].is_open() {
-                let choice = self.choose(id);
+                let choice = if self.settings.wide() {
+                    self.choose_wide(visit, id)?
+                } else {
+                    self.choose(id)
+                };
                 self.follow(visit, id, choice)?
             } else {
                 match self.pause_at(visit, id)? {
@@ -272,7 +276,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
     /// kept one; in others it is there already.
-    fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
+    pub(crate) fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
         if !G::KEEP_STATES || visit.synced == visit.path.len() {
             return Ok(());
         }

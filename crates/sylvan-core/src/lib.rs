@@ -29,6 +29,7 @@ pub mod seen;
 pub mod selection;
 pub mod tree;
 pub mod values;
+pub mod wide;
 
 mod abandon;
 mod backup;

@@ -27,6 +27,7 @@ use crate::root::RootEdges;
 use crate::selection::Plain;
 use crate::shortlist::Shortlist;
 use crate::values::Values;
+use crate::wide::{AMAF_BYTES, Amaf};
 
 /// A configuration and a game's rules, made ready for use.
 #[derive(Clone, Debug)]
@@ -213,6 +214,8 @@ pub struct Tree<G> {
     pub edges: RootEdges,
     /// States of expanded nodes, where the game wants them kept.
     pub kept: HashMap<NodeId, G, BuildHasherDefault<NodeHasher>>,
+    /// What actions brought that were taken later, where the search asks (`wide.rs`).
+    pub amaf: HashMap<NodeId, Amaf>,
     /// What an evaluator said of the seats' own views at the nodes of an information-set tree.
     pub opinions: HashMap<NodeId, HashMap<u64, Opinion>>,
     /// Views that wait for their evaluation there.
@@ -243,6 +246,7 @@ impl<G: Game> Tree<G> {
             root,
             edges: RootEdges::default(),
             kept: HashMap::default(),
+            amaf: HashMap::new(),
             opinions: HashMap::new(),
             asked: HashSet::new(),
             suspended: VecDeque::new(),
@@ -289,6 +293,11 @@ impl<G: Game> Tree<G> {
 
     /// Forgets the state of a node, and what was said of views there.
     pub fn forget(&mut self, id: NodeId) {
+        if !self.amaf.is_empty()
+            && let Some(amaf) = self.amaf.remove(&id)
+        {
+            self.bytes -= amaf.len() as u64 * AMAF_BYTES;
+        }
         if G::HIDDEN
             && let Some(opinions) = self.opinions.remove(&id)
         {

@@ -27,6 +27,10 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         leaves_in_flight: get(dict, "leaves_in_flight")?,
         collisions: get(dict, "collisions")?,
         top_k: get::<Option<usize>>(dict, "top_k")?.unwrap_or(0),
+        widening: get::<Option<f64>>(dict, "widening")?
+            .map(|factor| Ok::<_, PyErr>((factor, get(dict, "widening_power")?)))
+            .transpose()?,
+        rave: get(dict, "rave")?,
         hidden: hidden(dict)?,
         flat_priors: get(dict, "flat_priors")?,
         stop_at_new_views: get(dict, "stop_at_new_views")?,

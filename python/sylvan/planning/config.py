@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from sylvan._native import ln
+from sylvan._native import exp, ln
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ ALIASES = {
     "virtual_visits": "leaves_in_flight",
     "num_threads": "threads",
     "num_determinizations": "deals",
+    "progressive_widening": "widening",
+    "rave_k": "rave",
 }
 """Other spellings of the same settings."""
 
@@ -133,6 +135,19 @@ class SearchConfig(BaseModel):
     gumbel_scale: NotNegative = Field(1.0, description="Gumbel: size of the noise; 0 for play")
     c_visit: NotNegative = Field(50.0, description="Gumbel: visits that Q is trusted with at once")
     c_scale: NotNegative = Field(0.1, description="Gumbel: weight of Q against the logits")
+    widening: Positive | None = Field(
+        None,
+        description="progressive widening: of a node of N visits at most widening * N ** "
+        "widening_power edges are tried, the likeliest first; None: all",
+    )
+    widening_power: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.5, description="how fast nodes widen, with widening"
+    )
+    rave: NotNegative = Field(
+        0.0,
+        description="RAVE: visits at which Q counts as much as what an action brought later in the "
+        "same simulations; 0: none",
+    )
     fpu: FpuRule | Number = Field(
         "reduction",
         description="value of an untried edge: the node's own, that minus a reduction, 0, loss, or "
@@ -176,7 +191,8 @@ class SearchConfig(BaseModel):
     proofs: bool = Field(True, description="prove wins, draws and losses, and act on them")
     leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
         1,
-        description="leaves of one tree evaluated at once; more fill a network, fewer see more. "
+        description="leaves of one tree evaluated at once, kept apart by virtual visits (virtual "
+        "loss without the loss); more fill a network, fewer see more. "
         "Where it is not set, `Search` takes what the evaluator prefers",
     )
     collisions: Annotated[int, Field(ge=0, le=32768)] | None = Field(
@@ -228,6 +244,8 @@ class SearchConfig(BaseModel):
             )
         if self.selection == "gumbel" and self.simulations is None:
             raise ConfigError("selection='gumbel' plans each simulation ahead: set simulations.")
+        if self.selection == "gumbel" and (self.widening is not None or self.rave > 0):
+            raise ConfigError("widening and rave are for selection='puct' or 'uct', not 'gumbel'.")
         if isinstance(self.value_range, tuple) and self.value_range[1] - self.value_range[0] < 1e-6:
             low, high = self.value_range
             raise ConfigError(
@@ -264,6 +282,12 @@ class SearchConfig(BaseModel):
             0.0 if self.c_base is None else self.c_factor * ln((1 + n + self.c_base) / self.c_base)
         )
         return (self.c_puct + grown) * math.sqrt(n)
+
+    def width(self, n: int) -> float:
+        """The most edges of a node of n visits that may be tried."""
+        if self.widening is None:
+            return math.inf
+        return max(1, math.ceil(self.widening * exp(self.widening_power * ln(float(max(n, 1))))))
 
     def forced_visits(self, prior: float, n: int) -> float:
         """Visits that a tried edge of the root gets whatever its value, of n that all have."""

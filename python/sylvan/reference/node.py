@@ -45,6 +45,7 @@ class Node:
     exact: list[float] | None = None  # the proven result per seat (other games)
     closed: bool = False  # proven not to be worth taking
     available: int = 0  # visits of the parent at which it was legal (information sets)
+    amaf: dict[int, tuple[int, float]] = field(default_factory=dict)  # by action: n and sum (RAVE)
     views: dict[bytes, list[f32]] = field(default_factory=dict)  # priors, by what a seat sees here
 
     @property

@@ -12,6 +12,7 @@ which collision number `collisions + 1` does.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,17 @@ class Search:
             if i > 0 and path[i - 1].kind == "decision":
                 q = self.q(path[i - 1], node)
                 self.seen = (min(self.seen[0], q), max(self.seen[1], q))
+            if self.config.rave and node.kind == "decision" and i + 1 < len(path):
+                self.note_amaf(path[i:], values)
             values = self.step(node, values)
+
+    def note_amaf(self, path: list[Node], values: list[float]) -> None:
+        """RAVE: what came of the actions that the first node's seat took from there on."""
+        seat = path[0].seat
+        own = [b.action for a, b in pairwise(path) if a.kind == "decision" and a.seat == seat]
+        for action in dict.fromkeys(own):
+            n, total = path[0].amaf.get(action, (0, 0.0))
+            path[0].amaf[action] = n + 1, total + values[seat]
 
     def prepare_root(self) -> None:
         """Draw the root's noise, once per search, and mix it into the original priors."""

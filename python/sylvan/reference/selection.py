@@ -6,6 +6,8 @@ PUCT, for the seat s to move (Rosin 2011; Silver et al. 2018):
     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)     (the logarithm with c_base)
 
 Forced playouts (Wu 2019): an edge of the root that was tried has n(a) >= sqrt(k * P(a) * sum n).
+Progressive widening (Coulom 2007): at most ceil(widening * N ** widening_power) edges are tried.
+RAVE (Gelly and Silver 2011): Q becomes (1 - b) Q + b AMAF with b = sqrt(k / (3 N + k)).
 UCT (Kocsis and Szepesvári 2006): every edge once, then Q_s(a) + c_uct * sqrt(ln N / n(a)).
 N and n include visits in flight, and N the node's own evaluation; Q is the mean of finished
 visits and before the first the first-play urgency. Ties: higher prior, then lower index.
@@ -57,18 +59,37 @@ def puct_score(q: f32, prior: f32, n: int, explore: f32) -> f32:
     return q + explore * (prior / f32(1 + n))
 
 
+def mixed(node: Node, child: Node, q: f32, search: Search) -> f32:
+    """RAVE: Q, and what the action brought where the node's seat took it here or later."""
+    k, (n, total) = search.config.rave, node.amaf.get(child.action, (0, 0.0))
+    if not n:
+        return q
+    beta, (shift, factor, _) = f32(np.sqrt(k / (3 * node.started + k))), scale(node, search)
+    return (ONE - beta) * q + beta * ((f32(total / n) - shift) * factor)
+
+
+def candidates(node: Node, search: Search) -> list[Node]:
+    """The edges that may be taken: progressive widening leaves out untried ones."""
+    edges = search.open_edges(node)
+    tried = [child for child in edges if child.tried]
+    closed = sum(child.closed for child in node.children.values())
+    wide = not tried or len(tried) + closed < search.config.width(node.started)
+    return edges if wide else tried
+
+
 def puct(node: Node, search: Search) -> Node:
     """The child with the highest PUCT score; one of the root's that is owed visits has infinity."""
     q = values(node, search)
 
     def key(child: Node) -> tuple[f32, f32, int]:
         explore = f32(search.config.exploration(float(search.available(node, child))))
-        score = puct_score(q[child.action], child.prior, child.started, explore)
+        value = mixed(node, child, q[child.action], search)
+        score = puct_score(value, child.prior, child.started, explore)
         forced = search.config.forced_visits(float(child.prior), node.started - 1)
         owed = node is search.root and 0 < child.started < forced
         return f32(np.inf) if owed else score, child.prior, -child.index
 
-    return max(search.open_edges(node), key=key)
+    return max(candidates(node, search), key=key)
 
 
 def uct(node: Node, search: Search) -> Node:
@@ -78,7 +99,8 @@ def uct(node: Node, search: Search) -> Node:
     def key(child: Node) -> tuple[float, f32, int]:
         log = ln(float(search.available(node, child)))
         bonus = search.config.c_uct * np.sqrt(log / max(child.started, 1))
-        score = float(q[child.action]) + bonus if child.tried else np.inf
+        score = float(mixed(node, child, q[child.action], search)) + bonus
+        score = score if child.tried else np.inf
         return score, child.prior, -child.index
 
-    return max(search.open_edges(node), key=key)
+    return max(candidates(node, search), key=key)
