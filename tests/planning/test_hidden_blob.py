@@ -102,7 +102,7 @@ def test_one_card_bids_find_their_exact_value():
     """The leader of a one-card round without trump who holds ♥2 wins if no other holds a heart."""
     game = Blob(players=3, cards=1, sequence=[1], trump="none", hook="off", dealer=2, seed=None)
     view = game.enter(0, [13], None)  # ♥2, to bid first and to lead
-    result = Search("rollout", simulations=30_000, c_puct=0.5).run(view)
+    result = Search("rollout", simulations=30_000, c_puct=5.0).run(view)
     win = 39 * 38 / (51 * 50)
     exact = {53: win, 52: (1 - win) * 10 / 11}  # of bids of one and none, own points
     for action, value in exact.items():

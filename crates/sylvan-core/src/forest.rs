@@ -8,6 +8,7 @@
 //! Trees are dealt to shards, one thread and one pool each. A tree's search depends on nothing
 //! outside the tree, so results are the same for any number of threads.
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -198,8 +199,11 @@ impl<G: Game, V: Values> Shard<G, V> {
         for visit in batch.visits() {
             self.parts(visit.tree, settings, 0).0.abandon(visit);
         }
+        let mut pruned = HashSet::new(); // with deals, several views may wait at one node
         for visit in batch.visits().iter().rev() {
-            self.parts(visit.tree, settings, 0).0.prune(&visit.path);
+            if pruned.insert((visit.tree, visit.end())) {
+                self.parts(visit.tree, settings, 0).0.prune(&visit.path);
+            }
         }
         for tree in 0..if settings.deals { self.trees.len() } else { 0 } {
             self.parts(tree, settings, 0).0.give_up();

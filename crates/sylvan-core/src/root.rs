@@ -278,7 +278,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() {
             return self.adopt_view();
         }
-        self.tree.forget(root);
+        self.tree.forget_state(root);
         self.tree.edges = RootEdges::default();
         if self.pool[root].kind() != Kind::Decision {
             return Ok(());
@@ -334,7 +334,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.pool[child].index = place as u16;
             self.pool[child].prior = priors[place];
         }
-        self.tree.forget(root);
+        self.tree.forget_opinions(root);
         self.pool.drop_edges(root, &mut self.tree.bytes);
         let raw = self.pool[root].value(seat);
         self.pool[root].num_edges = n as u16;

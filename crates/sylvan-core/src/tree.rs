@@ -291,22 +291,32 @@ impl<G: Game> Tree<G> {
         self.opinions.get(&id)?.get(&own)
     }
 
-    /// Forgets the state of a node, and what was said of views there.
+    /// Forgets all that is kept beside a node: it goes, or what is below it.
     pub fn forget(&mut self, id: NodeId) {
+        self.forget_state(id);
+        self.forget_opinions(id);
         if !self.amaf.is_empty()
             && let Some(amaf) = self.amaf.remove(&id)
         {
             self.bytes -= amaf.len() as u64 * AMAF_BYTES;
         }
-        if G::HIDDEN
-            && let Some(opinions) = self.opinions.remove(&id)
-        {
-            self.bytes -= opinions.values().map(Opinion::bytes).sum::<u64>();
-        }
+    }
+
+    /// Forgets the state of a node.
+    pub fn forget_state(&mut self, id: NodeId) {
         if G::KEEP_STATES
             && let Some(state) = self.kept.remove(&id)
         {
             self.bytes -= state.bytes();
+        }
+    }
+
+    /// Forgets what was said of views at a node.
+    pub fn forget_opinions(&mut self, id: NodeId) {
+        if G::HIDDEN
+            && let Some(opinions) = self.opinions.remove(&id)
+        {
+            self.bytes -= opinions.values().map(Opinion::bytes).sum::<u64>();
         }
     }
 
