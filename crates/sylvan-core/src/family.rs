@@ -519,6 +519,7 @@ mod tests {
         let edges = Edges {
             bits: PriorBits::Eight,
             kept_below: 0,
+            listed: false,
         };
         let mut pool = Pool::<Duel>::new(edges, 0);
         let mut bytes = 0;
@@ -552,6 +553,7 @@ mod tests {
         let edges = Edges {
             bits: PriorBits::Eight,
             kept_below: 0,
+            listed: false,
         };
         let mut pool = Pool::<Duel>::new(edges, 0);
         let mut bytes = 0;

@@ -178,7 +178,9 @@ impl Urgency {
 impl Plain {
     pub fn new(config: &Config, scale: Scale) -> Option<Self> {
         let urgency = [config.fpu, config.fpu_root].map(|rule| Urgency::new(rule, scale));
-        matches!(config.selection, Selection::Puct { .. }).then_some(Self { scale, urgency })
+        let bare = config.widening.is_none() && config.rave == 0.0;
+        let plain = bare && matches!(config.selection, Selection::Puct { .. });
+        plain.then_some(Self { scale, urgency })
     }
 
     /// The score of the best unvisited edge of a node with this family and value.

@@ -168,12 +168,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The score of an edge by the rule, where `mixed` changes its Q.
-    fn candidate_score(
-        &self,
-        place: &Place,
-        edge: &Candidate,
-        mixed: impl Fn(f32) -> f32,
-    ) -> f64 {
+    fn candidate_score(&self, place: &Place, edge: &Candidate, mixed: impl Fn(f32) -> f32) -> f64 {
         let (q, n) = match edge.child {
             None => (place.fpu, 0),
             Some(child) => {
