@@ -21,7 +21,7 @@ from tests.planning.hidden_games import (
     permuted,
 )
 from tests.planning.settings import configs
-from tests.planning.twins import finish, found, numbers
+from tests.planning.twins import finish, found
 
 RELAXED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -291,12 +291,13 @@ def test_values_are_merged_not_votes():
 
 
 def availability(node):
-    """All statistics of a tree, with how often edges were available."""
+    """All counts and sums of a tree. (P below the root is that of an edge's last walk.)"""
+    edges = sorted(node.edges, key=lambda edge: edge.action)
     below = [
-        (edge.action, edge.available, edge.child and availability(edge.child))
-        for edge in node.edges
+        (edge.action, edge.N, edge.W, edge.available, edge.child and availability(edge.child))
+        for edge in edges
     ]
-    return numbers(node, 1), below
+    return node.N, node.W, below
 
 
 @settings(max_examples=50, **RELAXED)
@@ -310,6 +311,7 @@ def test_giving_up_leaves_no_trace(shape, config, batches):
         if (leaves := forest.select()) is None:
             return
         forest.update(*evaluate_leaves(leaves))
+    forest.abandon()  # walks that wait to go on
     before, done = availability(forest.result().tree.root), forest.result().simulations
     if forest.select() is None:
         return
