@@ -482,7 +482,7 @@ def even(leaves):
 
 def test_s4_13_a_search_with_a_network_knows_where_a_round_ends():
     game = dealt(players=3, cards=1, seed=5)
-    result = Search(even, simulations=400, proofs=False).run(game.state)
+    result = Search(even, simulations=400, proofs=False, hidden="cheating").run(game.state)
     node = result.tree.root
     while node.kind == "decision":
         node = node.edges[0].child
@@ -492,21 +492,45 @@ def test_s4_13_a_search_with_a_network_knows_where_a_round_ends():
 
 def test_s4_13_virtual_losses_are_gone_when_the_search_is_over():
     state = dealt(players=3, cards=4).state
+    view = state.observe(state.to_play())
     for in_flight in (1, 8):
         search = Search(even, simulations=200, leaves_in_flight=in_flight, proofs=False)
-        root = search.run(state).tree.root
+        root = search.run(view).tree.root
         assert sum(edge.N for edge in root.edges) == 200 and root.N == 201
 
 
 def test_s4_13_the_tree_goes_along_after_an_opponents_move():
     state = dealt(players=3, cards=4).state
-    search = Search(even, simulations=300, proofs=False)
+    search = Search(even, simulations=300, proofs=False, hidden="cheating")
     first = search.run(state)
     reply = max(first.tree.root.edges[0].child.edges, key=lambda edge: edge.N)
     kept = reply.N
     search.advance(first.best, reply.action)
     again = search.run()
     assert kept > 5 and again.tree.root.N == kept + 300
+
+
+def test_s4_13_determinised_trees_go_along_too():
+    """A search of what one player knows is kept over the moves of both others, in new deals."""
+    state = dealt(players=3, cards=4).state
+    seat = state.to_play()
+    search = Search(even, simulations=3000)
+    first = search.run(state.observe(seat))
+    line = first.pv[:3]
+    kept = first.tree.root.edge(line[0]).child.edge(line[1]).child.edge(line[2]).N
+    search.advance(*line)
+    again = search.run()
+    assert again.game.to_play() == seat and kept > 5 and again.tree.root.N == kept + 3000
+
+
+@pytest.mark.parametrize("options", [{"widening": 0.5}, {"rave": 100.0}])
+def test_s4_13_progressive_widening_and_rave_are_options(options):
+    state = dealt(players=3, cards=6).state
+    view = state.observe(state.to_play())
+    result, plain = (Search(even, simulations=60, **o).run(view) for o in (options, {}))
+    assert sum(edge.N for edge in result.tree.root.edges) == 60
+    tried, all_tried = (sum(e.N > 0 for e in r.tree.root.edges) for r in (result, plain))
+    assert tried <= all_tried and (tried < all_tried or "rave" in options)
 
 
 # --- its mistakes -------------------------------------------------------------------------------

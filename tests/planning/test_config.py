@@ -98,7 +98,7 @@ def test_the_core_reads_every_native_setting():
             return super().__getitem__(name)
 
     rules = [{"selection": rule} for rule in ("puct", "uct", "gumbel")]
-    for change in [*rules, {"noise": True}]:
+    for change in [*rules, {"noise": True}, {"widening": 1.0}]:
         _native.Forest([TicTacToe()], Watched({**native, **change}))
     reductions = {"fpu_reduction", "fpu_root_reduction"}  # already in fpu_number
     assert asked == native.keys() - reductions
