@@ -429,6 +429,13 @@ def test_states_are_saved_and_restored(size, seed, steps, hidden):
         assert moved(again, 60, random.Random(1)) == moved(game, 60, random.Random(1))
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_card_turned_up_is_restored_with_the_rest(hidden):
+    game = Blob(4, 3, trump="turned_up", seed=5)
+    game = game.observe(1) if hidden else game
+    assert Blob.from_json(game.to_json()) == game
+
+
 def test_a_half_dealt_state_is_saved_too():
     game = Blob(3, 3, seed=None)
     for card in (5, 17, 40, 2):

@@ -163,6 +163,21 @@ proptest! {
     }
 
     #[test]
+    fn who_deals_makes_no_difference(options in options(), seed in any::<u64>()) {
+        let named = |cards: Cards| (0..52_i64).filter(|card| cards >> card & 1 == 1).collect();
+        let mut by_chance = Blob::new(options, None).unwrap();
+        let (mut by_hand, table) = (by_chance, by_chance);
+        by_chance.shuffle(&mut Rng::new(seed, 4)).unwrap();
+        let seats = 0..by_chance.num_players() as u8;
+        let hands: Vec<Vec<i64>> = seats.map(|seat| named(by_chance.hand(seat).unwrap())).collect();
+        let turned_up = by_chance.turned_up().map(i64::from);
+        by_hand.deal(&hands, turned_up).unwrap();
+        prop_assert_eq!(by_hand.exact_key(), by_chance.exact_key());
+        let entered = table.enter(1, &hands[1], turned_up).unwrap();
+        prop_assert_eq!(entered.exact_key(), by_chance.view(1).unwrap().exact_key());
+    }
+
+    #[test]
     fn a_view_does_not_know_the_hidden_hands(options in options(), seed in any::<u64>(), steps in 0..60_usize) {
         let mut state = Blob::new(options, Some(seed)).unwrap();
         let mut rng = Rng::new(seed, 3);

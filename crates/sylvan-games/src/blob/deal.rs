@@ -63,7 +63,7 @@ impl Blob {
         for (seat, hand) in hands.iter().enumerate() {
             dealt.hands[seat] = dealt.hand_of(seat as Seat, hand)?;
         }
-        dealt.dealt = self.options.players * self.cards;
+        dealt.dealt = self.cards_to_deal();
         dealt.phase = Phase::Bidding;
         dealt.paid = false;
         *self = dealt;
@@ -80,10 +80,15 @@ impl Blob {
             self.turn_up(card);
         }
         self.dealt += 1;
-        let turns_up = u8::from(self.options.trump_of(self.round).is_none());
-        if self.dealt == all + turns_up {
+        if self.dealt == self.cards_to_deal() {
             self.phase = Phase::Bidding;
         }
+    }
+
+    /// Cards that leave the stock before the first bid, the one that is turned up among them.
+    pub(super) fn cards_to_deal(&self) -> u8 {
+        let turns_up = u8::from(self.options.trump_of(self.round).is_none());
+        self.options.players * self.cards + turns_up
     }
 
     pub(super) fn turn_up(&mut self, card: Card) {

@@ -47,7 +47,7 @@ impl Blob {
         let own = view.hand_of(seat, hand)?;
         view.hands[usize::from(seat)] = own;
         view.viewer = seat;
-        view.dealt = self.options.players * self.cards;
+        view.dealt = self.cards_to_deal();
         view.phase = Phase::Bidding;
         Ok(view)
     }
