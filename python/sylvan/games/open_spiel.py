@@ -57,9 +57,7 @@ def from_open_spiel(game: Any) -> OpenSpielGame:
     pays_steps = kind.reward_model == traits.RewardModel.REWARDS
     if given.get_type().information == traits.Information.PERFECT_INFORMATION:
         return OpenSpielRewardGame(spiel) if pays_steps else OpenSpielGame(spiel)
-    hidden = HiddenSpielRewardGame(spiel) if pays_steps else HiddenSpielGame(spiel)
-    _need_deals(hidden)
-    return hidden
+    return _with_deals(HiddenSpielRewardGame if pays_steps else HiddenSpielGame, spiel)
 
 
 class OpenSpielGame(Game):
@@ -252,19 +250,23 @@ def _in_turns(pyspiel: ModuleType, spiel: Any) -> Any:
     )
 
 
-def _need_deals(game: Any) -> None:
-    """Fail if OpenSpiel cannot draw what a seat does not see."""
-    state, rng = game.clone(), Rng(0)
+def _with_deals(kind: type[OpenSpielGame], spiel: Any) -> OpenSpielGame:
+    """The first state of a game that hides something, if OpenSpiel can draw what a seat does not
+    see.
+    """
     try:
+        game, rng = kind(spiel), Rng(0)
+        state = game.clone()
         while state.is_chance():
             legal = state.legal_actions()
             state.apply(legal[rng.below(len(legal))])
         state.observe(state.to_play())
     except Exception as error:  # a SpielError
         raise ConfigError(
-            f"OpenSpiel's game {str(game.spiel)!r} hides something from its players, and OpenSpiel "
+            f"OpenSpiel's game {str(spiel)!r} hides something from its players, and OpenSpiel "
             f"cannot draw what a player does not see ({error}): it cannot be searched."
         ) from error
+    return game
 
 
 def _observer(spiel: Any) -> tuple[str | None, tuple[int, ...]]:
