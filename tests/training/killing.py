@@ -29,24 +29,21 @@ __all__ = ["PLACES", "killed_at", "load_everything", "outcome_of", "sitting", "t
 
 def tiny_learned(steps: int, game: str = "gym:CartPole-v1") -> TrainingConfig:
     """The same of a run that learns its model."""
-    return TrainingConfig(
-        run={"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2}
+    settings: dict[str, Any] = {
+        "run": {"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2}
         | {"algorithm": "muzero"},
-        game={"name": game},
-        network={"size": "mlp1x16"},
-        search={"simulations": 4, "discount": 0.99},
-        selfplay={"games": 6, "positions": 60},
-        targets={"td_steps": 5, "discount": 0.99},
-        learner={"batch": 16, "samples_per_position": 2.0},
-        replay={
-            "window_min": 100,
-            "shard_megabytes": 0.005,
-            "keep_shards": False,
-            "prioritised": True,
-        },
-        muzero={"unroll": 3, "reanalyse": 0.5},
-        arena={"every": 3, "games": 4, "simulations": 4, "max_plies": 30},
-    )
+        "game": {"name": game},
+        "network": {"size": "mlp1x16"},
+        "search": {"simulations": 4, "discount": 0.99},
+        "selfplay": {"games": 6, "positions": 60},
+        "targets": {"td_steps": 5, "discount": 0.99},
+        "learner": {"batch": 16, "samples_per_position": 2.0},
+        "replay": {"window_min": 100, "shard_megabytes": 0.005, "keep_shards": False}
+        | {"prioritised": True},
+        "muzero": {"unroll": 3, "reanalyse": 0.5},
+        "arena": {"every": 3, "games": 4, "simulations": 4, "max_plies": 30},
+    }
+    return TrainingConfig(**settings)
 
 
 def tiny(steps: int | None, **run: Any) -> TrainingConfig:
