@@ -37,11 +37,13 @@ pub fn take(most: usize) -> Vec<Unit> {
     }
 }
 
-/// Keeps memory for the next, or frees it if there is enough.
-pub fn give(units: Vec<Unit>) {
+/// Keeps memory for the next, or frees it if there is enough. Room that was only reserved goes: where
+/// addresses are limited, pieces that are kept must not take those of searches to come.
+pub fn give(mut units: Vec<Unit>) {
     if bytes(&units) < LEAST || bytes(&units) > MOST {
         return;
     }
+    units.shrink_to_fit();
     if let Ok(mut spare) = SPARE.try_lock() {
         spare.push(units);
         while spare.iter().map(|units| bytes(units)).sum::<usize>() > MOST {
@@ -58,11 +60,17 @@ mod tests {
     fn the_longest_piece_that_fits_is_used_again_and_little_is_kept() {
         // Other tests leave memory as well, but none so long.
         let units = MOST / 2 / UNIT_BYTES as usize - 1;
-        let first = vec![7; units];
+        let mut first = Vec::with_capacity(4 * units);
+        first.resize(units, 7);
         let place = first.as_ptr();
         give(first);
         let second = take(units);
         assert_eq!(second.len(), units);
+        assert_eq!(
+            second.capacity(),
+            units,
+            "what was only reserved is given back"
+        );
         assert_eq!(second.as_ptr(), place);
         assert!(take(units - 1).len() < units);
         give(second);
