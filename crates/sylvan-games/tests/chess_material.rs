@@ -110,6 +110,13 @@ fn a_lead_fades_as_the_fifty_moves_pass() {
     assert!(value(0) > value(50) && value(50) > value(99) && value(99) > 0.3);
 }
 
+#[test]
+fn a_promotion_mates_along_the_file_that_the_pawn_was_on() {
+    let moves = of("8/3P1N1p/7R/Pp1kN3/3P1p1r/P2K4/1R2r3/8 w - - 5 51").1;
+    let logit = |san: &str| moves.iter().find(|(name, _)| name == san).unwrap().1;
+    assert_eq!(logit("d8=Q#"), 6.0);
+}
+
 fn random_game(choices: Vec<u16>) -> shakmaty::Chess {
     let mut position = shakmaty::Chess::default();
     for choice in choices {

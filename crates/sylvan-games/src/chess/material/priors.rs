@@ -99,7 +99,7 @@ impl<'a> Outlook<'a> {
         if won > 0 && gain >= 0 {
             logit += 60;
         }
-        if self.checks(from, to, placed) {
+        if self.checks(from, to, placed) || promotes && self.checks_behind(from, to, placed) {
             if self.mates(action, from, to, placed) {
                 return Look {
                     gain: MATE,
@@ -133,6 +133,13 @@ impl<'a> Outlook<'a> {
         self.checking[usize::from(placed)] & bit(to) != 0
             || self.covering >> from & 1 == 1
                 && attacks::ray(self.their_king, Square::new(from & 63)).0 & bit(to) == 0
+    }
+
+    /// A pawn that is promoted no longer stands between its new square and the king.
+    fn checks_behind(&self, from: u32, to: Square, placed: Piece) -> bool {
+        let occupied = Bitboard(self.view.occupied() & !(1 << from));
+        let role = role(placed).unwrap_or(Role::Queen);
+        attacks::attacks(to, role.of(Color::White), occupied).contains(self.their_king)
     }
 
     /// Whether a check is mate. Most are not, because the king has somewhere to go: that is looked
