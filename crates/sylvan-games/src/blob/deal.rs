@@ -10,7 +10,9 @@
 //! cards of the classes are left when it is group g's turn, the number of ways to serve it and the
 //! groups after it is
 //!
-//!     W(g, r) = Σ_k  Π_c C(r_c, k_c) · W(g + 1, r - k),     W(G + 1, r) = 1,
+//! ```text
+//! W(g, r) = Σ_k  Π_c C(r_c, k_c) · W(g + 1, r - k),     W(G + 1, r) = 1,
+//! ```
 //!
 //! over all `k` with k_c = 0 for the classes that the group lacks and Σ_c k_c its number of cards.
 //! A group draws `k` in proportion to its terms, then cards of each class at random, which its

@@ -2,12 +2,16 @@
 //!
 //! Points, for a bid `b` and `t` tricks, missed by `d = |b - t|`:
 //!
-//!     exact (b = t):   exact + per_bid · b + square · b² + trick · t
-//!     missed:          trick · t - miss · d          (growing: miss · (1 + 2 + … + d))
+//! ```text
+//! exact (b = t):   exact + per_bid · b + square · b² + trick · t
+//! missed:          trick · t - miss · d          (growing: miss · (1 + 2 + … + d))
+//! ```
 //!
 //! Utility of seat s, exact at the end of a round and never clipped:
 //!
-//!     u_s = p_s - λ · mean of the others' p,    p = points / the most that the round can pay
+//! ```text
+//! u_s = p_s - λ · mean of the others' p,    p = points / the most that the round can pay
+//! ```
 //!
 //! λ = 0 is a seat's own points, λ = 1 its points above the others' mean, which add up to zero.
 

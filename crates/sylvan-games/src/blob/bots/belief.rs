@@ -4,7 +4,9 @@
 //! policy π as the model of the other seats, a deal's weight is the chance that they would have done
 //! what they did:
 //!
-//!     w(deal) = Π_t  (1 - noise) · [π(state_t) = action_t] + noise / legal actions_t
+//! ```text
+//! w(deal) = Π_t  (1 - noise) · [π(state_t) = action_t] + noise / legal actions_t
+//! ```
 //!
 //! over the moves of the other seats in this round, replayed in that deal. The noise is a floor: no
 //! deal that fits is ruled out by a model that may be wrong. `draw` takes several candidates per

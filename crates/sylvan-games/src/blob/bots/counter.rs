@@ -5,7 +5,9 @@
 //! With S sure tricks and F that can be taken or left, a seat that needs `d` more tricks makes it if
 //! S ≤ d ≤ S + F. Cards taken as independent, that is
 //!
-//!     M(d) = P(S ≤ d) - P(S + F ≤ d - 1),
+//! ```text
+//! M(d) = P(S ≤ d) - P(S + F ≤ d - 1),
+//! ```
 //!
 //! from two sums of independent events. The bid maximises its points times M(b); the card played
 //! maximises q · M₁(d - 1) + (1 - q) · M₀(d), where q is its chance to take this trick and M₁ and M₀
@@ -364,7 +366,9 @@ impl Chances {
 
 /// The chance of at most `n` events without one of this chance, where `sums` has those with it:
 ///
-///     sums(n) = (1 - p) · F(n) + p · F(n - 1)
+/// ```text
+/// sums(n) = (1 - p) · F(n) + p · F(n - 1)
+/// ```
 ///
 /// solved from the end at which rounding does not grow.
 #[inline]
