@@ -233,7 +233,7 @@ def test_the_card_counter_plays_the_round_out(moves, rivalry):
     game, bot = Blob(4, 3, seed=3, rivalry=rivalry).this_round(), Bot("counter")
     for _ in range(moves):
         game.apply(game.legal_actions()[0])
-    (logits,), values = say(CardCounter(lean=2.5), game)
+    (logits,), values = say(CardCounter(lean=2.5), game, hidden="cheating")
     chosen = bot.choose(game, _native.Rng(0))
     legal = game.legal_actions()
     assert logits.tolist() == [2.5 * (action == chosen) for action in legal]

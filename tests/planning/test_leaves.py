@@ -251,7 +251,7 @@ def test_visits_add_up_whatever_was_in_flight(seed, players, chance, config, in_
     at=st.integers(1, 30),
 )
 def test_abandoned_leaves_leave_the_statistics_alone(seed, config, in_flight, at):
-    """Every number is as before, in a game whose end no walk comes to: a finished game would stay."""
+    """Every number is as before. No walk comes to the game's end: a finished game would stay."""
     state = make(Shape(seed=seed, stop=0.0, depth=150, branching=7))
     forest = Forest([state], config.replace(leaves_in_flight=in_flight, proofs=False))
     while at > 0 and (leaves := forest.select()) is not None:

@@ -124,6 +124,7 @@ def _search(count: int) -> None:
     from sylvan.planning.forest import Forest
 
     _after(Forest, "_batch", count)
+    _after(Forest, "step", count)  # of searches over a learned model
 
 
 def _checkpoint(count: int) -> None:

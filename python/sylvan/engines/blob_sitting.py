@@ -23,7 +23,7 @@ from sylvan.games.blob import Blob
 
 __all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
 
-STRENGTHS = ("rule", "counter", "rollouts:128:weighted")
+STRENGTHS = ("rule", "counter", "rollouts:128")
 """Opponents from the weakest to the strongest, as `bot_named` knows them."""
 
 FORMAT = "sylvan blob sitting 1"
@@ -201,6 +201,6 @@ def opponents_at(level: int) -> str:
     """The opponent of a level, 1 to 10.
 
     >>> opponents_at(1), opponents_at(5), opponents_at(10)
-    ('rule', 'counter', 'rollouts:128:weighted')
+    ('rule', 'counter', 'rollouts:128')
     """
     return STRENGTHS[0 if level <= 3 else 1 if level <= 7 else 2]
