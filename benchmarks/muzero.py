@@ -40,7 +40,8 @@ from sylvan._native import mix
 from sylvan.errors import SylvanError
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.agent import load_model
-from sylvan.muzero.evaluation import LatentSide, learned_mistake_rates, play_episodes
+from sylvan.muzero.episodes import play_episodes
+from sylvan.muzero.evaluation import LatentSide, learned_mistake_rates
 from sylvan.muzero.search import greedy
 from sylvan.planning import SearchConfig
 from sylvan.training.run import Run

@@ -14,7 +14,8 @@ import numpy as np
 from sylvan.errors import ConfigError
 from sylvan.muzero.actor import Actor
 from sylvan.muzero.build import build_muzero
-from sylvan.muzero.evaluation import EpisodeArena, LatentArena
+from sylvan.muzero.episodes import EpisodeArena
+from sylvan.muzero.evaluation import LatentArena
 from sylvan.muzero.learner import MuZeroLearner
 from sylvan.muzero.model import TorchModel
 from sylvan.muzero.publish import ModelPublisher

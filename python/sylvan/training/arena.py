@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ from sylvan.training.duel import Side, duel
 from sylvan.training.mistakes import mistake_rates
 from sylvan.training.rating import Rated, Result, rate_all
 from sylvan.training.section import Section
+from sylvan.training.solved import Mistakes
 from sylvan.training.yardsticks import PlayerSide, SearchSide, yardstick
 
 __all__ = ["Arena", "ArenaConfig", "Rating"]
@@ -119,6 +120,9 @@ class Arena:
     :param search: settings of the networks' searches; noise and simulations are replaced.
     :param folder: gets `ratings.json`, the table of all networks; None: nothing is written.
     """
+
+    _mistake_rates: ClassVar[Callable[..., dict[str, Mistakes]]] = staticmethod(mistake_rates)
+    """Counts a network's mistakes where the best moves are known."""
 
     def __init__(
         self,
@@ -244,7 +248,7 @@ class Arena:
     def _mistakes(self, evaluator: Any) -> dict[str, float]:
         if not self.config.positions:
             return {}
-        found = mistake_rates(
+        found = self._mistake_rates(
             evaluator,
             self.spec,
             self.config.simulations,
