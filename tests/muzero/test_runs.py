@@ -154,11 +154,15 @@ def test_networks_are_exported_to_a_folder(cartpole, tmp_path):
     assert command("runs", "export", cartpole, tmp_path / "model.safetensors")[0] == 0
 
 
-def test_an_episode_is_watched_as_pictures(cartpole, tmp_path):
+def test_an_episode_is_watched_as_pictures(cartpole, tmp_path, capfd, monkeypatch):
     pytest.importorskip("PIL")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "")  # so that what the command sets is taken back
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     code, text = command("watch", cartpole, "--most", 4, "--out", tmp_path / "e.gif")
     assert code == 0 and "5 pictures; stopped after 4 steps, return 4" in text
     assert (tmp_path / "e.gif").read_bytes()[:4] == b"GIF8"
+    assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's, where there is no display
     refused("no folder", "watch", cartpole, "--out", tmp_path / "nowhere" / "e.gif")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,6 +89,8 @@ def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every:
     from sylvan.games.naming import GameSpec
     from sylvan.views.frames import save_frames
 
+    # Pictures go to a file alone: the library that draws most environments needs no display.
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     drawn = GameSpec(spec.name, {**spec.params, "render_mode": "rgb_array"})
     state: Any = drawn.episode(seed)
     frames = [state.render()]
