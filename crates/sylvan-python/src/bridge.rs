@@ -2,9 +2,11 @@
 //! what their observations are in NumPy's memory.
 
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::IntoPyObjectExt;
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PySlice};
+use pyo3::pyclass::boolean_struct::False;
+use pyo3::types::{PyDict, PySlice, PyType};
+use pyo3::{IntoPyObjectExt, PyClass};
 use sylvan_core::playouts::Playout;
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Evaluator, Forest, Game, Seat};
@@ -84,6 +86,25 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
     fn last_step(&self) -> (u32, Action, u32) {
         (0, 0, 0)
     }
+}
+
+/// `game` as an object of `class`, which is `T`'s or a subclass of it.
+pub fn object_of<'py, T: PyClass<Frozen = False>>(
+    class: &Bound<'py, PyType>,
+    game: T,
+) -> PyResult<Bound<'py, PyAny>> {
+    object_from(class, (class,), game)
+}
+
+/// The same of a class whose `__new__` wants `arguments`; what they make is replaced.
+pub fn object_from<'py, T: PyClass<Frozen = False>>(
+    class: &Bound<'py, PyType>,
+    arguments: impl PyCallArgs<'py>,
+    game: T,
+) -> PyResult<Bound<'py, PyAny>> {
+    let object = class.call_method1("__new__", arguments)?;
+    *object.cast::<T>()?.borrow_mut() = game;
+    Ok(object)
 }
 
 /// Runs Rust code with the lock released, unless the game needs it.

@@ -3,28 +3,24 @@
 use numpy::PyArray1;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use sylvan_core::playouts::Playout;
 use sylvan_core::{Action, Evaluator, Game, Seat};
 use sylvan_games::blob::bots::{self, Bot};
 use sylvan_games::blob::cards::{Cards, each};
 use sylvan_games::blob::{
-    Blob, BlobError, Hook, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, Scoring, Sequence, Trump,
-    action_name, parse_card, parse_suit,
+    Blob, BlobError, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, action_name, parse_card,
 };
 
-use crate::bridge::Bridge;
+use super::blob_errors::raise;
+use super::blob_options::{
+    RuleNames, hook_of, rule_names, scoring_of, sequence_of, small, trump_of,
+};
+use crate::bridge::{Bridge, object_of};
 use crate::numbers::Rng;
 
-pyo3::import_exception!(sylvan.errors, ConfigError);
-pyo3::import_exception!(sylvan.errors, GameOver);
 pyo3::import_exception!(sylvan.errors, HiddenCards);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
-pyo3::import_exception!(sylvan.errors, IllegalBid);
-pyo3::import_exception!(sylvan.errors, IllegalCard);
-pyo3::import_exception!(sylvan.errors, IllegalPosition);
-pyo3::import_exception!(sylvan.errors, WrongPhase);
-pyo3::import_exception!(sylvan.errors, WrongPlayer);
 
 #[pyclass(subclass, name = "Blob", module = "sylvan._native")]
 #[derive(Clone)]
@@ -33,13 +29,6 @@ pub struct PyBlob {
 }
 
 impl PyBlob {
-    /// An object of the Python class `class` in this state.
-    fn of<'py>(class: &Bound<'py, PyType>, state: Blob) -> PyResult<Bound<'py, PyAny>> {
-        let object = class.call_method1("__new__", (class,))?;
-        object.cast::<Self>()?.borrow_mut().state = state;
-        Ok(object)
-    }
-
     fn seat(&self, seat: i64) -> PyResult<Seat> {
         let last = self.state.num_players() as u8 - 1;
         match u8::try_from(seat) {
@@ -106,7 +95,7 @@ impl PyBlob {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = *slf.borrow().state.options();
         let state = Blob::at_round(options, small("round", number)?, &totals).map_err(raise)?;
-        Self::of(&slf.get_type(), state)
+        object_of(&slf.get_type(), Self { state })
     }
 
     // --- the table --------------------------------------------------------------------------
@@ -133,29 +122,8 @@ impl PyBlob {
         self.state.options().ranks
     }
 
-    /// The rules by the names and values that make them.
-    fn rule_names(&self) -> (String, &'static str, &'static str, u8, bool, f64) {
-        let options = self.state.options();
-        let scoring = Scoring::NAMED.iter().find(|(_, it)| *it == options.scoring);
-        let trump = match options.trump {
-            Trump::Rotation => "rotation".into(),
-            Trump::TurnedUp => "turned_up".into(),
-            Trump::None => "none".into(),
-            Trump::Fixed(suit) => sylvan_games::blob::suit_name(suit).into(),
-        };
-        let hook = match options.hook {
-            Hook::Dealer => "dealer",
-            Hook::Off => "off",
-            Hook::OffInLast => "off_in_last",
-        };
-        (
-            trump,
-            hook,
-            scoring.map_or("", |(name, _)| name),
-            options.first_dealer,
-            options.break_trump,
-            options.rivalry,
-        )
+    fn rule_names(&self) -> RuleNames {
+        rule_names(self.state.options())
     }
 
     #[getter]
@@ -340,7 +308,7 @@ impl PyBlob {
     }
 
     fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::of(&slf.get_type(), slf.borrow().state)
+        object_of(&slf.get_type(), Clone::clone(&*slf.borrow()))
     }
 
     fn to_play(&self) -> u8 {
@@ -403,9 +371,9 @@ impl PyBlob {
 
     fn observe<'py>(slf: &Bound<'py, Self>, seat: i64) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.borrow();
-        let view = this.state.view(this.seat(seat)?).map_err(raise)?;
+        let state = this.state.view(this.seat(seat)?).map_err(raise)?;
         drop(this);
-        Self::of(&slf.get_type(), view)
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// The view of a seat at a table where somebody else dealt.
@@ -415,12 +383,12 @@ impl PyBlob {
         hand: Vec<i64>,
         turned_up: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let view = slf
+        let state = slf
             .borrow()
             .state
             .enter(seat, &hand, turned_up)
             .map_err(raise)?;
-        Self::of(&slf.get_type(), view)
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// A full state drawn uniformly from those that fit this view.
@@ -432,7 +400,7 @@ impl PyBlob {
             ));
         }
         state.complete(&mut rng.0).map_err(raise)?;
-        Self::of(&slf.get_type(), state)
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// Draws `count` deals, keeping none; for measuring.
@@ -458,19 +426,20 @@ impl PyBlob {
     /// The same state, whose play ends with the round.
     fn this_round<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.this_round();
-        Self::of(&slf.get_type(), state)
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// The same game from its beginning, dealt from another seed.
     fn dealt_anew<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
         let options = *slf.borrow().state.options();
-        Self::of(&slf.get_type(), Blob::new(options, seed).map_err(raise)?)
+        let state = Blob::new(options, seed).map_err(raise)?;
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// The same state, whose later rounds are dealt from this seed, or by chance.
     fn seeded<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.seeded(seed);
-        Self::of(&slf.get_type(), state)
+        object_of(&slf.get_type(), Self { state })
     }
 
     /// Equal rules, hands, history of the round and points; what the last step paid may differ.
@@ -522,93 +491,13 @@ fn listed(cards: Cards) -> Vec<u32> {
     each(cards).map(u32::from).collect()
 }
 
-fn small(option: &str, value: i64) -> PyResult<u8> {
-    u8::try_from(value).map_err(|_| {
-        ConfigError::new_err(format!("{option} is {value}: it must be between 0 and 255"))
-    })
-}
-
-fn sequence_of(
-    given: Option<&Bound<'_, PyAny>>,
-    cards: u8,
-    players: u8,
-    extra: bool,
-) -> PyResult<Sequence> {
-    let Some(given) = given else {
-        return Sequence::named("down_up", cards, players, extra).map_err(raise);
-    };
-    match given.cast::<PyString>() {
-        Ok(name) => Sequence::named(&name.to_cow()?, cards, players, extra),
-        Err(_) => {
-            let rounds: Vec<i64> = given.extract()?;
-            let rounds = rounds.into_iter().map(|cards| small("cards", cards));
-            Sequence::list(&rounds.collect::<PyResult<Vec<u8>>>()?)
-        }
-    }
-    .map_err(raise)
-}
-
-fn trump_of(name: &str) -> PyResult<Trump> {
-    match name {
-        "rotation" => Ok(Trump::Rotation),
-        "turned_up" => Ok(Trump::TurnedUp),
-        "none" => Ok(Trump::None),
-        _ => parse_suit(name).map(Trump::Fixed).map_err(|_| {
-            ConfigError::new_err(format!(
-                "trump is {name:?}: it must be rotation, turned_up, none, spades, hearts, clubs or diamonds"
-            ))
-        }),
-    }
-}
-
-fn hook_of(name: &str) -> PyResult<Hook> {
-    match name {
-        "dealer" => Ok(Hook::Dealer),
-        "off" => Ok(Hook::Off),
-        "off_in_last" => Ok(Hook::OffInLast),
-        _ => Err(ConfigError::new_err(format!(
-            "hook is {name:?}: it must be dealer, off or off_in_last"
-        ))),
-    }
-}
-
-fn scoring_of(name: &str) -> PyResult<Scoring> {
-    let found = Scoring::NAMED.iter().find(|(known, _)| *known == name);
-    found.map(|(_, scoring)| *scoring).ok_or_else(|| {
-        let known = Scoring::NAMED.map(|(name, _)| name).join(", ");
-        ConfigError::new_err(format!("scoring is {name:?}: it must be one of {known}"))
-    })
-}
-
-pub fn raise(error: BlobError) -> PyErr {
-    let message = error.to_string();
-    match error {
-        BlobError::Option { .. } => ConfigError::new_err(message),
-        BlobError::BidRange { .. } | BlobError::Hook { .. } => IllegalBid::new_err(message),
-        BlobError::NotHeld { .. }
-        | BlobError::NoSuchCard { .. }
-        | BlobError::MustFollow { .. }
-        | BlobError::TrumpNotBroken { .. } => IllegalCard::new_err(message),
-        BlobError::WrongPhase { .. } => WrongPhase::new_err(message),
-        BlobError::WrongPlayer { .. } => WrongPlayer::new_err(message),
-        BlobError::GameOver => GameOver::new_err(message),
-        BlobError::Hidden { .. } => HiddenCards::new_err(message),
-        BlobError::Impossible { .. } | BlobError::NoDeal { .. } | BlobError::Deal { .. } => {
-            IllegalPosition::new_err(message)
-        }
-        BlobError::NoSuchSeat { .. } | BlobError::Notation { .. } => {
-            IllegalAction::new_err(message)
-        }
-    }
-}
-
 impl Bridge for Blob {
     fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(object.cast::<PyBlob>()?.borrow().state)
     }
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        PyBlob::of(&like.get_type(), *self)
+        object_of(&like.get_type(), PyBlob { state: *self })
     }
 
     fn evaluator(

@@ -7,7 +7,8 @@ use sylvan_core::Action;
 use sylvan_games::blob::Phase;
 use sylvan_games::blob::bots::{Belief, Bot, Rollouts, Tally, play_game};
 
-use super::blob::{PyBlob, raise};
+use super::blob::PyBlob;
+use super::blob_errors::raise;
 use crate::numbers::Rng;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyType};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use sylvan_core::{Action, Evaluator, Game, Turn};
 use sylvan_games::chess::{
     Chess, ChessError, Codec, Encoder, Encoding, HistoryFill, Material, Options, Outcome, Tables,
     expand,
 };
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -45,13 +45,6 @@ impl PyChess {
             start,
             moves,
         })
-    }
-
-    /// An object of the Python class `class` with this game.
-    fn of<'py>(self, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
-        let object = class.call_method1("__new__", (class,))?;
-        *object.cast::<Self>()?.borrow_mut() = self;
-        Ok(object)
     }
 
     /// Plays a move that the laws of chess allow.
@@ -147,7 +140,7 @@ impl PyChess {
     }
 
     fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Clone::clone(&*slf.borrow()).of(&slf.get_type())
+        object_of(&slf.get_type(), Clone::clone(&*slf.borrow()))
     }
 
     fn to_play(&self) -> u8 {
@@ -212,7 +205,7 @@ impl PyChess {
             }
         };
         game.state = game.state.restricted(moves.as_deref()).map_err(raise)?;
-        game.of(&slf.get_type())
+        object_of(&slf.get_type(), game)
     }
 
     /// The folder of endgame tables, or None.
@@ -302,7 +295,7 @@ impl PyChess {
         let encoding = encoding(encoder, codec, history_fill)?;
         let mut game = Clone::clone(&*slf.borrow());
         game.state = game.state.encoded(encoding);
-        game.of(&slf.get_type())
+        object_of(&slf.get_type(), game)
     }
 
     /// Outputs of a policy in this game's codec.
@@ -536,12 +529,12 @@ impl Bridge for Chess {
     /// A state inside a tree knows its past, but not the moves that made it.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (state, start, moves) = (self.clone(), self.fen().into(), Vec::new());
-        PyChess {
+        let game = PyChess {
             state,
             start,
             moves,
-        }
-        .of(&like.get_type())
+        };
+        object_of(&like.get_type(), game)
     }
 
     fn evaluator(

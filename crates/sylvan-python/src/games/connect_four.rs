@@ -12,7 +12,7 @@ use sylvan_core::Game;
 use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -28,13 +28,6 @@ pub struct PyConnectFour {
 }
 
 impl PyConnectFour {
-    /// An object of the Python class `class` in this state.
-    fn of<'py>(class: &Bound<'py, PyType>, state: ConnectFour) -> PyResult<Bound<'py, PyAny>> {
-        let object = class.call_method1("__new__", (class,))?;
-        object.cast::<Self>()?.borrow_mut().state = state;
-        Ok(object)
-    }
-
     /// A column from Python, perhaps one that the board does not have.
     fn column(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
         action.extract().map_err(|error: PyErr| {
@@ -81,7 +74,8 @@ impl PyConnectFour {
     /// The board from its rows, the top one first: x, o and dots, with / between rows.
     #[classmethod]
     fn from_rows<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-        Self::of(class, ConnectFour::from_rows(text).map_err(raise)?)
+        let state = ConnectFour::from_rows(text).map_err(raise)?;
+        object_of(class, Self { state })
     }
 
     fn to_rows(&self) -> String {
@@ -124,7 +118,7 @@ impl PyConnectFour {
     }
 
     fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::of(&slf.get_type(), slf.borrow().state)
+        object_of(&slf.get_type(), Clone::clone(&*slf.borrow()))
     }
 
     fn to_play(&self) -> u8 {
@@ -229,7 +223,7 @@ impl Bridge for ConnectFour {
     }
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        PyConnectFour::of(&like.get_type(), *self)
+        object_of(&like.get_type(), PyConnectFour { state: *self })
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::types::PyType;
 use sylvan_core::latent::{Latent, Model};
 use sylvan_core::{Action, Seat};
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, object_from};
 
 /// A root: who chooses, from which actions. What follows is up to the model.
 #[pyclass(subclass, name = "LatentState", module = "sylvan._native")]
@@ -86,7 +86,7 @@ impl PyLatent {
     }
 
     fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::of(&slf.get_type(), slf.borrow().state.clone())
+        object(&slf.get_type(), slf.borrow().state.clone())
     }
 
     fn to_play(&self) -> Seat {
@@ -108,13 +108,9 @@ impl PyLatent {
     }
 }
 
-impl PyLatent {
-    /// An object of the Python class `class` in this state.
-    fn of<'py>(class: &Bound<'py, PyType>, state: Latent) -> PyResult<Bound<'py, PyAny>> {
-        let object = class.call_method1("__new__", (class, 1, 1, [0]))?;
-        object.cast::<Self>()?.borrow_mut().state = state;
-        Ok(object)
-    }
+/// A state as an object of `class`; the arguments are the least that make one.
+fn object<'py>(class: &Bound<'py, PyType>, state: Latent) -> PyResult<Bound<'py, PyAny>> {
+    object_from(class, (class, 1, 1, [0]), PyLatent { state })
 }
 
 impl Bridge for Latent {
@@ -123,7 +119,7 @@ impl Bridge for Latent {
     }
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        PyLatent::of(&like.get_type(), self.clone())
+        object(&like.get_type(), self.clone())
     }
 
     fn another_root(&self, seat: Seat, legal: Option<&[bool]>) -> Option<Self> {

@@ -2,6 +2,8 @@
 
 mod blob;
 mod blob_bots;
+mod blob_errors;
+mod blob_options;
 mod chess;
 mod connect_four;
 mod latent;

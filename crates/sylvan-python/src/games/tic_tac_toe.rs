@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyType};
 use sylvan_core::Game;
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, GameOver);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
@@ -16,15 +16,6 @@ pyo3::import_exception!(sylvan.errors, IllegalAction);
 #[derive(Clone)]
 pub struct PyTicTacToe {
     pub state: TicTacToe,
-}
-
-impl PyTicTacToe {
-    /// An object of the Python class `class` in this state.
-    fn of<'py>(class: &Bound<'py, PyType>, state: TicTacToe) -> PyResult<Bound<'py, PyAny>> {
-        let object = class.call_method1("__new__", (class,))?;
-        object.cast::<Self>()?.borrow_mut().state = state;
-        Ok(object)
-    }
 }
 
 /// A cell from Python, perhaps one that does not exist.
@@ -65,7 +56,7 @@ impl PyTicTacToe {
     }
 
     fn clone<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::of(&slf.get_type(), slf.borrow().state)
+        object_of(&slf.get_type(), Clone::clone(&*slf.borrow()))
     }
 
     fn to_play(&self) -> u8 {
@@ -156,6 +147,6 @@ impl Bridge for TicTacToe {
     }
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        PyTicTacToe::of(&like.get_type(), *self)
+        object_of(&like.get_type(), PyTicTacToe { state: *self })
     }
 }
