@@ -252,6 +252,66 @@ def shown_by(symmetry, batch, same, b):
     )
 
 
+@given(
+    name=st.sampled_from(["tictactoe", "connect4"]),
+    openings=st.lists(st.integers(0, 4), min_size=1, max_size=5),
+    unroll=st.integers(1, 6),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=25)
+def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
+    """A lead-in shows the opening's states, its moves, and knows nothing else of them; from the
+    first searched state on it is like any other stretch."""
+    spec, rng = GameSpec(name), generator(seed)
+    records = [random_record(spec, rng, plies=14, fast=0, opening=each) for each in openings]
+    with tempfile.TemporaryDirectory() as folder:
+        replay = SequenceReplay(
+            folder,
+            spec,
+            ReplayConfig(symmetries=False),
+            unroll=unroll,
+            following=True,
+            lead_in=0.75,
+        )
+        replay.append(records)
+        batch = replay.sample(40, rng)
+    firsts = np.cumsum([0, *(len(record.searched) for record in records)])
+    for b in range(10, 40):
+        number = int(np.flatnonzero(firsts == batch.places[b])[0])
+        record, opening = records[number], openings[number]
+        states = shown_in(spec, record)
+        begin = next(
+            begin
+            for begin in range(opening + 1)
+            if np.array_equal(batch.observations[b], states[begin])
+            and batch.actions[b, : opening - begin].tolist()
+            == record.actions[begin : min(opening, begin + unroll)].tolist()
+        )
+        assert opening - begin <= unroll and (begin < opening or opening == 0)
+        led = np.arange(unroll + 1) < opening - begin
+        assert not batch.known[b, led].any() and not batch.policy_weight[b, led].any()
+        assert not batch.policy[b, led].any() and batch.alive[b, led].all()
+        for k in np.flatnonzero(~led & batch.alive[b]):
+            ply = begin + k
+            mover = record.seats[ply]
+            assert batch.known[b, k] and batch.policy_weight[b, k] == 1
+            np.testing.assert_allclose(batch.value[b, k], np.roll(record.returns, -mover))
+            assert set(np.flatnonzero(batch.policy[b, k])) <= set(record.legal(ply))
+            if k < unroll:
+                assert batch.actions[b, k] == record.actions[ply]
+        for k in np.flatnonzero(batch.alive[b, 1:]) + 1:
+            np.testing.assert_array_equal(batch.following[b, k - 1], states[begin + k])
+
+
+def shown_in(spec, record):
+    """What is to be seen before every ply of a record."""
+    state, shown = spec.first(), []
+    for action in record.actions.tolist():
+        shown.append(state.observation())
+        state.apply(action)
+    return shown
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_policies_over_many_actions_name_those_that_they_have(share, tmp_path, monkeypatch):
     """The same batch in both forms, some of it thought through again."""

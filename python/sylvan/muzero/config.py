@@ -65,6 +65,14 @@ class MuZeroConfig(Section):
         description="share of the gradient that goes on to the step before, at each step, so that "
         "the first steps are not drowned by the many that follow",
     )
+    lead_in: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="share of each batch that begins in the random opening of a game, up to unroll "
+        "plies before its first search: the model learns where moves lead that no search would "
+        "make, and that searches ask about",
+    )
     fresh_values: bool = Field(
         default=False,
         description="continue targets of td_steps from what the newest network says there, rather "

@@ -59,7 +59,8 @@ class Reanalyse:
 
     def prepared(self, rows: StretchWindow, found: Stretches, maker: BatchMaker) -> list[Again]:
         """What is to be thought again for a batch, read from the window: first the searched."""
-        count = len(found.rows)
+        # Those that lead in come last, and stay as they are.
+        count = int(np.flatnonzero(found.lead)[0]) if found.lead.any() else len(found.rows)
         searched = round(self.share * count)
         looked_at = self.fresh_values and rows.targets.td_steps is not None
         parts = [(0, searched, True), (searched, count if looked_at else searched, False)]

@@ -56,8 +56,8 @@ class SequenceBatch:
     alive: NDArray[np.bool_]
     """`[B, K + 1]` whether a seat moves in that state: false past the end."""
     known: NDArray[np.bool_]
-    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off, of
-    which nothing shall be learned; true past an end, where both are 0."""
+    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off, and
+    in random openings, of which nothing shall be learned; true past an end, where both are 0."""
     following: NDArray[Any] | None
     """`[B, K, ...]` observations of states 1 to K, zeros where nobody moves; None where nobody
     asked for them."""
@@ -85,6 +85,7 @@ class SequenceReplay(Replay):
 
     :param unroll: steps of a stretch, K.
     :param following: whether batches have the observations of later states too.
+    :param lead_in: share of a batch that begins in random openings, where games have any.
     """
 
     _window_class = StretchWindow
@@ -99,9 +100,10 @@ class SequenceReplay(Replay):
         encoding: Encoding | None = None,
         unroll: int = 5,
         following: bool = False,
+        lead_in: float = 0.0,
     ) -> None:
         super().__init__(folder, spec, config, targets=targets, value="seats", encoding=encoding)
-        self.unroll, self.following = unroll, following
+        self.unroll, self.following, self.lead_in = unroll, following, lead_in
         self.reanalyse: Reanalyse | None = None
         """Makes a share of the targets anew, if it is there."""
         self._game = spec.first()
@@ -137,19 +139,34 @@ class SequenceReplay(Replay):
             assert isinstance(rows, StretchWindow)
             if rows.end == rows.begin:
                 raise ReplayError(f"{self.folder} has no positions yet: play some games first.")
-            drawn, weight = self._drawn(rows, count, rng)
-            found = rows.stretches(drawn, self.unroll)
+            drawn, lead, weight = self._led(rows, count, rng)
+            found = rows.stretches(drawn, self.unroll, lead)
             seen = self._seen(rows, found)
             again = [] if reanalyse is None else reanalyse.prepared(rows, found, self._maker)
         if reanalyse is not None:
             found = reanalyse.targets(found, again, self._game, int(rng.integers(2**63)))
         return self._batch(found, seen, weight, rng)
 
+    def _led(
+        self, rows: StretchWindow, count: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Rows, how many plies before them to begin, and weights; those that lead in come last."""
+        led = round(self.lead_in * count) if rows.has_openings else 0
+        first, lead = rows.openings(self._begin(rows), led, self.unroll, rng)
+        drawn, weight = self._drawn(rows, count - len(first), rng)
+        return (
+            np.concatenate([drawn, first]),
+            np.concatenate([np.zeros_like(drawn), lead]),
+            np.concatenate([weight, np.ones(len(first), np.float32)]),
+        )
+
     def _seen(self, rows: StretchWindow, found: Stretches) -> NDArray[Any]:
         """`[B, 1, ...]` or `[B, K + 1, ...]` what the seats saw; zeros where nobody moves."""
         states = self.unroll + 1 if self.following else 1
         alive = found.alive[:, :states]
-        observed, _ = self._maker.observed(rows.pick(found.rows[:, :states][alive]))
+        there = np.maximum(found.rows[:, :states], (found.rows[:, 0] + found.lead)[:, None])
+        before = (there - found.rows[:, :states])[alive]
+        observed, _ = self._maker.observed(rows.before(there[alive], before))
         if states == 1:
             return observed[:, None]
         seen = np.zeros((*alive.shape, *observed.shape[1:]), observed.dtype)
@@ -179,7 +196,7 @@ class SequenceReplay(Replay):
             known=found.known,
             following=seen[:, 1:] if self.following else None,
             weight=weight,
-            places=found.rows[:, 0],
+            places=found.rows[:, 0] + found.lead,
         )
         return self._turned(batch, rng)
 

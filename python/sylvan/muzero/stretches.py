@@ -7,6 +7,10 @@ follow a row are the rows after it, as far as its record goes. What lies behind 
   the end paid is part of the last step's reward, discounted as a step later, which is when the
   game's contract pays it;
 - where it was broken off, a state whose value is what the search said of it; then nobody knows.
+
+A stretch may *lead in*: begin some plies before its record's first row, in the random opening that
+nobody searched. Nothing is known of those states but what was played; what is learned is where it
+led. No search would make such moves, but searches ask a model about them all the time.
 """
 
 from __future__ import annotations
@@ -17,16 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan.games.game import Game
 from sylvan.muzero.policies import PolicyEntries
 from sylvan.training.columns import Column
 from sylvan.training.packing import ENDINGS, Block
 from sylvan.training.targets import TargetConfig
-from sylvan.training.window import Window
+from sylvan.training.window import Picked, Window
 
 __all__ = ["StretchWindow", "Stretches", "turned_to"]
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
+LeadIns = tuple[Rows, Rows]
+"""First rows of records `[n]`, and how many plies before them to begin `[n]`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +41,15 @@ class Stretches:
     """States `t` to `t + K` of B rows; S seats, A actions."""
 
     rows: Rows
-    """`[B, K + 1]` the row of each state, also past the end, where it is another record's or none.
-    """
+    """`[B, K + 1]` the row of each state, also past the end or before the first row of a record,
+    where it is another record's or none."""
+    lead: Rows
+    """`[B]` so many of the first states come before the record's first row."""
     alive: NDArray[np.bool_]
     """`[B, K + 1]` whether a seat moves there."""
     known: NDArray[np.bool_]
-    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off."""
+    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off, and
+    where nobody searched."""
     seats: NDArray[np.int8]
     """`[B, K + 1]` who moves, where alive."""
     actions: Rows
@@ -120,13 +130,41 @@ class StretchWindow(Window):
         last = self._first_row.end - 1
         return np.where(following > last, self.end, self._first_row[np.minimum(following, last)])
 
-    def stretches(self, rows: Rows, steps: int) -> Stretches:
-        """What a model that is unrolled over so many steps from some rows should say."""
-        states = rows[:, None] + np.arange(steps + 1)
+    @property
+    def has_openings(self) -> bool:
+        """Whether states before the first row of a record can be made again, and paid nothing."""
+        return self._layout.native and type(self._game).rewards is Game.rewards
+
+    def openings(self, begin: int, count: int, most: int, rng: np.random.Generator) -> LeadIns:
+        """Draw stretches that lead in: first rows from `begin` on, and up to `most` plies before.
+
+        None are drawn where no record began in the window.
+        """
+        first = self._first_row.flat
+        first = first[np.searchsorted(first, begin) :]
+        first = first[first < self.end]
+        if not len(first):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        rows = first[rng.integers(len(first), size=count)]
+        return rows, np.minimum(rng.integers(1, most + 1, size=count), self._ply[rows])
+
+    def before(self, rows: Rows, plies: Rows) -> Picked:
+        """What there is to see so many plies before some rows, of a game with native rules."""
+        picked = self.pick(rows)
+        return replace(picked, end=picked.end - plies)
+
+    def stretches(self, rows: Rows, steps: int, lead: Rows | None = None) -> Stretches:
+        """What a model that is unrolled over so many steps from some rows should say.
+
+        :param lead: `[B]` how many plies before its row each begins, where that is a first row.
+        """
+        lead = np.zeros_like(rows) if lead is None else lead
+        states = (rows - lead)[:, None] + np.arange(steps + 1)
         ends, records = self.ends(rows)[:, None], self._record[rows]
-        alive = states < ends
-        there = np.where(alive, states, rows[:, None])  # some row to read where there is none
-        value = np.where(alive[:, :, None], self._value[there], 0)
+        alive, searched = states < ends, np.arange(steps + 1) >= lead[:, None]
+        # Some row to read where there is none.
+        there = np.where(alive & searched, states, rows[:, None])
+        value = np.where((alive & searched)[:, :, None], self._value[there], 0)
         cut = (states == ends) & ~self._whole[records][:, None]
         movers = (self._seat[ends[:, 0] - 1] + 1) % self._layout.seats
         agreed = turned_to(self._returns[records], movers)
@@ -134,23 +172,25 @@ class StretchWindow(Window):
         seats = self._seat[there]
         reward = np.zeros((*states.shape, self._layout.seats), np.float32)
         paid = turned_to(self._reward[there[:, :-1]], seats[:, :-1])
-        reward[:, 1:] = np.where(alive[:, :-1, None], paid, 0)
+        reward[:, 1:] = np.where((alive & searched)[:, :-1, None], paid, 0)
+        plies = self._ply[there] - np.where(searched, 0, lead[:, None] - np.arange(steps + 1))
+        has_policy = alive & searched
         return Stretches(
             rows=states,
+            lead=lead,
             alive=alive,
-            known=alive | self._whole[records][:, None] | cut,
+            known=(alive | self._whole[records][:, None] | cut) & searched,
             seats=seats,
-            actions=np.where(alive[:, :-1], self._played(there[:, :-1]), 0),
+            actions=np.where(alive[:, :-1], self._played(records[:, None], plies[:, :-1]), 0),
             value=value,
             reward=reward,
-            policy=self._policies(states[alive], np.flatnonzero(alive)),
-            policy_weight=np.where(alive, self._policy_weight[there], np.float32(0)),
+            policy=self._policies(states[has_policy], np.flatnonzero(has_policy)),
+            policy_weight=np.where(has_policy, self._policy_weight[there], np.float32(0)),
         )
 
-    def _played(self, rows: Rows) -> Rows:
-        """The actions that were taken in some rows."""
-        places = self._first_action[self._record[rows]] + self._ply[rows]
-        return self._actions[places].astype(np.int64)
+    def _played(self, records: Rows, plies: Rows) -> Rows:
+        """The actions that were taken in some plies of some records."""
+        return self._actions[self._first_action[records] + plies].astype(np.int64)
 
     def _policies(self, rows: Rows, states: Rows) -> PolicyEntries:
         """The policy targets of some rows, as those of states with other numbers."""

@@ -63,6 +63,7 @@ class MuZeroTrainer(Trainer):
             targets=config.targets,
             encoding=header.encoding,
             unroll=config.muzero.unroll,
+            lead_in=config.muzero.lead_in,
             following=bool(learner.consistency),
         )
         if config.muzero.reanalyse or config.muzero.fresh_values:
