@@ -121,19 +121,30 @@ def legal_and_points(model: Any, run: Run, quick: bool) -> dict[str, float]:
 
     spec = run.config.game.spec
     foreseen = legal_mass(model, spec, 16 if quick else 512)
-    side = LatentSide("model", model, greedy(run.config.search))
-    games, most = (4, 40) if quick else (100, 400)
-    played = duel(
-        spec, side, yardstick("random", spec), games, 1, opening_plies=0, max_plies=most, watch=_dot
-    )
-    low, high = played.interval
     figures = {f"legal mass, {k} plies in": share for k, share in foreseen.items()}
-    return figures | {
-        "points against random %": 100 * played.score,
-        "low": 100 * low,
-        "high": 100 * high,
-        "games cut off": float(sum(game.ending == "limit" for game in played.games)),
-    }
+    games, most = (4, 40) if quick else (100, 400)
+    for simulations in (8,) if quick else (16, 200):
+        config = greedy(run.config.search).replace(simulations=simulations)
+        played = duel(
+            spec,
+            LatentSide("model", model, config),
+            yardstick("random", spec),
+            games,
+            1,
+            opening_plies=0,
+            max_plies=most,
+            watch=_dot,
+        )
+        low, high = played.interval
+        figures |= {
+            f"points against random %, {simulations} simulations": 100 * played.score,
+            f"low, {simulations}": 100 * low,
+            f"high, {simulations}": 100 * high,
+            f"games cut off, {simulations}": float(
+                sum(game.ending == "limit" for game in played.games)
+            ),
+        }
+    return figures
 
 
 def legal_mass(model: Any, spec: GameSpec, count: int, most: int = 80) -> dict[int, float]:

@@ -113,12 +113,14 @@ _GAMES: dict[str, Settings] = {
     "connect4": {
         "search": {"simulations": 48, "dirichlet_alpha": 1.0},
         "selfplay": {"temperature_plies": 10, "opening_share": 0.4, "opening_plies": 12},
-        "targets": {"value_mix": 0.25},
+        "targets": {"value_mix": 0.5},
+        "muzero": {"lead_in": 0.1},
     },
     "chess": {
         "search": {"simulations": 32, "top_k": 48, "selection": "gumbel", "noise": False},
         "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
         "targets": {"value_mix": 0.25},
+        "muzero": {"lead_in": 0.1},
     },
 }
 """What is different in a game whose rules are hidden, on any machine."""
@@ -133,9 +135,17 @@ _BOTH: dict[tuple[str, str], Settings] = {
     },
     ("connect4", "big"): {
         "run": {"minutes": 10.0},
-        "network": {"size": "6x96"},
-        "selfplay": {"games": 2048, "positions": 32_768},
+        # A step changes one square: the blocks that foresee it can be fewer than those that see.
+        "network": {"size": "8x96", "settings": {"dynamics_blocks": 4}},
+        "search": {"simulations": 96},
+        "selfplay": {
+            "games": 4096,
+            "positions": 65_536,
+            "full_share": 0.33,
+            "fast_simulations": 24,
+        },
         "learner": {"batch": 2048, "learning_rate": 3e-3, "samples_per_position": 6.0},
+        "muzero": {"unroll": 4},
         "arena": {"every": 20, "games": 100, "positions": 1000},
     },
     ("chess", "cpu"): {
@@ -151,7 +161,7 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "game": {"params": {"encoder": "planes19"}},
         "network": {"size": "6x128"},
         "search": {"simulations": 16},
-        "selfplay": {"games": 2048, "positions": 32_768, "max_plies": 150},
+        "selfplay": {"games": 1024, "positions": 16_384, "max_plies": 150},
         "learner": {"batch": 2048, "learning_rate": 2e-3, "samples_per_position": 4.0},
         "arena": {"every": 20, "games": 40, "simulations": 32},
     },
