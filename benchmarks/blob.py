@@ -8,7 +8,7 @@ alike, on fixed deals. Points a game above the others' mean, with the 95 % inter
 | `rule` | rule bot | random | +68 to +73 | |
 | `counter` | card counter | rule bot | +13 | +14.5 |
 | `rollouts` | 128 rollouts, of deals weighted by the others' bids | card counter | +8 | +9.6 |
-| `uniform` | 128 rollouts, of deals that are all equally likely | card counter | | |
+| `uniform` | 128 rollouts, of deals that are all equally likely | card counter | +8 | +9.6 |
 
 `--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.engines.blob_players`:
 `rollouts:32 counter`; `--players` and `--cards` change the table. The first two take half a minute
@@ -32,7 +32,7 @@ MATCHES = {
     "rule": ("rule", "random", 2000, (68.0, 73.0)),
     "counter": ("counter", "rule", 4000, (13.0, float("inf"))),
     "rollouts": ("rollouts:128", "counter", 250, (8.0, float("inf"))),
-    "uniform": ("rollouts:128:uniform", "counter", 250, (0.0, float("inf"))),
+    "uniform": ("rollouts:128:uniform", "counter", 250, (8.0, float("inf"))),
 }
 
 
