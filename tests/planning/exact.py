@@ -47,6 +47,39 @@ def best_actions(state: Game, discount: float = 1.0, memo: Memo | None = None) -
     return {action for action, step in steps.items() if step[seat] >= best - 1e-12}
 
 
+def bounds(state: Game, memo: dict[bytes, tuple[Values, Values]]) -> tuple[Values, Values]:
+    """Least and most that every seat gets by max^n if ties are broken in any way, mixed ones too.
+
+    A seat may take any action that may be worth as much to it as the best is at least. Without
+    rewards, discount and chance.
+    """
+    if state.is_terminal():
+        ends = tuple(float(x) for x in state.returns())
+        return ends, ends
+    if (key := state.key()) not in memo:
+        seat = state.to_play()
+        steps = list(action_bounds(state, memo).values())
+        sure = max(low[seat] for low, _ in steps)
+        taken = [(low, high) for low, high in steps if high[seat] >= sure - 1e-12]
+        least = [min(column) for column in zip(*(low for low, _ in taken), strict=True)]
+        most = [max(column) for column in zip(*(high for _, high in taken), strict=True)]
+        least[seat] = sure
+        memo[key] = tuple(least), tuple(most)
+    return memo[key]
+
+
+def action_bounds(
+    state: Game, memo: dict[bytes, tuple[Values, Values]]
+) -> dict[int, tuple[Values, Values]]:
+    """The bounds of every legal action."""
+    found = {}
+    for action in state.legal_actions():
+        after = state.clone()
+        after.apply(action)
+        found[action] = bounds(after, memo)
+    return found
+
+
 def reachable(start: Game) -> Iterator[Game]:
     """Every state that can follow `start`, itself first, each key once."""
     seen, waiting = {start.key()}, [start]

@@ -108,3 +108,13 @@ def test_one_card_bids_find_their_exact_value():
     for action, value in exact.items():
         assert result.tree.root.edge(action).Q == pytest.approx(value, abs=0.02)
     assert result.best == 53
+
+
+def test_a_spade_wins_where_no_higher_one_is_out():
+    """The leader of a one-card round with spades for trump who holds ♠5, and knows nothing else."""
+    game = Blob(players=3, cards=1, sequence=[1], trump="spades", hook="off", dealer=2, seed=None)
+    result = Search("rollout", simulations=30_000, c_puct=5.0).run(game.enter(0, ["5S"]))
+    win = 42 * 41 / (51 * 50)
+    assert result.tree.root.edge(53).Q == pytest.approx(win, abs=0.02)
+    assert result.tree.root.edge(52).Q == pytest.approx((1 - win) * 10 / 11, abs=0.02)
+    assert result.best == 53
