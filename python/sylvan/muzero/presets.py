@@ -90,7 +90,7 @@ _GAMES: dict[str, Settings] = {
     # Random openings lead to every state, as where the rules are known. What is hard is the reward,
     # three in a row: it takes many updates at a high rate, and far fewer games than they.
     "tictactoe": {
-        "run": {"steps": 48, "minutes": None, "threads": 1},
+        "run": {"steps": 64, "minutes": None, "threads": 1},
         "network": {"size": "mlp3x128"},
         "search": {"simulations": 32, "noise": False},
         "selfplay": {
@@ -108,7 +108,8 @@ _GAMES: dict[str, Settings] = {
             "average": 0.995,
         },
         "replay": {"window_min": 30_000, "window_max": 60_000, "surprise_share": 0.5},
-        "arena": {"every": 12, "games": 10, "simulations": 50, "positions": 5000},
+        "muzero": {"unroll": 3, "lead_in": 0.3},
+        "arena": {"every": 16, "games": 10, "simulations": 50, "positions": 5000},
     },
     "connect4": {
         "search": {"simulations": 48, "dirichlet_alpha": 1.0},
@@ -120,7 +121,7 @@ _GAMES: dict[str, Settings] = {
         "search": {"simulations": 32, "top_k": 48, "selection": "gumbel", "noise": False},
         "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
         "targets": {"value_mix": 0.25},
-        "muzero": {"lead_in": 0.1},
+        "muzero": {"unroll": 3, "lead_in": 0.1},
     },
 }
 """What is different in a game whose rules are hidden, on any machine."""
@@ -160,10 +161,10 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "run": {"minutes": 10.0},
         "game": {"params": {"encoder": "planes19"}},
         "network": {"size": "6x128"},
-        "search": {"simulations": 16},
+        "search": {"simulations": 24},
         "selfplay": {"games": 1024, "positions": 16_384, "max_plies": 150},
-        "learner": {"batch": 2048, "learning_rate": 2e-3, "samples_per_position": 4.0},
-        "arena": {"every": 20, "games": 40, "simulations": 32},
+        "learner": {"batch": 2048, "learning_rate": 2e-3, "samples_per_position": 6.0},
+        "arena": {"every": 60, "games": 40, "simulations": 32},
     },
 }
 """What is different in such a game on a machine."""
