@@ -12,6 +12,7 @@ __all__ = [
     "BUILD_PROFILE",
     "Blob",
     "BlobBot",
+    "BlobTables",
     "Chess",
     "ConnectFour",
     "ConnectFourSolver",
@@ -22,6 +23,8 @@ __all__ = [
     "__version__",
     "blob_card",
     "blob_games",
+    "blob_rounds",
+    "blob_rows",
     "exp",
     "exp_single",
     "expand_planes",
@@ -355,6 +358,53 @@ def blob_games(
     NDArray[np.uint32],
     NDArray[np.uint32],
 ]: ...
+def blob_rounds(
+    seed: int,
+    first: int,
+    count: int,
+    *,
+    deals: int,
+    explore: float,
+    usual: float,
+    most_cards: int,
+    threads: int = 1,
+) -> tuple[
+    NDArray[np.uint8],
+    NDArray[np.uint8],
+    NDArray[np.uint8],
+    NDArray[np.uint8],
+    NDArray[np.int8],
+    NDArray[np.uint16],
+]: ...
+def blob_rows(
+    tables: NDArray[np.uint8],
+    hands: NDArray[np.uint8],
+    actions: NDArray[np.uint8],
+    marks: NDArray[np.uint8],
+    verdicts: NDArray[np.int8],
+    hand_at: NDArray[np.int64],
+    ply_at: NDArray[np.int64],
+    verdict_at: NDArray[np.int64],
+    places: NDArray[np.int64],
+    *,
+    temperature: float,
+    threads: int = 1,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], NDArray[np.float32]]: ...
+
+@final
+class BlobTables:
+    def __new__(
+        cls,
+        games: Sequence[Blob],
+        casts: Sequence[Sequence[BlobBot | None]],
+        rngs: Sequence[Sequence[Rng]],
+        threads: int = 1,
+    ) -> Self: ...
+    def ask(self) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]: ...
+    def tell(self, actions: Sequence[int]) -> None: ...
+    def points(self, place: int) -> list[int]: ...
+    def bids_and_tricks(self, place: int) -> tuple[list[int], list[int]]: ...
+    def __len__(self) -> int: ...
 
 @final
 class ConnectFourSolver:

@@ -223,7 +223,7 @@ def test_global_pooling_tells_every_square():
         ),
         (
             lambda: build_network(header().replace(architecture={"name": "mine"})),
-            "'mine' is none of mlp, tower, transformer: build its module yourself",
+            "'mine' is none of mlp, suits, tower, transformer: build its module yourself",
         ),
         (
             lambda: build_network(built("2x8", header()).header, moves_left=True),

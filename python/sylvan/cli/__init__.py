@@ -16,6 +16,7 @@ from sylvan.cli.analyze import analyze
 from sylvan.cli.bench import bench
 from sylvan.cli.convert import convert
 from sylvan.cli.doctor import doctor
+from sylvan.cli.examples import examples
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.play import play
@@ -70,6 +71,7 @@ COMMANDS = (
     serve_analysis,
     convert,
     train,
+    examples,
     pretrain,
     watch,
     solve,

@@ -30,7 +30,10 @@ class Kind(StrEnum):
 def pretrain(
     sources: Annotated[
         list[Path],
-        typer.Argument(help="Examples: .pgn, .jsonl or .csv, perhaps .gz; - is standard input."),
+        typer.Argument(
+            help="Examples: .pgn, .jsonl or .csv, perhaps .gz; - is standard input. Of blob: "
+            "folders of `sylvan examples`."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder for the records and the network.")],
     network: Annotated[str, typer.Option(help="Its size: 6x64, t4x128, mlp2x256.")] = "6x64",
@@ -55,6 +58,9 @@ def pretrain(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Others: learner.batch=1024"),
     ] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="A network to go on from, or a folder of one.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Train a network on games that were played, or on positions with labels.
@@ -67,6 +73,7 @@ def pretrain(
     - `sylvan pretrain games.pgn --network 6x64 --out runs/warm` then
     - `sylvan train chess --run runs/next --from runs/warm`
     - `sylvan pretrain labels.jsonl --out runs/warm --epochs 3 --set learner.batch=1024`
+    - `sylvan pretrain rounds --game blob --network suits3x256 --out runs/blob`
     """
     config = _config(
         {
@@ -78,7 +85,7 @@ def pretrain(
     )
     tell = _nothing if quiet else _tell
     with Bar("reading examples") as reading, Bar("training") as training:
-        _run(sources, out, config, kind, device, threads, (reading, training), tell)
+        _run(sources, out, config, kind, device, threads, (reading, training), tell, start)
     if not quiet:
         print(f"The network is in {out / 'networks'}: sylvan train {game} --from {out}")
 
@@ -92,6 +99,7 @@ def _run(
     threads: int | None,
     bars: tuple[Bar, Bar],
     tell: Any,
+    start: Path | None,
 ) -> None:
     from sylvan.training.pretrain import pretrain as train
     from sylvan.training.watcher import Numbers, Watcher
@@ -112,6 +120,7 @@ def _run(
         importing=reading.show,
         watch=Told(),
         tell=tell,
+        start=start,
     )
 
 

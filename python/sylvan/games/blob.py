@@ -86,6 +86,29 @@ class Blob(_native.Blob, Game):
     num_actions = 66
     zero_sum = False
 
+    @property
+    def network_seats(self) -> int:
+        """One network serves all tables."""
+        return 8
+
+    @property
+    def network_range(self) -> tuple[float, float]:
+        """A network guesses each seat's points as a share of the most that the round pays, whatever
+        `rivalry` makes of them.
+        """
+        infinite = (-float("inf"), float("inf"))
+        return infinite if self.scoring in ("square", "minus_missed") else (0.0, 1.0)
+
+    @property
+    def scoring(self) -> str:
+        """The name of what a round pays."""
+        return self.rule_names()[2]
+
+    @property
+    def rivalry(self) -> float:
+        """0: a seat plays for its own points; 1: for its points above the others' mean."""
+        return self.rule_names()[5]
+
     @classmethod
     def oh_hell(cls, players: int = 3, cards: int = 5, dealer: int = 0, **options: Any) -> Self:
         """One round by the rules of OpenSpiel's `oh_hell`: a card turned up for trump, a point per

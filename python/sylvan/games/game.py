@@ -251,6 +251,18 @@ class Game(ABC):
         """Outputs of a network's policy. Default: one per action."""
         return self.num_actions
 
+    @property
+    def network_seats(self) -> int:
+        """Seats that a network of this game has values for: those of the largest table, where one
+        network serves tables of several sizes. Default: as many as there are.
+        """
+        return self.num_players
+
+    @property
+    def network_range(self) -> tuple[float, float]:
+        """The least and the most that a network says of a seat. Default: `value_range`."""
+        return self.value_range
+
     def logit_index(self, action: int) -> int:
         """Where a policy output has the logit of an action. Default: at its code."""
         return action

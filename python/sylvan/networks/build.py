@@ -1,4 +1,5 @@
-"""Networks by name: `6x64` is a residual tower, `t4x128` a transformer, `mlp2x256` an MLP.
+"""Networks by name: `6x64` is a residual tower, `t4x128` a transformer, `mlp2x256` an MLP,
+`suits3x256` one for cards.
 
 A name is an architecture and two numbers, depth and width; every other setting has a default and
 can be given by its name. The header of what comes out holds all of them, and builds the same
@@ -20,6 +21,7 @@ from sylvan.networks.heads import policy_kind
 from sylvan.networks.mlp import MLP, MLPSettings
 from sylvan.networks.network import Network
 from sylvan.networks.settings import BodySettings
+from sylvan.networks.suits import Suits, SuitsSettings
 from sylvan.networks.tower import Tower, TowerSettings
 from sylvan.networks.transformer import Transformer, TransformerSettings
 
@@ -31,11 +33,12 @@ __all__ = ["architecture_named", "build_module", "build_network", "seeded"]
 
 _BODIES: dict[str, tuple[type[Any], type[BodySettings]]] = {
     "mlp": (MLP, MLPSettings),
+    "suits": (Suits, SuitsSettings),
     "tower": (Tower, TowerSettings),
     "transformer": (Transformer, TransformerSettings),
 }
 
-_SIZE = re.compile(r"(mlp|t|)(\d+)x(\d+)")
+_SIZE = re.compile(r"(mlp|suits|t|)(\d+)x(\d+)")
 
 
 def architecture_named(size: str) -> dict[str, Any]:
@@ -53,6 +56,8 @@ def architecture_named(size: str) -> dict[str, Any]:
     kind, depth, width = match[1], int(match[2]), int(match[3])
     if kind == "mlp":
         return {"name": "mlp", "layers": depth, "width": width}
+    if kind == "suits":
+        return {"name": "suits", "blocks": depth, "width": width}
     if kind == "t":
         heads = max(1, width // 32) if width % 32 == 0 else 1
         transformer = {"name": "transformer", "layers": depth, "width": width, "heads": heads}
@@ -104,7 +109,7 @@ def build_network(
         game, value=value, encoding=encoding, moves_left=moves_left, architecture=architecture
     )
     if header.value == "seats" and "value_range" not in architecture:
-        architecture["value_range"] = _finite(game.value_range)
+        architecture["value_range"] = _finite(game.network_range)
     return _built(header.replace(architecture=architecture), seed)
 
 

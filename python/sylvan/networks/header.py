@@ -104,7 +104,7 @@ class NetworkHeader(BaseModel):
             game=game_name(game),
             observation_shape=seen_shape(game),
             num_logits=_num_logits(game),
-            num_players=game.num_players,
+            num_players=game.network_seats,
             encoding=game.encoding,
             value=value or _default_value(game),
             **rest,
@@ -176,7 +176,7 @@ class NetworkHeader(BaseModel):
         for what, needed, given in (
             ("observations of shape", self.observation_shape, seen_shape(game)),
             ("a policy of length", self.num_logits, _num_logits(game)),
-            ("a number of seats of", self.num_players, game.num_players),
+            ("a number of seats of", self.num_players, game.network_seats),
         ):
             if needed != given:
                 raise NetworkError(
@@ -209,7 +209,7 @@ def _num_logits(game: Game) -> int:
 
 
 def _default_value(game: Game) -> ValueKind:
-    if tuple(game.value_range) != (-1.0, 1.0) or game.num_players > 2:
+    if tuple(game.value_range) != (-1.0, 1.0) or game.network_seats > 2:
         return "seats"
     if game.num_players == 1:
         return "scalar"

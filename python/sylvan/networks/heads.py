@@ -14,9 +14,11 @@ from sylvan.errors import NetworkError
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.layers import Norm, activation_layer, convolution, dense
 from sylvan.networks.settings import BodySettings
+from sylvan.networks.suits import BIDS, CARDS
 
 __all__ = [
     "Auxiliary",
+    "BidsAndCards",
     "DensePolicy",
     "Lc0Policy",
     "MovesLeft",
@@ -35,6 +37,8 @@ def policy_kind(header: NetworkHeader, features: tuple[int, ...], settings: Body
     """The policy head that the settings name, or for `auto` the one that fits."""
     if settings.policy != "auto":
         return settings.policy
+    if settings.pooled:
+        return "bids_and_cards"
     cells = _cells(features)
     if _codec(header) == "lc0" and cells == 64:
         return "lc0"
@@ -58,6 +62,13 @@ def policy_head(
                 "use policy='dense'."
             )
         return PlanePolicy(header.num_logits // cells, features, settings, norm)
+    if kind == "bids_and_cards":
+        if not settings.pooled or header.num_logits != CARDS + BIDS:
+            raise NetworkError(
+                "The policy head 'bids_and_cards' needs the body 'suits' and the actions of Blob: "
+                "use policy='auto'."
+            )
+        return BidsAndCards(features, settings)
     if _codec(header) != "lc0" or cells != 64:
         raise NetworkError(
             "The policy head 'lc0' needs the codec lc0 and a body that keeps the 8 × 8 board: use "
@@ -136,6 +147,38 @@ class Lc0Policy(nn.Module):
         return planes.flatten(1).index_select(1, self.gather)
 
 
+class BidsAndCards(nn.Module):
+    """Bidding and playing apart: `[B, C, 4, 1]`, a vector per suit, to the logits of 52 cards and
+    14 bids.
+
+    A card's logit comes from its suit's vector, through weights that all suits share; bids from the
+    mean of the suits.
+    """
+
+    def __init__(self, features: tuple[int, ...], settings: BodySettings) -> None:
+        super().__init__()
+        width, suits = features[:2]
+        self.cards = dense(width, CARDS // suits, last=True)
+        self.hidden = dense(width, settings.value_hidden)
+        self.activation = activation_layer(settings.activation)
+        self.bids = dense(settings.value_hidden, BIDS, last=True)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Logits `[B, 66]`."""
+        suits = features.flatten(2).transpose(1, 2)
+        cards = self.cards(suits).flatten(1)
+        bids = self.bids(self.activation(self.hidden(suits.mean(dim=1))))
+        return torch.cat([cards, bids], dim=1)
+
+
+class Mean(nn.Module):
+    """The mean over squares: `[B, C, H, W]` to `[B, C]`."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """`[B, C]`."""
+        return features.flatten(2).mean(dim=2)
+
+
 class Value(nn.Module):
     """The value, as `header.value` says: `[B, C, H, W]` or `[B, D]` to `[B, value_outputs]`.
 
@@ -204,6 +247,8 @@ def reduced(
     """Features as a vector, and its length: planes through a 1 × 1 convolution to few."""
     if len(features) == 1:
         return nn.Identity(), features[0]
+    if settings.pooled:
+        return Mean(), features[0]
     layers = (
         convolution(features[0], channels, 1, norm),
         activation_layer(settings.activation),

@@ -15,10 +15,11 @@ from sylvan.networks.settings import BodySettings
 if TYPE_CHECKING:
     from sylvan.networks.layers import Norm
     from sylvan.networks.mlp import MLP
+    from sylvan.networks.suits import Suits
     from sylvan.networks.tower import Tower
     from sylvan.networks.transformer import Transformer
 
-    Body = MLP | Tower | Transformer
+    Body = MLP | Suits | Tower | Transformer
 
 __all__ = ["Network"]
 

@@ -7,7 +7,7 @@ written into it, so that a file still means the same when a default changes.
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,11 +25,14 @@ class BodySettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     activation: Activation = Field("relu", description="after every layer but the last of a head")
-    policy: Literal["auto", "dense", "planes", "lc0"] = Field(
+    pooled: ClassVar[bool] = False
+    """Whether heads take the mean over squares, where their order means nothing."""
+
+    policy: Literal["auto", "dense", "planes", "lc0", "bids_and_cards"] = Field(
         "auto",
         description="policy head: a dense layer; planes of a board; lc0's 80 planes, gathered; "
-        "auto: the last where the codec is lc0's, planes where the logits fill the board, else "
-        "dense",
+        "bids and cards of Blob apart; auto: lc0's where the codec is, the last for a body of "
+        "suits, planes where the logits fill the board, else dense",
     )
     policy_channels: Count = Field(32, description="planes before a dense policy")
     value_channels: Count = Field(32, description="planes before the value's dense layers")

@@ -8,6 +8,8 @@
 | `moves_left` | Huber((m − plies) / 20), delta 1/2 | error of the guessed length, far ones less |
 | others | mean over outputs of (a − target)² | squared error of an auxiliary head |
 
+A value of NaN is of a seat that nobody has, and does not count.
+
 Illegal actions have no part in the softmax of the policy: a search never asks for their logits, so
 nothing has to be spent on pushing them down.
 
@@ -112,7 +114,9 @@ def _value_errors(value: torch.Tensor, targets: Targets, header: NetworkHeader) 
     if header.value == "wdl":
         return -(targets.value * torch.log_softmax(value.float(), dim=1)).sum(dim=1)
     scale = _half_range(header)
-    return _squares(value / scale, targets.value / scale)
+    there = ~targets.value.isnan()  # of seats that nobody has nothing is known
+    errors = ((value.float() - targets.value.nan_to_num()) / scale).square() * there
+    return errors.sum(dim=1) / there.sum(dim=1).clamp(min=1)
 
 
 def _entropies(probabilities: torch.Tensor) -> torch.Tensor:

@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from sylvan.training.shards import Damage, Shard, read_blocks
 from sylvan.training.targets import TargetConfig
 from sylvan.training.watcher import Watcher
 from sylvan.training.window import Window
+
+if TYPE_CHECKING:
+    from sylvan.training.blob_rounds import BlobStream
 
 __all__ = [
     "ExampleStream",
@@ -72,6 +75,12 @@ class PretrainSection(Section):
     epochs: float = Field(default=1.0, gt=0, description="times that every position is drawn")
     window: int = Field(
         default=1_000_000, ge=1, description="positions in memory, from which batches are drawn"
+    )
+    temperature: float = Field(
+        default=0.05,
+        gt=0,
+        description="of verdicts in rounds of Blob: an action's probability is in proportion to "
+        "exp(utility / temperature)",
     )
     seed: int = Field(default=0, ge=0, description="of the weights and of what is drawn")
 
@@ -215,7 +224,7 @@ class ExampleStream:
         """A sentence for each place of a file that could not be read."""
         self._folder, self._config, self._header = folder, config, header
         self._layout = Layout.of(config.pretrain.spec)
-        self._most, self._all = config.pretrain.window, positions
+        self._most, self.positions = config.pretrain.window, positions
         spec = config.pretrain.spec
         self._maker = BatchMaker(spec, header.encoding, threads=threads)
         self._window, self._coming = self._empty(), self._round()
@@ -245,7 +254,7 @@ class ExampleStream:
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
         """Draw positions from the window, after letting as many new ones into it."""
         rows = self._window
-        wanted = self._all if self._all <= self._most else self._most + self._drawn
+        wanted = self.positions if self.positions <= self._most else self._most + self._drawn
         while rows.end < wanted:
             rows.add(next(self._coming))
         rows.drop(wanted - self._most)
@@ -306,6 +315,7 @@ def pretrain(
     importing: Progress | None = None,
     watch: Watcher | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    start: Path | None = None,
 ) -> Scores | None:
     """Import examples, train a network on them and write it to a folder.
 
@@ -314,25 +324,21 @@ def pretrain(
     :param importing: told how far the files are read.
     :param watch: told how far the training is.
     :param tell: told sentences for a person.
+    :param start: a network, or the folder of one, to go on from.
     :return: how well the network does on what was held out, if anything was.
     :raises ConfigError: nothing in the files can be used.
     """
-    from sylvan.networks import build_network, export_onnx, save_network
+    from sylvan.networks import export_onnx, save_network
 
     section = config.pretrain
     if (folder / "config.toml").exists():
         raise ConfigError(f"{folder} is a run of self-play: give another folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(folder / "pretrain.toml", toml_text(config, "Settings of a pretraining.").encode())
-    examples = folder / "examples"
-    imported = import_examples(sources, examples, section.spec, config.examples, kind, importing)
-    tell(f"{imported}.")
-    for reason in imported.reasons:
-        tell(f"left out: {reason.rstrip('.')}.")
-    network = build_network(section.network, game=section.spec.first(), seed=section.seed)
+    network = _network(section, start)
     learner = Learner(network, config.learner, device, threads, folder)
-    positions = imported.positions - imported.held_out
-    stream = ExampleStream(examples, positions, config, learner.header)
+    stream = _stream(sources, folder, config, kind, learner.header, importing, tell)
+    positions = stream.positions
     networks = folder / "networks"
     networks.mkdir(exist_ok=True)
     newest: Scores | None = None
@@ -349,8 +355,48 @@ def pretrain(
     return newest
 
 
+def _network(section: PretrainSection, start: Path | None) -> Any:
+    """A new network, or one that was trained before."""
+    from sylvan.evaluators.loading import network_file
+    from sylvan.networks import build_network, load_network
+
+    game = section.spec.first()
+    if start is None:
+        return build_network(section.network, game=game, seed=section.seed)
+    return load_network(network_file(start, "torch"), game=game)
+
+
+def _stream(
+    sources: Sequence[Path],
+    folder: Path,
+    config: PretrainConfig,
+    kind: Format,
+    header: NetworkHeader,
+    importing: Progress | None,
+    tell: Callable[[str], None],
+) -> ExampleStream | BlobStream:
+    """Batches of what the files have."""
+    section = config.pretrain
+    if section.game == "blob":
+        from sylvan.training.blob_rounds import BlobStream, read_rounds
+
+        rounds = BlobStream(read_rounds(sources), section.temperature)
+        tell(f"{rounds.positions:,} decisions to learn from.")
+        return rounds
+    examples = folder / "examples"
+    imported = import_examples(sources, examples, section.spec, config.examples, kind, importing)
+    tell(f"{imported}.")
+    for reason in imported.reasons:
+        tell(f"left out: {reason.rstrip('.')}.")
+    return ExampleStream(examples, imported.positions - imported.held_out, config, header)
+
+
 def _trained(
-    learner: Learner, stream: ExampleStream, updates: int, seed: int, watch: Watcher | None
+    learner: Learner,
+    stream: ExampleStream | BlobStream,
+    updates: int,
+    seed: int,
+    watch: Watcher | None,
 ) -> Iterator[tuple[str, Scores | None]]:
     """Train; now and then a sentence about it, and how the network does on what is held out."""
     test, rng = stream.held_out(), np.random.Generator(np.random.Philox(seed))

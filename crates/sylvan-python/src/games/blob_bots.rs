@@ -16,7 +16,7 @@ pyo3::import_exception!(sylvan.errors, WrongPhase);
 
 #[pyclass(frozen, name = "BlobBot", module = "sylvan._native")]
 pub struct PyBlobBot {
-    bot: Bot,
+    pub bot: Bot,
     #[pyo3(get)]
     name: String,
 }

@@ -3,6 +3,7 @@
 mod blob;
 mod blob_bots;
 mod blob_errors;
+mod blob_lessons;
 mod blob_options;
 mod chess;
 mod connect_four;
@@ -79,6 +80,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blob::blob_card, module)?)?;
     module.add_class::<blob_bots::PyBlobBot>()?;
     module.add_function(wrap_pyfunction!(blob_bots::blob_games, module)?)?;
+    module.add_function(wrap_pyfunction!(blob_lessons::blob_rounds, module)?)?;
+    module.add_function(wrap_pyfunction!(blob_lessons::blob_rows, module)?)?;
+    module.add_class::<blob_lessons::PyBlobTables>()?;
     module.add_class::<PyChess>()?;
     module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;

@@ -6,20 +6,24 @@
 
 mod belief;
 mod counter;
+mod examples;
 mod odds;
 mod playout;
 mod rollouts;
 mod rule;
 mod table;
+mod tables;
 
 use sylvan_core::playouts;
 use sylvan_core::{Action, Rng, Sure};
 
 pub use belief::{Belief, replay};
 pub use counter::{TEMPER, Temper};
+pub use examples::{Kept, Lesson, Round, Rows, Study};
 pub use playout::Playout;
 pub use rollouts::{Rollouts, Verdict};
 pub use table::{Tally, play_game};
+pub use tables::{Table, advance};
 
 use super::state::{Blob, Phase};
 

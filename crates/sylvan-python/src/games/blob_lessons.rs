@@ -1,0 +1,320 @@
+//! `sylvan._native.blob_rounds`, `blob_rows` and `BlobTables`: rounds of Blob to learn from, as rows
+//! of a batch, and rounds in which a network plays.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+use sylvan_core::{Action, Game};
+use sylvan_games::blob::bots::{Kept, Round, Rows, Study, Table, advance};
+use sylvan_games::blob::{NUM_ACTIONS, OBSERVATION_LEN};
+
+use super::blob::PyBlob;
+use super::blob_bots::PyBlobBot;
+use crate::numbers::Rng;
+
+pyo3::import_exception!(sylvan.errors, ReplayError);
+
+/// Tables `[n, 5]`; hands, actions, marks and verdicts, each flat; verdicts of each round `[n]`.
+type Played<'py> = (
+    Bound<'py, PyArray2<u8>>,
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<i8>>,
+    Bound<'py, PyArray1<u16>>,
+);
+
+/// The rounds of the numbers from `first` on; they follow from `seed` for any number of threads.
+#[pyfunction]
+#[pyo3(signature = (seed, first, count, *, deals, explore, usual, most_cards, threads=1))]
+#[expect(clippy::too_many_arguments, reason = "they are settings by name")]
+pub fn blob_rounds<'py>(
+    py: Python<'py>,
+    seed: u64,
+    first: u64,
+    count: usize,
+    deals: u32,
+    explore: f64,
+    usual: f64,
+    most_cards: u8,
+    threads: usize,
+) -> PyResult<Played<'py>> {
+    let study = Study {
+        deals,
+        explore,
+        usual,
+        most_cards,
+    };
+    let rounds = py.detach(|| played(&study, seed, first, count, threads));
+    let flat = |of: fn(&Round) -> &[u8]| {
+        let bytes: Vec<u8> = rounds.iter().flat_map(|round| of(round).to_vec()).collect();
+        PyArray1::from_vec(py, bytes)
+    };
+    let verdicts: Vec<i8> = rounds.iter().flat_map(|r| r.verdicts.clone()).collect();
+    let counts = rounds.iter().map(|r| r.verdicts.len() as u16).collect();
+    Ok((
+        flat(|round| &round.table).reshape([count, 5])?,
+        flat(|round| &round.hands),
+        flat(|round| &round.actions),
+        flat(|round| &round.marks),
+        PyArray1::from_vec(py, verdicts),
+        PyArray1::from_vec(py, counts),
+    ))
+}
+
+/// Rounds take very different times: every thread takes the next one when it is done.
+fn played(study: &Study, seed: u64, first: u64, count: usize, threads: usize) -> Vec<Round> {
+    let next = AtomicU64::new(0);
+    let some = || {
+        let mut own = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= count as u64 {
+                return own;
+            }
+            own.push((place, study.play(seed, first + place)));
+        }
+    };
+    let mut all: Vec<(u64, Round)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(some)).collect();
+        let joined = threads.into_iter().flat_map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
+    });
+    all.sort_unstable_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, round)| round).collect()
+}
+
+/// Observations, policies, masks and values.
+type Batch<'py> = (
+    Bound<'py, PyArray2<f32>>,
+    Bound<'py, PyArray2<f32>>,
+    Bound<'py, PyArray2<bool>>,
+    Bound<'py, PyArray2<f32>>,
+);
+
+/// The decisions that are learned from in some kept rounds, a row each: observations `[n, 1338]`,
+/// policies and masks `[n, 66]`, values `[n, 8]` as shares of the most that the round pays, from the
+/// seat to move on, NaN where nobody sits. `hand_at`, `ply_at` and `verdict_at` say where the parts
+/// of each round begin; `places` which rounds are meant.
+#[pyfunction]
+#[pyo3(signature = (
+    tables, hands, actions, marks, verdicts, hand_at, ply_at, verdict_at, places, *,
+    temperature, threads=1
+))]
+#[expect(clippy::too_many_arguments, reason = "they are the columns of a table")]
+pub fn blob_rows<'py>(
+    py: Python<'py>,
+    tables: PyReadonlyArray2<'py, u8>,
+    hands: PyReadonlyArray1<'py, u8>,
+    actions: PyReadonlyArray1<'py, u8>,
+    marks: PyReadonlyArray1<'py, u8>,
+    verdicts: PyReadonlyArray1<'py, i8>,
+    hand_at: PyReadonlyArray1<'py, i64>,
+    ply_at: PyReadonlyArray1<'py, i64>,
+    verdict_at: PyReadonlyArray1<'py, i64>,
+    places: PyReadonlyArray1<'py, i64>,
+    temperature: f32,
+    threads: usize,
+) -> PyResult<Batch<'py>> {
+    let (tables, hands) = (tables.as_slice()?, hands.as_slice()?);
+    let (actions, marks, verdicts) = (actions.as_slice()?, marks.as_slice()?, verdicts.as_slice()?);
+    let hand_at = hand_at.as_slice()?;
+    let (ply_at, verdict_at) = (ply_at.as_slice()?, verdict_at.as_slice()?);
+    let kept = |&place: &i64| -> Option<Kept<'_>> {
+        let place = usize::try_from(place).ok()?;
+        Some(Kept {
+            table: tables.get(place * 5..place * 5 + 5)?,
+            hands: part(hands, hand_at, place)?,
+            actions: part(actions, ply_at, place)?,
+            marks: part(marks, ply_at, place)?,
+            verdicts: part(verdicts, verdict_at, place)?,
+        })
+    };
+    let rounds: Option<Vec<Kept<'_>>> = places.as_slice()?.iter().map(kept).collect();
+    let rounds = rounds.ok_or_else(|| damaged("its parts are not where they should be"))?;
+    let parts = py.detach(|| in_threads(&rounds, temperature, threads));
+    let mut rows = Rows::default();
+    for part in parts {
+        let part = part.ok_or_else(|| damaged("a round is none that the rules allow"))?;
+        rows.observations.extend(part.observations);
+        rows.policy.extend(part.policy);
+        rows.legal.extend(part.legal);
+        rows.values.extend(part.values);
+    }
+    let count = rows.values.len() / 8;
+    Ok((
+        PyArray1::from_vec(py, rows.observations).reshape([count, OBSERVATION_LEN])?,
+        PyArray1::from_vec(py, rows.policy).reshape([count, NUM_ACTIONS])?,
+        PyArray1::from_vec(py, rows.legal).reshape([count, NUM_ACTIONS])?,
+        PyArray1::from_vec(py, rows.values).reshape([count, 8])?,
+    ))
+}
+
+fn part<'a, T>(flat: &'a [T], begins: &[i64], place: usize) -> Option<&'a [T]> {
+    let begin = usize::try_from(*begins.get(place)?).ok()?;
+    let end = usize::try_from(*begins.get(place + 1)?).ok()?;
+    flat.get(begin..end)
+}
+
+fn damaged(what: &str) -> PyErr {
+    ReplayError::new_err(format!(
+        "These are no rounds of Blob ({what}): make them again."
+    ))
+}
+
+/// The rows of the rounds, a part per thread; `None` where one is no round.
+fn in_threads(rounds: &[Kept<'_>], temperature: f32, threads: usize) -> Vec<Option<Rows>> {
+    let rows = |part: &[Kept<'_>]| {
+        let mut rows = Rows::default();
+        let sound = part.iter().all(|round| rows.add(round, temperature));
+        sound.then_some(rows)
+    };
+    if threads <= 1 {
+        return vec![rows(rounds)];
+    }
+    let share = rounds.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts = rounds.chunks(share);
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || rows(part))).collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
+    })
+}
+
+/// Rounds side by side, with seats that are played from outside.
+#[pyclass(name = "BlobTables", module = "sylvan._native")]
+pub struct PyBlobTables {
+    tables: Vec<Table>,
+    waiting: Vec<usize>,
+    threads: usize,
+}
+
+/// Tables that wait, what the seats to move see there, and what they may do.
+type Asked<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray2<f32>>,
+    Bound<'py, PyArray2<bool>>,
+);
+
+#[pymethods]
+impl PyBlobTables {
+    /// `games` are dealt and end with their round; `casts` has a bot per seat, or None where it is
+    /// played from outside; `rngs` what each seat draws from.
+    #[new]
+    #[pyo3(signature = (games, casts, rngs, threads=1))]
+    fn new(
+        games: Vec<PyRef<'_, PyBlob>>,
+        casts: Vec<Vec<Option<PyRef<'_, PyBlobBot>>>>,
+        rngs: Vec<Vec<PyRef<'_, Rng>>>,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let mut tables = Vec::with_capacity(games.len());
+        if casts.len() != games.len() || rngs.len() != games.len() {
+            return Err(PyValueError::new_err(
+                "BlobTables: as many games as casts and rngs.",
+            ));
+        }
+        for ((game, cast), rngs) in games.iter().zip(casts).zip(rngs) {
+            let seats = game.state.num_players();
+            let sits = cast.len() == seats && rngs.len() == seats;
+            if !sits || game.state.observer().is_some() || !game.state.is_alone() {
+                return Err(PyValueError::new_err(
+                    "BlobTables: give rounds, not views, with a bot or None and a generator per seat.",
+                ));
+            }
+            tables.push(Table {
+                state: game.state,
+                cast: cast.iter().map(|bot| bot.as_ref().map(|b| b.bot)).collect(),
+                rngs: rngs.iter().map(|rng| rng.0.clone()).collect(),
+            });
+        }
+        Ok(Self {
+            tables,
+            waiting: Vec::new(),
+            threads,
+        })
+    }
+
+    /// Plays on until all tables wait or are over: those that wait `[n]`, observations `[n, 1338]`
+    /// and masks of the legal actions `[n, 66]`.
+    fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Asked<'py>> {
+        let (tables, threads) = (&mut self.tables, self.threads);
+        py.detach(|| advance(tables, threads));
+        let waits = |place: &usize| !self.tables[*place].is_over();
+        self.waiting = (0..self.tables.len()).filter(waits).collect();
+        let n = self.waiting.len();
+        let mut observations = vec![0.0; n * OBSERVATION_LEN];
+        let mut legal = vec![false; n * NUM_ACTIONS];
+        let mut actions: Vec<Action> = Vec::new();
+        for (row, &place) in self.waiting.iter().enumerate() {
+            let state = &self.tables[place].state;
+            state.encode(&mut observations[row * OBSERVATION_LEN..][..OBSERVATION_LEN]);
+            let Ok(_) = state.turn(&mut actions);
+            for &action in &actions {
+                legal[row * NUM_ACTIONS + action as usize] = true;
+            }
+        }
+        let places = self.waiting.iter().map(|&place| place as i64).collect();
+        Ok((
+            PyArray1::from_vec(py, places),
+            PyArray1::from_vec(py, observations).reshape([n, OBSERVATION_LEN])?,
+            PyArray1::from_vec(py, legal).reshape([n, NUM_ACTIONS])?,
+        ))
+    }
+
+    /// The actions `[n]` of the seats that were asked.
+    fn tell(&mut self, actions: Vec<Action>) -> PyResult<()> {
+        let mut legal = Vec::new();
+        if actions.len() != self.waiting.len() {
+            return Err(PyValueError::new_err(format!(
+                "BlobTables: {} actions for {} tables that wait.",
+                actions.len(),
+                self.waiting.len()
+            )));
+        }
+        for (&place, &action) in self.waiting.iter().zip(&actions) {
+            let Ok(_) = self.tables[place].state.turn(&mut legal);
+            if !legal.contains(&action) {
+                return Err(PyValueError::new_err(format!(
+                    "BlobTables: action {action} is not legal at table {place}."
+                )));
+            }
+        }
+        for (&place, &action) in self.waiting.iter().zip(&actions) {
+            self.tables[place].state.take(action);
+        }
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// The state of a table.
+    fn points(&self, place: usize) -> Vec<i16> {
+        self.tables[place].state.last_points().to_vec()
+    }
+
+    /// Bids and tricks of a table, by seat.
+    fn bids_and_tricks(&self, place: usize) -> (Vec<u8>, Vec<u8>) {
+        let state = &self.tables[place].state;
+        let seats = 0..state.num_players() as u8;
+        (
+            seats
+                .clone()
+                .map(|seat| state.bid_of(seat).unwrap_or_default())
+                .collect(),
+            seats.map(|seat| state.tricks_of(seat)).collect(),
+        )
+    }
+
+    fn __len__(&self) -> usize {
+        self.tables.len()
+    }
+}
