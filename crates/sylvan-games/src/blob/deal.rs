@@ -26,6 +26,7 @@ use std::cell::RefCell;
 
 use sylvan_core::{MAX_SEATS, Rng, Seat};
 
+use super::bots::TEMPER;
 use super::cards::{Card, Cards, bit, each, of_suit, suit};
 use super::error::BlobError;
 use super::state::{Blob, NOBODY, Phase};
@@ -122,9 +123,18 @@ impl Blob {
             .fold(self.options.deck(), |left, hand| left & !hand)
     }
 
-    /// Fills the hidden hands of a view with a deal drawn uniformly from those that fit it; a state
-    /// in which nothing is hidden stays as it is.
+    /// Fills the hidden hands of a view with a deal that fits it: all are equally likely, or as likely
+    /// as the view's belief says. A state in which nothing is hidden stays as it is.
     pub fn complete(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
+        let belief = self.belief;
+        if self.viewer != NOBODY && belief.weighs(self) {
+            return belief.race(self, &TEMPER, rng);
+        }
+        self.complete_uniformly(rng)
+    }
+
+    /// The same, whatever the belief.
+    pub fn complete_uniformly(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
         if self.viewer == NOBODY {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use std::fmt;
 
 use sylvan_core::{MAX_SEATS, Seat};
 
+use super::bots::Belief;
 use super::cards::{self, Card, Cards, NO_CARD, NO_TRUMP, bit};
 use super::error::BlobError;
 use super::options::{MAX_CARDS, Options};
@@ -43,6 +44,8 @@ impl fmt::Display for Phase {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blob {
     pub(super) options: Options,
+    /// How a view is completed to deals.
+    pub(super) belief: Belief,
     /// What each seat holds; in a view nothing for the others.
     pub(super) hands: [Cards; MAX_SEATS],
     /// All cards played in this round.
@@ -98,6 +101,7 @@ impl Blob {
     pub fn new(options: Options, seed: Option<u64>) -> Result<Self, BlobError> {
         let mut state = Self {
             options: options.checked()?,
+            belief: Belief::UNIFORM,
             hands: [0; MAX_SEATS],
             gone: 0,
             history: 0,
@@ -349,6 +353,27 @@ impl Blob {
         self.seeded = seed.is_some();
         self.seed = seed.unwrap_or_default();
         self
+    }
+
+    /// The same state, played for another utility (`score.rs`).
+    pub fn with_rivalry(mut self, rivalry: f64) -> Result<Self, BlobError> {
+        self.options = Options {
+            rivalry,
+            ..self.options
+        }
+        .checked()?;
+        Ok(self)
+    }
+
+    /// The same state, whose views draw deals as what the others did makes them likely.
+    #[must_use]
+    pub const fn with_belief(mut self, belief: Belief) -> Self {
+        self.belief = belief;
+        self
+    }
+
+    pub const fn belief(&self) -> Belief {
+        self.belief
     }
 
     /// Whether the play ends with this round, whatever the sequence says.

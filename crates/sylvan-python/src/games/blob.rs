@@ -12,6 +12,7 @@ use sylvan_games::blob::{
     Blob, BlobError, NUM_ACTIONS, OBSERVATION_LEN, Options, Phase, action_name, parse_card,
 };
 
+use super::blob_bots::belief;
 use super::blob_errors::raise;
 use super::blob_options::{
     RuleNames, hook_of, rule_names, scoring_of, sequence_of, small, trump_of,
@@ -443,6 +444,32 @@ impl PyBlob {
     }
 
     /// Equal rules, hands, history of the round and points; what the last step paid may differ.
+    /// The same state, played for another utility.
+    fn with_rivalry<'py>(slf: &Bound<'py, Self>, rivalry: f64) -> PyResult<Bound<'py, PyAny>> {
+        let state = slf.borrow().state.with_rivalry(rivalry).map_err(raise)?;
+        object_of(&slf.get_type(), Self { state })
+    }
+
+    /// The same state, whose views draw deals as what the others did makes them likely.
+    fn with_belief<'py>(
+        slf: &Bound<'py, Self>,
+        candidates: u32,
+        bid_noise: f64,
+        play_noise: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let belief = belief(candidates, bid_noise, play_noise)?;
+        let state = slf.borrow().state.with_belief(belief);
+        object_of(&slf.get_type(), Self { state })
+    }
+
+    /// Candidates, noise of bids and of plays.
+    #[getter]
+    fn belief(&self) -> (u32, f64, f64) {
+        let belief = self.state.belief();
+        let (bids, plays) = (belief.bid_noise, belief.play_noise);
+        (belief.candidates, bids.into(), plays.into())
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let (a, b) = (self.state, other.borrow().state);
@@ -507,8 +534,12 @@ impl Bridge for Blob {
     ) -> PyResult<Box<dyn Evaluator<Self>>> {
         match name {
             "card_counter" => {
-                let lean = params.as_any().get_item("lean")?.extract()?;
-                Ok(Box::new(bots::Playout { lean }))
+                let given = params.as_any();
+                let lean = given.get_item("lean")?.extract()?;
+                let seat: Option<Seat> = given.get_item("seat")?.extract()?;
+                let own = given.get_item("own_lean")?.extract()?;
+                let own = seat.map(|seat| (seat, own));
+                Ok(Box::new(bots::Playout { lean, own }))
             }
             _ => crate::evaluators::common(name, params, discount),
         }

@@ -41,11 +41,7 @@ impl PyBlobBot {
             "rollouts" => Bot::Rollouts(Rollouts {
                 deals: positive("deals", deals)?,
                 rivalry: share("rivalry", rivalry)?,
-                belief: Belief {
-                    candidates: positive("candidates", candidates)?,
-                    bid_noise: share("bid_noise", bid_noise)?,
-                    play_noise: share("play_noise", play_noise)?,
-                },
+                belief: belief(candidates, bid_noise, play_noise)?,
                 ..Rollouts::default()
             }),
             _ => {
@@ -87,6 +83,14 @@ impl PyBlobBot {
         let row = |v: sylvan_games::blob::bots::Verdict| (v.action, v.utility, v.points, v.made);
         Ok(verdicts.into_iter().map(row).collect())
     }
+}
+
+pub fn belief(candidates: u32, bid_noise: f64, play_noise: f64) -> PyResult<Belief> {
+    Ok(Belief {
+        candidates: positive("candidates", candidates)?,
+        bid_noise: share("bid_noise", bid_noise)? as f32,
+        play_noise: share("play_noise", play_noise)? as f32,
+    })
 }
 
 fn positive(name: &str, value: u32) -> PyResult<u32> {

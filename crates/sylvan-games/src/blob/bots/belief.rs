@@ -9,10 +9,20 @@
 //! ```
 //!
 //! over the moves of the other seats in this round, replayed in that deal. The noise is a floor: no
-//! deal that fits is ruled out by a model that may be wrong. `draw` takes several candidates per
-//! deal, uniformly, and keeps some of them by systematic resampling: one random offset, then equal
-//! steps through the sum of weights, which keeps each in proportion with the least variance.
+//! deal that fits is ruled out by a model that may be wrong. Several candidates are drawn uniformly
+//! for each deal that is kept.
+//!
+//! `draw` keeps many at once by systematic resampling: one random offset, then equal steps through
+//! the sum of weights, which keeps each in proportion with the least variance.
+//!
+//! `race` keeps one, for a search that deals anew for each simulation: the candidate whose `e / w` is
+//! least, with `e` exponentially distributed, is each in proportion to its weight. Weights only fall
+//! while moves are replayed, so a candidate is given up as soon as it cannot win, mostly at the first
+//! bid that its seat would not have made.
 
+use std::ops::ControlFlow;
+
+use sylvan_core::numbers::ln;
 use sylvan_core::{Action, Rng, Seat};
 
 use super::counter::{self, Temper};
@@ -26,8 +36,8 @@ pub struct Belief {
     /// Candidates per deal that is kept; 1 keeps all, so that deals are uniform.
     pub candidates: u32,
     /// How often a seat bids, and plays, as if at random.
-    pub bid_noise: f64,
-    pub play_noise: f64,
+    pub bid_noise: f32,
+    pub play_noise: f32,
 }
 
 impl Belief {
@@ -52,12 +62,15 @@ impl Belief {
         temper: &Temper,
         rng: &mut Rng,
     ) -> Result<Vec<Blob>, BlobError> {
-        let others_moved = view.bids_made > 0;
-        let each = if others_moved { self.candidates } else { 1 };
+        let each = if self.weighs(view) {
+            self.candidates
+        } else {
+            1
+        };
         let mut deals = Vec::with_capacity((count * each) as usize);
         for _ in 0..count * each {
             let mut deal = *view;
-            deal.complete(rng)?;
+            deal.complete_uniformly(rng)?;
             deals.push(deal);
         }
         if each <= 1 {
@@ -66,36 +79,66 @@ impl Belief {
         let viewer = view.viewer().unwrap_or(view.to_play());
         let weights: Vec<f64> = deals
             .iter()
-            .map(|deal| self.weight(deal, viewer, temper))
+            .map(|deal| self.weight(deal, viewer, temper, 0.0))
             .collect();
         let kept = resample(&weights, count as usize, rng.uniform());
         Ok(kept.into_iter().map(|place| deals[place]).collect())
     }
 
-    /// The chance that the seats other than `viewer` would have done what they did in this deal.
-    pub fn weight(&self, deal: &Blob, viewer: Seat, temper: &Temper) -> f64 {
+    /// Completes a view to one of some candidates, each as likely as its weight says.
+    pub fn race(&self, view: &mut Blob, temper: &Temper, rng: &mut Rng) -> Result<(), BlobError> {
+        let viewer = view.viewer().unwrap_or(view.to_play());
+        let (mut first, mut least) = (*view, f64::INFINITY);
+        for _ in 0..self.candidates {
+            let mut deal = *view;
+            deal.complete_uniformly(rng)?;
+            let wait = -ln(1.0 - rng.uniform());
+            let weight = self.weight(&deal, viewer, temper, wait / least);
+            if wait < least * weight || first.viewer().is_some() {
+                (first, least) = (deal, wait / weight);
+            }
+        }
+        *view = first;
+        Ok(())
+    }
+
+    /// Whether it makes a difference: somebody has bid, and that is read.
+    pub fn weighs(&self, view: &Blob) -> bool {
+        self.candidates > 1 && view.bids_made > 0 && self.bid_noise.min(self.play_noise) < 1.0
+    }
+
+    /// The chance that the seats other than `viewer` would have done what they did in this deal; of
+    /// one that is not above `least`, anything that is not.
+    pub fn weight(&self, deal: &Blob, viewer: Seat, temper: &Temper, least: f64) -> f64 {
         let mut weight = 1.0;
         replay(deal, |state, action| {
-            if state.turn == viewer {
-                return;
-            }
-            let noise = match state.phase {
+            let noise = f64::from(match state.phase {
                 Phase::Bidding => self.bid_noise,
+                _ if self.play_noise == 1.0 => return ControlFlow::Break(()),
                 _ => self.play_noise,
-            };
+            });
+            if state.turn == viewer || noise == 1.0 {
+                return ControlFlow::Continue(());
+            }
             let mut legal = 0;
             state.for_each_legal(|_| legal += 1);
-            if legal > 1 && noise < 1.0 {
+            if legal > 1 {
                 let chosen = counter::choose(state, temper) == action;
                 weight *= (1.0 - noise) * f64::from(u8::from(chosen)) + noise / f64::from(legal);
+            }
+            if weight > least {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
         });
         weight
     }
 }
 
-/// Calls `visit` with every state of the round so far, from its deal on, and what was done there.
-pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action)) {
+/// Calls `visit` with every state of the round so far, from its deal on, and what was done there, as
+/// long as it says so.
+pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action) -> ControlFlow<()>) {
     let mut state = *deal;
     state.begin_round(deal.round);
     state.hands = deal.hands;
@@ -104,14 +147,15 @@ pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action)) {
     }
     (state.trump, state.turned_up, state.dealt) = (deal.trump, deal.turned_up, deal.dealt);
     state.phase = Phase::Bidding;
-    for _ in 0..deal.bids_made {
-        let action = FIRST_BID + Action::from(deal.bids[usize::from(state.turn)]);
-        visit(&state, action);
+    for place in 0..deal.bids_made + deal.count {
+        let action = match place.checked_sub(deal.bids_made) {
+            None => FIRST_BID + Action::from(deal.bids[usize::from(state.turn)]),
+            Some(card) => Action::from(deal.played[usize::from(card)]),
+        };
+        if visit(&state, action).is_break() {
+            return;
+        }
         state.take(action);
-    }
-    for &card in deal.fallen() {
-        visit(&state, Action::from(card));
-        state.take(Action::from(card));
     }
 }
 

@@ -70,10 +70,22 @@ pub fn choose(state: &Blob, temper: &Temper) -> Action {
             return Action::from(legal.trailing_zeros() as Card);
         }
     }
+    let mut best = (0, f32::MIN);
+    judge(state, temper, |action, worth| {
+        if worth > best.1 {
+            best = (action, worth);
+        }
+    });
+    best.0
+}
+
+/// Calls `found` with every legal action, in their order, and what it is worth: a bid its expected
+/// points as a share of the most, a card the chance that the bid is made.
+pub fn judge(state: &Blob, temper: &Temper, found: impl FnMut(Action, f32)) {
     let counter = Counter::new(state, temper);
     match state.phase {
-        Phase::Bidding => counter.bid(),
-        _ => Action::from(counter.play()),
+        Phase::Bidding => counter.bids(found),
+        _ => counter.cards(found),
     }
 }
 
@@ -195,7 +207,7 @@ impl<'a> Counter<'a> {
         })
     }
 
-    fn bid(&self) -> Action {
+    fn bids(&self, mut found: impl FnMut(Action, f32)) {
         let (t, left) = (self.temper, self.hand.count_ones());
         let (wins, loses) = (
             self.uses(&t.over, &t.ruff, left),
@@ -209,13 +221,14 @@ impl<'a> Counter<'a> {
         let chances = chances.summed();
         let mask = self.state.bid_mask();
         let scoring = self.state.options.scoring;
-        let bids = (0..=self.state.cards).filter(|&bid| mask >> bid & 1 == 1);
-        let worth = |bid: u8| f32::from(scoring.points(bid, bid)) * chances.make(i32::from(bid));
-        let best = bids.max_by(|&a, &b| worth(a).total_cmp(&worth(b)).then(b.cmp(&a)));
-        FIRST_BID + Action::from(best.unwrap_or_default())
+        let most = scoring.most(self.state.cards) as f32;
+        for bid in (0..=self.state.cards).filter(|&bid| mask >> bid & 1 == 1) {
+            let worth = f32::from(scoring.points(bid, bid)) * chances.make(i32::from(bid));
+            found(FIRST_BID + Action::from(bid), worth / most);
+        }
     }
 
-    fn play(&self) -> Card {
+    fn cards(&self, mut found: impl FnMut(Action, f32)) {
         let (t, own) = (self.temper, usize::from(self.state.turn));
         let need = i32::from(self.state.bids[own]) - i32::from(self.state.tricks[own]);
         let left = self.hand.count_ones() - 1;
@@ -234,7 +247,6 @@ impl<'a> Counter<'a> {
         let chances = chances.map(Chances::summed);
         let spoil = t.spoil * self.appetite();
         let legal = self.state.playable_from(self.hand);
-        let mut best = (f32::MIN, 0);
         for (place, card) in each(self.hand).enumerate() {
             if legal >> card & 1 == 0 {
                 continue;
@@ -247,11 +259,8 @@ impl<'a> Counter<'a> {
             if take < 1.0 {
                 worth += (1.0 - take) * chances[1].make_without(outlooks[place][1], need);
             }
-            if worth > best.0 {
-                best = (worth, card);
-            }
+            found(Action::from(card), worth);
         }
-        best.1
     }
 
     /// The share of the others that is hungry, less the share that is done.

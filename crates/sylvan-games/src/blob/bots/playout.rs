@@ -1,10 +1,12 @@
 //! The card counter as an evaluator: the value of a leaf is what its deal comes to when the card
-//! counter plays for every seat to the end of the round, and its choice is what priors lean to.
+//! counter plays for every seat to the end of the round, and priors lean to its choice for the seat
+//! to move, from that seat's view. How far may differ for one seat: who searches knows that he will
+//! think again, and takes the others to play as they do.
 //!
 //! The policy draws nothing, so one deal has one value: averaging is left to a search that samples
 //! another deal for each simulation.
 
-use sylvan_core::{Action, Evaluator, Leaf, Sure};
+use sylvan_core::{Action, Evaluator, Leaf, Seat, Sure};
 
 use super::counter::{self, TEMPER};
 use crate::blob::score::utilities;
@@ -14,13 +16,19 @@ use crate::blob::state::{Blob, Phase};
 pub struct Playout {
     /// The logit of the card counter's choice; all others have 0.
     pub lean: f32,
+    /// The same of one seat.
+    pub own: Option<(Seat, f32)>,
 }
 
 impl Playout {
     /// Fills in the logits; the card counter's choice.
-    fn lean(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>) -> Action {
+    fn judge(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>) -> Action {
         let first = counter::choose(leaf.state, &TEMPER);
-        let logit = |&action: &Action| if action == first { self.lean } else { 0.0 };
+        let lean = match self.own {
+            Some((seat, lean)) if seat == leaf.seat => lean,
+            _ => self.lean,
+        };
+        let logit = |&action: &Action| if action == first { lean } else { 0.0 };
         logits.clear();
         logits.extend(leaf.actions.iter().map(logit));
         first
@@ -29,13 +37,13 @@ impl Playout {
 
 impl Evaluator<Blob> for Playout {
     fn priors(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, _: &mut [f32]) -> Sure {
-        self.lean(leaf, logits);
+        self.judge(leaf, logits);
         Ok(())
     }
 
     fn evaluate(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>, values: &mut [f32]) -> Sure {
         let mut state = leaf.state.this_round();
-        state.take(self.lean(leaf, logits));
+        state.take(self.judge(leaf, logits));
         while state.phase() != Phase::Over {
             let action = counter::choose(&state, &TEMPER);
             state.take(action);
