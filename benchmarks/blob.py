@@ -9,10 +9,16 @@ alike, on fixed deals. Points a game above the others' mean, with the 95 % inter
 | `counter` | card counter | rule bot | +13 | +14.5 |
 | `rollouts` | 128 rollouts, of deals weighted by the others' bids | card counter | +8 | +9.6 |
 | `uniform` | 128 rollouts, of deals that are all equally likely | card counter | +8 | +9.6 |
+| `determinised` | a tree in each of 32 deals, 125 simulations each | card counter | | |
+| `information_set` | information-set search, 4000 simulations | card counter | +8 | +12 |
 
 `--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.engines.blob_players`:
 `rollouts:32 counter`; `--players` and `--cards` change the table. The first two take half a minute
-together, the others about a second a deal and seat.
+together, the others about a second a deal and seat, those that search five.
+
+`--processes N` plays deals side by side; the result is the same. `--first DEAL` begins with another
+deal than a million, so that several machines can share the work; `--json` has the points of every
+deal, to be put together.
 """
 
 from __future__ import annotations
@@ -20,6 +26,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 
 from sylvan.cli.terminal import print_json
 from sylvan.engines.blob_match import BlobReport, play_match
@@ -27,31 +37,55 @@ from sylvan.engines.blob_players import bot_named
 from sylvan.errors import SylvanError
 from sylvan.games import Blob
 
+INF = float("inf")
+
 # Name: focal player, others, deals, least and most that it must reach.
 MATCHES = {
     "rule": ("rule", "random", 2000, (68.0, 73.0)),
-    "counter": ("counter", "rule", 4000, (13.0, float("inf"))),
-    "rollouts": ("rollouts:128", "counter", 250, (8.0, float("inf"))),
-    "uniform": ("rollouts:128:uniform", "counter", 250, (8.0, float("inf"))),
+    "counter": ("counter", "rule", 4000, (13.0, INF)),
+    "rollouts": ("rollouts:128", "counter", 250, (8.0, INF)),
+    "uniform": ("rollouts:128:uniform", "counter", 250, (8.0, INF)),
+    "determinised": ("determinised:32x125", "counter", 100, (-INF, INF)),
+    "information_set": ("information_set:4000", "counter", 100, (8.0, INF)),
 }
 
 
-def play(focal: str, others: str, deals: int, rules: Blob) -> tuple[BlobReport, float]:
+FIRST = 1_000_000
+"""The number of the first deal document."""
+
+
+def play(
+    focal: str, others: str, deals: int, rules: Blob, first: int = FIRST, processes: int = 1
+) -> tuple[BlobReport, float]:
     """The report of a match, and the seconds that it took."""
     began = shown = time.perf_counter()
-
-    def show(done: int) -> None:
-        nonlocal shown
+    reports = []
+    for report in parts(focal, others, deals, rules, first, processes):
+        reports.append(report)
         if (now := time.perf_counter()) > shown + 1:
             shown = now
-            print(f"\r{focal} against {others}: {done} of {deals} deals", end="", file=sys.stderr)
-
-    players = bot_named(focal), bot_named(others)
-    report = play_match(*players, deals, first=1_000_000, rules=rules, progress=show)
-    seconds = time.perf_counter() - began
+            done = f"{len(reports)} of {deals} deals"
+            print(f"\r{focal} against {others}: {done}", end="", file=sys.stderr)
     if shown > began:
         print(file=sys.stderr)
-    return report, seconds
+    return BlobReport.joined(reports), time.perf_counter() - began
+
+
+def parts(
+    focal: str, others: str, deals: int, rules: Blob, first: int, processes: int
+) -> Iterator[BlobReport]:
+    """The report of every deal, in their order."""
+    given = range(first, first + deals), repeat(focal), repeat(others), repeat(rules)
+    if processes == 1:
+        yield from map(play_deal, *given)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(play_deal, *given, chunksize=max(1, min(10, deals // processes // 8)))
+
+
+def play_deal(number: int, focal: str, others: str, rules: Blob) -> BlobReport:
+    """The games of one deal document."""
+    return play_match(bot_named(focal), bot_named(others), 1, first=number, rules=rules)
 
 
 def main(arguments: list[str]) -> int:
@@ -64,6 +98,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MATCHES))
     parser.add_argument("--play", nargs=2, metavar=("FOCAL", "OTHERS"))
     parser.add_argument("--deals", type=int)
+    parser.add_argument("--first", type=int, default=FIRST, metavar="DEAL")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--players", type=int, default=5)
     parser.add_argument("--cards", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="few deals: does it run?")
@@ -76,12 +112,13 @@ def main(arguments: list[str]) -> int:
     chosen = {name: MATCHES[name] for name in given.names or MATCHES}
     if given.play:
         focal, others = given.play
-        chosen = {f"{focal} {others}": (focal, others, 1000, (-float("inf"), float("inf")))}
+        chosen = {f"{focal} {others}": (focal, others, 1000, (-INF, INF))}
     rows, reached = [], True
     for name, (focal, others, deals, (low, high)) in chosen.items():
         deals = given.deals or (max(2, deals // 200) if given.quick else deals)
-        report, seconds = play(focal, others, deals, rules)
-        rows.append({"name": name, "seconds": seconds, "must": low, **report.to_json()})
+        report, seconds = play(focal, others, deals, rules, given.first, given.processes)
+        row = {"name": name, "seconds": seconds, "must": low, **report.to_json()}
+        rows.append(row | {"differences": report.differences.tolist()})
         reached &= given.quick or low <= report.difference <= high
         if not given.json:
             print(f"{name}: {report} [{seconds:.0f} s]", flush=True)

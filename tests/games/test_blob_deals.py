@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from sylvan import _native
+from sylvan.engines.blob_players import Bot
 from sylvan.errors import ConfigError
 from sylvan.games import Blob
 from sylvan.games.blob_deals import weight, weighted_deals
@@ -153,3 +154,56 @@ def test_a_model_that_is_certain_and_wrong_rules_nothing_out():
     assert len(deals) == 5 and all(deal.observe(0) == view for deal in deals)
     with pytest.raises(ConfigError, match=r"^count is 0, candidates 8 and noise 0.1"):
         weighted_deals(view, 0, certain, _native.Rng(1))
+
+
+def counted(view: Blob) -> dict[int, float]:
+    """The card counter, who is sure of himself."""
+    return {Bot("counter").choose(view, _native.Rng(0)): 1.0}
+
+
+@pytest.mark.parametrize(("bid_noise", "play_noise"), [(0.1, 1.0), (0.3, 0.2)])
+def test_views_with_a_belief_draw_deals_by_their_weights(bid_noise, play_noise):
+    """Against the weights of all deals of a small deck, after bids and two cards."""
+    view = Blob(3, 2, sequence="single", suits=2, ranks=4, trump="hearts", seed=None)
+    view = view.enter(0, ["2S", "4H"])
+    for seat, bid in ((1, 1), (2, 0), (0, 0)):
+        view.bid(seat, bid)
+    view.play(1, "3S")
+    view.play(2, "5S")
+    weights = {}
+    for one, two in itertools.permutations(view.unseen(), 2):
+        hands = [[0, 15], sorted([1, one]), sorted([3, two])]
+        game = Blob(3, 2, sequence="single", suits=2, ranks=4, trump="hearts", seed=None)
+        game.deal(hands)
+        product = 1.0
+        for action in (53, 52, 52, 1, 3):
+            seat, legal = game.to_play(), game.legal_actions()
+            noise = bid_noise if action >= 52 else play_noise
+            if seat != 0 and len(legal) > 1 and noise < 1:  # 1 leaves such moves unread
+                chosen = action in counted(game.observe(seat))
+                product *= (1 - noise) * chosen + noise / len(legal)
+            game.apply(action)
+        weights[one, two] = product
+    assert len(set(weights.values())) > 2 and len(weights) == view.num_deals()
+    believing, rng = view.with_belief(60, bid_noise, play_noise), _native.Rng(1)
+    draws = Counter(
+        (deal.hand(1)[0], deal.hand(2)[0]) for deal in (believing.sample(rng) for _ in range(4000))
+    )
+    total = sum(weights.values())
+    for deal, weight_ in weights.items():
+        assert draws[deal] / 4000 == pytest.approx(weight_ / total, abs=0.03)
+
+
+def test_a_belief_is_kept():
+    view = Blob(3, 2, seed=1).observe(1).with_belief(4, 0.25, 0.5)
+    assert view.belief == (4, 0.25, 0.5) != Blob(3, 2).belief
+    assert Blob.from_json(view.to_json()).belief == view.belief
+    assert view.clone().belief == view.sample(3).belief == view.belief
+    assert "belief" not in Blob(3, 2).to_json()
+    with pytest.raises(ConfigError, match=r"^[Cc]andidates is 0: it must be 1 to"):
+        view.with_belief(0, 0.1, 0.1)
+    with pytest.raises(ConfigError, match=r"^[Pp]lay_noise is 2: it must be 0 to 1"):
+        view.with_belief(4, 0.1, 2.0)
+    with pytest.raises(ConfigError, match="rivalry"):
+        view.with_rivalry(1.5)
+    assert view.with_rivalry(0.5).value_range == (-0.5, 1.0)

@@ -49,11 +49,14 @@ def played(seed, players, cards, plies):
     plies=st.integers(0, 30),
     config=modes(),
     evaluator=st.sampled_from(EVALUATORS),
+    belief=st.sampled_from([(1, 1.0, 1.0), (4, 0.1, 1.0), (3, 0.2, 0.5)]),
     other=st.integers(0, 2**32),
 )
-def test_permuted_hands_change_nothing(seed, players, cards, plies, config, evaluator, other):
-    """For every mode, network and playout policy: to the bit."""
-    game = played(seed, players, cards, plies)
+def test_permuted_hands_change_nothing(
+    seed, players, cards, plies, config, evaluator, belief, other
+):
+    """For every mode, network, playout policy and belief: to the bit."""
+    game = played(seed, players, cards, plies).with_belief(*belief)
     seat = game.to_play()
     twin = game.observe(seat).sample(Rng(other))
     settings = config.replace(simulations=min(config.simulations, 60))

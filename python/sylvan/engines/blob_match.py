@@ -46,6 +46,26 @@ class BlobReport:
     off: NDArray[np.int64]
     """`[2, 27]` rounds by tricks less bid, from -13 to 13."""
 
+    @classmethod
+    def joined(cls, reports: Sequence[BlobReport]) -> BlobReport:
+        """One report of matches on documents that follow one another.
+
+        :raises ConfigError: they do not.
+        """
+        deals = [len(report.differences) for report in reports]
+        follow = [one.first + count for one, count in zip(reports, deals, strict=True)][:-1]
+        if not reports or follow != [report.first for report in reports[1:]]:
+            raise ConfigError("These matches are not on deals that follow one another.")
+        return cls(
+            reports[0].first,
+            np.concatenate([report.differences for report in reports]),
+            np.concatenate([report.wins for report in reports]),
+            *(
+                np.sum([getattr(report, name) for report in reports], axis=0)
+                for name in ("rounds", "made", "zero_bids", "off")
+            ),
+        )
+
     @property
     def difference(self) -> float:
         """Points per game above the others' mean."""

@@ -11,7 +11,8 @@ Rust and are yardsticks:
 | `counter` | counts cards: the bid and the card most likely to pay |
 | `rollouts` | every action in deals that fit the others' bids, played out by `counter` |
 
-`crates/sylvan-games/src/blob/bots` has their rules in full.
+`crates/sylvan-games/src/blob/bots` has their rules in full. Those that search are in
+`blob_search.py`; `bot_named` knows them all.
 """
 
 from __future__ import annotations
@@ -21,17 +22,23 @@ from functools import cached_property
 from typing import Protocol
 
 from sylvan import _native
+from sylvan.engines.blob_search import SEARCHES, search_named
 from sylvan.errors import ConfigError
 from sylvan.games.blob import Blob
 
 __all__ = ["BOTS", "BlobPlayer", "Bot", "Verdict", "bot_named"]
 
 BOTS = ("random", "win_every_trick", "rule", "counter", "rollouts")
-"""Names of the players that are built in, from the weakest to the strongest."""
+"""Names of the players that are built in, from the weakest to the strongest; those that search
+come after them."""
 
 
 class BlobPlayer(Protocol):
     """Whoever can choose an action for the seat to move."""
+
+    @property
+    def name(self) -> str:
+        """What it is called at the table."""
 
     def choose(self, view: Blob, rng: _native.Rng) -> int:
         """A legal action of the seat that looks, whose turn it is."""
@@ -67,7 +74,7 @@ class Bot:
     """Sampled deals per decision; of `rollouts` alone."""
     rivalry: float = 1.0
     """What `rollouts` works for: 0 its own points, 1 its points above the others' mean."""
-    candidates: int = 4
+    candidates: int = 16
     """Deals that `rollouts` weighs by the others' bids and plays for each one it keeps; 1 draws
     them uniformly."""
     bid_noise: float = 0.1
@@ -98,16 +105,21 @@ class Bot:
         return f"rollouts ({self.deals} {'uniform ' if self.candidates == 1 else ''}deals)"
 
 
-def bot_named(text: str) -> Bot:
-    """A bot by its name, `counter`, with its deals, `rollouts:32`, and with deals that are drawn
-    uniformly, whatever the others have bid, `rollouts:32:uniform`.
+def bot_named(text: str) -> BlobPlayer:
+    """A player by its name, `counter`, with its deals, `rollouts:32`, and with deals that are drawn
+    uniformly, whatever the others have bid, `rollouts:32:uniform`; or by that of its search,
+    `information_set:4000`, `determinised:32x125`.
 
     :raises ConfigError: there is no such player.
 
-    >>> bot_named("rollouts:32").deals, bot_named("rollouts:32:uniform").candidates
-    (32, 1)
+    >>> bot_named("rollouts:32")
+    Bot(name='rollouts', deals=32, rivalry=1.0, candidates=16, bid_noise=0.1, play_noise=1.0)
+    >>> bot_named("determinised").name
+    'determinised:32x125'
     """
     name, *rest = text.split(":")
+    if name in SEARCHES:
+        return search_named(text)
     uniform = rest[1:] == ["uniform"]
     if rest and not (rest[0].isdecimal() and (uniform or len(rest) == 1)):
         raise ConfigError(

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from sylvan._native import Rng
 from sylvan.engines.blob_advice import Advice, Adviser, Rollouts
-from sylvan.engines.blob_players import Bot, bot_named
+from sylvan.engines.blob_players import BlobPlayer, bot_named
 from sylvan.engines.sitting import Moves
 from sylvan.errors import ConfigError, SylvanError
 from sylvan.games.blob import Blob
@@ -84,7 +84,7 @@ class BlobSitting(Moves):
         super().__init__(start, seat, seed)
         self.opponents = tuple(opponents)
         players = [bot_named(name) for name in opponents]
-        self.players: dict[int, Bot] = {
+        self.players: dict[int, BlobPlayer] = {
             (seat + 1 + place) % count: player for place, player in enumerate(players)
         }
         self.adviser = adviser or Rollouts()

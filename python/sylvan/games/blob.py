@@ -42,6 +42,9 @@ FIRST_BID = 52
 """The action of a bid of none; a bid of `b` is `FIRST_BID + b`."""
 
 SUITS = "♠♥♣♦"
+UNIFORM = (1, 1.0, 1.0)
+"""The belief that all deals which fit a view are equally likely."""
+
 _RANKS = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")
 
 
@@ -167,7 +170,10 @@ class Blob(_native.Blob, Game):
         return self.enter_hand(seat, _codes(hand), _code(turned_up))
 
     def sample(self, rng: _native.Rng | np.random.Generator | int) -> Self:
-        """A full state, drawn uniformly from all that fit this view.
+        """A full state, drawn from all that fit this view: uniformly, or, after
+        `with_belief(candidates, bid_noise, play_noise)`, one of so many candidates in proportion to
+        how likely the others' bids and plays are in it (`blob_deals.py` has the formula; the model
+        is the card counter).
 
         :param rng: a generator, Sylvan's or NumPy's, or a seed.
         :raises HiddenCards: nothing is hidden here.
@@ -220,9 +226,10 @@ class Blob(_native.Blob, Game):
             played[seat].append(card)
         shown = range(self.num_players) if self.viewer is None else [self.viewer]
         over = self.last_points if self.is_terminal() else [0] * self.num_players
+        belief = {} if self.belief == UNIFORM else {"belief": list(self.belief)}
         first = (self.dealer + 1) % self.num_players
         bids = self.bids[first:] + self.bids[:first]
-        return {
+        return belief | {
             "rules": rules,
             "round": self.round,
             "points": [all_ - last for all_, last in zip(self.points, over, strict=True)],
@@ -321,7 +328,7 @@ def _restored(cls: type[_B], document: Mapping[str, Any]) -> _B:
         state.bid(state.to_play(), bid)
     for card in document["plays"]:
         state.play(state.to_play(), card)
-    return state
+    return state.with_belief(*document.get("belief", UNIFORM))
 
 
 def _table(game: Blob) -> list[str]:

@@ -443,7 +443,6 @@ impl PyBlob {
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// Equal rules, hands, history of the round and points; what the last step paid may differ.
     /// The same state, played for another utility.
     fn with_rivalry<'py>(slf: &Bound<'py, Self>, rivalry: f64) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.with_rivalry(rivalry).map_err(raise)?;
@@ -470,6 +469,7 @@ impl PyBlob {
         (belief.candidates, bids.into(), plays.into())
     }
 
+    /// Equal rules, hands, history of the round and points; what the last step paid may differ.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let (a, b) = (self.state, other.borrow().state);

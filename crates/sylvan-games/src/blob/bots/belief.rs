@@ -35,7 +35,7 @@ use crate::blob::state::{Blob, Phase};
 pub struct Belief {
     /// Candidates per deal that is kept; 1 keeps all, so that deals are uniform.
     pub candidates: u32,
-    /// How often a seat bids, and plays, as if at random.
+    /// How often a seat bids, and plays, as if at random; 1 leaves such moves unread.
     pub bid_noise: f32,
     pub play_noise: f32,
 }
