@@ -74,7 +74,7 @@ def test_a_whole_game_at_the_terminal():
             lines.append(names(game, action))
             game.apply(action)
         lines.append("next")
-    words = ["--rule", "players=3", "--rule", "cards=2", "--deals", "4"]
+    words = ["--rule", "players=3", "--rule", "cards=2", "--simulations", "40"]
     done = advise("\n".join(lines[:-1]) + "\n", *words)
     assert done.exit_code == 0, done.output
     assert done.stdout.count("is over.") == 5 and "makes the bid" in done.stdout
@@ -272,7 +272,7 @@ WORDS = [
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
 def test_nothing_that_is_typed_ends_in_a_traceback(lines):
-    words = ["--rule", "players=3", "--rule", "cards=2", "--deals", "2"]
+    words = ["--rule", "players=3", "--rule", "cards=2", "--simulations", "20"]
     done = advise("AS 10H\n" + "\n".join(lines) + "\n", *words)
     assert done.exit_code == 0, (lines, done.exception)
     played = CliRunner().invoke(app, ["play", "blob", *words[:4]], input="\n".join(lines))

@@ -33,7 +33,7 @@ def script(*, seed=4, players=3, cards=2, opponents="counter"):
 
 
 @pytest.mark.parametrize(
-    ("level", "opponents"), [("2", "rule"), ("5", "counter"), ("9", "rollouts:128")]
+    ("level", "opponents"), [("2", "rule"), ("5", "counter"), ("9", "information_set:2000")]
 )
 def test_a_whole_game_at_three_strengths(level, opponents):
     lines, sitting = script(opponents=opponents)
@@ -55,7 +55,7 @@ def test_every_command():
     done = play(lines, *SMALL)
     assert done.exit_code == 0, done.output
     assert "save FILE" in done.stdout and "You may bid: " in done.stdout
-    assert re.search(r"deals  points  makes the bid\nbid \d +\d+ +\d+\.\d +\d+ %", done.stdout)
+    assert re.search(r"visits  points  makes the bid\nbid \d +\d+ +\d+\.\d +\d+ %", done.stdout)
     assert '"xyzzy" is no card' in done.stdout
     assert "Seat 0 cannot bid 9: a bid in a round of 2 is 0 to 2." in done.stdout
     assert re.search(r"\d+ bids and cards taken back\.", done.stdout)
@@ -128,7 +128,7 @@ def test_saving_needs_a_name_and_a_folder(tmp_path):
         (["--seat", "5"], "eat is 5"),
         (["--opponents", "rule,rule"], "need 4"),
         (["--opponents", "deep"], "deep"),
-        (["--opponents", "rule", "-n", "5"], "rollouts:64"),
+        (["--opponents", "rule", "-n", "5"], "information_set:400"),
         (["--net", "x.onnx"], "--net is not for blob"),
         (["--side", "black"], "--side is not for blob"),
         (["4"], "position is not for blob"),
@@ -170,8 +170,8 @@ def test_a_hand_is_shown_by_suit_from_the_highest():
 
 def test_the_look_back_adds_up_what_was_lost():
     view = Blob(players=3, cards=2, seed=4).observe(1)
-    advice = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 7.0, 0.7)), 10)
-    close = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 8.8, 0.8)), 10)
+    advice = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 7.0, 0.7)))
+    close = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 8.8, 0.8)))
     said = looked_back(2, [Decision(view, 52, advice), Decision(view, 52, close)])
     assert said.splitlines() == [
         "Round 3, looking back: 2.0 points expected to be lost",

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sylvan._native import Rng
-from sylvan.engines.blob_advice import Advice, Rollouts
-from sylvan.engines.blob_players import Verdict
+from sylvan.engines.blob_advice import Advice, Rollouts, Searched
+from sylvan.engines.blob_players import Bot, Verdict
 from sylvan.engines.blob_sitting import STRENGTHS, BlobSitting
 from sylvan.errors import ConfigError, IllegalAction
 from sylvan.games.blob import Blob
@@ -65,10 +65,11 @@ def test_a_hint_does_not_depend_on_cards_the_person_cannot_see(seed, other):
     seat = game.to_play()
     permuted = game.observe(seat).sample(other)
     advice = [
-        BlobSitting(state, seat, ["rule"] * 3, Rollouts(8), seed=1).hint()
+        BlobSitting(state, seat, ["rule"] * 3, adviser, seed=1).hint()
+        for adviser in (Rollouts(8), Searched(40))
         for state in (game, permuted)
     ]
-    assert advice[0] == advice[1]
+    assert advice[0] == advice[1] and advice[2] == advice[3]
 
 
 def test_a_refused_card_does_not_tell_who_holds_it():
@@ -91,7 +92,7 @@ def test_a_refused_card_does_not_tell_who_holds_it():
 
 def test_the_cost_of_an_action_is_what_the_best_one_has_more():
     rows = (Verdict(53, 0, 9.5, 0.8), Verdict(52, 0, 7.0, 0.7))
-    advice = Advice(rows, 100)
+    advice = Advice(rows)
     assert advice.best.action == 53 and advice.cost(52) == 2.5 and advice.cost(53) == 0
 
 
@@ -99,9 +100,10 @@ def test_advice_finds_what_is_certain():
     """The ace of trump in a round of one card takes the trick: bid one, for eleven points."""
     game = Blob(players=3, cards=1, trump="spades", seed=None)
     game.deal([["2h"], ["AS"], ["3h"]])
-    advice = Rollouts(64).advise(game.observe(1), Rng(0))
-    assert advice.best.action == 53 and advice.best.points == 11 and advice.best.made == 1
-    assert advice.cost(52) == 11
+    for adviser in (Rollouts(64), Searched(200)):
+        advice = adviser.advise(game.observe(1), Rng(0))
+        assert advice.best.action == 53 and advice.best.points == 11 and advice.best.made == 1
+        assert advice.cost(52) == 11
 
 
 def test_advice_plays_for_ones_own_points_whatever_the_game_pays():
@@ -111,13 +113,32 @@ def test_advice_plays_for_ones_own_points_whatever_the_game_pays():
     assert points == sorted(points, reverse=True) and len(points) == len(game.legal_actions())
 
 
+@pytest.mark.parametrize("scoring", ["exact_10_plus_bid", "tricks_plus_10", "minus_missed"])
+def test_a_search_and_rollouts_advise_alike(scoring):
+    """Points and chances of a last bidder, by the card counter's play in all seats, or nearly."""
+    game = Blob(players=3, cards=2, seed=5, scoring=scoring, rivalry=1.0)
+    for _ in range(2):
+        game.apply(Bot("counter").choose(game, Rng(0)))
+    view = game.observe(game.to_play())
+    found, wanted = (
+        {row.action: row for row in adviser.advise(view, Rng(1)).rows}
+        for adviser in (Searched(4000), Rollouts(1024))
+    )
+    assert set(found) == set(wanted) == set(game.legal_actions())
+    assert sum(row.visits for row in found.values()) == 4000
+    for action, row in found.items():
+        assert row.visits > 100 and row.made == pytest.approx(wanted[action].made, abs=0.12)
+        assert row.points == pytest.approx(wanted[action].points, abs=1.5)
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize(("players", "cards"), [(5, 7), (4, 13), (8, 6), (3, 13)])
 def test_advice_takes_less_than_a_second(players, cards):
     game = Blob(players=players, cards=cards, seed=1)
-    start = time.perf_counter()
-    Rollouts().advise(game.observe(1), Rng(0))
-    assert time.perf_counter() - start < 1
+    for adviser in (Rollouts(), Searched()):
+        start = time.perf_counter()
+        adviser.advise(game.observe(1), Rng(0))
+        assert time.perf_counter() - start < 1
 
 
 def test_looking_back_names_the_bid_that_was_wrong():

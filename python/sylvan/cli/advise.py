@@ -38,8 +38,8 @@ def advise(
         list[str] | None, typer.Option(help="players=4, cards=5, trump=turned_up, dealer=2.")
     ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Yours, from 0.")] = 0,
-    deals: Annotated[
-        int | None, typer.Option(min=1, help="Sampled per option; default: what half a second has.")
+    simulations: Annotated[
+        int | None, typer.Option(min=1, help="Of the search; default: about a third of a second.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with saved notes.")] = None,
 ) -> None:
@@ -53,7 +53,7 @@ def advise(
     - `sylvan advise blob --rule players=4 --rule cards=5 --seat 2`
     - `sylvan advise blob --resume table.json`
     """
-    from sylvan.engines.blob_advice import Rollouts
+    from sylvan.engines.blob_advice import Searched
     from sylvan.engines.blob_copilot import Copilot, Notes
 
     if game != "blob":
@@ -64,7 +64,7 @@ def advise(
         copilot = Copilot.from_json(resume.read_text("utf-8", "replace"), str(resume))
     else:
         copilot = Copilot(Notes(seat, rules_of(rule or [])))
-    copilot.adviser = Rollouts(deals)
+    copilot.adviser = Searched(simulations)
     Table(copilot).talk()
 
 

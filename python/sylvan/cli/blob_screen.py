@@ -99,10 +99,10 @@ def cards(hand: Sequence[int]) -> str:
 
 def advice_table(view: Blob, advice: Advice) -> str:
     """A row per option, the best first."""
-    rows = [["", "deals", "points", "makes the bid"]]
+    rows = [["", "visits", "points", "makes the bid"]]
     for row in advice.rows:
         name = view.action_to_string(row.action)
-        rows.append([name, str(advice.deals), f"{row.points:.1f}", f"{100 * row.made:.0f} %"])
+        rows.append([name, str(row.visits), f"{row.points:.1f}", f"{100 * row.made:.0f} %"])
     return "\n".join(_columns(rows))
 
 

@@ -84,7 +84,8 @@ def play(
     ] = None,
     seat: Annotated[int | None, typer.Option(min=0, help="Of Blob: yours, from 0.")] = None,
     opponents: Annotated[
-        str | None, typer.Option(help="Of Blob, instead of a level: rule,counter,rollouts:64.")
+        str | None,
+        typer.Option(help="Of Blob, instead of a level: rule,counter,information_set:400."),
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Of Blob: go on with a saved game.")] = None,
 ) -> None:

@@ -41,7 +41,7 @@ def play_blob(
     seat: int | None,
     opponents: str | None,
     level: int,
-    deals: int | None,
+    simulations: int | None,
     seed: int | None,
     resume: Path | None,
 ) -> None:
@@ -56,10 +56,12 @@ def play_blob(
     else:
         seed = random.randrange(2**32) if seed is None else seed
         start = game_of(rules_of(rules), seed)
-        if deals is not None:
+        if simulations is not None:
             if opponents is not None:
-                raise ConfigError("--simulations is of the rollouts: write them as rollouts:64.")
-            opponents = f"rollouts:{deals}"
+                raise ConfigError(
+                    "--simulations is of the search: write it as --opponents information_set:400."
+                )
+            opponents = f"information_set:{simulations}"
         names = (opponents or opponents_at(level)).split(",")
         names = names * (start.num_players - 1) if len(names) == 1 else names
         sitting = BlobSitting(start, seat or 0, names, seed=seed)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from sylvan._native import Rng
-from sylvan.engines.blob_advice import Advice, Adviser, Rollouts
+from sylvan.engines.blob_advice import Advice, Adviser, Searched
 from sylvan.errors import ConfigError, SylvanError, WrongPhase
 from sylvan.games.blob import SUITS, Blob, card_code
 
@@ -82,7 +82,7 @@ class Copilot:
     def __init__(self, notes: Notes, adviser: Adviser | None = None, seed: int = 0) -> None:
         self.notes = notes
         self.table = notes.table()
-        self.adviser = adviser or Rollouts()
+        self.adviser = adviser or Searched()
         self.seed = seed
         self._past: list[Notes] = []
 

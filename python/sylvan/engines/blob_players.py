@@ -46,7 +46,7 @@ class BlobPlayer(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What rollouts say of an action."""
+    """What an action is worth to who does it."""
 
     action: int
     utility: float
@@ -55,6 +55,8 @@ class Verdict:
     """Mean points of the round."""
     made: float
     """Share of the deals in which the bid is made."""
+    visits: int = 0
+    """Deals in which it was tried."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Bot:
 
     def judge(self, view: Blob, rng: _native.Rng) -> list[Verdict]:
         """All legal actions with what comes of them; of `rollouts` alone."""
-        return [Verdict(*row) for row in self.native.judge(view, rng)]
+        return [Verdict(*row, self.deals) for row in self.native.judge(view, rng)]
 
     def __str__(self) -> str:
         if self.name != "rollouts":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from sylvan._native import Rng
-from sylvan.engines.blob_advice import Advice, Adviser, Rollouts
+from sylvan.engines.blob_advice import Advice, Adviser, Searched
 from sylvan.engines.blob_players import BlobPlayer, bot_named
 from sylvan.engines.sitting import Moves
 from sylvan.errors import ConfigError, SylvanError
@@ -23,7 +23,7 @@ from sylvan.games.blob import Blob
 
 __all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
 
-STRENGTHS = ("rule", "counter", "rollouts:128")
+STRENGTHS = ("rule", "counter", "information_set:2000")
 """Opponents from the weakest to the strongest, as `bot_named` knows them."""
 
 FORMAT = "sylvan blob sitting 1"
@@ -87,7 +87,7 @@ class BlobSitting(Moves):
         self.players: dict[int, BlobPlayer] = {
             (seat + 1 + place) % count: player for place, player in enumerate(players)
         }
-        self.adviser = adviser or Rollouts()
+        self.adviser = adviser or Searched()
         self._advice: dict[int, Advice] = {}
 
     @property
@@ -201,6 +201,6 @@ def opponents_at(level: int) -> str:
     """The opponent of a level, 1 to 10.
 
     >>> opponents_at(1), opponents_at(5), opponents_at(10)
-    ('rule', 'counter', 'rollouts:128')
+    ('rule', 'counter', 'information_set:2000')
     """
     return STRENGTHS[0 if level <= 3 else 1 if level <= 7 else 2]

@@ -128,7 +128,7 @@ impl Blob {
     pub fn complete(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
         let belief = self.belief;
         if self.viewer != NOBODY && belief.weighs(self) {
-            return belief.race(self, &TEMPER, rng);
+            return belief.pick(self, &TEMPER, rng);
         }
         self.complete_uniformly(rng)
     }

@@ -171,6 +171,12 @@ impl PyBlob {
         self.state.cards()
     }
 
+    /// The most points that the round can pay, of which utilities are shares.
+    #[getter]
+    fn most_points(&self) -> f64 {
+        self.state.options().scoring.most(self.state.cards())
+    }
+
     #[getter]
     fn dealer(&self) -> u8 {
         self.state.dealer()

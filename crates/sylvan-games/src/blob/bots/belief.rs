@@ -15,10 +15,11 @@
 //! `draw` keeps many at once by systematic resampling: one random offset, then equal steps through
 //! the sum of weights, which keeps each in proportion with the least variance.
 //!
-//! `race` keeps one, for a search that deals anew for each simulation: the candidate whose `e / w` is
-//! least, with `e` exponentially distributed, is each in proportion to its weight. Weights only fall
-//! while moves are replayed, so a candidate is given up as soon as it cannot win, mostly at the first
-//! bid that its seat would not have made.
+//! `pick` keeps one, for a search that deals anew for each simulation: by rejection, a candidate is
+//! taken with the chance `w / bound`. If none of them is, the one whose `e / w` is least, with `e`
+//! exponentially distributed, which is each in proportion to its weight. Weights only fall while
+//! moves are replayed, so a candidate is given up as soon as neither can come to pass, mostly at the
+//! first bid that its seat would not have made.
 
 use std::ops::ControlFlow;
 
@@ -29,11 +30,11 @@ use super::counter::{self, Temper};
 use crate::blob::BlobError;
 use crate::blob::cards::bit;
 use crate::blob::play::FIRST_BID;
-use crate::blob::state::{Blob, Phase};
+use crate::blob::state::{Blob, NO_BID, Phase};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
-    /// Candidates per deal that is kept; 1 keeps all, so that deals are uniform.
+    /// Candidates, or at most so many, per deal that is kept; 1 keeps all, so that deals are uniform.
     pub candidates: u32,
     /// How often a seat bids, and plays, as if at random; 1 leaves such moves unread.
     pub bid_noise: f32,
@@ -86,20 +87,38 @@ impl Belief {
     }
 
     /// Completes a view to one of some candidates, each as likely as its weight says.
-    pub fn race(&self, view: &mut Blob, temper: &Temper, rng: &mut Rng) -> Result<(), BlobError> {
+    pub fn pick(&self, view: &mut Blob, temper: &Temper, rng: &mut Rng) -> Result<(), BlobError> {
         let viewer = view.viewer().unwrap_or(view.to_play());
+        let bound = self.bound(view, viewer);
         let (mut first, mut least) = (*view, f64::INFINITY);
         for _ in 0..self.candidates {
             let mut deal = *view;
             deal.complete_uniformly(rng)?;
-            let wait = -ln(1.0 - rng.uniform());
-            let weight = self.weight(&deal, viewer, temper, wait / least);
+            let (taken, wait) = (rng.uniform() * bound, -ln(1.0 - rng.uniform()));
+            let weight = self.weight(&deal, viewer, temper, taken.min(wait / least));
+            if weight > taken {
+                first = deal;
+                break;
+            }
             if wait < least * weight || first.viewer().is_some() {
                 (first, least) = (deal, wait / weight);
             }
         }
         *view = first;
         Ok(())
+    }
+
+    /// At least the greatest weight that a deal can have.
+    fn bound(&self, view: &Blob, viewer: Seat) -> f64 {
+        let own = view.bids[usize::from(viewer)] != NO_BID;
+        let bids = view.bids_made - u8::from(own);
+        let noise = f64::from(self.bid_noise);
+        let most = 1.0 - noise + noise / f64::from(view.cards);
+        if noise < 1.0 {
+            most.powi(bids.into())
+        } else {
+            1.0
+        }
     }
 
     /// Whether it makes a difference: somebody has bid, and that is read.
