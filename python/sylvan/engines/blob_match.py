@@ -9,7 +9,7 @@ players that met the same opponents on the same documents are compared by their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.engines.blob_players import BlobPlayer, Bot
+from sylvan.engines.blob_tables import can_play_together, play_together, tally
 from sylvan.errors import ConfigError
 from sylvan.games.blob import Blob
 
@@ -25,6 +26,9 @@ __all__ = ["BUCKETS", "BlobReport", "deal_document", "paired_difference", "play_
 
 BUCKETS = {"1": range(1, 2), "2-4": range(2, 5), "5-8": range(5, 9), "9-13": range(9, 14)}
 """Rounds by cards in hand, as bids made are reported."""
+
+_TOGETHER = 20
+"""Documents whose rounds are played side by side, for players that are asked about many hands."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +158,25 @@ def play_match(
         raise ConfigError(f"deals is {deals} and seats {list(seats)}: a match needs one of each.")
     count = _Count(rules.num_players)
     differences, wins = np.zeros(deals), np.zeros(deals)
-    for deal in range(deals):
-        for seat in seats:
-            table = [focal if place == seat else others for place in range(rules.num_players)]
-            points = count.add(_play(rules, table, first + deal), seat)
-            rest = np.delete(points, seat)
-            differences[deal] += (points[seat] - rest.mean()) / len(seats)
-            best = points.max()
-            if points[seat] == best:
-                wins[deal] += 1 / (points == best).sum() / len(seats)
+    together = _TOGETHER if can_play_together([focal, others]) else 1
+    for begin in range(0, deals, together):
+        some = range(begin, min(begin + together, deals))
+        games = [
+            ([focal if place == seat else others for place in range(rules.num_players)], number)
+            for number in some
+            for seat in seats
+        ]
+        played = iter(_play(rules, [(table, first + number) for table, number in games]))
+        for deal in some:
+            for seat in seats:
+                points = count.add(next(played), seat)
+                rest = np.delete(points, seat)
+                differences[deal] += (points[seat] - rest.mean()) / len(seats)
+                best = points.max()
+                if points[seat] == best:
+                    wins[deal] += 1 / (points == best).sum() / len(seats)
         if progress is not None:
-            progress(deal + 1)
+            progress(some.stop)
     return BlobReport(
         first, differences, wins, count.rounds, count.made, count.zero_bids, count.off
     )
@@ -215,29 +227,41 @@ class _Count:
         return points
 
 
-def _play(rules: Blob, table: Sequence[BlobPlayer], number: int) -> tuple[NDArray[Any], ...]:
-    """Points, rounds, bids made, bids of none and tricks less bid of a game, each by seat."""
-    if all(isinstance(player, Bot) for player in table):
-        bots = [player.native for player in table if isinstance(player, Bot)]
-        return tuple(array[0] for array in _native.blob_games(rules, bots, [number]))
-    seats = rules.num_players
-    points, zero_bids = np.zeros(seats, np.int64), np.zeros(seats, np.int64)
-    rounds, made = np.zeros((seats, 14), np.int64), np.zeros((seats, 14), np.int64)
-    off = np.zeros((seats, 27), np.int64)
-    for index in range(len(rules.sequence)):
-        game = _round(rules, number, index).this_round()
-        rngs = [_native.Rng(number, 1000 + 16 * index + seat) for seat in range(seats)]
-        while not game.is_terminal():
-            seat = game.to_play()
-            game.act(seat, table[seat].choose(game.observe(seat), rngs[seat]))
-        for seat, (bid, tricks) in enumerate(zip(game.bids, game.tricks, strict=True)):
-            assert bid is not None
-            rounds[seat, game.cards] += 1
-            made[seat, game.cards] += bid == tricks
-            zero_bids[seat] += bid == 0
-            off[seat, 13 + tricks - bid] += 1
-        points += game.last_points
-    return points, rounds, made, zero_bids, off
+def _play(
+    rules: Blob, games: Sequence[tuple[Sequence[BlobPlayer], int]]
+) -> Iterator[tuple[NDArray[Any], ...]]:
+    """Points, rounds, bids made, bids of none and tricks less bid of each game, by seat.
+
+    Games are a player per seat and the number of a document.
+    """
+    if all(isinstance(player, Bot) for table, _ in games for player in table):
+        for table, number in games:
+            bots = [player.native for player in table if isinstance(player, Bot)]
+            yield tuple(array[0] for array in _native.blob_games(rules, bots, [number]))
+        return
+    numbers = [(number, index) for _, number in games for index in range(len(rules.sequence))]
+    rounds = [_round(rules, number, index).this_round() for number, index in numbers]
+    casts = [table for table, _ in games for _ in rules.sequence]
+    rngs = [
+        [_native.Rng(number, 1000 + 16 * index + seat) for seat in range(rules.num_players)]
+        for number, index in numbers
+    ]
+    if all(map(can_play_together, casts)):
+        outcomes = play_together(rounds, casts, rngs)  # type: ignore[arg-type]
+    else:
+        outcomes = list(map(_played, rounds, casts, rngs))
+    for begin in range(0, len(outcomes), len(rules.sequence)):
+        yield tally(rules.sequence, outcomes[begin : begin + len(rules.sequence)])
+
+
+def _played(
+    game: Blob, table: Sequence[BlobPlayer], rngs: Sequence[_native.Rng]
+) -> tuple[list[int], list[int], list[int]]:
+    """Points, bids and tricks of a round, move by move."""
+    while not game.is_terminal():
+        seat = game.to_play()
+        game.act(seat, table[seat].choose(game.observe(seat), rngs[seat]))
+    return game.last_points, [bid or 0 for bid in game.bids], game.tricks
 
 
 def _round(rules: Blob, number: int, index: int) -> Blob:

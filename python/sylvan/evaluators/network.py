@@ -22,6 +22,7 @@ from sylvan.errors import ConfigError, EvaluationError
 if TYPE_CHECKING:
     from sylvan.games.encoding import Encoding
     from sylvan.networks.header import NetworkHeader
+    from sylvan.planning.forest import Forest
     from sylvan.planning.leaves import Leaves
 
 __all__ = ["Inference", "NetworkEvaluator", "legal_logits"]
@@ -77,7 +78,7 @@ class NetworkEvaluator(ABC):
         self.need_same_outputs(leaves)
         policy, value, _ = self.infer(leaves.observations)
         logits = legal_logits(policy, leaves.logit_indices, leaves.offsets)
-        return self.tempered(logits), self.values(value, leaves.seats)
+        return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
 
     def tempered(self, logits: Floats) -> Floats:
         """Logits divided by the policy's temperature."""
@@ -108,19 +109,21 @@ class NetworkEvaluator(ABC):
             )
         return np.ascontiguousarray(observations, np.float32)
 
-    def values(self, value: Floats, seats: NDArray[np.int64]) -> Floats:
+    def values(self, value: Floats, seats: NDArray[np.int64], forest: Forest) -> Floats:
         """What the search backs up: `[B]` for the seat to move, or `[B, num_players]` by seat.
 
-        `seats` `[B]` are the seats to move.
+        `seats` `[B]` are the seats to move. A network may know more seats than the table has: those
+        that follow the last one mean nothing.
         """
         if self.header.value == "wdl":
             expected: Floats = value[:, 0] - value[:, 2]
             return expected
         if self.header.value == "scalar":
             return value[:, 0]
-        count = value.shape[1]
+        count = min(forest.num_players, value.shape[1])
         places = (np.arange(count) - seats[:, None]) % count  # of each seat, counted from the mover
-        return np.take_along_axis(value, places, axis=1)
+        by_seat: Floats = np.take_along_axis(value, places, axis=1)
+        return by_seat if forest.seat_values is None else forest.seat_values(by_seat)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

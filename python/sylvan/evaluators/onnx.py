@@ -96,7 +96,7 @@ class OnnxEvaluator(NetworkEvaluator):
             value[start:stop] = part.value
 
         self._share(len(leaves), work)
-        return self.tempered(logits), self.values(value, leaves.seats)
+        return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
 
     def infer(self, observations: NDArray[Any]) -> Inference:
         """The network's answer to observations as the game gives them, one per row."""

@@ -49,6 +49,7 @@ except ModuleNotFoundError:
     raise torch_missing() from None
 
 if TYPE_CHECKING:
+    from sylvan.planning.forest import Forest
     from sylvan.planning.leaves import Leaves
 
 __all__ = ["Ticket", "TorchEvaluator"]
@@ -69,6 +70,8 @@ class Ticket:
     """`[B, header.value_outputs]` room for values."""
     seats: NDArray[np.int64]
     """`[B]` to move."""
+    forest: Forest
+    """Whose leaves these are."""
     waits: list[Callable[[], None]] = field(default_factory=list)
     """To be called before anything is read."""
 
@@ -206,6 +209,7 @@ class TorchEvaluator(NetworkEvaluator):
             room((len(indices),), torch.float32),
             room((len(leaves), self.header.value_outputs), torch.float32),
             leaves.seats,
+            leaves.forest,
         )
         for first, last, lane in self._parts(len(leaves)):
             legal = slice(int(leaves.offsets[first]), int(leaves.offsets[last]))
@@ -222,7 +226,7 @@ class TorchEvaluator(NetworkEvaluator):
         for wait in ticket.waits:
             wait()
         logits = self.tempered(ticket.logits.numpy())
-        return logits, self.values(ticket.value.numpy(), ticket.seats)
+        return logits, self.values(ticket.value.numpy(), ticket.seats, ticket.forest)
 
     def _parts(self, count: int) -> Iterator[tuple[int, int, Lane]]:
         """First and last row of every part of at most `batch`, and the lane whose turn it is."""

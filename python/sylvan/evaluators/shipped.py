@@ -36,6 +36,8 @@ def shipped_network(game: Game) -> Path | None:
         name = "connect4.onnx"
     elif isinstance(game, _native.TicTacToe):
         name = "tictactoe.onnx"
+    elif isinstance(game, _native.Blob) and game.rule_names()[2] == "exact_10_plus_bid":
+        name = "blob.onnx"
     return NETS / name if name is not None and (NETS / name).is_file() else None
 
 

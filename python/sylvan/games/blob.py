@@ -35,6 +35,7 @@ from sylvan.games.game import Game
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["FIRST_BID", "SUITS", "Blob", "card_code", "card_name"]
 
@@ -101,6 +102,14 @@ class Blob(_native.Blob, Game):
         """
         infinite = (-float("inf"), float("inf"))
         return infinite if self.scoring in ("square", "minus_missed") else (0.0, 1.0)
+
+    def seat_values(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Utilities `[B, num_players]` of shares: less `rivalry` times the others' mean."""
+        if not self.rivalry:
+            return values
+        others = (values.sum(axis=1, keepdims=True) - values) / (self.num_players - 1)
+        paid: NDArray[Any] = values - values.dtype.type(self.rivalry) * others
+        return paid
 
     @property
     def scoring(self) -> str:

@@ -263,6 +263,12 @@ class Game(ABC):
         """The least and the most that a network says of a seat. Default: `value_range`."""
         return self.value_range
 
+    def seat_values(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What a network says of each seat, `[B, num_players]`, as this game pays it. Default: the
+        same.
+        """
+        return values
+
     def logit_index(self, action: int) -> int:
         """Where a policy output has the logit of an action. Default: at its code."""
         return action

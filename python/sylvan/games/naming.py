@@ -109,8 +109,10 @@ class GameSpec:
             if ".py:" in name:
                 name = load_object(name, "the environment's class")
             return from_gymnasium(name, *arguments, **self.params)
+        # Chance deals, unless a seed is asked for: a game's actions then say all about it.
+        dealt = {"seed": None} if self.name == "blob" else {}
         try:
-            state: Game = self._class(*arguments, **self.params)
+            state: Game = self._class(*arguments, **dealt | self.params)
         except TypeError as error:
             raise ConfigError(
                 f"The game {self.name} does not take {arguments or self.params}: {error}."

@@ -85,6 +85,9 @@ class Forest:
         """Outputs of a policy: one per action, unless the states' encoding says otherwise."""
         self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
         """Whether one value per leaf, for the seat to move, says all."""
+        self.seat_values: Callable[[NDArray[Any]], NDArray[Any]] | None
+        self.seat_values = getattr(first, "seat_values", None)
+        """What a network says of each seat as the game pays it; None: the same."""
         low, high = map(float, first.value_range)
         settings = self.config.native((low, high))
         dealt = self._views and self.config.hidden == "determinised"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_root",
     "checked_states",
+    "hides",
     "is_own_turn",
     "is_view",
     "need_encoding",
@@ -28,6 +29,7 @@ __all__ = [
     "playable",
     "played",
     "root_actions",
+    "seen_by_mover",
     "shown_to",
 ]
 
@@ -155,6 +157,13 @@ def shown_to(state: Game, evaluator: Any) -> Game:
     if encoding is None or encoding == getattr(state, "encoding", None):
         return state
     return state.encoded(encoding)
+
+
+def seen_by_mover(state: Game) -> Game:
+    """What the seat to move knows: the state itself where nothing is hidden."""
+    if is_view(state) or not hides(state):
+        return state
+    return state.observe(state.to_play())
 
 
 def as_root(state: G) -> G:

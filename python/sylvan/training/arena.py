@@ -78,7 +78,11 @@ class ArenaConfig(Section):
 
 
 def default_yardsticks(spec: GameSpec, simulations: int) -> tuple[str, ...]:
-    """Opponents that suit a game: chess is too long for random games to say much."""
+    """Opponents that suit a game: chess is too long for random games to say much, and Blob has
+    bots.
+    """
+    if spec.name == "blob":
+        return "random", "rule", "counter"
     name = "material" if isinstance(spec.first(), Chess) else "rollout"
     return "random", f"{name}:simulations={simulations}"
 

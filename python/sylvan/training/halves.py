@@ -17,6 +17,7 @@ from sylvan.games.game import Game
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.outcomes import CHANCE, UNMOVED, Landings
+from sylvan.planning.roots import seen_by_mover
 from sylvan.training.openings import after
 from sylvan.training.places import Places, Shop, blamed
 from sylvan.training.unfinished import Unfinished
@@ -37,7 +38,7 @@ class Half(Places):
         with blamed(shop.starts):
             played = np.split(games.plies.actions, np.cumsum(games.lengths)[:-1])
             states = [after(shop.starts.first(), actions.tolist()) for actions in played]
-            self.forest = Forest(states, search)
+            self.forest = Forest(map(seen_by_mover, states), search)
         super().__init__(shop, games, states[0], rng)
         self.simulations = search.simulations
         self.searching = False

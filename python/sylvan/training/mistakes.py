@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sylvan.games import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import Forest, SearchConfig
-from sylvan.planning.roots import shown_to
+from sylvan.planning.roots import seen_by_mover, shown_to
 from sylvan.training.connect_four_sets import SETS, read_set
 from sylvan.training.solved import Mistakes, SolvedSet
 from sylvan.training.tic_tac_toe_states import tic_tac_toe_set
@@ -77,7 +77,8 @@ def mistake_rates(
 
 def network_choices(evaluator: Any, states: Sequence[Game]) -> NDArray[np.int64]:
     """`[B]` the legal action with the highest logit in each state; the lowest of equal ones."""
-    forest = Forest([shown_to(state, evaluator) for state in states], simulations=0)
+    shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
+    forest = Forest(shown, simulations=0)
     leaves = forest.select()
     assert leaves is not None and len(leaves) == len(states)
     logits, _ = leaves.checked(*evaluator(leaves))

@@ -86,6 +86,22 @@ _GAMES: dict[str, Settings] = {
         "selfplay": {"temperature_plies": 10},
         "targets": {"value_mix": 0.5},
     },
+    # A game is many rounds, and a value is about its own round. Few games at once end soon enough
+    # to be learned from. Ratings begin at the first card: random bids would decide them.
+    "blob": {
+        "network": {"size": "suits3x128"},
+        "search": {"simulations": 48, "dirichlet_alpha": 1.0},
+        "selfplay": {
+            "games": 64,
+            "positions": 8192,
+            "temperature_plies": 10_000,
+            "max_plies": None,
+            "reuse": False,
+        },
+        "targets": {"value_mix": 0.5, "until_chance": True},
+        "learner": {"batch": 512, "learning_rate": 2e-3},
+        "arena": {"every": 10, "games": 20, "simulations": 16, "opening_plies": 0, "positions": 0},
+    },
     "chess": {
         "search": {"dirichlet_alpha": 0.3},
         "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
@@ -108,6 +124,14 @@ _BOTH: dict[tuple[str, str], Settings] = {
         },
         "learner": {"batch": 512, "learning_rate": 5e-3},
         "arena": {"every": 20},
+    },
+    ("blob", "gpu8"): {
+        "network": {"size": "suits3x256"},
+        "selfplay": {"games": 512, "positions": 65_536},
+    },
+    ("blob", "big"): {
+        "network": {"size": "suits3x256"},
+        "selfplay": {"games": 2048, "positions": 262_144},
     },
     ("connect4", "gpu8"): {"network": {"size": "6x64"}},
     ("connect4", "big"): {

@@ -25,9 +25,11 @@ from sylvan.evaluators import evaluator_for
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
+from sylvan.planning.roots import hides
 from sylvan.training.ending import Resignation
 from sylvan.training.evaluation import Evaluation
 from sylvan.training.halves import Half
+from sylvan.training.hidden_halves import HiddenHalf
 from sylvan.training.openings import Starts
 from sylvan.training.places import Shop, blamed
 from sylvan.training.record import GameRecord
@@ -99,8 +101,9 @@ class SelfPlay:
         games = self._begun(shop)
         middle = (len(games) + 1) // 2
         parts = [games.part(0, middle), games.part(middle, len(games))][: len(games)]
+        kind = HiddenHalf if hides(self._starts.first()) else Half
         halves = [
-            Half(shop, part, self._settings(len(parts), step, number), self._rng(step, number))
+            kind(shop, part, self._settings(len(parts), step, number), self._rng(step, number))
             for number, part in enumerate(parts)
         ]
         with Evaluation(evaluator) as evaluation:

@@ -10,9 +10,11 @@ and with `td_steps` n, what came after n plies is taken from the search there in
 
     z_t[s] = sum of these n rewards + discount**n * values_{t+n}[s]
 
-where that ply was searched; else from the next one that was. Nothing flips a sign, so extra turns,
-one seat and eight seats need no rule of their own. `value_mix` of the target is the search's own
-value q of the position: less noise than one game's result, and less truth.
+where that ply was searched; else from the next one that was. With `until_chance` a state is worth
+what is paid until chance moves again: a round of cards, where the next one is dealt anew. Nothing
+flips a sign, so extra turns, one seat and eight seats need no rule of their own. `value_mix` of the
+target is the search's own value q of the position: less noise than one game's result, and less
+truth.
 """
 
 from __future__ import annotations
@@ -55,6 +57,11 @@ class TargetConfig(Section):
         description="plies after which the search's value stands for the rest of the game; none: "
         "the game's result counts to its end",
     )
+    until_chance: bool = Field(
+        default=False,
+        description="only what is paid until chance moves again counts: the round, in a game of "
+        "cards whose searches see no further",
+    )
     discount: float = Field(
         default=1.0,
         gt=0,
@@ -65,10 +72,15 @@ class TargetConfig(Section):
 
 
 def outcomes(
-    record: GameRecord, discount: float = 1.0, td_steps: int | None = None
+    record: GameRecord,
+    discount: float = 1.0,
+    td_steps: int | None = None,
+    until_chance: bool = False,
 ) -> NDArray[np.float32]:
     """`[T, S]` what each state went on to pay each seat: z above."""
     plies, seats = len(record), len(record.returns)
+    if until_chance:
+        return _until_chance(record, discount)
     if record.rewards is None and discount == 1 and td_steps is None:
         return np.tile(record.returns, (plies, 1))
     # What the game pays from every state on, its end included; exact in double precision.
@@ -84,6 +96,18 @@ def outcomes(
     values = np.concatenate([record.values, record.returns[None]]).astype(np.float64)
     later = np.power(discount, ahead - np.arange(plies))[:, None]
     return np.asarray(paid[:plies] + later * (values[ahead] - paid[ahead]), np.float32)
+
+
+def _until_chance(record: GameRecord, discount: float) -> NDArray[np.float32]:
+    """`[T, S]` what each state went on to pay until chance moved."""
+    plies = len(record)
+    paid = np.zeros((plies + 1, len(record.returns)))
+    paid[plies] = record.returns
+    for ply in range(plies - 1, -1, -1):
+        if record.seats[ply] >= 0:
+            reward = 0.0 if record.rewards is None else record.rewards[ply]
+            paid[ply] = discount * paid[ply + 1] + reward
+    return paid[:plies].astype(np.float32)
 
 
 def _next_searched(record: GameRecord) -> NDArray[np.int64]:
@@ -133,7 +157,7 @@ def value_targets(record: GameRecord, config: TargetConfig, kind: ValueKind) -> 
     draw.
     """
     plies = record.searched
-    z = outcomes(record, config.discount, config.td_steps)[plies]
+    z = outcomes(record, config.discount, config.td_steps, config.until_chance)[plies]
     return mixed(z, record.values[plies], record.seats[plies], config.value_mix, kind)
 
 

@@ -76,7 +76,7 @@ class Window:
         self._surprise_share = surprise_share
         self._game = game
         record, row = first
-        width = {"wdl": 3, "scalar": 1, "seats": layout.seats}[kind]
+        width = {"wdl": 3, "scalar": 1, "seats": game.network_seats}[kind]
         codes = layout.action_dtype[1:]
         # Per record: where its actions, its start's text and its rows begin.
         self._first_action, self._first_letter = (Column(np.int64, (), record) for _ in "ab")
@@ -139,7 +139,8 @@ class Window:
         self._ply.extend(plies)
         self._seat.extend(seats)
         z = self._outcomes(block, owner, searched)
-        self._value.extend(mixed(z, block.values, seats, self._config.value_mix, self._kind))
+        value = mixed(z, block.values, seats, self._config.value_mix, self._kind)
+        self._value.extend(self._padded(value))
         self._policy_weight.extend(block.policy_weights)
         whole = block.endings[owner] == ENDINGS.index("end")
         self._moves_left.extend(np.where(whole, block.plies[owner] - plies, -1))
@@ -151,14 +152,20 @@ class Window:
             column.extend(block.auxiliary[name][searched])
         return len(owner)
 
+    def _padded(self, value: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Values as wide as the network's: nothing is known of seats that nobody has."""
+        missing = self._value.flat.shape[1] - value.shape[1]
+        return np.pad(value, [(0, 0), (0, missing)], constant_values=np.nan)
+
     def _outcomes(
         self, block: Block, owner: NDArray[np.int64], searched: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
         """`[rows, S]` what each row's state went on to pay."""
-        discount, td_steps = self._config.discount, self._config.td_steps
-        if block.rewards is None and discount == 1 and td_steps is None:
+        config = self._config
+        discount, td_steps, until_chance = config.discount, config.td_steps, config.until_chance
+        if block.rewards is None and discount == 1 and td_steps is None and not until_chance:
             return block.returns[owner]
-        paid = [outcomes(record, discount, td_steps) for record in block.records()]
+        paid = [outcomes(record, discount, td_steps, until_chance) for record in block.records()]
         return np.concatenate(paid)[searched]
 
     def check_auxiliary(self, given: dict[str, NDArray[np.float32]]) -> None:

@@ -4,6 +4,7 @@
     rollout:simulations=100               search with random games in place of a network
     rollout:simulations=100,selection=uct the same with UCT
     material:simulations=100              chess: material and piece squares
+    counter, rollouts:32                  Blob: a bot (`sylvan.engines.blob_players`)
     solver                                Connect Four and tic-tac-toe: perfect play
     uci:stockfish Skill Level=0 nodes=50  chess: another program
     runs/first:simulations=100            the best network of a run, or a network's file
@@ -15,22 +16,23 @@ hundreds of games at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sylvan._native import Rng
+from sylvan.engines.blob_players import BOTS, bot_named
 from sylvan.engines.players import Player
 from sylvan.engines.specs import player_spec
 from sylvan.errors import ConfigError
 from sylvan.evaluators import evaluator_for
-from sylvan.games import ConnectFour, Game, TicTacToe
+from sylvan.games import Blob, ConnectFour, Game, TicTacToe
 from sylvan.games.connect_four import Solver
 from sylvan.games.naming import GameSpec
 from sylvan.planning import Forest, SearchConfig
-from sylvan.planning.roots import shown_to
+from sylvan.planning.roots import seen_by_mover, shown_to
 from sylvan.training.duel import Side
 from sylvan.training.tic_tac_toe_states import tic_tac_toe_moves
 
-__all__ = ["NetworkSide", "PlayerSide", "SearchSide", "SolverSide", "yardstick"]
+__all__ = ["BotSide", "NetworkSide", "PlayerSide", "SearchSide", "SolverSide", "yardstick"]
 
 
 class SearchSide:
@@ -48,7 +50,7 @@ class SearchSide:
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
         """The best action of each search, or one picked at the settings' temperature."""
         evaluator = evaluator_for(states[0], self.evaluator)
-        shown = [shown_to(state, evaluator) for state in states]
+        shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
         forest = Forest(shown, self.config.replace(seed=seeds[0]))
         forest.run(evaluator)
         return [forest.result(tree).action for tree in range(len(forest))]
@@ -86,6 +88,18 @@ class PlayerSide:
     def close(self) -> None:
         """Give back what the player holds, such as another program."""
         self.player.close()
+
+
+class BotSide:
+    """A player of Blob that is built in."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.bot = name, bot_named(name)
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
+        """What the bot does with each hand."""
+        pairs = zip(states, seeds, strict=True)
+        return [self.bot.choose(cast(Blob, state), Rng(seed)) for state, seed in pairs]
 
 
 class SolverSide:
@@ -134,6 +148,8 @@ def yardstick(text: str, spec: GameSpec) -> Side:
                 "out."
             )
         return SolverSide()
+    if spec.name == "blob" and text.partition(":")[0] in BOTS:
+        return BotSide(text)
     player = player_spec(text)
     if player.kind == "uci" and spec.name != "chess":
         raise ConfigError(f"The yardstick {text!r} plays chess, not {spec.name}: leave it out.")

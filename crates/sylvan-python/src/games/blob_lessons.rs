@@ -198,8 +198,9 @@ pub struct PyBlobTables {
     threads: usize,
 }
 
-/// Tables that wait, what the seats to move see there, and what they may do.
+/// Tables that wait, the seats to move there, what they see, and what they may do.
 type Asked<'py> = (
+    Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray2<f32>>,
     Bound<'py, PyArray2<bool>>,
@@ -244,8 +245,8 @@ impl PyBlobTables {
         })
     }
 
-    /// Plays on until all tables wait or are over: those that wait `[n]`, observations `[n, 1338]`
-    /// and masks of the legal actions `[n, 66]`.
+    /// Plays on until all tables wait or are over: those that wait and the seats to move, both `[n]`,
+    /// observations `[n, 1338]` and masks of the legal actions `[n, 66]`.
     fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Asked<'py>> {
         let (tables, threads) = (&mut self.tables, self.threads);
         py.detach(|| advance(tables, threads));
@@ -264,8 +265,11 @@ impl PyBlobTables {
             }
         }
         let places = self.waiting.iter().map(|&place| place as i64).collect();
+        let seat = |&place: &usize| i64::from(self.tables[place].state.to_play());
+        let seats = self.waiting.iter().map(seat).collect();
         Ok((
             PyArray1::from_vec(py, places),
+            PyArray1::from_vec(py, seats),
             PyArray1::from_vec(py, observations).reshape([n, OBSERVATION_LEN])?,
             PyArray1::from_vec(py, legal).reshape([n, NUM_ACTIONS])?,
         ))
@@ -296,7 +300,7 @@ impl PyBlobTables {
         Ok(())
     }
 
-    /// The state of a table.
+    /// What a table's round paid, by seat.
     fn points(&self, place: usize) -> Vec<i16> {
         self.tables[place].state.last_points().to_vec()
     }

@@ -20,13 +20,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// Plays on while a bot is to move, and where there is but one thing to do.
+    /// Plays on while a bot is to move, or a seat from outside has but one thing to do.
     pub fn advance(&mut self) {
         while self.state.phase() != Phase::Over {
             let seat = usize::from(self.state.to_play());
             let action = match (&self.cast[seat], self.only()) {
-                (_, Some(action)) => action,
-                (Some(bot), None) => bot.choose(&self.state, &mut self.rngs[seat]),
+                (Some(bot), _) => bot.choose(&self.state, &mut self.rngs[seat]),
+                (None, Some(action)) => action,
                 (None, None) => return,
             };
             self.state.take(action);
