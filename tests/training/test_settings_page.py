@@ -117,7 +117,7 @@ def presets() -> str:
     return "".join(lines)
 
 
-GAMES = ("connect4", "tictactoe", "chess")
+GAMES = ("connect4", "tictactoe", "chess", "blob")
 
 
 def flattened(settings: dict[str, Any]) -> dict[str, Any]:
