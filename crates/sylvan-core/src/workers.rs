@@ -2,18 +2,22 @@
 //!
 //! A forest on 16 threads shares out its work several times a batch: select, observe, update. To
 //! start and join 15 threads takes 170 µs (on a machine of two cores), as long as 16 threads need
-//! to select 4000 leaves of Connect Four; to wake those that sleep takes 55 µs. A thread that has
-//! nothing to do sleeps; it never spins, which would take the core from somebody.
+//! to select 4000 leaves of Connect Four; to wake those that sleep takes 55 µs. So a thread that has
+//! nothing to do looks out for work as long as it would take to wake it, letting others have the
+//! core, and then sleeps. Whoever shares out work does what nobody has begun by the time that its
+//! own part is done: on a busy machine threads come late.
 //!
 //! Sleeping threads belong to the process, not to a forest. After a fork the child has none of its
 //! parent's threads and begins with new ones; a lock that a thread held at that moment stays locked
 //! in the child, so the list of sleepers is only ever tried, and done without if it is taken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+use std::{hint, process};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -49,7 +53,27 @@ impl Sleepers {
     }
 }
 
-/// Does a job on a thread that slept, or on a new one.
+/// How long a thread looks out for what it waits for before it sleeps.
+const LOOKOUT: Duration = Duration::from_micros(50);
+
+/// What `look` finds within the time of a lookout.
+fn look_out<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let began = Instant::now();
+    loop {
+        for _ in 0..20 {
+            if let Some(found) = look() {
+                return Some(found);
+            }
+            hint::spin_loop();
+        }
+        if began.elapsed() > LOOKOUT {
+            return None;
+        }
+        thread::yield_now();
+    }
+}
+
+/// Does a job on a thread that waits for one, or on a new one.
 fn start(mut job: Job) {
     if let Some(thread) = Sleepers::with(Vec::pop).flatten() {
         match thread.send(job) {
@@ -61,7 +85,8 @@ fn start(mut job: Job) {
         let (sender, jobs) = channel::<Job>();
         job();
         while Sleepers::with(|threads| threads.push(sender.clone())).is_some() {
-            match jobs.recv() {
+            let next = look_out(|| jobs.try_recv().ok());
+            match next.map_or_else(|| jobs.recv(), Ok) {
                 Ok(job) => job(),
                 Err(_) => return,
             }
@@ -69,25 +94,42 @@ fn start(mut job: Job) {
     });
 }
 
-/// Counts down to zero, and lets somebody wait for it.
+/// Counts down to zero for a thread that waits for it.
 struct Countdown {
-    left: Mutex<usize>,
-    zero: Condvar,
+    left: AtomicUsize,
+    waits: Thread,
 }
 
 impl Countdown {
     fn down(&self) {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left -= 1;
-        if *left == 0 {
-            self.zero.notify_one();
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.waits.unpark();
         }
     }
 
     fn wait(&self) {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left > 0 {
-            left = self.zero.wait(left).unwrap_or_else(PoisonError::into_inner);
+        let zero = || (self.left.load(Ordering::Acquire) == 0).then_some(());
+        if look_out(zero).is_none() {
+            while zero().is_none() {
+                thread::park();
+            }
+        }
+    }
+}
+
+/// Work that whoever comes first does.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Option<Job>>>);
+
+impl Shared {
+    fn new(job: Job) -> Self {
+        Self(Arc::new(Mutex::new(Some(job))))
+    }
+
+    fn work(&self) {
+        let job = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(job) = job {
+            job();
         }
     }
 }
@@ -106,9 +148,10 @@ pub(crate) fn each<T: Send, E: Send>(
     let tried = |item: &mut T| catch_unwind(AssertUnwindSafe(|| work(item)));
     let mut results: Vec<_> = others.iter().map(|_| None).collect();
     let countdown = Arc::new(Countdown {
-        left: Mutex::new(others.len()),
-        zero: Condvar::new(),
+        left: AtomicUsize::new(others.len()),
+        waits: thread::current(),
     });
+    let mut shared = Vec::with_capacity(others.len());
     for (item, result) in others.iter_mut().zip(&mut results) {
         let countdown = Arc::clone(&countdown);
         let tried = &tried;
@@ -117,11 +160,15 @@ pub(crate) fn each<T: Send, E: Send>(
             countdown.down(); // after which nothing borrowed is touched any more
         });
         // SAFETY: the job borrows from this call, which does not return, not even by a panic,
-        // before the countdown has come to zero; each job counts down once, when it has ended. A
-        // job that could not be started would keep this call waiting, not free what it borrows.
-        start(unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Job>(job) });
+        // before the countdown has come to zero; each job counts down once, when it has ended. What
+        // no thread has begun is done here, and whoever comes later finds nothing.
+        let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Job>(job) };
+        let job = Shared::new(job);
+        shared.push(job.clone());
+        start(Box::new(move || job.work()));
     }
     let mine = tried(first); // this thread would only wait
+    shared.iter().rev().for_each(Shared::work);
     countdown.wait();
     let mut outcome = Ok(());
     for result in std::iter::once(Some(mine)).chain(results).flatten() {
@@ -134,7 +181,6 @@ pub(crate) fn each<T: Send, E: Send>(
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn every_item_is_worked_on_once_and_the_first_error_counts() {
