@@ -1,4 +1,5 @@
-//! The innermost loops: scores of four children, codes of sixteen priors at a time.
+//! The innermost loops: scores of four children, codes of sixteen priors, extremes of eight columns
+//! of logits at a time.
 //!
 //! Written for the vector instructions that every x86-64 processor has, because what the compiler
 //! makes of plain loops takes several times as many instructions; other processors get the loops,
@@ -70,6 +71,43 @@ pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
     return unsafe { sse2::first_max(units, mask) };
     #[cfg(not(target_arch = "x86_64"))]
     return plain::first_max(units, mask);
+}
+
+/// What is found in columns of numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Columns {
+    pub high: [f32; COLUMNS],
+    pub low: [f32; COLUMNS],
+    /// All bits, unless one of the column is NaN or +inf.
+    pub valid: [u32; COLUMNS],
+}
+
+pub const COLUMNS: usize = 8;
+
+impl Columns {
+    pub const EMPTY: Self = Self {
+        high: [f32::NEG_INFINITY; COLUMNS],
+        low: [f32::INFINITY; COLUMNS],
+        valid: [u32::MAX; COLUMNS],
+    };
+
+    /// The same with one more number in a column.
+    pub fn include(&mut self, column: usize, x: f32) {
+        let (high, low) = (&mut self.high[column], &mut self.low[column]);
+        *high = if x > *high { x } else { *high };
+        *low = if x < *low { x } else { *low };
+        self.valid[column] &= u32::from(x < f32::INFINITY).wrapping_neg();
+    }
+
+    /// The same with further rows.
+    #[inline]
+    pub fn with(self, rows: &[[f32; COLUMNS]]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: SSE2 is part of x86-64.
+        return unsafe { sse2::columns(self, rows) };
+        #[cfg(not(target_arch = "x86_64"))]
+        return plain::columns(self, rows);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -158,6 +196,29 @@ mod sse2 {
 
     #[inline]
     #[target_feature(enable = "sse2")]
+    pub fn columns(seen: Columns, rows: &[[f32; COLUMNS]]) -> Columns {
+        let infinite = _mm_set1_ps(f32::INFINITY);
+        let mut high: [__m128; 2] = bytemuck::cast(seen.high);
+        let mut low: [__m128; 2] = bytemuck::cast(seen.low);
+        let mut valid: [__m128; 2] = bytemuck::cast(seen.valid);
+        for row in rows {
+            let row: [__m128; 2] = bytemuck::cast(*row);
+            for i in 0..2 {
+                // The second of two if one is NaN.
+                high[i] = _mm_max_ps(row[i], high[i]);
+                low[i] = _mm_min_ps(row[i], low[i]);
+                valid[i] = _mm_and_ps(valid[i], _mm_cmplt_ps(row[i], infinite));
+            }
+        }
+        Columns {
+            high: bytemuck::cast(high),
+            low: bytemuck::cast(low),
+            valid: bytemuck::cast(valid),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
     pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
         let lanes = |unit: Unit| -> __m128i { bytemuck::cast(unit) };
         let Some((&last, rest)) = units.split_last() else {
@@ -210,6 +271,15 @@ mod plain {
         bytemuck::cast(priors.map(|prior| PriorBits::Eight.encode(prior) as u8))
     }
 
+    pub fn columns(mut seen: Columns, rows: &[[f32; COLUMNS]]) -> Columns {
+        for row in rows {
+            for (column, &x) in row.iter().enumerate() {
+                seen.include(column, x);
+            }
+        }
+        seen
+    }
+
     pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
         let (bytes, mask): (&[u8], [u8; 16]) = (bytemuck::cast_slice(units), bytemuck::cast(mask));
         let mut best = (0, 0);
@@ -246,6 +316,34 @@ mod tests {
                     let (plain, vector) = (plain::best_score, best_score);
                     assert_eq!(vector(&groups, 1.5), plain(&groups, 1.5));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_have_the_extremes_of_their_numbers() {
+        let mut rng = Rng::new(3, 0);
+        let odd = [
+            f32::NAN,
+            -f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            0.0,
+            -0.0,
+        ];
+        for n in 0..20 {
+            for odds in [0, 3, 40] {
+                let mut number = || match rng.below(100) < odds {
+                    true => odd[rng.below(odd.len())],
+                    false => rng.uniform() as f32 - 0.5,
+                };
+                let rows: Vec<[f32; COLUMNS]> =
+                    (0..n).map(|_| std::array::from_fn(|_| number())).collect();
+                let (found, expected) = (
+                    Columns::EMPTY.with(&rows),
+                    plain::columns(Columns::EMPTY, &rows),
+                );
+                assert_eq!(found, expected);
             }
         }
     }

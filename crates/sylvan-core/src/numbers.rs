@@ -4,8 +4,8 @@
 //! mathematics library, on the width of its vectors or on fused operations: the same bits in give
 //! the same bits out on every machine. `sylvan._native` exposes each function under its own name.
 
-/// Compiles a function for wider vectors too, and takes that where the processor has them. Neither
-/// fuses operations, so both round alike.
+/// Compiles a function for wider vectors too, and takes that where the processor has them. None
+/// fuses operations, so all round alike.
 macro_rules! widened {
     ($(#[$about:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? $body:block) => {
         $(#[$about])*
@@ -18,8 +18,17 @@ macro_rules! widened {
                 fn wide($($arg: $type),*) $(-> $out)? {
                     plain($($arg),*)
                 }
-                if std::arch::is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has AVX2.
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+                fn widest($($arg: $type),*) $(-> $out)? {
+                    plain($($arg),*)
+                }
+                use std::arch::is_x86_feature_detected as has;
+                if has!("avx512f") && has!("avx512dq") && has!("avx512vl") {
+                    // SAFETY: the processor has what the function is compiled for.
+                    return unsafe { widest($($arg),*) };
+                }
+                if has!("avx2") {
+                    // SAFETY: as above.
                     return unsafe { wide($($arg),*) };
                 }
             }
@@ -170,15 +179,20 @@ pub fn softmax_padded(logits: &mut Vec<f32>) {
 widened! {
     /// The factor of `exp(logit - max)` in a softmax of finite logits, of which `max` is the greatest.
     pub fn softmax_scale(logits: &[f32], max: f32) -> f32 {
-        let (chunks, rest) = logits.as_chunks::<LANES>();
+        // In blocks of many, because a loop over few is unrolled before it could become vector code.
+        const BLOCK: usize = 8 * LANES;
         let mut sums = [0.0f32; LANES];
-        for chunk in chunks {
-            for i in 0..LANES {
-                sums[i] += exp(chunk[i] - max);
+        let mut terms = [0.0f32; BLOCK];
+        for block in logits.chunks(BLOCK) {
+            for (term, &x) in terms.iter_mut().zip(block) {
+                *term = exp(x - max);
             }
-        }
-        for i in 0..rest.len() {
-            sums[i] += exp(rest[i] - max);
+            terms[block.len()..].fill(0.0); // which adds nothing
+            for chunk in terms.as_chunks::<LANES>().0 {
+                for i in 0..LANES {
+                    sums[i] += chunk[i];
+                }
+            }
         }
         1.0 / sums.iter().fold(0.0, |a, b| a + b)
     }

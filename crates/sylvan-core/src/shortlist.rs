@@ -6,14 +6,19 @@
 //! are the softmax over all actions with a finite logit; with `top_k`, over the highest of these,
 //! ties to the lower action.
 //!
-//! Cost: one pass finds the greatest of every block of 8 logits and one adds up exponentials. The
-//! k-th greatest of the blocks bounds the k-th greatest logit from below, so that few blocks are
-//! read again.
+//! Cost: one pass finds the greatest of every group of 8 logits and one adds up exponentials. The
+//! k-th greatest of the groups bounds the k-th greatest logit from below, so that few groups are
+//! read again. A group is a lane of a block: its logits lie 8 apart, so that eight groups are compared
+//! at once.
 
 use crate::game::Action;
+use crate::lanes::{COLUMNS, Columns};
 use crate::numbers::{PADDING, PriorBits, exp, softmax_padded, softmax_scale, widened};
 
-const BLOCK: usize = 8;
+/// Groups that are compared at once, and logits of a group.
+const LANES: usize = COLUMNS;
+/// Logits of eight groups.
+const BLOCK: usize = LANES * LANES;
 
 /// The edges of a leaf, by rising action, and room for finding them.
 #[derive(Debug, Default)]
@@ -21,7 +26,7 @@ pub struct Shortlist {
     pub actions: Vec<Action>,
     /// Goes on with zeros up to a multiple of `PADDING`.
     pub priors: Vec<f32>,
-    /// The greatest logit of each block.
+    /// The greatest logit of each group.
     tops: Vec<f32>,
     /// Finite logits, where not all are, and their places.
     finite: Vec<f32>,
@@ -29,7 +34,7 @@ pub struct Shortlist {
     /// What a place counts, and behind that the place, turned round: the greater come first.
     keys: Vec<u64>,
     sorted: Vec<u64>,
-    order: Vec<u32>,
+    order: Vec<f32>,
 }
 
 /// What one pass over logits finds.
@@ -46,6 +51,11 @@ impl Shortlist {
     /// leaves if that is not 0. False, and nothing of use is kept, if one is NaN or +inf or none is
     /// finite.
     pub fn fill(&mut self, logits: &[f32], top_k: usize, most: usize, bits: PriorBits) -> bool {
+        let n = logits.len();
+        if n <= PADDING && most >= n && (top_k == 0 || top_k >= n) && all_finite(logits) {
+            self.keep_all(logits);
+            return true;
+        }
         let scan = scan(logits, &mut self.tops);
         if !scan.valid || scan.greatest == f32::NEG_INFINITY {
             return false;
@@ -91,55 +101,63 @@ impl Shortlist {
             let scale = softmax_scale(logits, max);
             self.likeliest(logits, max, scale, most, bits);
         } else {
-            self.actions.clear();
-            self.actions.extend(0..n as Action);
-            self.priors.extend_from_slice(logits);
-            softmax_padded(&mut self.priors);
+            self.keep_all(logits);
         }
     }
 
+    fn keep_all(&mut self, logits: &[f32]) {
+        self.actions.clear();
+        self.actions.extend(0..logits.len() as Action);
+        self.priors.clear();
+        self.priors.extend_from_slice(logits);
+        softmax_padded(&mut self.priors);
+    }
+
     /// A number that at least `k` logits are not below; the lowest of all if there are too few
-    /// blocks to tell.
+    /// groups to tell.
     fn bound(&mut self, k: usize) -> f32 {
         if k > self.tops.len() {
             return f32::NEG_INFINITY;
         }
+        // Of many groups, larger ones tell well enough.
         self.order.clear();
-        if self.tops.len() < 16 * k {
-            self.order.extend(self.tops.iter().map(|&top| ordered(top)));
-        } else {
-            // Of so many, blocks four times as large tell well enough; what is left over need not be
-            // counted.
-            let greater = |a: f32, b: f32| if b > a { b } else { a };
-            let fours = self.tops.as_chunks::<4>().0.iter();
-            let tops = fours.map(|&[a, b, c, d]| greater(greater(a, b), greater(c, d)));
-            self.order.extend(tops.map(ordered));
+        self.order.extend_from_slice(&self.tops);
+        let mut len = self.order.len();
+        while len / 2 >= LANES * k {
+            let (first, second) = self.order[..len].split_at_mut(len / 2);
+            raise(first, second);
+            len /= 2;
         }
-        let kth = *self.order.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1;
-        unordered(kth)
+        let least_first = |a: &f32, b: &f32| ordered(*b).cmp(&ordered(*a));
+        *self.order[..len]
+            .select_nth_unstable_by(k - 1, least_first)
+            .1
     }
 
     /// Lists the keys of logits that are not below a floor.
     fn gather(&mut self, logits: &[f32], floor: f32, count: impl Fn(f32) -> u32) {
         self.keys.clear();
-        for (number, block) in logits.chunks(BLOCK).enumerate() {
-            if self.tops[number] < floor {
+        for (block, tops) in self.tops.chunks(LANES).enumerate() {
+            if !reaches(tops, floor) {
                 continue;
             }
-            // Which ones cannot be foreseen: no branches.
-            let (mut places, mut found) = ([0; BLOCK + 1], 0);
-            for (i, &logit) in block.iter().enumerate() {
-                places[found] = i;
-                found += usize::from(logit >= floor);
-            }
-            for &i in &places[..found] {
-                self.keys.push(key(count(block[i]), number * BLOCK + i));
+            let logits = &logits[block * BLOCK..];
+            for (lane, _) in tops.iter().enumerate().filter(|(_, top)| **top >= floor) {
+                // Which ones cannot be foreseen: no branches.
+                let (mut places, mut found) = ([0; LANES + 1], 0);
+                let group = logits.iter().skip(lane).step_by(LANES).take(LANES);
+                for (i, &logit) in group.enumerate() {
+                    places[found] = i * LANES + lane;
+                    found += usize::from(logit >= floor);
+                }
+                for &i in &places[..found] {
+                    self.keys.push(key(count(logits[i]), block * BLOCK + i));
+                }
             }
         }
     }
 
-    /// Lists the places of the `k` greatest keys, which were listed by rising place; what the least
-    /// of them counts.
+    /// Lists the places of the `k` greatest keys by rising place; what the least of them counts.
     fn pick(&mut self, k: usize) -> u32 {
         let least = if self.keys.len() > k {
             self.sorted.clear();
@@ -156,6 +174,7 @@ impl Shortlist {
             found += usize::from(key >= least);
         }
         self.actions.truncate(found);
+        self.actions.sort_unstable();
         (least >> 32) as u32
     }
 
@@ -214,6 +233,10 @@ impl Shortlist {
     }
 }
 
+fn all_finite(logits: &[f32]) -> bool {
+    logits.iter().filter(|x| !x.is_finite()).count() == 0
+}
+
 fn key(count: u32, place: usize) -> u64 {
     u64::from(count) << 32 | u64::from(!(place as u32))
 }
@@ -224,8 +247,9 @@ fn ordered(x: f32) -> u32 {
     bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
 }
 
-fn unordered(number: u32) -> f32 {
-    f32::from_bits(number ^ ((!number as i32 >> 31) as u32 | 1 << 31))
+/// Whether one of few numbers is not below a floor.
+fn reaches(numbers: &[f32], floor: f32) -> bool {
+    numbers.iter().filter(|&&x| x >= floor).count() > 0
 }
 
 /// Places, rising, among which are those of the `k` greatest numbers, and few others.
@@ -235,52 +259,46 @@ pub fn places_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
         scan(numbers, &mut list.tops);
         let bound = list.bound(k.max(1));
         list.gather(numbers, bound, |_| 0);
-        list.keys.iter().map(|&key| !(key as u32) as u16).collect()
+        let mut places: Vec<u16> = list.keys.iter().map(|&key| !(key as u32) as u16).collect();
+        places.sort_unstable();
+        places
     } else {
         (0..numbers.len() as u16).collect()
     }
 }
 
 widened! {
-    /// Finds the greatest of every block, and of all, and whether all are numbers.
+    /// Makes each number the greater of itself and another.
+    fn raise(numbers: &mut [f32], others: &[f32]) {
+        for (number, &other) in numbers.iter_mut().zip(others) {
+            *number = if other > *number { other } else { *number };
+        }
+    }
+}
+
+widened! {
+    /// Finds the greatest of every group, and of all, and whether all are numbers.
     fn scan(logits: &[f32], tops: &mut Vec<f32>) -> Scan {
-        let (blocks, rest) = logits.as_chunks::<BLOCK>();
         tops.clear();
-        tops.resize(logits.len().div_ceil(BLOCK), f32::NEG_INFINITY);
-        let mut lows = [f32::INFINITY; BLOCK];
-        let mut valid = [u32::MAX; BLOCK];
-        for (block, top) in blocks.iter().zip(tops.iter_mut()) {
-            let mut highs = *block;
-            for i in 0..BLOCK {
-                lows[i] = if block[i] < lows[i] { block[i] } else { lows[i] };
-                valid[i] &= u32::from(block[i] < f32::INFINITY).wrapping_neg();
+        tops.resize(logits.len().div_ceil(BLOCK) * LANES, f32::NEG_INFINITY);
+        let mut all = Columns::EMPTY;
+        for (block, tops) in logits.chunks(BLOCK).zip(tops.as_chunks_mut().0) {
+            let (rows, rest) = block.as_chunks();
+            all.high = Columns::EMPTY.high;
+            all = all.with(rows);
+            for (column, &x) in rest.iter().enumerate() {
+                all.include(column, x);
             }
-            let mut width = BLOCK / 2;
-            while width > 0 {
-                for i in 0..width {
-                    let other = highs[i + width];
-                    highs[i] = if other > highs[i] { other } else { highs[i] };
-                }
-                width /= 2;
-            }
-            *top = highs[0];
+            *tops = all.high;
         }
-        let mut scan = Scan {
-            greatest: f32::NEG_INFINITY,
-            least: f32::INFINITY,
-            valid: valid.iter().all(|&yes| yes != 0) && rest.iter().all(|&x| x < f32::INFINITY),
-        };
-        for &x in rest {
-            let top = &mut tops[blocks.len()];
-            *top = if x > *top { x } else { *top };
+        all.high = Columns::EMPTY.with(tops.as_chunks().0).high;
+        let greater = |a: f32, &b: &f32| if b > a { b } else { a };
+        let less = |a: f32, &b: &f32| if b < a { b } else { a };
+        Scan {
+            greatest: all.high.iter().fold(f32::NEG_INFINITY, greater),
+            least: all.low.iter().fold(f32::INFINITY, less),
+            valid: all.valid.iter().all(|&yes| yes != 0),
         }
-        for &x in lows.iter().chain(rest) {
-            scan.least = if x < scan.least { x } else { scan.least };
-        }
-        for &top in tops.iter() {
-            scan.greatest = if top > scan.greatest { top } else { scan.greatest };
-        }
-        scan
     }
 }
 
