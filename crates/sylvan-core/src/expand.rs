@@ -7,7 +7,7 @@
 
 use crate::game::{Action, Game};
 use crate::node::Kind;
-use crate::numbers::softmax_padded;
+use crate::numbers::{PADDING, softmax_padded};
 use crate::root::RootEdges;
 use crate::tree::{Search, Visit};
 use crate::values::Values;
@@ -62,10 +62,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return true;
         }
         let config = &self.settings.config;
-        let simulations = config.limits.simulations.unwrap_or(u64::MAX);
-        let left = simulations.saturating_sub(self.tree.progress.started);
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let most = visit.state.edges_kept(left).max(1);
+        let most = match logits.len() {
+            ..=PADDING => usize::MAX, // a list of some would take more room than all
+            _ => visit.state.edges_kept(self.visits_to_come(visit)).max(1),
+        };
         let list = &mut self.scratch.shortlist;
         if !list.fill(logits, config.top_k, most, config.prior_bits) {
             return false;
@@ -85,6 +85,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.open(visit);
         true
+    }
+
+    /// Simulations of this search that may yet come through the leaf of a walk, once its evaluation
+    /// is there: more edges cannot be tried.
+    fn visits_to_come(&self, visit: &Visit<G>) -> usize {
+        let simulations = self.settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let left = simulations.saturating_sub(self.tree.progress.started);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let (Some(gumbel), [_, first, ..]) = (&self.tree.progress.gumbel, &visit.path[..]) else {
+            return left;
+        };
+        let first = &self.pool[first.node];
+        let visits = gumbel.visits_left(first.index.into(), first.visits);
+        left.min(visits.saturating_sub(1))
     }
 
     /// Backs a leaf's values up; the one for the seat to move there.

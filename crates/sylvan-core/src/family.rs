@@ -290,18 +290,28 @@ impl<V: Values> Pool<V> {
 
     /// The visited children of a node, in the order of their slots.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = Child> {
-        let groups = self
-            .family(id)
-            .map_or(&[][..], |family| self.groups(family));
-        let groups: &[Group] = bytemuck::cast_slice(groups);
-        (0..self.num_children(id)).map(move |slot| {
-            let (group, lane) = (&groups[slot / LANES], slot % LANES);
-            Child {
-                id: self.end(Link(group[LINK][lane])),
-                q: f32::from_bits(group[Q][lane]),
-                u: f32::from_bits(group[U][lane]),
-            }
-        })
+        let groups = self.groups_of(id);
+        (0..self.num_children(id)).map(move |slot| self.child_of(groups, slot))
+    }
+
+    /// The child in a slot of a node that has one there, as the node sees it.
+    pub fn child_at(&self, id: NodeId, slot: usize) -> Child {
+        self.child_of(self.groups_of(id), slot)
+    }
+
+    fn groups_of(&self, id: NodeId) -> &[Group] {
+        let family = self.family(id);
+        bytemuck::cast_slice(family.map_or(&[][..], |family| self.groups(family)))
+    }
+
+    #[inline]
+    fn child_of(&self, groups: &[Group], slot: usize) -> Child {
+        let (group, lane) = (&groups[slot / LANES], slot % LANES);
+        Child {
+            id: self.end(Link(group[LINK][lane])),
+            q: f32::from_bits(group[Q][lane]),
+            u: f32::from_bits(group[U][lane]),
+        }
     }
 
     /// The numbers of the visited children.

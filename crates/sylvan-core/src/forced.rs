@@ -22,7 +22,8 @@
 use crate::config::Selection;
 use crate::family::CLOSED;
 use crate::game::Game;
-use crate::gumbel::Dense;
+use crate::gumbel::Tried;
+use crate::outcome::Found;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -66,30 +67,34 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map(|(_, _, choice)| choice)
     }
 
-    /// Visits of the root's edges less what was only forced; `best` is the place of c*.
-    pub(crate) fn earned_visits(&self, dense: &Dense, best: usize) -> Vec<u32> {
-        let mut visits = dense.visits.clone();
+    /// Visits of the root's tried edges less what was only forced.
+    pub(crate) fn earned_visits(&self, found: &Found) -> Vec<u32> {
+        let mut visits: Vec<u32> = found.tried.iter().map(|edge| edge.visits).collect();
         if !self.forces() {
             return visits;
         }
         let root = self.tree.root;
         let explore = self.settings.explore(self.pool[root].started());
         let scale = self.learned_scale(root);
-        let mut q = vec![f32::NEG_INFINITY; visits.len()];
-        for child in self.pool.children(root) {
-            let place = usize::from(self.pool[child.id].index);
-            q[place] = scale.map_or(child.q, |scale| scale.apply(child.q));
-        }
-        let score = |i: usize, n: u32| q[i] + explore * (dense.priors[i] / (1 + n) as f32);
-        let bar = score(best, visits[best]);
-        for i in (0..visits.len()).filter(|&i| i != best) {
-            let forced = self.forced_visits(dense.priors[i]).ceil() as u32;
-            let least = visits[i].saturating_sub(forced);
-            while visits[i] > least && score(i, visits[i] - 1) < bar {
-                visits[i] -= 1;
+        let score = |edge: &Tried, n: u32| {
+            let q = self.pool.child_at(root, edge.slot.into()).q;
+            let q = scale.map_or(q, |scale| scale.apply(q));
+            q + explore * (edge.prior / (1 + n) as f32)
+        };
+        let is_best = |edge: &&Tried| usize::from(edge.index) == found.best;
+        let best = found.tried.iter().find(is_best);
+        let bar = best.map_or(f32::NEG_INFINITY, |best| score(best, best.visits));
+        for (edge, n) in found.tried.iter().zip(&mut visits) {
+            if is_best(&edge) {
+                continue;
             }
-            if visits[i] == 1 {
-                visits[i] = 0;
+            let forced = self.forced_visits(edge.prior).ceil() as u32;
+            let least = n.saturating_sub(forced);
+            while *n > least && score(edge, *n - 1) < bar {
+                *n -= 1;
+            }
+            if *n == 1 {
+                *n = 0;
             }
         }
         visits

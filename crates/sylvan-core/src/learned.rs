@@ -25,7 +25,12 @@ pub enum Numbers<'a> {
 
 impl Numbers<'_> {
     /// Those of one leaf in seat order; false if one is not finite.
+    #[inline]
     fn read(self, leaf: usize, mover: Seat, out: &mut [f32]) -> bool {
+        if let (Self::Mover(numbers), [out]) = (self, &mut *out) {
+            *out = numbers[leaf];
+            return out.is_finite();
+        }
         let (seats, mover) = (out.len(), usize::from(mover));
         match self {
             Self::Mover(numbers) => {

@@ -15,6 +15,7 @@ pub mod family;
 pub mod forest;
 pub mod game;
 pub mod gumbel;
+pub mod halving;
 pub mod latent;
 pub mod learned;
 pub mod node;

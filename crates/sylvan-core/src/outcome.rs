@@ -14,9 +14,10 @@
 
 use crate::config::Selection;
 use crate::game::{Action, Game, Seat};
-use crate::gumbel::Dense;
+use crate::gumbel::{Sums, Tried};
+use crate::halving::Rank;
 use crate::node::{Kind, NodeId};
-use crate::numbers::{exp_double, ln};
+use crate::numbers::{exp_double, ln, widened};
 use crate::rng::mix;
 use crate::tree::Search;
 use crate::values::Values;
@@ -49,6 +50,29 @@ pub struct NodeStats {
     pub proven: Option<Vec<f64>>,
     /// In the game's order.
     pub edges: Vec<EdgeStats>,
+}
+
+/// The root's edges as a search leaves them: those tried one by one, the others together.
+pub(crate) struct Found {
+    /// By falling prior, then rising index.
+    pub tried: Vec<Tried>,
+    sums: Sums,
+    /// Which of them an action may be chosen from.
+    eligible: Vec<bool>,
+    /// Whether it may be one of the others; there are some then.
+    fresh: bool,
+    /// The place of the preferred action.
+    pub best: usize,
+}
+
+impl Found {
+    /// The tried edges that an action may be chosen from, with what there is of each.
+    fn eligible_of<'a, T>(&'a self, each: &'a [T]) -> impl Iterator<Item = (&'a Tried, &'a T)> {
+        let edges = self.tried.iter().zip(each).zip(&self.eligible);
+        edges
+            .filter(|(_, eligible)| **eligible)
+            .map(|(edge, _)| edge)
+    }
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
@@ -185,83 +209,145 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Which edges of the root an action may be chosen from.
-    pub(crate) fn eligible(&self, dense: &Dense) -> Vec<bool> {
+    /// What the search says of the root's edges.
+    pub(crate) fn found(&self) -> Found {
+        let (tried, sums) = self.tried(self.tree.root);
+        let (eligible, fresh) = self.eligible(&tried);
+        let mut found = Found {
+            tried,
+            sums,
+            eligible,
+            fresh,
+            best: 0,
+        };
+        found.best = self.preferred(&found);
+        found
+    }
+
+    /// Which of the root's tried edges an action may be chosen from, and whether from the others.
+    fn eligible(&self, tried: &[Tried]) -> (Vec<bool>, bool) {
         let root = &self.pool[self.tree.root];
-        let seat = root.seat();
-        let discount = self.settings.config.discount;
-        let mut eligible: Vec<bool> = dense.closed.iter().map(|closed| !closed).collect();
-        if self.settings.config.proofs && root.is_proven() {
+        let (seat, discount) = (root.seat(), self.settings.config.discount);
+        let untried = tried.len() < self.tree.edges.actions.len();
+        let proven = self.settings.config.proofs && root.is_proven();
+        let eligible: Vec<bool> = if proven {
             let value = root.proven().seat(seat);
-            eligible.fill(false);
-            for child in self.pool.ids(self.tree.root) {
-                let child = &self.pool[child];
-                eligible[usize::from(child.index)] = child.step_bounds(seat, discount).0 >= value;
-            }
+            let lows = tried
+                .iter()
+                .map(|edge| self.pool[edge.id].step_bounds(seat, discount).0);
+            lows.map(|low| low >= value).collect()
+        } else {
+            tried.iter().map(|edge| !edge.closed).collect()
+        };
+        if eligible.contains(&true) || (untried && !proven) {
+            (eligible, untried && !proven)
+        } else {
+            (vec![true; tried.len()], untried)
         }
-        if !eligible.contains(&true) {
-            eligible.fill(true);
-        }
-        eligible
     }
 
     /// The policy target over the root's legal actions, in their order.
     pub fn policy(&self) -> Vec<f32> {
-        let dense = self.dense(self.tree.root);
-        let eligible = self.eligible(&dense);
-        let best = self.best_among(&dense, &eligible);
-        self.target(&dense, &eligible, best)
+        let mut policy = vec![0.0; self.tree.edges.actions.len()];
+        self.target(&self.found(), &mut policy);
+        policy
     }
 
-    /// The policy target, where the rest is known; `best` is the place of the preferred action.
-    pub(crate) fn target(&self, dense: &Dense, eligible: &[bool], best: usize) -> Vec<f32> {
-        let mut policy: Vec<f64> = match self.settings.config.selection {
+    /// Writes the policy target over the root's edges; by what factor it differs from the priors of
+    /// those that were not tried.
+    pub(crate) fn target(&self, found: &Found, policy: &mut [f32]) -> f64 {
+        let growth = match self.settings.config.selection {
             Selection::Gumbel { .. } => {
-                let improved = self.improved_policy(dense);
-                improved.into_iter().map(f64::from).collect()
+                let mut tried = found.tried.clone();
+                let shares = self.share(self.tree.root, &mut tried, &found.sums);
+                let weights = tried.iter().map(|edge| shares.tried(edge));
+                self.spread(found, shares.fresh_factors(), weights, policy)
             }
-            _ => {
-                let earned = self.earned_visits(dense, best);
-                earned.into_iter().map(f64::from).collect()
-            }
+            _ => self.count(found, policy),
         };
-        mask(&mut policy, eligible);
-        if policy.iter().all(|&p| p == 0.0) {
-            policy = dense.priors.iter().map(|&p| f64::from(p)).collect();
-            mask(&mut policy, eligible);
+        growth.unwrap_or_else(|| {
+            let priors = found.tried.iter().map(|edge| edge.prior);
+            self.spread(found, (1.0, 1.0), priors, policy)
+                .unwrap_or(0.0)
+        })
+    }
+
+    /// The visit distribution as policy; None if there are no visits. Untried edges have no part in
+    /// it.
+    fn count(&self, found: &Found, policy: &mut [f32]) -> Option<f64> {
+        let earned = self.earned_visits(found);
+        let sum: u64 = found.eligible_of(&earned).map(|(_, &n)| u64::from(n)).sum();
+        policy.fill(0.0);
+        for (edge, &n) in found.eligible_of(&earned) {
+            policy[usize::from(edge.index)] = (f64::from(n) / sum as f64) as f32;
         }
-        let sum: f64 = policy.iter().sum();
-        policy.into_iter().map(|p| (p / sum) as f32).collect()
+        (sum > 0).then_some(0.0)
+    }
+
+    /// Makes weights a policy: those given of tried edges, of the others their priors times the first
+    /// factor, divided by the second. By what factor the latter differ in the end; None if all
+    /// weights are 0.
+    fn spread(
+        &self,
+        found: &Found,
+        factors: (f32, f32),
+        weights: impl Iterator<Item = f32>,
+        policy: &mut [f32],
+    ) -> Option<f64> {
+        if found.fresh {
+            self.tree.edges.write_untried(factors, policy);
+        } else {
+            policy.fill(0.0);
+        }
+        let weights: Vec<f32> = weights.collect();
+        for (edge, &weight) in found.eligible_of(&weights) {
+            policy[usize::from(edge.index)] = weight;
+        }
+        let sum = policy
+            .iter()
+            .fold(0.0, |sum, &weight| sum + f64::from(weight));
+        if sum == 0.0 {
+            return None;
+        }
+        divide_all(policy, sum);
+        Some(f64::from(factors.0 / factors.1) / sum)
     }
 
     /// The place of the action that the search prefers.
     pub fn best(&self) -> usize {
-        let dense = self.dense(self.tree.root);
-        self.best_among(&dense, &self.eligible(&dense))
+        self.found().best
     }
 
-    /// The same among some edges.
-    pub(crate) fn best_among(&self, dense: &Dense, eligible: &[bool]) -> usize {
-        let edges = || (0..eligible.len()).filter(|&i| eligible[i]);
+    /// The same where the rest is known.
+    fn preferred(&self, found: &Found) -> usize {
         let gumbel = self.tree.progress.gumbel.as_ref();
-        let count = |i: usize| match gumbel {
-            Some(gumbel) => gumbel.new_visits(i, dense.visits[i]),
-            None => dense.visits[i],
-        };
-        let most = edges().map(count).max().unwrap_or(0);
-        let score: Vec<f64> = match gumbel {
-            Some(_) => self.gumbel_scores(dense),
-            None => vec![0.0; dense.priors.len()],
-        };
-        let mut best = None;
-        for i in edges().filter(|&i| count(i) == most) {
-            let aim = gumbel.map_or(0.0, |gumbel| gumbel.aim(i));
-            let key = (score[i], aim, dense.priors[i]);
-            if best.is_none_or(|(_, top)| key > top) {
-                best = Some((i, key));
+        let completion = gumbel.map(|_| self.completion(self.tree.root, &found.sums));
+        let edges = &self.tree.edges;
+        let aim = |index: usize| gumbel.map_or(0.0, |gumbel| gumbel.aim(index, edges));
+        let sigma = |edge: &Tried| completion.as_ref().map_or(0.0, |c| c.of_edge(edge));
+        let mut best: Option<(u32, Rank)> = None;
+        for (edge, _) in found.eligible_of(&found.tried) {
+            let index = usize::from(edge.index);
+            let count = match gumbel {
+                Some(gumbel) => gumbel.new_visits(index, edge.visits),
+                None => edge.visits,
+            };
+            let rank = Rank::new(index, aim(index), sigma(edge), edge.prior);
+            if best.is_none_or(|(most, top)| count > most || count == most && rank.leads(&top)) {
+                best = Some((count, rank));
             }
         }
-        best.map_or(0, |(i, _)| i)
+        if found.fresh && best.is_none_or(|(most, _)| most == 0) {
+            let next = gumbel.map_or_else(|| Some(edges.best().0), |gumbel| gumbel.next(edges));
+            let sigma = completion.map_or(0.0, |c| c.of_untried());
+            let rank = next.map(|i| Rank::new(i, aim(i), sigma, edges.in_force(i)));
+            if let Some(rank) = rank
+                && best.is_none_or(|(_, top)| rank.leads(&top))
+            {
+                return rank.index;
+            }
+        }
+        best.map_or(0, |(_, rank)| rank.index)
     }
 
     /// The place of the action picked at the search's temperature; one draw unless it is 0, and
@@ -309,10 +395,9 @@ impl EdgeStats {
     }
 }
 
-fn mask(policy: &mut [f64], eligible: &[bool]) {
-    for (p, &eligible) in policy.iter_mut().zip(eligible) {
-        if !eligible {
-            *p = 0.0;
-        }
+widened! {
+    /// Divides numbers in double precision.
+    fn divide_all(numbers: &mut [f32], divisor: f64) {
+        numbers.iter_mut().for_each(|x| *x = (f64::from(*x) / divisor) as f32);
     }
 }

@@ -24,6 +24,13 @@ impl Rng {
         self.0.next_u64()
     }
 
+    /// Goes on as if so many numbers had been drawn.
+    pub fn skip(&mut self, n: usize) {
+        for _ in 0..n {
+            self.next_u64();
+        }
+    }
+
     /// A generator of its own, seeded by one draw.
     pub fn split(&mut self) -> Self {
         Self::new(self.next_u64(), 0)
@@ -78,10 +85,14 @@ impl Rng {
         draws
     }
 
-    /// `n` numbers from the standard Gumbel distribution.
+    /// A double between 0 and 1, neither of them.
+    pub fn open_uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2()
+    }
+
+    /// `n` numbers from the standard Gumbel distribution, `-ln(-ln u)` of as many uniform ones.
     pub fn gumbel(&mut self, n: usize) -> Vec<f64> {
-        let mut draw = || ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2();
-        let mut numbers: Vec<f64> = (0..n).map(|_| draw()).collect();
+        let mut numbers: Vec<f64> = (0..n).map(|_| self.open_uniform()).collect();
         for _ in 0..2 {
             ln_all(&mut numbers);
             numbers.iter_mut().for_each(|x| *x = -*x);

@@ -8,8 +8,9 @@
 use crate::config::Selection;
 use crate::edges::NO_EDGE;
 use crate::game::{Action, Game, MAX_SEATS, Turn};
+use crate::halving::Noise;
 use crate::node::{Kind, Node, NodeId};
-use crate::numbers::PriorBits;
+use crate::numbers::{PriorBits, widened};
 use crate::shortlist::places_of_greatest;
 use crate::tree::{Progress, Search, Seen, Tree};
 use crate::values::Values;
@@ -59,15 +60,16 @@ impl RootEdges {
         (self.actions.len() * (size_of::<Action>() + size_of::<f32>() + size_of::<u32>())) as u64
     }
 
-    /// Finds out which come first, once priors are in force.
-    fn rank(&mut self) {
+    /// Finds out which come first, once priors are in force: as many as can be tried, if those are
+    /// few.
+    fn rank(&mut self, most: usize) {
+        let most = most.min(RANKED);
         let codes = &self.codes;
-        let priors: Vec<f32> = codes.iter().map(|&code| EXACT.decode(code)).collect();
-        self.first = places_of_greatest(&priors, RANKED);
+        self.first = places_of_greatest(bytemuck::cast_slice(codes), most); // EXACT codes are floats
         let code = |place: u16| codes[usize::from(place)];
         self.first
             .sort_by_key(|&place| std::cmp::Reverse(code(place)));
-        self.first.truncate(RANKED);
+        self.first.truncate(most);
     }
 
     /// The place and prior of the best unvisited edge, or `NO_EDGE`.
@@ -104,6 +106,12 @@ impl RootEdges {
         EXACT.decode(self.codes[index])
     }
 
+    /// Writes the priors in force of unvisited edges, times the first factor and divided by the
+    /// second; zeros where edges are visited.
+    pub fn write_untried(&self, factors: (f32, f32), out: &mut [f32]) {
+        spread(&self.codes, factors.0, factors.1, out);
+    }
+
     pub fn is_unvisited(&self, index: usize) -> bool {
         self.codes[index] != 0
     }
@@ -116,6 +124,14 @@ impl RootEdges {
         self.codes[index] = EXACT.encode(prior);
         if !self.first.contains(&(index as u16)) {
             self.first.clear(); // it may come before them
+        }
+    }
+}
+
+widened! {
+    fn spread(codes: &[u32], factor: f32, divisor: f32, out: &mut [f32]) {
+        for (out, &code) in out.iter_mut().zip(codes) {
+            *out = EXACT.decode(code) * factor / divisor;
         }
     }
 }
@@ -155,13 +171,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let n = self.tree.edges.actions.len();
         let handed = self.tree.progress.noise.take();
         if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
-            let noise = handed.unwrap_or_else(|| {
-                let mut noise = self.tree.rng.gumbel(n);
-                let scale = if self.settings.quiet { 0.0 } else { scale };
-                noise.iter_mut().for_each(|g| *g *= scale);
-                noise
-            });
-            self.set_priors(&self.tree.edges.priors.clone());
+            let noise = handed.map_or_else(
+                || {
+                    let rng = self.tree.rng.clone();
+                    self.tree.rng.skip(n);
+                    Noise::Drawn(rng, if self.settings.quiet { 0.0 } else { scale })
+                },
+                Noise::Handed,
+            );
+            let priors = std::mem::take(&mut self.tree.edges.priors);
+            self.set_priors(&priors);
+            self.tree.edges.priors = priors;
             self.tree.progress.gumbel = Some(self.gumbel_root(noise));
             return;
         }
@@ -192,7 +212,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let (a, b) = (&self.pool[a], &self.pool[b]);
             b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index))
         });
-        self.tree.edges.rank();
+        let simulations = self.settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let tried = match self.settings.config.selection {
+            Selection::Gumbel { max_considered, .. } => max_considered,
+            _ => usize::try_from(simulations).unwrap_or(usize::MAX),
+        };
+        self.tree.edges.rank(tried.saturating_add(1)); // and the best that is left
         let best = self.tree.edges.best();
         self.pool.reorder(root, &order, best);
     }
