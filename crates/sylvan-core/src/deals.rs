@@ -28,7 +28,7 @@ use crate::config::{Fpu, Selection};
 use crate::descend::{Outcome, SearchError};
 use crate::game::{Game, Seat, Turn};
 use crate::node::{Kind, NONE, Node, NodeId};
-use crate::numbers::{ln, softmax};
+use crate::numbers::softmax;
 use crate::pool::MAX_EDGES;
 use crate::selection::{Choice, first_play_urgency};
 use crate::tree::{Scale, Search, Step, Visit};
@@ -230,6 +230,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.scratch.places.clear();
         for (i, action) in actions.enumerate() {
             let place = self.pool.place_of(id, action, i, &mut self.tree.bytes);
+            self.pool.fetch_child(id, place);
             self.scratch.places.push(place as u32);
             visit.passed.push((id, place as u32));
         }
@@ -283,7 +284,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let score = match self.settings.config.selection {
                 Selection::Uct { .. } if edge.node == NONE => f64::INFINITY,
                 Selection::Uct { c_uct } => {
-                    let log = ln(f64::from(available));
+                    let log = self.settings.log(available);
                     f64::from(q) + c_uct * (log / f64::from(n.max(1))).sqrt()
                 }
                 _ => {

@@ -134,6 +134,18 @@ pub trait Game: Clone + Send + Sync {
         Ok(buffer[place])
     }
 
+    /// Takes one of the legal actions, all equally likely, by one draw from 0 to their number, where
+    /// a seat is to move; whose turn it is then. `actions` are the legal ones, of which the next such
+    /// step may be told again, and nobody else: a game that needs no list leaves them as they are.
+    fn step_at_random(
+        &mut self,
+        actions: &mut Vec<Action>,
+        rng: &mut Rng,
+    ) -> Result<Turn, Self::Error> {
+        self.apply(actions[rng.below(actions.len())])?;
+        self.turn(actions)
+    }
+
     /// Replaces `outcomes` by the chance outcomes with their probabilities, which add up to one.
     fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Result<(), Self::Error> {
         outcomes.clear();

@@ -65,6 +65,18 @@ pub trait Playout<G: Game>: Send + Sync {
     /// The action of the seat to move, one of `actions`, which are legal and some. Where something is
     /// hidden, it should read no more of the state than that seat may.
     fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error>;
+
+    /// Takes that action; whose turn it is then, with the legal actions, unless the policy needs none.
+    fn step(
+        &self,
+        state: &mut G,
+        actions: &mut Vec<Action>,
+        rng: &mut Rng,
+    ) -> Result<Turn, G::Error> {
+        let action = self.choose(state, actions, rng)?;
+        state.apply(action)?;
+        state.turn(actions)
+    }
 }
 
 /// Any legal action, all equally likely.
@@ -76,11 +88,30 @@ impl<G: Game> Playout<G> for AtRandom {
     fn choose(&self, _: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error> {
         Ok(actions[rng.below(actions.len())])
     }
+
+    #[inline]
+    fn step(
+        &self,
+        state: &mut G,
+        actions: &mut Vec<Action>,
+        rng: &mut Rng,
+    ) -> Result<Turn, G::Error> {
+        state.step_at_random(actions, rng)
+    }
 }
 
 impl<G: Game> Playout<G> for Box<dyn Playout<G>> {
     fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error> {
         self.as_ref().choose(state, actions, rng)
+    }
+
+    fn step(
+        &self,
+        state: &mut G,
+        actions: &mut Vec<Action>,
+        rng: &mut Rng,
+    ) -> Result<Turn, G::Error> {
+        self.as_ref().step(state, actions, rng)
     }
 }
 
@@ -113,15 +144,16 @@ impl<P> Rollout<P> {
         let mut paid = vec![0.0; sums.len()];
         let mut weight = 1.0;
         for _ in 0..self.max_length {
-            let action = match turn {
-                Turn::Seat(_) => self.policy.choose(&state, &actions, rng)?,
+            turn = match turn {
+                Turn::Seat(_) => self.policy.step(&mut state, &mut actions, rng)?,
                 Turn::Chance => {
                     state.chance_outcomes(&mut outcomes)?;
-                    outcomes[rng.pick(outcomes.iter().map(|outcome| outcome.1))].0
+                    let drawn = rng.pick(outcomes.iter().map(|outcome| outcome.1));
+                    state.apply(outcomes[drawn].0)?;
+                    state.turn(&mut actions)?
                 }
                 Turn::Over => break,
             };
-            state.apply(action)?;
             if has_rewards {
                 paid.fill(0.0);
                 state.rewards(&mut paid)?;
@@ -130,7 +162,6 @@ impl<P> Rollout<P> {
             } else {
                 weight *= self.discount;
             }
-            turn = state.turn(&mut actions)?;
         }
         if turn == Turn::Over {
             paid.fill(0.0);

@@ -30,6 +30,8 @@ unsafe impl Zeroable for Seen {}
 // SAFETY: as above.
 unsafe impl Pod for Seen {}
 
+/// Units of a line of the cache.
+const LINE: u32 = 4;
 /// Actions for which room is made at once.
 pub const ROOM: usize = 4;
 
@@ -59,6 +61,16 @@ impl<V: Values> Pool<V> {
         match seen.iter().position(|seen| seen.action == action) {
             Some(place) => place,
             None => self.add_seen(id, action, bytes),
+        }
+    }
+
+    /// Has the child at a place of a node's list brought nearer, because its score will soon be asked.
+    #[inline]
+    pub fn fetch_child(&self, id: NodeId, place: usize) {
+        let child = self.seen(id)[place].node;
+        if child != NONE {
+            self.arena.fetch(child);
+            self.arena.fetch(child + LINE);
         }
     }
 

@@ -41,6 +41,8 @@ pub struct Settings {
     constant: Option<f64>,
     /// `c(N) * sqrt(N)` for small N, if c(N) grows: logarithms take long.
     explore: Vec<f32>,
+    /// Logarithms of small N, for UCT.
+    logs: Vec<f64>,
     /// What the backup needs to choose, where the range is known and the rule is PUCT.
     pub plain: Option<Plain>,
     /// The first child of a node is the one with the highest prior, whose action its edges note.
@@ -74,18 +76,21 @@ impl Settings {
             known,
             constant: None,
             explore: Vec::new(),
+            logs: Vec::new(),
         };
+        let most = settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let tabled = most.clamp(*EXPLORE_TABLE.start(), *EXPLORE_TABLE.end()) as u32;
+        if let Selection::Uct { .. } = settings.config.selection {
+            settings.logs = (0..tabled).map(|n| ln(f64::from(n))).collect();
+            return settings;
+        }
         if let Selection::Puct { c_puct, c_base, .. } = settings.config.selection
             && c_base.is_none()
         {
             settings.constant = Some(c_puct);
             return settings;
         }
-        let most = settings.config.limits.simulations.unwrap_or(u64::MAX);
-        let tabled = most.clamp(*EXPLORE_TABLE.start(), *EXPLORE_TABLE.end());
-        settings.explore = (0..tabled as u32)
-            .map(|n| settings.exploration(n))
-            .collect();
+        settings.explore = (0..tabled).map(|n| settings.exploration(n)).collect();
         settings
     }
 
@@ -128,6 +133,15 @@ impl Settings {
         match self.explore.get(n as usize) {
             Some(&explore) => explore,
             None => self.exploration(n),
+        }
+    }
+
+    /// `ln N`.
+    #[inline]
+    pub fn log(&self, n: u32) -> f64 {
+        match self.logs.get(n as usize) {
+            Some(&log) => log,
+            None => ln(f64::from(n)),
         }
     }
 

@@ -6,7 +6,6 @@
 use crate::family::Child;
 use crate::game::Game;
 use crate::node::NodeId;
-use crate::numbers::ln;
 use crate::selection::Choice;
 use crate::tree::Search;
 use crate::values::Values;
@@ -20,7 +19,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let scale = self.learned_scale(id);
         let mass = self.pool.head(&self.pool[id]).map_or(0.0, |head| head.mass);
         let fpu = self.fpu(id, mass);
-        let log = ln(f64::from(self.pool[id].started()));
+        let log = self.settings.log(self.pool[id].started());
         let mut best = (Choice::New(index, prior), f64::NEG_INFINITY);
         for (slot, Child { id, q, .. }) in self.pool.children(id).enumerate() {
             let child = &self.pool[id];

@@ -1,14 +1,16 @@
-//! Simulations per second of the bare search, with hash-random evaluations.
+//! Simulations per second of the bare search, with hash-random evaluations; of Blob, as one seat sees
+//! it, with random playouts.
 //!
-//! `cargo run --release --example search_speed -- [chess|connect4|forest|threads] [simulations] [bytes]`
+//! `cargo run --release --example search_speed -- [chess|connect4|forest|threads|blob] [simulations] [bytes]`
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use sylvan_core::config::{Config, Limits};
-use sylvan_core::playouts::HashRandom;
-use sylvan_core::values::Duel;
-use sylvan_core::{Forest, Game, Timing};
+use sylvan_core::config::{Config, Limits, Selection};
+use sylvan_core::playouts::{AtRandom, HashRandom, Rollout};
+use sylvan_core::values::{Duel, Seats, Values};
+use sylvan_core::{Evaluator, Forest, Game, Timing};
+use sylvan_games::blob::{Blob, Options};
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 
@@ -26,19 +28,34 @@ fn measure<G: Game>(
     (simulations, bytes): (u64, Option<u64>),
     threads: usize,
 ) {
+    let config = Config {
+        threads,
+        ..limited(simulations, bytes)
+    };
+    search::<G, Duel>(name, roots, config, &HashRandom);
+}
+
+fn limited(simulations: u64, bytes: Option<u64>) -> Config {
     let limits = Limits {
         simulations: Some(simulations),
         bytes,
         ..Limits::default()
     };
-    let config = Config {
+    Config {
         limits,
-        threads,
         ..Config::default()
-    };
+    }
+}
+
+fn search<G: Game, V: Values>(
+    name: &str,
+    roots: Vec<G>,
+    config: Config,
+    evaluator: &dyn Evaluator<G>,
+) {
     let rules = roots[0].rules();
     let trees = roots.len() as u64;
-    let mut forest = Forest::<G, Duel>::new(roots, rules, config);
+    let mut forest = Forest::<G, V>::new(roots, rules, config);
     forest.begin(false, |_| None);
     let asked = AtomicBool::new(false);
     let (start, cpu) = (Instant::now(), cpu_seconds());
@@ -47,7 +64,7 @@ fn measure<G: Game>(
         pause: None,
         asked: &asked,
     };
-    assert!(forest.run(&HashRandom, &timing).is_ok());
+    assert!(forest.run(evaluator, &timing).is_ok());
     let seconds = start.elapsed().as_secs_f64();
     let cpu = cpu_seconds() - cpu;
     let finished: u64 = (0..trees as usize)
@@ -67,6 +84,24 @@ fn measure<G: Game>(
     );
 }
 
+/// Information-set search by UCT, as `python -m benchmarks.blob_speed` has it.
+fn measure_blob(simulations: u64, bytes: Option<u64>) {
+    let game = Blob::new(Options::open_spiel(5, 7, 0).expect("rules"), Some(1)).expect("a round");
+    let view = game.view(game.to_play()).expect("a seat");
+    let config = Config {
+        selection: Selection::Uct { c_uct: 1.4 },
+        flat_priors: true,
+        ..limited(simulations, bytes)
+    };
+    let playouts = Rollout {
+        playouts: 1,
+        max_length: 1000,
+        discount: 1.0,
+        policy: AtRandom,
+    };
+    search::<Blob, Seats<8>>("blob", vec![view], config, &playouts);
+}
+
 fn main() {
     let mut args = std::env::args().skip(1);
     let work = args.next().unwrap_or_else(|| "chess".to_owned());
@@ -77,6 +112,7 @@ fn main() {
     match work.as_str() {
         "connect4" => measure("connect four", vec![ConnectFour::default()], one, 1),
         "forest" => measure("chess, 256 trees", games(), each, 1),
+        "blob" => measure_blob(one.0, one.1),
         "threads" => measure("chess, 256 trees", games(), each, 2),
         _ => measure("chess", vec![Chess::default()], one, 1),
     }

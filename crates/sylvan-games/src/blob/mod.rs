@@ -46,6 +46,15 @@ pub use state::{Blob, Phase};
 use crate::hash::mix;
 
 impl Blob {
+    #[inline]
+    fn whose(&self) -> Turn {
+        match self.phase {
+            Phase::Dealing => Turn::Chance,
+            Phase::Over => Turn::Over,
+            Phase::Bidding | Phase::Playing => Turn::Seat(self.turn),
+        }
+    }
+
     /// What the round that ended last paid each seat.
     fn pay(&self, cards: u8, out: &mut [f64]) {
         let most = self.options.scoring.most(cards);
@@ -116,11 +125,13 @@ impl Game for Blob {
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
         actions.clear();
         self.for_each_legal(|action| actions.push(action));
-        Ok(match self.phase {
-            Phase::Dealing => Turn::Chance,
-            Phase::Over => Turn::Over,
-            Phase::Bidding | Phase::Playing => Turn::Seat(self.turn),
-        })
+        Ok(self.whose())
+    }
+
+    #[inline]
+    fn step_at_random(&mut self, _: &mut Vec<Action>, rng: &mut Rng) -> Sure<Turn> {
+        self.take(self.at_random(rng));
+        Ok(self.whose())
     }
 
     fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Sure {

@@ -4,7 +4,7 @@
 //! error. Both serve views too: in a view the seats whose hands are hidden play whatever the seat
 //! that looks has not got.
 
-use sylvan_core::{Action, Seat};
+use sylvan_core::{Action, Rng, Seat};
 
 use super::cards::{Card, Cards, NO_CARD, bit, each, of_suit, suit};
 use super::error::BlobError;
@@ -81,6 +81,19 @@ impl Blob {
             Phase::Playing => each(self.playable()).for_each(|card| found(Action::from(card))),
             Phase::Dealing | Phase::Over => {}
         }
+    }
+
+    /// One of the legal actions, all equally likely; one draw from 0 to their number.
+    #[inline]
+    pub(super) fn at_random(&self, rng: &mut Rng) -> Action {
+        let (first, mut left) = match self.phase {
+            Phase::Bidding => (FIRST_BID, u64::from(self.bid_mask())),
+            _ => (0, self.playable()),
+        };
+        for _ in 0..rng.below(left.count_ones() as usize) {
+            left &= left - 1;
+        }
+        first + left.trailing_zeros()
     }
 
     /// Takes a legal action, or a card dealt by chance. An illegal one leads to a state that no game

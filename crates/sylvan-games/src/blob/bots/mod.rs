@@ -15,7 +15,7 @@ mod table;
 mod tables;
 
 use sylvan_core::playouts;
-use sylvan_core::{Action, Rng, Sure};
+use sylvan_core::{Action, Rng, Sure, Turn};
 
 pub use belief::{Belief, replay};
 pub use counter::{TEMPER, Temper};
@@ -46,7 +46,7 @@ impl Bot {
     /// The action of the seat to move.
     pub fn choose(&self, state: &Blob, rng: &mut Rng) -> Action {
         match (self, state.phase()) {
-            (Self::Random, _) => random(state, rng),
+            (Self::Random, _) => state.at_random(rng),
             (Self::Rule | Self::WinEveryTrick, Phase::Bidding) => rule::bid(state),
             (Self::Rule, _) => Action::from(rule::play(state, false)),
             (Self::WinEveryTrick, _) => Action::from(rule::play(state, true)),
@@ -61,17 +61,10 @@ impl playouts::Playout<Blob> for Bot {
     fn choose(&self, state: &Blob, _: &[Action], rng: &mut Rng) -> Sure<Action> {
         Ok(Self::choose(self, state, rng))
     }
-}
 
-fn random(state: &Blob, rng: &mut Rng) -> Action {
-    let mut count = 0;
-    state.for_each_legal(|_| count += 1);
-    let (place, mut chosen, mut at) = (rng.below(count), 0, 0);
-    state.for_each_legal(|action| {
-        if at == place {
-            chosen = action;
-        }
-        at += 1;
-    });
-    chosen
+    #[inline]
+    fn step(&self, state: &mut Blob, _: &mut Vec<Action>, rng: &mut Rng) -> Sure<Turn> {
+        state.take(Self::choose(self, state, rng));
+        Ok(state.whose())
+    }
 }
