@@ -11,6 +11,12 @@ alike, on fixed deals. Points a game above the others' mean, with the 95 % inter
 | `uniform` | 128 rollouts, of deals that are all equally likely | card counter | +8 | +9.6 |
 | `determinised` | a tree in each of 32 deals, 125 simulations each | card counter | | |
 | `information_set` | information-set search, 4000 simulations | card counter | +8 | +12 |
+| `network_rule` | the network that comes with Sylvan, alone | rule bot | +18 | +24.8 |
+| `network_counter` | the same | card counter | +3 | +11.6 |
+| `network_rollouts` | the same | 128 rollouts | -3 | +5.8 |
+| `network_search_rule` | information-set search with it, 400 simulations | rule bot | +20 | +27 |
+| `network_search_counter` | the same | card counter | +5 | +14 |
+| `network_search_rollouts` | the same | 128 rollouts | 0 | +7 |
 
 `--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.engines.blob_players`:
 `rollouts:32 counter`; `--players` and `--cards` change the table. The first two take half a minute
@@ -47,6 +53,12 @@ MATCHES = {
     "uniform": ("rollouts:128:uniform", "counter", 250, (8.0, INF)),
     "determinised": ("determinised:32x125", "counter", 100, (-INF, INF)),
     "information_set": ("information_set:4000", "counter", 100, (8.0, INF)),
+    "network_rule": ("network", "rule", 1000, (18.0, INF)),
+    "network_counter": ("network", "counter", 1000, (3.0, INF)),
+    "network_rollouts": ("network", "rollouts:128", 100, (-3.0, INF)),
+    "network_search_rule": ("network_search:400", "rule", 50, (20.0, INF)),
+    "network_search_counter": ("network_search:400", "counter", 50, (5.0, INF)),
+    "network_search_rollouts": ("network_search:400", "rollouts:128", 50, (0.0, INF)),
 }
 
 

@@ -20,6 +20,7 @@ from sylvan.cli.examples import examples
 from sylvan.cli.match import match
 from sylvan.cli.perft import perft
 from sylvan.cli.play import play
+from sylvan.cli.practise import practise
 from sylvan.cli.pretrain import pretrain
 from sylvan.cli.runs import runs
 from sylvan.cli.serve_analysis import serve_analysis
@@ -73,6 +74,7 @@ COMMANDS = (
     train,
     examples,
     pretrain,
+    practise,
     watch,
     solve,
     bench,

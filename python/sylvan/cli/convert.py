@@ -33,6 +33,9 @@ def convert(
     int8: Annotated[
         bool, typer.Option("--int8", help="Eight bits per weight: faster, a little less exact.")
     ] = False,
+    half: Annotated[
+        bool, typer.Option("--half", help="Sixteen bits per weight: half the file, as exact.")
+    ] = False,
     history_fill: Annotated[
         str,
         typer.Option(help="Boards before the first, for lc0's networks: no, fen_only or always."),
@@ -47,13 +50,14 @@ def convert(
     - `sylvan convert maia-1500.pb.gz maia-1500.onnx` for ONNX Runtime
     - `sylvan convert maia-1500.pb.gz maia-1500.safetensors` to train it further
     - `sylvan convert maia-1500.pb.gz fast.onnx --int8` in eight bits, and what that costs
+    - `sylvan convert runs/blob/networks/best.onnx blob.onnx --half` for a small file
     """
-    _check(source, target, int8)
+    _check(source, target, int8, half)
     with Bar("converting") as bar:
         if target.suffix == ".safetensors":
             header, loss = _to_safetensors(source, target, history_fill), None
         else:
-            header, loss = _to_onnx(source, target, int8, history_fill, bar)
+            header, loss = _to_onnx(source, target, int8, half, history_fill, bar)
     size, shape = target.stat().st_size / 1e6, " × ".join(map(str, header.observation_shape))
     print(
         f"{target} ({size:.1f} MB): {header.game}, {shape} in, {header.num_logits} logits and "
@@ -63,7 +67,7 @@ def convert(
         print(f"Against fp32: {loss}.")
 
 
-def _check(source: Path, target: Path, int8: bool) -> None:
+def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
     """Refuse now what could not be read or written later."""
     if not source.name.endswith(READ):
         raise NetworkError(f"{source} is no network by its name: give one of {', '.join(READ)}.")
@@ -71,10 +75,13 @@ def _check(source: Path, target: Path, int8: bool) -> None:
         raise NetworkError(f"There is no file {source}: give the path of a network.")
     if target.suffix not in WRITTEN:
         raise ConfigError(f"{target} cannot be written: end its name in {' or '.join(WRITTEN)}.")
-    if target.suffix == ".safetensors" and (int8 or source.suffix == ".onnx"):
-        reason = "--int8 writes" if int8 else f"{source} can become"
+    if int8 and half:
+        raise ConfigError("--int8 stores in sixteen bits what has no eight: leave --half out.")
+    if target.suffix == ".safetensors" and (int8 or half or source.suffix == ".onnx"):
+        given = "--int8" if int8 else "--half"
+        reason = f"{given} writes" if int8 or half else f"{source} can become"
         raise ConfigError(f"{reason} only .onnx: end {target} so.")
-    if source.suffix == target.suffix and not int8:
+    if source.suffix == target.suffix and not (int8 or half):
         raise ConfigError(f"{source} is {source.suffix} already: there is nothing to convert.")
     if not target.parent.is_dir():
         raise ConfigError(f"{target}: there is no folder {target.parent}; make it first.")
@@ -93,7 +100,7 @@ def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHea
 
 
 def _to_onnx(
-    source: Path, target: Path, int8: bool, history_fill: str, bar: Bar
+    source: Path, target: Path, int8: bool, half: bool, history_fill: str, bar: Bar
 ) -> tuple[NetworkHeader, Any]:
     """The header, and what eight bits lost."""
     from sylvan.evaluators import OnnxEvaluator
@@ -103,6 +110,10 @@ def _to_onnx(
     evaluator = OnnxEvaluator(model, name=source.name)
     if int8:
         model, loss = _int8(model, evaluator, bar)
+    if half:
+        from sylvan.networks.half import halved_model
+
+        model = halved_model(model)
     write_bytes(target, model)
     return evaluator.header, loss
 

@@ -2,10 +2,14 @@
 
 It sees what its seat sees, and nothing is searched. Asked about many hands at once it is far
 quicker than one by one: matches play many rounds side by side (`sylvan.engines.blob_tables`).
+
+In a search its policy says what each seat is likely to do, by that seat's own hand, and its value
+takes the place of playing a round out.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from os import PathLike
 from typing import Any
 
@@ -13,11 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan import _native
+from sylvan.engines.blob_search import SearchPlayer
 from sylvan.errors import ConfigError
 from sylvan.evaluators import load_evaluator, shipped_network
 from sylvan.games.blob import Blob
+from sylvan.planning import SearchConfig
 
-__all__ = ["NetworkPlayer"]
+__all__ = ["SIMULATIONS", "NetworkPlayer", "network_named", "network_search"]
+
+SIMULATIONS = 400
+"""Of a search with a network, unless told."""
 
 
 class NetworkPlayer:
@@ -38,6 +47,11 @@ class NetworkPlayer:
         self.evaluator = source
         self.evaluator.header.check(Blob())
 
+    @property
+    def name(self) -> str:
+        """What it is called at the table."""
+        return f"network {self.evaluator.name}"
+
     def choose(self, view: Blob, rng: _native.Rng) -> int:  # noqa: ARG002
         """A legal action of the seat that looks, whose turn it is."""
         legal = view.legal_actions()
@@ -55,4 +69,28 @@ class NetworkPlayer:
         return best
 
     def __str__(self) -> str:
-        return f"network {self.evaluator.name}"
+        return self.name
+
+
+def network_search(
+    network: str | PathLike[str] | Any | None = None, simulations: int = SIMULATIONS
+) -> SearchPlayer:
+    """An information-set search that asks a network; see `NetworkPlayer` for which."""
+    evaluator = NetworkPlayer(network).evaluator
+    return SearchPlayer(SearchConfig(simulations=simulations), evaluate=evaluator)
+
+
+@cache
+def network_named(text: str) -> NetworkPlayer | SearchPlayer:
+    """The network that comes with Sylvan, `network`, or a search with it, `network_search:400`.
+
+    :raises ConfigError: there is no such player.
+    """
+    name, _, count = text.partition(":")
+    if name == "network" and not count:
+        return NetworkPlayer()
+    if name == "network_search" and (not count or (count.isdecimal() and 0 < len(count) < 8)):
+        return network_search(simulations=int(count) if count else SIMULATIONS)
+    raise ConfigError(
+        f"{text!r} is no player of Blob: write network, network_search or network_search:400."
+    )

@@ -12,7 +12,8 @@ Rust and are yardsticks:
 | `rollouts` | every action in deals that fit the others' bids, played out by `counter` |
 
 `crates/sylvan-games/src/blob/bots` has their rules in full. Those that search are in
-`blob_search.py`; `bot_named` knows them all.
+`blob_search.py`, the network that comes with Sylvan in `blob_network.py`: alone it is `network`,
+with a search `network_search`. `bot_named` knows them all.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ from sylvan.engines.blob_search import SEARCHES, search_named
 from sylvan.errors import ConfigError
 from sylvan.games.blob import Blob
 
-__all__ = ["BOTS", "BlobPlayer", "Bot", "Verdict", "bot_named"]
+__all__ = ["BOTS", "NETWORKS", "BlobPlayer", "Bot", "Verdict", "bot_named"]
 
 BOTS = ("random", "win_every_trick", "rule", "counter", "rollouts")
 """Names of the players that are built in, from the weakest to the strongest; those that search
 come after them."""
+
+NETWORKS = ("network", "network_search")
+"""Names of players that ask a network, alone and in a search."""
 
 
 class BlobPlayer(Protocol):
@@ -110,7 +114,8 @@ class Bot:
 def bot_named(text: str) -> BlobPlayer:
     """A player by its name, `counter`, with its deals, `rollouts:32`, and with deals that are drawn
     uniformly, whatever the others have bid, `rollouts:32:uniform`; or by that of its search,
-    `information_set:4000`, `determinised:32x125`.
+    `information_set:4000`, `determinised:32x125`; or the network that comes with Sylvan, `network`,
+    with a search of so many simulations, `network_search:400`.
 
     :raises ConfigError: there is no such player.
 
@@ -122,6 +127,10 @@ def bot_named(text: str) -> BlobPlayer:
     name, *rest = text.split(":")
     if name in SEARCHES:
         return search_named(text)
+    if name in NETWORKS:
+        from sylvan.engines.blob_network import network_named  # loads what others do not need
+
+        return network_named(text)
     uniform = rest[1:] == ["uniform"]
     if rest and not (rest[0].isdecimal() and (uniform or len(rest) == 1)):
         raise ConfigError(

@@ -60,6 +60,8 @@ class SearchPlayer:
         deals = self.config.deals
         effort = f"{deals}x{count // deals}" if self._determinises else str(count)
         uniform = ":uniform" if self.candidates == 1 else ""
+        if not isinstance(self.evaluate, CardCounter):
+            return f"network_search:{effort}"
         return f"{self.config.hidden}:{effort}{uniform}"
 
     @property
