@@ -90,10 +90,10 @@ class Forest:
         """What a network says of each seat as the game pays it; None: the same."""
         low, high = map(float, first.value_range)
         settings = self.config.native((low, high))
-        dealt = self._views and self.config.hidden == "determinised"
+        self._dealt = self._views and self.config.hidden == "determinised"
         self._native: _native.Forest = (
             cast(_native.Forest, DealtForest(given, self.config, settings))
-            if dealt
+            if self._dealt
             else _native.Forest(given, settings)
         )
         self.generation = 0
@@ -353,11 +353,7 @@ class Forest:
         """`advance` where a seat does not see all: other seats' actions are taken as they come."""
         old = self.state(self._number(tree))
         if view is None:
-            view = old.clone()
-            for action in actions:
-                if is_own_turn(view) and action not in (legal := list(view.legal_actions())):
-                    raise _illegal(action, legal)
-                view.apply(action)
+            view = seen_after(old, actions)
         elif type(view) is not type(old) or view.observer != old.observer:
             raise SearchStateError(
                 f"view is {view!r}: give what seat {old.observer} sees after the actions."
@@ -400,15 +396,32 @@ class Forest:
     def play(self, actions: ArrayLike, *, keep: bool = True) -> Landings:
         """Take `actions[i]` in tree i, none where it is negative: `advance` for thousands of trees.
 
-        With `keep`, the subtree behind an action stays. Unless all are legal, none is taken.
+        With `keep`, the subtree behind an action stays. Unless all are legal, none is taken; of
+        views, only actions of the seat that looks are checked, and what is paid may be left out.
         """
         moves = np.ascontiguousarray(actions, np.int64)
+        if self._views and (self._dealt or not issubclass(self._class, _native.Blob)):
+            return self._play_views(moves, keep)
         landings = Landings.of(self._native.play(moves, keep), self.num_players)
         if (moves >= 0).all():
             self._states = [None] * len(self)
         else:
             for tree in np.flatnonzero(moves >= 0):
                 self._states[tree] = None
+        self._moved()
+        return landings
+
+    def _play_views(self, moves: NDArray[np.int64], keep: bool) -> Landings:
+        """`play` of views that Python moves, as `advance` does."""
+        moved = [(tree, int(action)) for tree, action in enumerate(moves) if action >= 0]
+        after = {tree: seen_after(self.state(tree), [action]) for tree, action in moved}
+        landings = Landings.of_views(after, len(self), self.num_players)
+        for tree, view in after.items():
+            if keep:
+                self._native.advance_to(tree, [int(moves[tree])], view)
+            else:
+                self._native.plant(tree, view)
+            self._states[tree] = view.clone()
         self._moved()
         return landings
 
@@ -454,6 +467,19 @@ def _after(state: Game, action: int) -> Game:
     if action not in legal:
         raise _illegal(action, legal)
     return played(state, action)
+
+
+def seen_after(view: Game, actions: Sequence[int]) -> Game:
+    """A view after some actions, of which those of the seat that looks are checked.
+
+    :raises IllegalAction: one of them is not legal.
+    """
+    view = view.clone()
+    for action in actions:
+        if is_own_turn(view) and action not in (legal := list(view.legal_actions())):
+            raise _illegal(action, legal)
+        view.apply(action)
+    return view
 
 
 def _illegal(action: int, legal: Sequence[int]) -> IllegalAction:

@@ -4,10 +4,14 @@ tree, for those who search thousands at a time.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
 
 __all__ = ["CHANCE", "OVER", "UNMOVED", "Landings", "Outcomes"]
 
@@ -64,6 +68,15 @@ class Landings(NamedTuple):
     """`[N, S]` what the end pays; zeros while a game goes on."""
     rewards: NDArray[np.float32]
     """`[N, S]` what the move paid."""
+
+    @classmethod
+    def of_views(cls, views: Mapping[int, Game], trees: int, seats: int) -> Self:
+        """Of the views that moves led to, by tree. What is paid, a view need not know: zeros."""
+        turns = np.full(trees, UNMOVED, np.int8)
+        for tree, view in views.items():
+            still = OVER if view.is_terminal() else CHANCE if view.is_chance() else None
+            turns[tree] = view.to_play() if still is None else still
+        return cls(turns, *np.zeros((2, trees, seats), np.float32))
 
     @classmethod
     def of(cls, arrays: Any, seats: int) -> Self:
