@@ -43,7 +43,8 @@ def practise(
 
     if game != "blob":
         raise ConfigError(f"Rounds of {game!r} cannot be practised: give blob.")
-    config = PracticeConfig(tables=tables, learning_rate=learning_rate, seed=seed)
+    given = {"tables": tables, "learning_rate": learning_rate, "seed": seed}
+    config = PracticeConfig.model_validate(given)
     network = load_network(network_file(start, "torch"), game=Blob())
     count = threads or os.cpu_count() or 1
 
