@@ -261,7 +261,8 @@ def shown_by(symmetry, batch, same, b):
 @settings(max_examples=25)
 def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
     """A lead-in shows the opening's states, its moves, and knows nothing else of them; from the
-    first searched state on it is like any other stretch."""
+    first searched state on it is like any other stretch.
+    """
     spec, rng = GameSpec(name), generator(seed)
     records = [random_record(spec, rng, plies=14, fast=0, opening=each) for each in openings]
     with tempfile.TemporaryDirectory() as folder:
