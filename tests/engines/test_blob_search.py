@@ -86,7 +86,7 @@ def test_matches_of_single_deals_add_up():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["information_set:200", "determinised:20x15"])
+@pytest.mark.parametrize("name", ["information_set:200", "determinised:32x30"])
 def test_searches_are_better_than_what_they_ask(name):
     """Fixed deals, so the figures are the same every time; benchmarks/blob.py has narrower ones."""
     report = play_match(bot_named(name), Bot("counter"), 40, rules=Blob(4, 4))

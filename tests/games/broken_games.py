@@ -83,6 +83,22 @@ class ActionNotWhole(Row):
         return [float(code) for code in super().legal_actions()]
 
 
+@broken("network_seats", "is 1")
+class TooFewForANetwork(Row):
+    network_seats = 1
+
+
+@broken("network_range", "is (1.0, 0.0)")
+class NetworkUpsideDown(Row):
+    network_range = (1.0, 0.0)
+
+
+@broken("seat_values()", "for zeros of the shape (2, 2)")
+class PaysOneSeatOnly(Row):
+    def seat_values(self, values):
+        return values[:, :1]
+
+
 @broken("num_logits", "is None")
 class NoLogits(Row):
     num_logits = None

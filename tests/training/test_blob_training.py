@@ -111,7 +111,9 @@ def test_a_run_that_is_cut_goes_on_to_the_bit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_learns_to_play(tmp_path: Path) -> None:
-    """Two minutes of rounds of two cards beat any player that has learned nothing."""
+    """A minute of rounds of two cards comes two thirds of the way from random moves (0 points) to the
+    card counter (+10.5 against them).
+    """
     from sylvan.engines.blob_match import play_match
     from sylvan.engines.blob_network import NetworkPlayer
     from sylvan.engines.blob_players import Bot
@@ -126,5 +128,5 @@ def test_it_learns_to_play(tmp_path: Path) -> None:
     game = {"players": 3, "cards": 2}
     train(TrainingConfig(**merged(preset_settings("blob", "cpu", **game), own)), tmp_path)
     player = NetworkPlayer(tmp_path / "networks" / "best.onnx")
-    report = play_match(player, Bot("random"), 100, rules=Blob(**game))
-    assert report.difference > 8 and report.difference > 4 * report.half_width
+    report = play_match(player, Bot("random"), 200, rules=Blob(**game))
+    assert report.difference > 5 and report.difference > 4 * report.half_width

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from sylvan.games.game import MAX_SEATS, Game
 from sylvan.testing.probe import Probe
 
@@ -24,8 +26,28 @@ def check_facts(probe: Probe) -> None:
             f"is True, but num_players is {game.num_players}",
             "set it to False, only two seats can share one number",
         )
-    _check_range(probe, game.value_range)
+    _check_range(probe, "value_range", "of what a seat can be paid")
+    _check_network(probe)
     _check_chance_pair(probe)
+
+
+def _check_network(probe: Probe) -> None:
+    """What a network says of the seats, and how the game reads it; a game may say nothing of it."""
+    game = probe.state
+    if hasattr(game, "network_seats"):
+        _whole_number(probe, "network_seats", game.num_players, MAX_SEATS)
+    if hasattr(game, "network_range"):
+        _check_range(probe, "network_range", "of what a network says of a seat")
+    if not hasattr(game, "seat_values"):
+        return
+    said = np.zeros((2, game.num_players), np.float32)
+    paid = probe.ask("seat_values", said)
+    if not isinstance(paid, np.ndarray) or paid.shape != said.shape or not np.isfinite(paid).all():
+        probe.fail(
+            "seat_values()",
+            f"gives {paid!r} for zeros of the shape {said.shape}",
+            "return as many finite numbers, one per seat",
+        )
 
 
 def _whole_number(probe: Probe, name: str, least: int, most: float = math.inf) -> None:
@@ -35,7 +57,8 @@ def _whole_number(probe: Probe, name: str, least: int, most: float = math.inf) -
         probe.fail(name, f"is {value!r}", f"set it to a whole number, {limits}")
 
 
-def _check_range(probe: Probe, limits: Any) -> None:
+def _check_range(probe: Probe, name: str, of: str) -> None:
+    limits: Any = getattr(probe.state, name)
     try:
         low, high = map(float, limits)
         ordered = low < high
@@ -43,9 +66,9 @@ def _check_range(probe: Probe, limits: Any) -> None:
         ordered = False
     if not ordered:
         probe.fail(
-            "value_range",
+            name,
             f"is {limits!r}",
-            "set it to the pair (lowest, highest) of what a seat can be paid",
+            f"set it to the pair (lowest, highest) {of}",
         )
 
 

@@ -99,7 +99,7 @@ _GAMES: dict[str, Settings] = {
             "reuse": False,
         },
         "targets": {"value_mix": 0.5, "until_chance": True},
-        "learner": {"batch": 512, "learning_rate": 2e-3},
+        "learner": {"batch": 256, "samples_per_position": 16.0, "learning_rate": 2e-3},
         "arena": {"every": 10, "games": 20, "simulations": 16, "opening_plies": 0, "positions": 0},
     },
     "chess": {
