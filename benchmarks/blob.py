@@ -14,7 +14,7 @@ alike, on fixed deals. Points a game above the others' mean, with the 95 % inter
 | `network_rule` | the network that comes with Sylvan, alone | rule bot | +18 | +24.8 |
 | `network_counter` | the same | card counter | +3 | +11.6 |
 | `network_rollouts` | the same | 128 rollouts | -3 | +5.8 |
-| `network_search_rule` | information-set search with it, 400 simulations | rule bot | +20 | +27 |
+| `network_search_rule` | information-set search with its opinion | rule bot | +20 | +27 |
 | `network_search_counter` | the same | card counter | +5 | +14 |
 | `network_search_rollouts` | the same | 128 rollouts | 0 | +7 |
 
@@ -56,9 +56,9 @@ MATCHES = {
     "network_rule": ("network", "rule", 1000, (18.0, INF)),
     "network_counter": ("network", "counter", 1000, (3.0, INF)),
     "network_rollouts": ("network", "rollouts:128", 100, (-3.0, INF)),
-    "network_search_rule": ("network_search:400", "rule", 50, (20.0, INF)),
-    "network_search_counter": ("network_search:400", "counter", 50, (5.0, INF)),
-    "network_search_rollouts": ("network_search:400", "rollouts:128", 50, (0.0, INF)),
+    "network_search_rule": ("network_search:1000", "rule", 100, (20.0, INF)),
+    "network_search_counter": ("network_search:1000", "counter", 100, (5.0, INF)),
+    "network_search_rollouts": ("network_search:1000", "rollouts:128", 100, (0.0, INF)),
 }
 
 

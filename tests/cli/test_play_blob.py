@@ -33,7 +33,7 @@ def script(*, seed=4, players=3, cards=2, opponents="counter"):
 
 
 @pytest.mark.parametrize(
-    ("level", "opponents"), [("2", "rule"), ("5", "counter"), ("9", "information_set:2000")]
+    ("level", "opponents"), [("2", "rule"), ("5", "counter"), ("9", "network_search:2000")]
 )
 def test_a_whole_game_at_three_strengths(level, opponents):
     lines, sitting = script(opponents=opponents)

@@ -10,12 +10,14 @@ import pytest
 import sylvan
 from sylvan import _native
 from sylvan.engines.blob_match import play_match
-from sylvan.engines.blob_network import NetworkPlayer
+from sylvan.engines.blob_network import NetworkPlayer, network_search
 from sylvan.engines.blob_players import Bot
+from sylvan.engines.blob_search import SearchPlayer
 from sylvan.errors import NetworkError
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.games import Blob, TicTacToe
 from sylvan.networks import build_network, export_onnx
+from sylvan.planning import SearchConfig
 
 RULES = Blob(4, 3)
 
@@ -96,6 +98,37 @@ def test_a_search_asks_it(file: Path) -> None:
     again = sylvan.Search(OnnxEvaluator(file), simulations=64, seed=1).run(swapped.observe(seat))
     visits = [[edge.N for edge in found.tree.root.edges] for found in (result, again)]
     assert visits[0] == visits[1]
+
+
+def test_what_it_likes_is_a_distribution_over_what_is_legal(file: Path) -> None:
+    network, game = NetworkPlayer(file), Blob(4, 3, seed=6)
+    view = game.observe(game.to_play())
+    likes = network.likes(view)
+    assert sum(likes) == pytest.approx(1) and len(likes) == len(view.legal_actions())
+    assert view.legal_actions()[int(np.argmax(likes))] == network.choose(view, _native.Rng(0))
+
+
+def test_an_opinion_is_half_of_the_roots_priors() -> None:
+    """The other half is the card counter's, which has none on the own options: all are alike."""
+    game = Blob(4, 3, seed=6)
+    view = game.observe(game.to_play())
+    sure = [0.0, 0.0, 1.0, 0.0]
+    player = SearchPlayer(SearchConfig(simulations=20), opinion=lambda _: sure)
+    result = player.search(view, _native.Rng(3))
+    assert [edge.P for edge in sorted(result.tree.root.edges, key=lambda edge: edge.action)] == (
+        pytest.approx([0.125, 0.125, 0.625, 0.125], abs=1e-6)
+    )
+    assert player.name == "network_search:20"
+
+
+def test_a_search_with_an_opinion_does_not_peek(file: Path) -> None:
+    player, game = network_search(file, 200), Blob(5, 4, seed=8)
+    seat = game.to_play()
+    visits = []
+    for hands in (game, game.observe(seat).sample(1), game.observe(seat).sample(2)):
+        result = player.search(hands.observe(seat), _native.Rng(4))
+        visits.append([edge.N for edge in result.tree.root.edges])
+    assert visits[0] == visits[1] == visits[2]
 
 
 def test_other_networks_are_refused(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 It sees what its seat sees, and nothing is searched. Asked about many hands at once it is far
 quicker than one by one: matches play many rounds side by side (`sylvan.engines.blob_tables`).
 
-In a search its policy says what each seat is likely to do, by that seat's own hand, and its value
-takes the place of playing a round out.
+In a search (`network_search`) its policy is an opinion on the own options, beside the card
+counter's; leaves are still played out by the card counter. Asked at every leaf in the card
+counter's place (`SearchPlayer(evaluate=...)`) it takes many times as long and gained nothing yet
+(`benchmarks/blob.md`): what a round will come to is hard to say from one hand, and easy to play out.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from sylvan.planning import SearchConfig
 
 __all__ = ["SIMULATIONS", "NetworkPlayer", "network_named", "network_search"]
 
-SIMULATIONS = 400
+SIMULATIONS = 1000
 """Of a search with a network, unless told."""
 
 
@@ -57,8 +59,19 @@ class NetworkPlayer:
         legal = view.legal_actions()
         if len(legal) == 1:
             return int(legal[0])
+        return int(legal[int(self._logits(view).argmax())])
+
+    def likes(self, view: Blob) -> list[float]:
+        """The policy's probabilities of the legal actions of the seat that looks."""
+        logits = self._logits(view)
+        weights = np.exp(logits - logits.max())
+        probabilities: list[float] = (weights / weights.sum()).tolist()
+        return probabilities
+
+    def _logits(self, view: Blob) -> NDArray[np.float64]:
         policy = self.evaluator.infer(view.observation()[None]).policy[0]
-        return int(legal[int(policy[legal].argmax())])
+        logits: NDArray[np.float64] = policy[view.legal_actions()].astype(np.float64)
+        return logits
 
     def choose_many(
         self, observations: NDArray[np.float32], legal: NDArray[np.bool_]
@@ -75,14 +88,13 @@ class NetworkPlayer:
 def network_search(
     network: str | PathLike[str] | Any | None = None, simulations: int = SIMULATIONS
 ) -> SearchPlayer:
-    """An information-set search that asks a network; see `NetworkPlayer` for which."""
-    evaluator = NetworkPlayer(network).evaluator
-    return SearchPlayer(SearchConfig(simulations=simulations), evaluate=evaluator)
+    """An information-set search that has a network's opinion; see `NetworkPlayer` for which."""
+    return SearchPlayer(SearchConfig(simulations=simulations), opinion=NetworkPlayer(network).likes)
 
 
 @cache
 def network_named(text: str) -> NetworkPlayer | SearchPlayer:
-    """The network that comes with Sylvan, `network`, or a search with it, `network_search:400`.
+    """The network that comes with Sylvan, `network`, or a search with it, `network_search:1000`.
 
     :raises ConfigError: there is no such player.
     """
@@ -92,5 +104,5 @@ def network_named(text: str) -> NetworkPlayer | SearchPlayer:
     if name == "network_search" and (not count or (count.isdecimal() and 0 < len(count) < 8)):
         return network_search(simulations=int(count) if count else SIMULATIONS)
     raise ConfigError(
-        f"{text!r} is no player of Blob: write network, network_search or network_search:400."
+        f"{text!r} is no player of Blob: write network, network_search or network_search:1000."
     )

@@ -115,7 +115,7 @@ def bot_named(text: str) -> BlobPlayer:
     """A player by its name, `counter`, with its deals, `rollouts:32`, and with deals that are drawn
     uniformly, whatever the others have bid, `rollouts:32:uniform`; or by that of its search,
     `information_set:4000`, `determinised:32x125`; or the network that comes with Sylvan, `network`,
-    with a search of so many simulations, `network_search:400`.
+    with a search of so many simulations, `network_search:1000`.
 
     :raises ConfigError: there is no such player.
 

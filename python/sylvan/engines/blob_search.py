@@ -5,11 +5,15 @@ are likely to do, each by its own hand. Deals are drawn as the others' bids make
 the search works for is `rivalry`: points above the others' mean, which decides who wins, or own
 points.
 
-An evaluator of a network takes the card counter's place: `SearchPlayer(evaluate=network)`.
+A network helps as an *opinion*: what it likes is mixed, half and half, into what the card counter
+says of the seat's own options, once per decision (`SearchPlayer(opinion=network.likes)`), so that
+visits begin where a network sees the best chances and playouts still decide. An evaluator of a
+network can also take the card counter's place, leaf by leaf: `SearchPlayer(evaluate=network)`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +56,8 @@ class SearchPlayer:
     """How often it takes the others to bid as if at random, where it weighs."""
     play_noise: float = 1.0
     """The same of plays."""
+    opinion: Callable[[Blob], Sequence[float]] | None = None
+    """Of a view: how likely each legal action is to be the best."""
 
     @property
     def name(self) -> str:
@@ -60,7 +66,7 @@ class SearchPlayer:
         deals = self.config.deals
         effort = f"{deals}x{count // deals}" if self._determinises else str(count)
         uniform = ":uniform" if self.candidates == 1 else ""
-        if not isinstance(self.evaluate, CardCounter):
+        if self.opinion is not None or not isinstance(self.evaluate, CardCounter):
             return f"network_search:{effort}"
         return f"{self.config.hidden}:{effort}{uniform}"
 
@@ -80,7 +86,12 @@ class SearchPlayer:
             evaluate = replace(evaluate, seat=view.to_play())
         root = view.with_rivalry(self.rivalry)
         root = root.with_belief(self.candidates, self.bid_noise, self.play_noise)
-        return Search(evaluate, self.config.replace(seed=rng.below(2**63))).run(root)
+        config = self.config.replace(seed=rng.below(2**63))
+        if self.opinion is None:
+            return Search(evaluate, config).run(root)
+        # What is mixed into the root's priors is handed in: an opinion in the place of noise.
+        config = config.replace(noise=True, dirichlet_fraction=0.5)
+        return Search(evaluate, config).run(root, noise=self.opinion(view))
 
     def __str__(self) -> str:
         return self.name

@@ -23,7 +23,7 @@ from sylvan.games.blob import Blob
 
 __all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
 
-STRENGTHS = ("rule", "counter", "information_set:2000")
+STRENGTHS = ("rule", "counter", "network_search:2000")
 """Opponents from the weakest to the strongest, as `bot_named` knows them."""
 
 FORMAT = "sylvan blob sitting 1"
