@@ -23,6 +23,7 @@ __all__ = [
     "__version__",
     "blob_card",
     "blob_games",
+    "blob_one_card_bid",
     "blob_rounds",
     "blob_rows",
     "exp",
@@ -355,6 +356,7 @@ class BlobBot:
     def choose(self, game: Blob, rng: Rng) -> int: ...
     def judge(self, game: Blob, rng: Rng) -> list[tuple[int, float, float, float]]: ...
 
+def blob_one_card_bid(game: Blob) -> tuple[int, float] | None: ...
 def blob_games(
     game: Blob, bots: Sequence[BlobBot], seeds: Sequence[int]
 ) -> tuple[

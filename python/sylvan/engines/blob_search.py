@@ -3,7 +3,8 @@
 Without a network, leaves are played out by the card counter, which also says what the other seats
 are likely to do, each by its own hand. Deals are drawn as the others' bids make them likely. What
 the search works for is `rivalry`: points above the others' mean, which decides who wins, or own
-points.
+points. Bids on one card are exact (`crates/sylvan-games/src/blob/bots/one_card.rs`): nothing is left
+to search there.
 
 A network helps as an *opinion*: what it likes is mixed, half and half, into what the card counter
 says of the seat's own options, once per decision (`SearchPlayer(opinion=network.likes)`), so that
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sylvan._native import blob_one_card_bid
 from sylvan.errors import ConfigError
 from sylvan.evaluators import CardCounter
 from sylvan.games.blob import Blob
@@ -77,7 +79,11 @@ class SearchPlayer:
     def choose(self, view: Blob, rng: Rng) -> int:
         """A legal action of the seat that looks, whose turn it is."""
         legal = view.legal_actions()
-        return legal[0] if len(legal) == 1 else self.search(view, rng).best
+        if len(legal) == 1:
+            return legal[0]
+        if (exact := blob_one_card_bid(view)) is not None:
+            return exact[0]
+        return self.search(view, rng).best
 
     def search(self, view: Blob, rng: Rng) -> SearchResult:
         """What a search of the view finds."""

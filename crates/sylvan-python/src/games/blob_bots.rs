@@ -5,7 +5,7 @@ use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use sylvan_core::Action;
 use sylvan_games::blob::Phase;
-use sylvan_games::blob::bots::{Belief, Bot, Rollouts, Tally, play_game};
+use sylvan_games::blob::bots::{Belief, Bot, Rollouts, Tally, one_card, play_game};
 
 use super::blob::PyBlob;
 use super::blob_errors::raise;
@@ -129,6 +129,13 @@ type Counted<'py> = (
     Bound<'py, PyArray2<u32>>,
     Bound<'py, PyArray3<u32>>,
 );
+
+/// The exact bid of the seat to move in a round of one card, and the chance that its card wins; None
+/// in other states.
+#[pyfunction]
+pub fn blob_one_card_bid(game: &Bound<'_, PyBlob>) -> Option<(Action, f64)> {
+    one_card::bid(&game.borrow().state)
+}
 
 /// Whole games by the rules of `game`, one per seed of the deals, with a bot in every seat: points
 /// `[n, seats]`, rounds and bids made by cards `[n, seats, 14]`, bids of none `[n, seats]`, rounds

@@ -80,6 +80,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blob::blob_card, module)?)?;
     module.add_class::<blob_bots::PyBlobBot>()?;
     module.add_function(wrap_pyfunction!(blob_bots::blob_games, module)?)?;
+    module.add_function(wrap_pyfunction!(blob_bots::blob_one_card_bid, module)?)?;
     module.add_function(wrap_pyfunction!(blob_lessons::blob_rounds, module)?)?;
     module.add_function(wrap_pyfunction!(blob_lessons::blob_rows, module)?)?;
     module.add_class::<blob_lessons::PyBlobTables>()?;

@@ -1,5 +1,6 @@
 //! Players that need no search, for yardsticks and for playing games out: random, one that wins every
-//! trick it can, the rule bot, the card counter; and flat Monte Carlo, which asks them.
+//! trick it can, the rule bot, the card counter; flat Monte Carlo, which asks them; and exact bids on
+//! one card.
 //!
 //! A bot reads the hand of the seat to move and what everyone saw, nothing else: permuting hidden
 //! hands leaves its choice as it is.
@@ -8,6 +9,7 @@ mod belief;
 mod counter;
 mod examples;
 mod odds;
+pub mod one_card;
 mod playout;
 mod rollouts;
 mod rule;
