@@ -177,23 +177,24 @@ fn carry_plain<V: Values>(
     value: V,
 ) -> V {
     let discount = settings.config.discount;
-    climb(
+    let value = climb(
         pool,
         path,
         discount,
         value,
         levels,
-        |pool, id, taken, child, slot| {
+        |pool, _, taken, child, slot| {
             let node = &taken.node;
             let mut family = pool.family_mut(node.owned);
             let (mut explore, mut fresh) = (0.0, f32::NAN);
             if node.is_open() {
-                let seat = node.seat();
-                let q = plain.scale.apply(child.node.q(child.mean, seat, discount));
+                let [q, value] = child
+                    .node
+                    .q_beside(child.mean, taken.mean, node.seat(), discount);
+                let q = plain.scale.apply(q);
                 if family.record(slot, q, child.share, child.is_first()) == 0 {
                     explore = settings.explore(node.started());
-                    let value = taken.mean.seat(seat) as f32;
-                    fresh = plain.fresh(&family, explore, value, id == root);
+                    fresh = plain.fresh(&family, explore, value, false);
                 }
             } else {
                 let q = plain.scale.apply(child.q(node, discount));
@@ -205,7 +206,18 @@ fn carry_plain<V: Values>(
                 fresh,
             }
         },
-    )
+    );
+    if let [root_step, ..] = path
+        && root_step.node == root
+        && plain.root_differs()
+        && let Some(level) = levels.last_mut()
+        && !level.fresh.is_nan()
+    {
+        let node = pool[root];
+        let family = pool.family_mut(node.owned);
+        level.fresh = plain.fresh(&family, level.explore, node.value(node.seat()), true);
+    }
+    value
 }
 
 /// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of

@@ -164,6 +164,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Whether another simulation may start now; if never, the tree's progress says why.
+    #[inline(always)]
     fn may_start(&mut self, clock: &mut Clock) -> bool {
         if self.tree.progress.stop.is_some() {
             return false;
@@ -256,6 +257,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
+    #[inline(always)]
     fn pause_at(
         &mut self,
         visit: &mut Visit<G>,
@@ -300,6 +302,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Decides what a node without children is; `None` if it is a chance node, now expanded.
+    #[inline(always)]
     fn settle(
         &mut self,
         visit: &mut Visit<G>,
@@ -399,6 +402,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Takes an edge that was never tried before.
+    #[inline(always)]
     fn add_child(
         &mut self,
         visit: &mut Visit<G>,
@@ -413,6 +417,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The action at a place of the node's list of legal actions.
+    #[inline(always)]
     fn action_at(
         &mut self,
         visit: &Visit<G>,
@@ -453,6 +458,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Adds a child for the position in `visit`, which the step has just reached.
+    #[inline(always)]
     pub(crate) fn grow(
         &mut self,
         visit: &mut Visit<G>,

@@ -60,7 +60,7 @@ impl Edges {
 
     /// Writes the edges, and the action with the highest prior as their note; `priors` go on with
     /// whatever up to a multiple of `numbers::PADDING`.
-    #[inline]
+    #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
         let n = actions.len();
         let (codes, kept) = units.split_at_mut(self.code_units(n));
@@ -108,7 +108,7 @@ impl Edges {
     }
 
     /// The place and value of the largest code, the first of equals; code 0 if all are visited.
-    #[inline]
+    #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
         match self.bits {
             PriorBits::Eight => lanes::first_max(&units[..self.code_units(n)], !NOTE),

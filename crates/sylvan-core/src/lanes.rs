@@ -53,6 +53,16 @@ pub fn range(groups: &[[Unit; GROUP]], (mut min, mut max): (f32, f32)) -> (f32, 
     (min, max)
 }
 
+/// Two numbers in single precision, after their bits in `flip` changed.
+#[inline]
+pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { sse2::round_both(a, b, flip) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain::round_both(a, b, flip);
+}
+
 /// The codes of sixteen priors.
 #[inline]
 pub fn encode(priors: &[f32; 16]) -> Unit {
@@ -174,6 +184,17 @@ mod sse2 {
         _mm_max_ps(pairs, _mm_shuffle_ps::<0b10_11_00_01>(pairs, pairs))
     }
 
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+        let flip = _mm_castsi128_pd(_mm_set1_epi64x(flip as i64));
+        let both = _mm_cvtpd_ps(_mm_xor_pd(_mm_set_pd(b, a), flip));
+        [
+            _mm_cvtss_f32(both),
+            _mm_cvtss_f32(_mm_shuffle_ps::<1>(both, both)),
+        ]
+    }
+
     /// `PriorBits::encode`, whose clamping to 1..=255 the narrowing instructions do.
     #[inline]
     #[target_feature(enable = "sse2")]
@@ -265,6 +286,10 @@ mod plain {
             }
         }
         best
+    }
+
+    pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+        [a, b].map(|x| f64::from_bits(x.to_bits() ^ flip) as f32)
     }
 
     pub fn encode(priors: &[f32; 16]) -> Unit {
