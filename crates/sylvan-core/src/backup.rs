@@ -64,18 +64,21 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
+    #[inline]
     pub fn add_virtual_visits(&mut self, path: &[Step]) {
         if self.overlaps() {
             self.change_virtual_visits(path, |n| n + 1);
         }
     }
 
+    #[inline]
     pub fn remove_virtual_visits(&mut self, path: &[Step]) {
         if self.overlaps() {
             self.change_virtual_visits(path, |n| n - 1);
         }
     }
 
+    #[inline(never)]
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {
         self.forget_next(path);
         for (i, &Step { node, slot }) in path.iter().enumerate() {

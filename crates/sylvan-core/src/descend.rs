@@ -139,11 +139,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
             }
         };
-        for path in collided {
-            self.remove_virtual_visits(&path);
+        if !collided.is_empty() {
+            collided
+                .iter()
+                .for_each(|path| self.remove_virtual_visits(path));
         }
-        for walk in blocked {
-            self.unblock(walk);
+        if !blocked.is_empty() {
+            blocked.into_iter().for_each(|walk| self.unblock(walk));
         }
         result
     }
@@ -220,11 +222,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.path.push(step);
             id = step.node;
         }
+        if self.stroll(visit, &mut id)? {
+            id = self.branch_off(visit, id)?;
+            // Nothing is known of what is new, which is where most walks end.
+            if let Some(outcome) = self.look_around(visit, id)? {
+                return Ok(outcome);
+            }
+        }
+        self.wander(visit, id)
+    }
+
+    /// Walks on from a node, whatever it is.
+    #[inline(never)]
+    fn wander(
+        &mut self,
+        visit: &mut Visit<G>,
+        mut id: NodeId,
+    ) -> Result<Outcome, SearchError<G::Error>> {
         loop {
-            let step = if self.stroll(visit, &mut id)? {
-                let (index, prior) = self.newcomer(id);
-                self.add_child(visit, id, index, prior)?
-            } else if self.pool[id].is_open() {
+            if self.stroll(visit, &mut id)? {
+                id = self.branch_off(visit, id)?;
+                continue;
+            }
+            let step = if self.pool[id].is_open() {
                 let choice = if self.settings.wide() {
                     self.choose_wide(visit, id)?
                 } else {
@@ -240,6 +260,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.path.push(step);
             id = step.node;
         }
+    }
+
+    /// Takes the best unvisited edge of a node; the new node.
+    #[inline(always)]
+    fn branch_off(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<NodeId, SearchError<G::Error>> {
+        let (index, prior) = self.newcomer(id);
+        let step = self.add_child(visit, id, index, prior)?;
+        visit.path.push(step);
+        Ok(step.node)
     }
 
     /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
@@ -266,14 +299,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &self.pool[id];
         match node.kind() {
             Kind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
-            Kind::Leaf if !node.is_proven() => {
-                self.sync(visit)?;
-                let turn = visit.state.turn(&mut visit.actions)?;
-                self.settle(visit, id, turn)
-            }
+            Kind::Leaf if !node.is_proven() => self.look_around(visit, id),
             Kind::Chance if !node.is_proven() => Ok(None),
             _ => self.finish(visit, id).map(Some),
         }
+    }
+
+    /// Finds out what a node is of which nothing is known; `None` if it is a chance node.
+    #[inline(always)]
+    fn look_around(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        self.sync(visit)?;
+        let turn = visit.state.turn(&mut visit.actions)?;
+        self.settle(visit, id, turn)
     }
 
     /// Brings the state up to the end of the path: in games whose states are kept, from the nearest

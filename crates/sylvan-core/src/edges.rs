@@ -107,6 +107,17 @@ impl Edges {
         }
     }
 
+    /// Sets a code to 0.
+    #[inline]
+    pub fn clear_code(self, units: &mut [Unit], index: usize) {
+        let bytes = self.code_bytes();
+        lanes::clear(
+            &mut units[bytes * index / UNIT],
+            bytes * index % UNIT,
+            bytes,
+        );
+    }
+
     /// The place and value of the largest code, the first of equals; code 0 if all are visited.
     #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
@@ -139,9 +150,10 @@ impl Edges {
 /// The last word of a unit.
 const NOTE: Unit = !0 << (128 - 32);
 
+#[inline]
 fn set_note(codes: &mut [Unit], note: u32) {
-    if let Some(last) = codes.last_mut() {
-        *last = *last & !NOTE | Unit::from(note) << (128 - 32);
+    if let Some(last) = bytemuck::cast_slice_mut(codes).last_mut() {
+        *last = note;
     }
 }
 
@@ -159,7 +171,7 @@ fn write_codes<const LANES: usize>(
     }
     let whole = n / LANES;
     if let Some((last, behind)) = units[whole..].split_first_mut() {
-        *last &= !(Unit::MAX << (128 / LANES * (n % LANES)));
+        lanes::keep_first(last, UNIT / LANES * (n % LANES));
         if let Some(next) = behind.first_mut() {
             *next = 0; // a unit for nothing but the note
         }

@@ -5,6 +5,9 @@
 //! Where a model is learned, the evaluation also says what the step to the leaf paid and which
 //! actions follow (`shortlist.rs`).
 
+use crate::batch::Batch;
+use crate::descend::SearchError;
+use crate::evaluator::Evaluator;
 use crate::game::{Action, Game};
 use crate::node::Kind;
 use crate::numbers::{PADDING, softmax_padded};
@@ -13,6 +16,32 @@ use crate::tree::{Search, Visit};
 use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Evaluates a batch, which is that of this tree, and takes it in; `logits` and `values` are room for
+    /// those of one leaf.
+    pub fn evaluate(
+        &mut self,
+        batch: &mut Batch<G>,
+        evaluator: &dyn Evaluator<G>,
+        logits: &mut Vec<f32>,
+        values: &mut [f32],
+    ) -> Result<(), SearchError<G::Error>> {
+        let (mut result, mut done) = (Ok(()), 0);
+        for visit in batch.visits() {
+            result = if G::HIDDEN && visit.walks_on {
+                evaluator.priors(&visit.leaf(), logits, values)
+            } else {
+                evaluator.evaluate(&visit.leaf(), logits, values)
+            };
+            if result.is_err() {
+                break;
+            }
+            self.expand(visit, logits, values);
+            done += 1;
+        }
+        batch.forget(done); // the rest is abandoned
+        result.map_err(SearchError::Game)
+    }
+
     /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
     /// has one entry per seat. Both were checked to be numbers.
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {

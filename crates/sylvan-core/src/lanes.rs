@@ -73,6 +73,51 @@ pub fn encode(priors: &[f32; 16]) -> Unit {
     return plain::encode(priors);
 }
 
+/// All bits of sixteen bytes between none of others: windows of it are masks.
+static WINDOW: [u8; 48] = {
+    let mut bytes = [0; 48];
+    let mut i = 16;
+    while i < 32 {
+        bytes[i] = 0xff;
+        i += 1;
+    }
+    bytes
+};
+
+/// The mask of all bytes of a unit before this one.
+#[inline]
+fn before(byte: usize) -> Unit {
+    let start = 16 + (16 - byte % 17);
+    bytemuck::pod_read_unaligned(&WINDOW[start..start + 16])
+}
+
+/// Sets all but the first bytes of a unit to 0. The unit is written as a whole, as is any here: who reads
+/// a whole unit soon after a part of it was written waits for long.
+#[inline]
+pub fn keep_first(unit: &mut Unit, bytes: usize) {
+    and(unit, before(bytes));
+}
+
+/// Sets some bytes of a unit to 0.
+#[inline]
+pub fn clear(unit: &mut Unit, start: usize, bytes: usize) {
+    and(unit, before(start) | !before(start + bytes));
+}
+
+/// `unit &= mask`, as one vector.
+#[inline]
+fn and(unit: &mut Unit, mask: Unit) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        sse2::and(unit, mask);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        *unit &= mask;
+    }
+}
+
 /// The place and value of the largest byte, the first of equals; of the last unit `mask` counts.
 #[inline]
 pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
@@ -182,6 +227,13 @@ mod sse2 {
     fn spread_max(lanes: __m128) -> __m128 {
         let pairs = _mm_max_ps(lanes, _mm_shuffle_ps::<0b01_00_11_10>(lanes, lanes));
         _mm_max_ps(pairs, _mm_shuffle_ps::<0b10_11_00_01>(pairs, pairs))
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn and(unit: &mut Unit, mask: Unit) {
+        let (lanes, mask): (__m128i, __m128i) = (bytemuck::cast(*unit), bytemuck::cast(mask));
+        *unit = bytemuck::cast(_mm_and_si128(lanes, mask));
     }
 
     #[inline]

@@ -81,6 +81,7 @@ static LIMITS: [(f64, f64); 16] = {
 };
 
 impl<V: Values> Node<V> {
+    #[inline(always)]
     pub fn new(action: Action, index: u16, prior: f32) -> Self {
         Self {
             w: V::default(),

@@ -50,7 +50,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Adds a node and the bytes it takes.
-    #[inline]
+    #[inline(always)] // a node is written where it stays: to copy one just written is to wait
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
         let id = self.take(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
@@ -135,7 +135,7 @@ impl<V: Values> Pool<V> {
     pub fn visit_edge(&mut self, id: NodeId, index: usize) -> (usize, f32) {
         let (edges, n) = (self.edges, usize::from(self[id].num_edges));
         let units = self.edge_units_mut(id);
-        edges.set_code(units, index, 0);
+        edges.clear_code(units, index);
         edges.decoded(edges.best(units, n))
     }
 

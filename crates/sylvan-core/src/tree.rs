@@ -23,7 +23,7 @@ use crate::lanes;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
 use crate::pool::Pool;
-use crate::rng::{Rng, mix};
+use crate::rng::{Rng, finish, half_mix, mix};
 use crate::root::RootEdges;
 use crate::selection::Plain;
 use crate::shortlist::Shortlist;
@@ -245,6 +245,7 @@ pub struct Tree<G> {
     pub sweep: Sweep,
     /// Its place among the trees of its shard.
     pub place: usize,
+    /// `half_mix` of the number of its random stream.
     stream: u64,
 }
 
@@ -270,7 +271,7 @@ impl<G: Game> Tree<G> {
             bytes,
             sweep: Sweep::default(),
             place: 0,
-            stream: mix(seed, stream),
+            stream: half_mix(mix(seed, stream)),
         };
         tree.state.set_root();
         tree
@@ -279,7 +280,7 @@ impl<G: Game> Tree<G> {
     /// A number that names the next evaluation (`Leaf::ticket`).
     pub fn next_ticket(&mut self) -> u64 {
         self.evaluations += 1;
-        mix(self.stream, self.evaluations)
+        finish(self.stream.wrapping_add(self.evaluations))
     }
 
     /// How many evaluations were asked for before this one.
