@@ -10,7 +10,7 @@ use crate::descend::SearchError;
 use crate::evaluator::Evaluator;
 use crate::game::{Action, Game};
 use crate::node::Kind;
-use crate::numbers::{PADDING, softmax_padded};
+use crate::numbers::{PADDING, pad, softmax_padded};
 use crate::root::RootEdges;
 use crate::tree::{Search, Visit};
 use crate::values::Values;
@@ -49,11 +49,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
+        let n = pad(logits);
+        // The softmax takes its time, which what comes behind it can use: so the backup is first.
         let raw = self.add_value(visit, values);
-        softmax_padded(logits);
+        softmax_padded(logits, n);
         let priors = logits;
         if id == self.tree.root {
-            let n = visit.actions.len();
             self.pool[id].num_edges = n as u16;
             self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
@@ -133,7 +134,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Backs a leaf's values up; the one for the seat to move there.
     fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
         let value = V::from_seats(values);
-        // The softmax takes its time, which what comes behind it can use: so the backup is first.
         self.remove_virtual_visits(&visit.path);
         self.backup(&visit.path, value, false);
         value.seat(visit.seat) as f32
