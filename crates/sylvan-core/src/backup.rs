@@ -231,9 +231,7 @@ fn choose_next<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
         let mut family = pool.family_mut(level.family);
         let (next, slot) = next_step(&mut family, level.explore, level.fresh);
         family.set_next(next, slot);
-        if next.is_child() {
-            pool.fetch(next);
-        } else {
+        if !next.is_child() {
             pool.fetch_edges(level.family);
         }
     }

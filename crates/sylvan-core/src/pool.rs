@@ -156,6 +156,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// The legal actions of a decision node, where they are kept.
+    #[inline]
     pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
         let n = usize::from(self[id].num_edges);
         if n >= self.edges.kept_below {

@@ -76,7 +76,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The place and prior of the best unvisited edge of a node that has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn newcomer(&self, id: NodeId) -> (usize, f32) {
         match self.pool.head(&self.pool[id]) {
             Some(head) => head.best,
