@@ -537,10 +537,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
+/// Bytes of a state that is small enough for registers.
+const FEW: usize = 32;
+
 /// Follows the steps noted in a family and those behind it, with the state and the path; the last
 /// link, to a node without a family if to any, and the node it came to.
-#[inline(never)] // arguments do not overlap, so that a small state stays in registers
+#[inline(never)]
 fn stroll<G: Game, V: Values>(
+    pool: &Pool<V>,
+    family: u32,
+    state: &mut G,
+    path: &mut Vec<Step>,
+) -> Result<(Link, NodeId), G::Error> {
+    if G::KEEP_STATES || size_of::<G>() > FEW {
+        return follow_noted(pool, family, state, path);
+    }
+    let mut near = state.clone();
+    let end = follow_noted(pool, family, &mut near, path)?;
+    *state = near;
+    Ok(end)
+}
+
+#[inline(always)]
+fn follow_noted<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,
