@@ -78,7 +78,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    #[inline(never)]
+    #[inline(never)] // most searches have none
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {
         self.forget_next(path);
         for (i, &Step { node, slot }) in path.iter().enumerate() {
@@ -133,8 +133,7 @@ impl<V: Values> Taken<V> {
 }
 
 /// Adds a value that the last node of a path has taken in to all above; the value at the first.
-/// `tell` hears of each: its number, what it became, the child that the path goes on to, and the
-/// child's slot; what it answers goes into `notes`, one per level, deepest first.
+/// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot; what it answers goes into `notes`, one per level, deepest first.
 #[inline(always)]
 fn climb<V: Values, T>(
     pool: &mut Pool<V>,
@@ -142,7 +141,7 @@ fn climb<V: Values, T>(
     discount: f64,
     mut value: V,
     notes: &mut [T],
-    mut tell: impl FnMut(&mut Pool<V>, NodeId, Taken<V>, Taken<V>, u16) -> T,
+    mut tell: impl FnMut(&mut Pool<V>, Taken<V>, Taken<V>, u16) -> T,
 ) -> V {
     let Some((last, above)) = path.split_last() else {
         return value;
@@ -154,7 +153,7 @@ fn climb<V: Values, T>(
         node.visits += 1;
         node.w.add(&value);
         let node = Taken::new(*node);
-        *note = tell(pool, step.node, node, child, slot);
+        *note = tell(pool, node, child, slot);
         (child, slot) = (node, step.slot);
     }
     value
@@ -186,7 +185,7 @@ fn carry_plain<V: Values>(
         discount,
         value,
         levels,
-        |pool, _, taken, child, slot| {
+        |pool, taken, child, slot| {
             let node = &taken.node;
             let mut family = pool.family_mut(node.owned);
             let (mut explore, mut fresh) = (0.0, f32::NAN);
@@ -210,17 +209,22 @@ fn carry_plain<V: Values>(
             }
         },
     );
-    if let [root_step, ..] = path
-        && root_step.node == root
-        && plain.root_differs()
-        && let Some(level) = levels.last_mut()
+    if path[0].node == root && plain.root_differs() {
+        urge_root(pool, plain, levels, root);
+    }
+    value
+}
+
+/// Puts the root's own first-play urgency in force, at the last of the levels.
+#[cold]
+fn urge_root<V: Values>(pool: &mut Pool<V>, plain: &Plain, levels: &mut [Level], root: NodeId) {
+    let node = pool[root];
+    if let Some(level) = levels.last_mut()
         && !level.fresh.is_nan()
     {
-        let node = pool[root];
         let family = pool.family_mut(node.owned);
         level.fresh = plain.fresh(&family, level.explore, node.value(node.seat()), true);
     }
-    value
 }
 
 /// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of
@@ -255,7 +259,7 @@ fn carry_other<V: Values>(
         discount,
         value,
         notes,
-        |pool, _, taken, child, slot| {
+        |pool, taken, child, slot| {
             let node = &taken.node;
             let q = child.q(node, discount);
             if learns_range && node.kind() == Kind::Decision {

@@ -139,13 +139,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
             }
         };
-        if !collided.is_empty() {
-            collided
-                .iter()
-                .for_each(|path| self.remove_virtual_visits(path));
+        for path in &collided {
+            self.remove_virtual_visits(path);
         }
-        if !blocked.is_empty() {
-            blocked.into_iter().for_each(|walk| self.unblock(walk));
+        for walk in blocked.drain(..) {
+            self.unblock(walk);
         }
         result
     }
@@ -233,7 +231,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Walks on from a node, whatever it is.
-    #[inline(never)]
+    #[inline(never)] // or what it needs is made ready for every walk, and most do not come here
     fn wander(
         &mut self,
         visit: &mut Visit<G>,
@@ -542,7 +540,7 @@ const FEW: usize = 32;
 
 /// Follows the steps noted in a family and those behind it, with the state and the path; the last
 /// link, to a node without a family if to any, and the node it came to.
-#[inline(never)]
+#[inline(never)] // arguments do not overlap
 fn stroll<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,

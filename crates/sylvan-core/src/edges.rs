@@ -232,7 +232,7 @@ mod tests {
                 assert_eq!(place, codes.iter().position(|&c| c == max).unwrap());
             }
             codes[place] = 0;
-            edges.set_code(&mut units, place, 0);
+            edges.clear_code(&mut units, place);
         }
         let kept = edges.actions(&units, n);
         assert_eq!(kept, (n < edges.kept_below).then_some(&actions[..]));

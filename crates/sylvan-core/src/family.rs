@@ -272,12 +272,6 @@ impl<V: Values> Pool<V> {
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
     }
 
-    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
-    #[inline]
-    pub fn fetch(&self, link: Link) {
-        self.arena.fetch((link.0 & !FAMILY) + 1);
-    }
-
     /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
     #[inline]
     pub fn fetch_for_backup(&self, node: NodeId, family: u32) {

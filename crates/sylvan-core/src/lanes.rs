@@ -426,6 +426,40 @@ mod tests {
     }
 
     #[test]
+    fn two_numbers_are_rounded_as_one_is() {
+        let mut rng = Rng::new(4, 0);
+        for flip in [0, 1 << 63] {
+            for _ in 0..1000 {
+                let [a, b] = [0; 2].map(|_| rng.uniform() - 0.5);
+                assert_eq!(round_both(a, b, flip), plain::round_both(a, b, flip));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_kept_and_cleared() {
+        let ones: Vec<u8> = (1..=16).collect();
+        let unit: Unit = bytemuck::pod_read_unaligned(&ones);
+        for n in 0..=16 {
+            let mut kept = unit;
+            keep_first(&mut kept, n);
+            let expected: Vec<u8> = (1..=16).map(|i| if i <= n { i as u8 } else { 0 }).collect();
+            assert_eq!(bytemuck::bytes_of(&kept), expected);
+        }
+        for (len, start) in [1, 2, 4]
+            .map(|len| (0..16).step_by(len).map(move |i| (len, i)))
+            .into_iter()
+            .flatten()
+        {
+            let mut cleared = unit;
+            clear(&mut cleared, start, len);
+            let mut expected = ones.clone();
+            expected[start..start + len].fill(0);
+            assert_eq!(bytemuck::bytes_of(&cleared), expected);
+        }
+    }
+
+    #[test]
     fn codes_are_those_of_prior_bits() {
         let mut rng = Rng::new(0, 0);
         for _ in 0..10_000 {
