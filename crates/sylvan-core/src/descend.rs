@@ -142,8 +142,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         for path in &collided {
             self.remove_virtual_visits(path);
         }
-        for walk in blocked.drain(..) {
-            self.unblock(walk);
+        if G::HIDDEN {
+            blocked.into_iter().for_each(|walk| self.unblock(walk));
         }
         result
     }
