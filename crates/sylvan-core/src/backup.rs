@@ -64,18 +64,21 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
+    #[inline]
     pub fn add_virtual_visits(&mut self, path: &[Step]) {
         if self.overlaps() {
             self.change_virtual_visits(path, |n| n + 1);
         }
     }
 
+    #[inline]
     pub fn remove_virtual_visits(&mut self, path: &[Step]) {
         if self.overlaps() {
             self.change_virtual_visits(path, |n| n - 1);
         }
     }
 
+    #[inline(never)] // most searches have none
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {
         self.forget_next(path);
         for (i, &Step { node, slot }) in path.iter().enumerate() {
@@ -130,8 +133,7 @@ impl<V: Values> Taken<V> {
 }
 
 /// Adds a value that the last node of a path has taken in to all above; the value at the first.
-/// `tell` hears of each: its number, what it became, the child that the path goes on to, and the
-/// child's slot; what it answers goes into `notes`, one per level, deepest first.
+/// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot; what it answers goes into `notes`, one per level, deepest first.
 #[inline(always)]
 fn climb<V: Values, T>(
     pool: &mut Pool<V>,
@@ -139,7 +141,7 @@ fn climb<V: Values, T>(
     discount: f64,
     mut value: V,
     notes: &mut [T],
-    mut tell: impl FnMut(&mut Pool<V>, NodeId, Taken<V>, Taken<V>, u16) -> T,
+    mut tell: impl FnMut(&mut Pool<V>, Taken<V>, Taken<V>, u16) -> T,
 ) -> V {
     let Some((last, above)) = path.split_last() else {
         return value;
@@ -151,7 +153,7 @@ fn climb<V: Values, T>(
         node.visits += 1;
         node.w.add(&value);
         let node = Taken::new(*node);
-        *note = tell(pool, step.node, node, child, slot);
+        *note = tell(pool, node, child, slot);
         (child, slot) = (node, step.slot);
     }
     value
@@ -177,23 +179,24 @@ fn carry_plain<V: Values>(
     value: V,
 ) -> V {
     let discount = settings.config.discount;
-    climb(
+    let value = climb(
         pool,
         path,
         discount,
         value,
         levels,
-        |pool, id, taken, child, slot| {
+        |pool, taken, child, slot| {
             let node = &taken.node;
             let mut family = pool.family_mut(node.owned);
             let (mut explore, mut fresh) = (0.0, f32::NAN);
             if node.is_open() {
-                let seat = node.seat();
-                let q = plain.scale.apply(child.node.q(child.mean, seat, discount));
+                let [q, value] = child
+                    .node
+                    .q_beside(child.mean, taken.mean, node.seat(), discount);
+                let q = plain.scale.apply(q);
                 if family.record(slot, q, child.share, child.is_first()) == 0 {
                     explore = settings.explore(node.started());
-                    let value = taken.mean.seat(seat) as f32;
-                    fresh = plain.fresh(&family, explore, value, id == root);
+                    fresh = plain.fresh(&family, explore, value, false);
                 }
             } else {
                 let q = plain.scale.apply(child.q(node, discount));
@@ -205,7 +208,23 @@ fn carry_plain<V: Values>(
                 fresh,
             }
         },
-    )
+    );
+    if path[0].node == root && plain.root_differs() {
+        urge_root(pool, plain, levels, root);
+    }
+    value
+}
+
+/// Puts the root's own first-play urgency in force, at the last of the levels.
+#[cold]
+fn urge_root<V: Values>(pool: &mut Pool<V>, plain: &Plain, levels: &mut [Level], root: NodeId) {
+    let node = pool[root];
+    if let Some(level) = levels.last_mut()
+        && !level.fresh.is_nan()
+    {
+        let family = pool.family_mut(node.owned);
+        level.fresh = plain.fresh(&family, level.explore, node.value(node.seat()), true);
+    }
 }
 
 /// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of
@@ -216,9 +235,7 @@ fn choose_next<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
         let mut family = pool.family_mut(level.family);
         let (next, slot) = next_step(&mut family, level.explore, level.fresh);
         family.set_next(next, slot);
-        if next.is_child() {
-            pool.fetch(next);
-        } else {
+        if !next.is_child() {
             pool.fetch_edges(level.family);
         }
     }
@@ -242,7 +259,7 @@ fn carry_other<V: Values>(
         discount,
         value,
         notes,
-        |pool, _, taken, child, slot| {
+        |pool, taken, child, slot| {
             let node = &taken.node;
             let q = child.q(node, discount);
             if learns_range && node.kind() == Kind::Decision {

@@ -48,6 +48,7 @@ impl<G: Game> Batch<G> {
     }
 
     /// Forgets the first `n` walks.
+    #[inline]
     pub fn forget(&mut self, n: usize) {
         if n < self.len {
             self.visits[..self.len].rotate_left(n);

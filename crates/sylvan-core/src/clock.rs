@@ -41,6 +41,7 @@ impl<'a> Clock<'a> {
         }
     }
 
+    #[inline]
     pub fn signal(&mut self) -> Signal {
         if self.asked.load(Ordering::Relaxed) {
             return Signal::Stop(Stop::External);
@@ -49,6 +50,12 @@ impl<'a> Clock<'a> {
             self.skip -= 1;
             return Signal::Go;
         }
+        self.look()
+    }
+
+    /// The same after a look at the time.
+    #[cold]
+    fn look(&mut self) -> Signal {
         let now = Instant::now();
         self.stride = if now - self.last < INTERVAL {
             (2 * self.stride).min(256)

@@ -139,11 +139,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
             }
         };
-        for path in collided {
-            self.remove_virtual_visits(&path);
+        for path in &collided {
+            self.remove_virtual_visits(path);
         }
-        for walk in blocked {
-            self.unblock(walk);
+        if G::HIDDEN {
+            blocked.into_iter().for_each(|walk| self.unblock(walk));
         }
         result
     }
@@ -164,6 +164,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Whether another simulation may start now; if never, the tree's progress says why.
+    #[inline(always)]
     fn may_start(&mut self, clock: &mut Clock) -> bool {
         if self.tree.progress.stop.is_some() {
             return false;
@@ -219,11 +220,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.path.push(step);
             id = step.node;
         }
+        if self.stroll(visit, &mut id)? {
+            id = self.branch_off(visit, id)?;
+            // Nothing is known of what is new, which is where most walks end.
+            if let Some(outcome) = self.look_around(visit, id)? {
+                return Ok(outcome);
+            }
+        }
+        self.wander(visit, id)
+    }
+
+    /// Walks on from a node, whatever it is.
+    #[inline(never)] // or what it needs is made ready for every walk, and most do not come here
+    fn wander(
+        &mut self,
+        visit: &mut Visit<G>,
+        mut id: NodeId,
+    ) -> Result<Outcome, SearchError<G::Error>> {
         loop {
-            let step = if self.stroll(visit, &mut id)? {
-                let (index, prior) = self.newcomer(id);
-                self.add_child(visit, id, index, prior)?
-            } else if self.pool[id].is_open() {
+            if self.stroll(visit, &mut id)? {
+                id = self.branch_off(visit, id)?;
+                continue;
+            }
+            let step = if self.pool[id].is_open() {
                 let choice = if self.settings.wide() {
                     self.choose_wide(visit, id)?
                 } else {
@@ -241,6 +260,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
+    /// Takes the best unvisited edge of a node; the new node.
+    #[inline(always)]
+    fn branch_off(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<NodeId, SearchError<G::Error>> {
+        let (index, prior) = self.newcomer(id);
+        let step = self.add_child(visit, id, index, prior)?;
+        visit.path.push(step);
+        Ok(step.node)
+    }
+
     /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
     /// best unvisited edge comes next. If not, there is more to find out.
     #[inline]
@@ -256,6 +288,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
+    #[inline(always)]
     fn pause_at(
         &mut self,
         visit: &mut Visit<G>,
@@ -264,14 +297,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &self.pool[id];
         match node.kind() {
             Kind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
-            Kind::Leaf if !node.is_proven() => {
-                self.sync(visit)?;
-                let turn = visit.state.turn(&mut visit.actions)?;
-                self.settle(visit, id, turn)
-            }
+            Kind::Leaf if !node.is_proven() => self.look_around(visit, id),
             Kind::Chance if !node.is_proven() => Ok(None),
             _ => self.finish(visit, id).map(Some),
         }
+    }
+
+    /// Finds out what a node is of which nothing is known; `None` if it is a chance node.
+    #[inline(always)]
+    fn look_around(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        self.sync(visit)?;
+        let turn = visit.state.turn(&mut visit.actions)?;
+        self.settle(visit, id, turn)
     }
 
     /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
@@ -300,6 +341,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Decides what a node without children is; `None` if it is a chance node, now expanded.
+    #[inline(always)]
     fn settle(
         &mut self,
         visit: &mut Visit<G>,
@@ -399,6 +441,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Takes an edge that was never tried before.
+    #[inline(always)]
     fn add_child(
         &mut self,
         visit: &mut Visit<G>,
@@ -413,6 +456,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The action at a place of the node's list of legal actions.
+    #[inline(always)]
     fn action_at(
         &mut self,
         visit: &Visit<G>,
@@ -453,6 +497,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Adds a child for the position in `visit`, which the step has just reached.
+    #[inline(always)]
     pub(crate) fn grow(
         &mut self,
         visit: &mut Visit<G>,
@@ -490,10 +535,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
+/// Bytes of a state that is small enough for registers.
+const FEW: usize = 32;
+
 /// Follows the steps noted in a family and those behind it, with the state and the path; the last
 /// link, to a node without a family if to any, and the node it came to.
-#[inline(never)] // arguments do not overlap, so that a small state stays in registers
+#[inline(never)] // arguments do not overlap
 fn stroll<G: Game, V: Values>(
+    pool: &Pool<V>,
+    family: u32,
+    state: &mut G,
+    path: &mut Vec<Step>,
+) -> Result<(Link, NodeId), G::Error> {
+    if G::KEEP_STATES || size_of::<G>() > FEW {
+        return follow_noted(pool, family, state, path);
+    }
+    let mut near = state.clone();
+    let end = follow_noted(pool, family, &mut near, path)?;
+    *state = near;
+    Ok(end)
+}
+
+#[inline(always)]
+fn follow_noted<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,

@@ -60,7 +60,7 @@ impl Edges {
 
     /// Writes the edges, and the action with the highest prior as their note; `priors` go on with
     /// whatever up to a multiple of `numbers::PADDING`.
-    #[inline]
+    #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
         let n = actions.len();
         let (codes, kept) = units.split_at_mut(self.code_units(n));
@@ -107,8 +107,19 @@ impl Edges {
         }
     }
 
-    /// The place and value of the largest code, the first of equals; code 0 if all are visited.
+    /// Sets a code to 0.
     #[inline]
+    pub fn clear_code(self, units: &mut [Unit], index: usize) {
+        let bytes = self.code_bytes();
+        lanes::clear(
+            &mut units[bytes * index / UNIT],
+            bytes * index % UNIT,
+            bytes,
+        );
+    }
+
+    /// The place and value of the largest code, the first of equals; code 0 if all are visited.
+    #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
         match self.bits {
             PriorBits::Eight => lanes::first_max(&units[..self.code_units(n)], !NOTE),
@@ -139,9 +150,10 @@ impl Edges {
 /// The last word of a unit.
 const NOTE: Unit = !0 << (128 - 32);
 
+#[inline]
 fn set_note(codes: &mut [Unit], note: u32) {
-    if let Some(last) = codes.last_mut() {
-        *last = *last & !NOTE | Unit::from(note) << (128 - 32);
+    if let Some(last) = bytemuck::cast_slice_mut(codes).last_mut() {
+        *last = note;
     }
 }
 
@@ -159,7 +171,7 @@ fn write_codes<const LANES: usize>(
     }
     let whole = n / LANES;
     if let Some((last, behind)) = units[whole..].split_first_mut() {
-        *last &= !(Unit::MAX << (128 / LANES * (n % LANES)));
+        lanes::keep_first(last, UNIT / LANES * (n % LANES));
         if let Some(next) = behind.first_mut() {
             *next = 0; // a unit for nothing but the note
         }
@@ -220,7 +232,7 @@ mod tests {
                 assert_eq!(place, codes.iter().position(|&c| c == max).unwrap());
             }
             codes[place] = 0;
-            edges.set_code(&mut units, place, 0);
+            edges.clear_code(&mut units, place);
         }
         let kept = edges.actions(&units, n);
         assert_eq!(kept, (n < edges.kept_below).then_some(&actions[..]));

@@ -5,14 +5,43 @@
 //! Where a model is learned, the evaluation also says what the step to the leaf paid and which
 //! actions follow (`shortlist.rs`).
 
+use crate::batch::Batch;
+use crate::descend::SearchError;
+use crate::evaluator::Evaluator;
 use crate::game::{Action, Game};
 use crate::node::Kind;
-use crate::numbers::{PADDING, softmax_padded};
+use crate::numbers::{PADDING, pad, softmax_padded};
 use crate::root::RootEdges;
 use crate::tree::{Search, Visit};
 use crate::values::Values;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Evaluates a batch, which is that of this tree, and takes it in; `logits` and `values` are room for
+    /// those of one leaf.
+    pub fn evaluate(
+        &mut self,
+        batch: &mut Batch<G>,
+        evaluator: &dyn Evaluator<G>,
+        logits: &mut Vec<f32>,
+        values: &mut [f32],
+    ) -> Result<(), SearchError<G::Error>> {
+        let (mut result, mut done) = (Ok(()), 0);
+        for visit in batch.visits() {
+            result = if G::HIDDEN && visit.walks_on {
+                evaluator.priors(&visit.leaf(), logits, values)
+            } else {
+                evaluator.evaluate(&visit.leaf(), logits, values)
+            };
+            if result.is_err() {
+                break;
+            }
+            self.expand(visit, logits, values);
+            done += 1;
+        }
+        batch.forget(done); // the rest is abandoned
+        result.map_err(SearchError::Game)
+    }
+
     /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
     /// has one entry per seat. Both were checked to be numbers.
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
@@ -20,11 +49,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
+        let n = pad(logits);
+        // The softmax takes its time, which what comes behind it can use: so the backup is first.
         let raw = self.add_value(visit, values);
-        softmax_padded(logits);
+        softmax_padded(logits, n);
         let priors = logits;
         if id == self.tree.root {
-            let n = visit.actions.len();
             self.pool[id].num_edges = n as u16;
             self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
         } else {
@@ -104,7 +134,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Backs a leaf's values up; the one for the seat to move there.
     fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
         let value = V::from_seats(values);
-        // The softmax takes its time, which what comes behind it can use: so the backup is first.
         self.remove_virtual_visits(&visit.path);
         self.backup(&visit.path, value, false);
         value.seat(visit.seat) as f32

@@ -175,7 +175,9 @@ impl FamilyMut<'_> {
             }
             *place.add(U * LANES) = u.to_bits();
         }
-        self.back[3] -= u32::from(first);
+        if first {
+            self.back[3] -= 1;
+        }
         self.back[3] as u16
     }
 
@@ -246,6 +248,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Writes what a family knows, which makes its next step unknown.
+    #[inline(always)]
     pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
         let family = self[id].owned;
         let (place, best) = head.best;
@@ -262,17 +265,11 @@ impl<V: Values> Pool<V> {
         &groups[..(len as usize).div_ceil(LANES)]
     }
 
-    #[inline]
+    #[inline(always)]
     fn group_mut(&mut self, family: u32, slot: usize) -> &mut Group {
         let start = (family + HEAD) as usize + GROUP * (slot / LANES);
         let units: &mut [Unit] = &mut self.arena[start..start + GROUP];
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
-    }
-
-    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
-    #[inline]
-    pub fn fetch(&self, link: Link) {
-        self.arena.fetch((link.0 & !FAMILY) + 1);
     }
 
     /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
@@ -341,6 +338,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Brings the link to a child up to date, after its family came, moved or went.
+    #[inline(always)]
     pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
         let (family, link) = (self[parent].owned, self.link_to(child).0);
         self.group_mut(family, slot.into())[LINK][usize::from(slot) % LANES] = link;
@@ -363,6 +361,7 @@ impl<V: Values> Pool<V> {
 
     /// Appends a child without a finished visit; `best` is the edge then left unvisited
     /// that has the highest prior, as in `Head`.
+    #[inline(always)]
     pub fn push_child(
         &mut self,
         parent: NodeId,
@@ -420,7 +419,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// What the node's family knows, after making room in it for one more child.
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self, id: NodeId, bytes: &mut u64) -> Head {
         let head = self.head(&self[id]).unwrap_or(Head {
             len: 0,

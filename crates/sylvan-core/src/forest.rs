@@ -116,21 +116,10 @@ impl<G: Game, V: Values> Shard<G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let mut clock = timing.clock();
         for tree in 0..self.trees.len() {
-            self.fill(tree, settings, budget, &mut clock)?;
+            let (mut search, batch) = self.parts(tree, settings, budget);
+            search.fill(batch, &mut clock)?;
         }
         Ok(())
-    }
-
-    /// Adds one tree's leaves to the batch.
-    fn fill(
-        &mut self,
-        tree: usize,
-        settings: &Settings,
-        budget: u64,
-        clock: &mut Clock,
-    ) -> Result<(), SearchError<G::Error>> {
-        let (mut search, batch) = self.parts(tree, settings, budget);
-        search.fill(batch, clock)
     }
 
     /// Searches the trees to their ends, or to the pause.
@@ -142,16 +131,17 @@ impl<G: Game, V: Values> Shard<G, V> {
         timing: &Timing,
     ) -> Result<(), SearchError<G::Error>> {
         let mut clock = timing.clock();
-        let mut values = vec![0.0; settings.rules.num_players];
+        let (mut logits, mut values) = (Vec::new(), vec![0.0; settings.rules.num_players]);
         let turn = timing.deadline.map_or(u64::MAX, |_| TURN);
         while let Some(tree) = self.next_tree() {
             let end = self.trees[tree].progress.finished.saturating_add(turn);
-            while !self.trees[tree].is_done() && self.trees[tree].progress.finished < end {
-                self.fill(tree, settings, budget, &mut clock)?;
-                if self.batch.is_empty() && self.trees[tree].progress.stop.is_none() {
+            let (mut search, batch) = self.parts(tree, settings, budget);
+            while !search.tree.is_done() && search.tree.progress.finished < end {
+                search.fill(batch, &mut clock)?;
+                if batch.is_empty() && search.tree.progress.stop.is_none() {
                     return Ok(()); // paused
                 }
-                self.evaluate(tree, evaluator, settings, budget, &mut values)?;
+                search.evaluate(batch, evaluator, &mut logits, &mut values)?;
             }
             self.turn = tree + 1;
         }
@@ -163,35 +153,6 @@ impl<G: Game, V: Values> Shard<G, V> {
         let n = self.trees.len();
         let mut trees = (self.turn..self.turn + n).map(|tree| tree % n);
         trees.find(|&tree| !self.trees[tree].is_done())
-    }
-
-    /// Evaluates the batch, which is that of one tree.
-    fn evaluate(
-        &mut self,
-        tree: usize,
-        evaluator: &dyn Evaluator<G>,
-        settings: &Settings,
-        budget: u64,
-        values: &mut [f32],
-    ) -> Result<(), SearchError<G::Error>> {
-        let mut logits = std::mem::take(&mut self.logits);
-        let (mut search, batch) = self.parts(tree, settings, budget);
-        let (mut result, mut done) = (Ok(()), 0);
-        for visit in batch.visits() {
-            result = if G::HIDDEN && visit.walks_on {
-                evaluator.priors(&visit.leaf(), &mut logits, values)
-            } else {
-                evaluator.evaluate(&visit.leaf(), &mut logits, values)
-            };
-            if result.is_err() {
-                break;
-            }
-            search.expand(visit, &mut logits, values);
-            done += 1;
-        }
-        batch.forget(done); // the rest is abandoned
-        self.logits = logits;
-        result.map_err(SearchError::Game)
     }
 
     fn abandon(&mut self, settings: &Settings) {

@@ -53,6 +53,16 @@ pub fn range(groups: &[[Unit; GROUP]], (mut min, mut max): (f32, f32)) -> (f32, 
     (min, max)
 }
 
+/// Two numbers in single precision, after their bits in `flip` changed.
+#[inline]
+pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    return unsafe { sse2::round_both(a, b, flip) };
+    #[cfg(not(target_arch = "x86_64"))]
+    return plain::round_both(a, b, flip);
+}
+
 /// The codes of sixteen priors.
 #[inline]
 pub fn encode(priors: &[f32; 16]) -> Unit {
@@ -61,6 +71,51 @@ pub fn encode(priors: &[f32; 16]) -> Unit {
     return unsafe { sse2::encode(priors) };
     #[cfg(not(target_arch = "x86_64"))]
     return plain::encode(priors);
+}
+
+/// All bits of sixteen bytes between none of others: windows of it are masks.
+static WINDOW: [u8; 48] = {
+    let mut bytes = [0; 48];
+    let mut i = 16;
+    while i < 32 {
+        bytes[i] = 0xff;
+        i += 1;
+    }
+    bytes
+};
+
+/// The mask of all bytes of a unit before this one.
+#[inline]
+fn before(byte: usize) -> Unit {
+    let start = 16 + (16 - byte % 17);
+    bytemuck::pod_read_unaligned(&WINDOW[start..start + 16])
+}
+
+/// Sets all but the first bytes of a unit to 0. The unit is written as a whole, as is any here: who reads
+/// a whole unit soon after a part of it was written waits for long.
+#[inline]
+pub fn keep_first(unit: &mut Unit, bytes: usize) {
+    and(unit, before(bytes));
+}
+
+/// Sets some bytes of a unit to 0.
+#[inline]
+pub fn clear(unit: &mut Unit, start: usize, bytes: usize) {
+    and(unit, before(start) | !before(start + bytes));
+}
+
+/// `unit &= mask`, as one vector.
+#[inline]
+fn and(unit: &mut Unit, mask: Unit) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        sse2::and(unit, mask);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        *unit &= mask;
+    }
 }
 
 /// The place and value of the largest byte, the first of equals; of the last unit `mask` counts.
@@ -174,6 +229,24 @@ mod sse2 {
         _mm_max_ps(pairs, _mm_shuffle_ps::<0b10_11_00_01>(pairs, pairs))
     }
 
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn and(unit: &mut Unit, mask: Unit) {
+        let (lanes, mask): (__m128i, __m128i) = (bytemuck::cast(*unit), bytemuck::cast(mask));
+        *unit = bytemuck::cast(_mm_and_si128(lanes, mask));
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+        let flip = _mm_castsi128_pd(_mm_set1_epi64x(flip as i64));
+        let both = _mm_cvtpd_ps(_mm_xor_pd(_mm_set_pd(b, a), flip));
+        [
+            _mm_cvtss_f32(both),
+            _mm_cvtss_f32(_mm_shuffle_ps::<1>(both, both)),
+        ]
+    }
+
     /// `PriorBits::encode`, whose clamping to 1..=255 the narrowing instructions do.
     #[inline]
     #[target_feature(enable = "sse2")]
@@ -267,6 +340,10 @@ mod plain {
         best
     }
 
+    pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
+        [a, b].map(|x| f64::from_bits(x.to_bits() ^ flip) as f32)
+    }
+
     pub fn encode(priors: &[f32; 16]) -> Unit {
         bytemuck::cast(priors.map(|prior| PriorBits::Eight.encode(prior) as u8))
     }
@@ -345,6 +422,40 @@ mod tests {
                 );
                 assert_eq!(found, expected);
             }
+        }
+    }
+
+    #[test]
+    fn two_numbers_are_rounded_as_one_is() {
+        let mut rng = Rng::new(4, 0);
+        for flip in [0, 1 << 63] {
+            for _ in 0..1000 {
+                let [a, b] = [0; 2].map(|_| rng.uniform() - 0.5);
+                assert_eq!(round_both(a, b, flip), plain::round_both(a, b, flip));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_kept_and_cleared() {
+        let ones: Vec<u8> = (1..=16).collect();
+        let unit: Unit = bytemuck::pod_read_unaligned(&ones);
+        for n in 0..=16 {
+            let mut kept = unit;
+            keep_first(&mut kept, n);
+            let expected: Vec<u8> = (1..=16).map(|i| if i <= n { i as u8 } else { 0 }).collect();
+            assert_eq!(bytemuck::bytes_of(&kept), expected);
+        }
+        for (len, start) in [1, 2, 4]
+            .map(|len| (0..16).step_by(len).map(move |i| (len, i)))
+            .into_iter()
+            .flatten()
+        {
+            let mut cleared = unit;
+            clear(&mut cleared, start, len);
+            let mut expected = ones.clone();
+            expected[start..start + len].fill(0);
+            assert_eq!(bytemuck::bytes_of(&cleared), expected);
         }
     }
 

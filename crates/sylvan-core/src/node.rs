@@ -81,6 +81,7 @@ static LIMITS: [(f64, f64); 16] = {
 };
 
 impl<V: Values> Node<V> {
+    #[inline(always)]
     pub fn new(action: Action, index: u16, prior: f32) -> Self {
         Self {
             w: V::default(),
@@ -240,6 +241,24 @@ impl<V: Values> Node<V> {
         } else {
             (V::reward(&self.extra, seat) + discount * mean) as f32
         }
+    }
+
+    /// `q`, and beside it the mean value of the parent for `seat`, which chooses there.
+    #[inline]
+    pub fn q_beside(&self, mean: V, parent: V, seat: Seat, discount: f64) -> [f32; 2] {
+        if !V::BOUNDS {
+            return [self.q(mean, seat, discount), parent.seat(seat) as f32];
+        }
+        // Rounded first, then held inside its bounds, which are whole numbers: the same.
+        let [q, value] = V::round_both(mean, parent, seat);
+        let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
+            (-1.0, 1.0)
+        } else {
+            let (low, high) = self.step_bounds(seat, discount);
+            (low as f32, high as f32)
+        };
+        let q = if q < low { low } else { q };
+        [if q > high { high } else { q }, value]
     }
 
     /// The mean value of this node itself for `seat`.

@@ -127,28 +127,35 @@ pub const PADDING: usize = 16;
 
 /// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite, none NaN or `+inf`.
 pub fn softmax(logits: &mut Vec<f32>) {
-    let n = logits.len();
-    softmax_padded(logits);
+    let n = pad(logits);
+    softmax_padded(logits, n);
     logits.truncate(n);
 }
 
-/// The same, with something behind them up to a multiple of `PADDING` entries: whole chunks compile
-/// to vector code.
+/// Adds something behind logits up to a multiple of `PADDING`; how many there were. Some time before a
+/// softmax: the processor waits where it reads together what was just written apart.
 #[inline]
-pub fn softmax_padded(logits: &mut Vec<f32>) {
+pub fn pad(logits: &mut Vec<f32>) -> usize {
     let n = logits.len();
-    if let [first, rest @ ..] = &logits[..]
+    // Always as many, and then cut off: how many are left over cannot be foreseen.
+    logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
+    logits.truncate(n.next_multiple_of(PADDING));
+    n
+}
+
+/// The softmax of `n` logits that were padded, with something behind them: whole chunks compile to
+/// vector code.
+#[inline]
+pub fn softmax_padded(logits: &mut [f32], n: usize) {
+    if let [first, rest @ ..] = &logits[..n]
         && rest.first().is_none_or(|second| second == first)
         && rest.iter().filter(|&x| x != first).count() == 0
     {
         // What follows would give the same, bit for bit: exp(0) is 1, and the sum is exact.
-        logits.fill(1.0 / n as f32);
-        logits.resize(n.next_multiple_of(PADDING), 0.0);
+        logits[..n].fill(1.0 / n as f32);
+        logits[n..].fill(0.0);
         return;
     }
-    // Always as many, and then cut off: how many are left over cannot be foreseen.
-    logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
-    logits.truncate(n.next_multiple_of(PADDING));
     let chunks = &mut logits.as_chunks_mut::<LANES>().0[..n.div_ceil(LANES)];
     let mut tops = [f32::NEG_INFINITY; LANES];
     for chunk in chunks.iter() {

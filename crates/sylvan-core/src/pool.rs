@@ -38,6 +38,7 @@ impl<V: Values> Pool<V> {
     const NODE_UNITS: usize = size_of::<Node<V>>().div_ceil(UNIT_BYTES as usize);
     const NODE_BYTES: u64 = Self::NODE_UNITS as u64 * UNIT_BYTES;
 
+    #[inline(always)]
     pub(crate) fn take(&mut self, units: u32, bytes: &mut u64) -> u32 {
         *bytes += u64::from(units) * UNIT_BYTES;
         self.arena.take(units)
@@ -49,7 +50,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Adds a node and the bytes it takes.
-    #[inline]
+    #[inline(always)] // a node is written where it stays: to copy one just written is to wait
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
         let id = self.take(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
@@ -75,12 +76,12 @@ impl<V: Values> Pool<V> {
     }
 
     /// The edges of a node, if it has any stored here.
-    #[inline]
+    #[inline(always)]
     fn edges_of(&self, node: &Node<V>) -> u32 {
         self.head(node).map_or(node.owned, |head| head.edges)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn edge_units(&self, id: NodeId) -> &[Unit] {
         let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         match start {
@@ -89,7 +90,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn edge_units_mut(&mut self, id: NodeId) -> &mut [Unit] {
         let (start, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         let units = self.edges.units(n) as usize;
@@ -113,7 +114,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// What was to be remembered with the edges of a node.
-    #[inline]
+    #[inline(always)]
     pub fn note(&self, id: NodeId) -> u32 {
         let n = usize::from(self[id].num_edges);
         self.edges.note(self.edge_units(id), n)
@@ -130,11 +131,11 @@ impl<V: Values> Pool<V> {
     }
 
     /// Marks an edge as visited; the best one that is left, as in `Head`.
-    #[inline]
+    #[inline(always)]
     pub fn visit_edge(&mut self, id: NodeId, index: usize) -> (usize, f32) {
         let (edges, n) = (self.edges, usize::from(self[id].num_edges));
         let units = self.edge_units_mut(id);
-        edges.set_code(units, index, 0);
+        edges.clear_code(units, index);
         edges.decoded(edges.best(units, n))
     }
 
@@ -145,7 +146,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// The place and prior of the best unvisited edge, or `NO_EDGE`.
-    #[inline]
+    #[inline(always)]
     pub fn best_edge(&self, id: NodeId) -> (usize, f32) {
         let n = usize::from(self[id].num_edges);
         match self.edge_units(id) {
@@ -155,6 +156,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// The legal actions of a decision node, where they are kept.
+    #[inline]
     pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
         let n = usize::from(self[id].num_edges);
         if n >= self.edges.kept_below {

@@ -103,12 +103,19 @@ impl Rng {
 
 /// Spreads two numbers over 64 bits (two rounds of SplitMix64's finaliser).
 pub fn mix(a: u64, b: u64) -> u64 {
-    let finish = |mut z: u64| {
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    finish(finish(a.wrapping_add(0x9e37_79b9_7f4a_7c15)).wrapping_add(b))
+    finish(half_mix(a).wrapping_add(b))
+}
+
+/// What `mix` makes of its first number: `finish` of the sum of this and the second does the rest.
+pub fn half_mix(a: u64) -> u64 {
+    finish(a.wrapping_add(0x9e37_79b9_7f4a_7c15))
+}
+
+/// SplitMix64's finaliser.
+pub fn finish(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The place and prior of the best unvisited edge of a node that has one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn newcomer(&self, id: NodeId) -> (usize, f32) {
         match self.pool.head(&self.pool[id]) {
             Some(head) => head.best,
@@ -152,7 +152,7 @@ pub struct Plain {
 
 /// A rule of first-play urgency as numbers, so that none needs a branch: the node's value times
 /// `weight`, which is 0 or 1, plus `constant`, less `reduction` times the root of the tried mass.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Urgency {
     weight: f32,
     constant: f32,
@@ -181,6 +181,12 @@ impl Plain {
         let bare = config.widening.is_none() && config.rave == 0.0;
         let plain = bare && matches!(config.selection, Selection::Puct { .. });
         plain.then_some(Self { scale, urgency })
+    }
+
+    /// The first-play urgency of the root is not that of other nodes.
+    #[inline]
+    pub(crate) fn root_differs(&self) -> bool {
+        self.urgency[0] != self.urgency[1]
     }
 
     /// The score of the best unvisited edge of a node with this family and value.

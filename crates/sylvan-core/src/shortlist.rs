@@ -13,7 +13,7 @@
 
 use crate::game::Action;
 use crate::lanes::{COLUMNS, Columns};
-use crate::numbers::{PADDING, PriorBits, exp, softmax_padded, softmax_scale, widened};
+use crate::numbers::{PADDING, PriorBits, exp, pad, softmax_padded, softmax_scale, widened};
 
 /// Groups that are compared at once, and logits of a group.
 const LANES: usize = COLUMNS;
@@ -93,7 +93,8 @@ impl Shortlist {
             self.pick(top_k);
             let kept = self.actions.iter().map(|&place| logits[place as usize]);
             self.priors.extend(kept);
-            softmax_padded(&mut self.priors);
+            let n = pad(&mut self.priors);
+            softmax_padded(&mut self.priors, n);
             if most < top_k {
                 self.cut(most, bits);
             }
@@ -110,7 +111,8 @@ impl Shortlist {
         self.actions.extend(0..logits.len() as Action);
         self.priors.clear();
         self.priors.extend_from_slice(logits);
-        softmax_padded(&mut self.priors);
+        let n = pad(&mut self.priors);
+        softmax_padded(&mut self.priors, n);
     }
 
     /// A number that at least `k` logits are not below; the lowest of all if there are too few

@@ -23,7 +23,7 @@ use crate::lanes;
 use crate::node::{Node, NodeId};
 use crate::numbers::ln;
 use crate::pool::Pool;
-use crate::rng::{Rng, mix};
+use crate::rng::{Rng, finish, half_mix, mix};
 use crate::root::RootEdges;
 use crate::selection::Plain;
 use crate::shortlist::Shortlist;
@@ -39,7 +39,7 @@ pub struct Settings {
     pub known: Option<Scale>,
     /// c(N), if it does not grow.
     constant: Option<f64>,
-    /// `c(N) * sqrt(N)` for small N, if c(N) grows: logarithms take long.
+    /// `c(N) * sqrt(N)` for small N: roots take long, and logarithms longer.
     explore: Vec<f32>,
     /// Logarithms of small N, for UCT.
     logs: Vec<f64>,
@@ -84,11 +84,8 @@ impl Settings {
             settings.logs = (0..tabled).map(|n| ln(f64::from(n))).collect();
             return settings;
         }
-        if let Selection::Puct { c_puct, c_base, .. } = settings.config.selection
-            && c_base.is_none()
-        {
-            settings.constant = Some(c_puct);
-            return settings;
+        if let Selection::Puct { c_puct, c_base, .. } = settings.config.selection {
+            settings.constant = c_base.is_none().then_some(c_puct);
         }
         settings.explore = (0..tabled).map(|n| settings.exploration(n)).collect();
         settings
@@ -127,12 +124,10 @@ impl Settings {
     /// `c(N) * sqrt(N)`, the factor of `P / (1 + n)` in PUCT.
     #[inline]
     pub fn explore(&self, n: u32) -> f32 {
-        if let Some(c) = self.constant {
-            return (c * f64::from(n).sqrt()) as f32;
-        }
-        match self.explore.get(n as usize) {
-            Some(&explore) => explore,
-            None => self.exploration(n),
+        match (self.explore.get(n as usize), self.constant) {
+            (Some(&explore), _) => explore,
+            (None, Some(c)) => (c * f64::from(n).sqrt()) as f32,
+            (None, None) => self.exploration(n),
         }
     }
 
@@ -145,6 +140,7 @@ impl Settings {
         }
     }
 
+    #[cold]
     fn exploration(&self, n: u32) -> f32 {
         let Selection::Puct {
             c_puct,
@@ -249,6 +245,7 @@ pub struct Tree<G> {
     pub sweep: Sweep,
     /// Its place among the trees of its shard.
     pub place: usize,
+    /// `half_mix` of the number of its random stream.
     stream: u64,
 }
 
@@ -274,7 +271,7 @@ impl<G: Game> Tree<G> {
             bytes,
             sweep: Sweep::default(),
             place: 0,
-            stream: mix(seed, stream),
+            stream: half_mix(mix(seed, stream)),
         };
         tree.state.set_root();
         tree
@@ -283,7 +280,7 @@ impl<G: Game> Tree<G> {
     /// A number that names the next evaluation (`Leaf::ticket`).
     pub fn next_ticket(&mut self) -> u64 {
         self.evaluations += 1;
-        mix(self.stream, self.evaluations)
+        finish(self.stream.wrapping_add(self.evaluations))
     }
 
     /// How many evaluations were asked for before this one.

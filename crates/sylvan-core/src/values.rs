@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use bytemuck::{Pod, Zeroable};
 
 use crate::game::Seat;
+use crate::lanes;
 
 /// One value per seat, and what a node must store beside it; plain numbers both, eight bytes each,
 /// because nodes lie in an arena of plain memory.
@@ -26,6 +27,12 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     fn add(&mut self, other: &Self);
     /// A sum divided by the number of its terms.
     fn over(self, n: f64) -> Self;
+
+    /// Two values of a seat in single precision.
+    #[inline]
+    fn round_both(a: Self, b: Self, seat: Seat) -> [f32; 2] {
+        [a.seat(seat) as f32, b.seat(seat) as f32]
+    }
 
     /// The rewards of the step into a node.
     fn set_reward(extra: &mut Self::Extra, rewards: &Self);
@@ -74,6 +81,11 @@ impl Values for Duel {
     #[inline]
     fn over(self, n: f64) -> Self {
         Self(self.0 / n)
+    }
+
+    #[inline]
+    fn round_both(a: Self, b: Self, seat: Seat) -> [f32; 2] {
+        lanes::round_both(a.0, b.0, u64::from(seat) << 63)
     }
 
     fn set_reward(_: &mut (), _: &Self) {}

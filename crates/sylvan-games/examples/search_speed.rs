@@ -1,13 +1,17 @@
 //! Simulations per second of the bare search, with hash-random evaluations; of Blob, as one seat sees
 //! it, with random playouts.
 //!
-//! `cargo run --release --example search_speed -- [chess|connect4|forest|threads|blob] [simulations] [bytes]`
+//! `cargo run --release --example search_speed -- [chess|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
+//!
+//! Of several searches in one process the first, which needs fresh memory from the operating system,
+//! the median and the best speed are told: where others work on the machine, builds are compared by
+//! their best.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use sylvan_core::config::{Config, Limits, Selection};
-use sylvan_core::playouts::{AtRandom, HashRandom, Rollout};
+use sylvan_core::playouts::{AtRandom, HashRandom, Rollout, Uniform};
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{Evaluator, Forest, Game, Timing};
 use sylvan_games::blob::{Blob, Options};
@@ -22,17 +26,26 @@ fn cpu_seconds() -> f64 {
     first.unwrap_or(0.0) / 1e9
 }
 
+/// What is asked for on the command line.
+#[derive(Clone, Copy)]
+struct Work {
+    simulations: u64,
+    bytes: Option<u64>,
+    searches: u64,
+}
+
 fn measure<G: Game>(
     name: &str,
     roots: Vec<G>,
-    (simulations, bytes): (u64, Option<u64>),
+    work: Work,
     threads: usize,
+    evaluator: &dyn Evaluator<G>,
 ) {
     let config = Config {
         threads,
-        ..limited(simulations, bytes)
+        ..limited(work.simulations, work.bytes)
     };
-    search::<G, Duel>(name, roots, config, &HashRandom);
+    repeat::<G, Duel>(name, roots, config, evaluator, work.searches);
 }
 
 fn limited(simulations: u64, bytes: Option<u64>) -> Config {
@@ -47,12 +60,33 @@ fn limited(simulations: u64, bytes: Option<u64>) -> Config {
     }
 }
 
-fn search<G: Game, V: Values>(
+/// Searches again and again, and prints how fast; the last search in full.
+fn repeat<G: Game, V: Values>(
     name: &str,
     roots: Vec<G>,
     config: Config,
     evaluator: &dyn Evaluator<G>,
+    searches: u64,
 ) {
+    let (mut speeds, mut sentence) = (Vec::new(), String::new());
+    for _ in 0..searches.max(1) {
+        let (speed, found) = search::<G, V>(roots.clone(), config.clone(), evaluator);
+        speeds.push(speed);
+        sentence = found;
+    }
+    let (first, n) = (speeds[0], speeds.len());
+    speeds.sort_by(f64::total_cmp);
+    let (median, best) = (speeds[n / 2], speeds[n - 1]);
+    println!("{name}: {sentence}");
+    println!("{name}: {first:.0}k at first, {median:.0}k the median, {best:.0}k the best of {n}");
+}
+
+/// Thousands of simulations per second, and a sentence on the search.
+fn search<G: Game, V: Values>(
+    roots: Vec<G>,
+    config: Config,
+    evaluator: &dyn Evaluator<G>,
+) -> (f64, String) {
     let rules = roots[0].rules();
     let trees = roots.len() as u64;
     let mut forest = Forest::<G, V>::new(roots, rules, config);
@@ -73,25 +107,26 @@ fn search<G: Game, V: Values>(
     let nodes: u64 = (0..trees as usize).map(|i| forest.tree(i).nodes).sum();
     let bytes: u64 = (0..trees as usize).map(|i| forest.tree(i).bytes).sum();
     let signature = forest.search(0).signature();
-    println!(
-        "{name}: {:.0}k simulations/s ({:.0}k by processor time), {finished} simulations, {:.1} bytes/node, depth {}, stop {:?}, {} bytes held, signature {signature}",
-        finished as f64 / seconds / 1e3,
+    let speed = finished as f64 / seconds / 1e3;
+    let sentence = format!(
+        "{speed:.0}k simulations/s ({:.0}k by processor time), {finished} simulations, {:.1} bytes/node, depth {}, stop {:?}, {} bytes held, signature {signature}",
         finished as f64 / cpu / 1e3,
         bytes as f64 / nodes as f64,
         forest.tree(0).progress.depth,
         forest.tree(0).progress.stop,
         forest.bytes(),
     );
+    (speed, sentence)
 }
 
 /// Information-set search by UCT, as `python -m benchmarks.blob_speed` has it.
-fn measure_blob(simulations: u64, bytes: Option<u64>) {
+fn measure_blob(work: Work) {
     let game = Blob::new(Options::open_spiel(5, 7, 0).expect("rules"), Some(1)).expect("a round");
     let view = game.view(game.to_play()).expect("a seat");
     let config = Config {
         selection: Selection::Uct { c_uct: 1.4 },
         flat_priors: true,
-        ..limited(simulations, bytes)
+        ..limited(work.simulations, work.bytes)
     };
     let playouts = Rollout {
         playouts: 1,
@@ -99,21 +134,31 @@ fn measure_blob(simulations: u64, bytes: Option<u64>) {
         discount: 1.0,
         policy: AtRandom,
     };
-    search::<Blob, Seats<8>>("blob", vec![view], config, &playouts);
+    repeat::<Blob, Seats<8>>("blob", vec![view], config, &playouts, work.searches);
 }
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let work = args.next().unwrap_or_else(|| "chess".to_owned());
     let mut number = || args.next().map(|n| n.parse::<u64>().expect("a number"));
-    let (n, bytes) = (number().unwrap_or(600_000), number());
-    let (one, each) = ((n, bytes), (n / 256, bytes));
+    let one = Work {
+        simulations: number().unwrap_or(600_000),
+        bytes: number().filter(|&bytes| bytes > 0),
+        searches: number().unwrap_or(1),
+    };
+    let each = Work {
+        simulations: one.simulations / 256,
+        ..one
+    };
     let games = || vec![Chess::default(); 256];
+    let chess = || vec![Chess::default()];
+    let four = || vec![ConnectFour::default()];
     match work.as_str() {
-        "connect4" => measure("connect four", vec![ConnectFour::default()], one, 1),
-        "forest" => measure("chess, 256 trees", games(), each, 1),
-        "blob" => measure_blob(one.0, one.1),
-        "threads" => measure("chess, 256 trees", games(), each, 2),
-        _ => measure("chess", vec![Chess::default()], one, 1),
+        "connect4" => measure("connect four", four(), one, 1, &HashRandom),
+        "uniform" => measure("chess, uniform", chess(), one, 1, &Uniform),
+        "forest" => measure("chess, 256 trees", games(), each, 1, &HashRandom),
+        "threads" => measure("chess, 256 trees", games(), each, 2, &HashRandom),
+        "blob" => measure_blob(one),
+        _ => measure("chess", chess(), one, 1, &HashRandom),
     }
 }
