@@ -8,7 +8,6 @@ was done: the root's visits are the simulations asked for.
 
 from __future__ import annotations
 
-import gc
 import shutil
 import subprocess
 import sys
@@ -23,12 +22,7 @@ from sylvan.games import Chess, ConnectFour
 
 
 def searched(states: Sequence[Game], simulations: int, threads: int = 1) -> tuple[Forest, float]:
-    """A forest after a search, and its simulations per second.
-
-    The views that earlier checks read form cycles and hold their forests: they are collected first,
-    so that memory is free whose use again is part of what is measured.
-    """
-    gc.collect()
+    """A forest after a search, and its simulations per second."""
     forest = Forest(states, simulations=simulations, threads=threads)
     forest.begin()
     speed = rate(simulations * len(states), lambda: forest.run(HashRandom()))

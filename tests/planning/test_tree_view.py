@@ -1,6 +1,8 @@
 """Views of a tree: read when asked for, named as the papers name them, true in every number."""
 
+import gc
 import math
+import weakref
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -145,7 +147,7 @@ def test_nodes_are_read_when_asked_for_and_once():
     child = root.edges[0].child
     assert reads == [()] and child.path == (root.edges[0].action,)
     assert child.N == root.edges[0].N
-    assert child is root.edges[0].child and root is tree.root
+    assert root.edges[0].child.N == child.N and tree.root.N == 501
     assert reads == [(), child.path]
 
 
@@ -214,3 +216,20 @@ def test_they_print():
     root = sylvan.search(TicTacToe(), simulations=30).tree.root
     assert repr(root).startswith("<node decision N=31 ") and "edges=9" in repr(root)
     assert repr(root.edges[0]).startswith(f"<edge {root.edges[0].label} N=")
+
+
+def test_nobody_waits_for_the_garbage_collector():
+    """Views are read, walked and dropped: the forest goes with them, and so does its memory."""
+    gc.disable()
+    try:
+        forest = sylvan.Forest([TicTacToe()], simulations=50)
+        forest.begin()
+        forest.run("uniform")
+        result = forest.result()
+        assert sum(edge.N for edge in result.tree.root.edges) == 50
+        assert result.tree.root.edges[0].child.edges[0].label and result.pv_labels
+        gone = weakref.ref(forest)
+        del forest, result
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -2,13 +2,16 @@
 
 Statistics are named as the papers name them: `N` visits, `W` sum of values, `Q = W / N`, `P` prior;
 those of an edge are for the seat that chooses there.
+
+What was read stays readable when the search moves on. The tree keeps it, as plain data: views point
+to the tree and never the other way, so that a tree's memory is free as soon as nobody looks at it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +41,42 @@ class TreeView:
     """Whether the tree still is what it was."""
     line: Callable[[tuple[int, ...]], list[int]]
     """The actions that are expected after a path."""
+    _nodes: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    _lines: dict[tuple[int, ...], list[int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
-    @cached_property
+    @property
     def root(self) -> NodeView:
         """The node of the position that was searched."""
         return NodeView(self, ())
+
+    def node_after(self, path: tuple[int, ...]) -> Any:
+        """`read(path)`, once.
+
+        :raises SearchStateError: the search has moved on before.
+        """
+        if path not in self._nodes:
+            self._need_current()
+            self._nodes[path] = self.read(path)
+        return self._nodes[path]
+
+    def line_after(self, path: tuple[int, ...]) -> list[int]:
+        """`line(path)`, once.
+
+        :raises SearchStateError: the search has moved on before.
+        """
+        if path not in self._lines:
+            self._need_current()
+            self._lines[path] = self.line(path)
+        return self._lines[path]
+
+    def _need_current(self) -> None:
+        if not self.is_current():
+            raise SearchStateError(
+                "The search has moved on, and this part of its tree was never read: "
+                "read or save a tree before advancing or searching again."
+            )
 
 
 class NodeView:
@@ -55,15 +89,7 @@ class NodeView:
 
     @cached_property
     def _data(self) -> Any:
-        self._need_current()
-        return self._tree.read(self.path)
-
-    def _need_current(self) -> None:
-        if not self._tree.is_current():
-            raise SearchStateError(
-                "The search has moved on, and this part of its tree was never read: "
-                "read or save a tree before advancing or searching again."
-            )
+        return self._tree.node_after(self.path)
 
     @cached_property
     def state(self) -> Game:
@@ -105,21 +131,20 @@ class NodeView:
         """The exact value per seat, where it is proven."""
         return None if self._data[4] is None else tuple(self._data[4])
 
-    @cached_property
+    @property
     def edges(self) -> list[EdgeView]:
         """All legal actions: most visited first, then higher prior, then lower code."""
         edges = [EdgeView(self, data) for data in self._data[5]]
         return sorted(edges, key=lambda edge: (-edge.N, -edge.P, edge.action))
 
-    @cached_property
+    @property
     def line(self) -> list[int]:
         """The actions that are expected from here on, most visited first.
 
         From a win or loss that is proven down to the end of the game, the winner hurries and the
         loser delays: as long as the line, so far is the end inside the proof.
         """
-        self._need_current()
-        return self._tree.line(self.path)
+        return self._tree.line_after(self.path)
 
     def edge(self, action: int) -> EdgeView:
         """The edge of an action."""
