@@ -3,8 +3,8 @@
 Without a network, leaves are played out by the card counter, which also says what the other seats
 are likely to do, each by its own hand. Deals are drawn as the others' bids make them likely. What
 the search works for is `rivalry`: points above the others' mean, which decides who wins, or own
-points. Bids on one card are exact (`crates/sylvan-games/src/blob/bots/one_card.rs`): nothing is left
-to search there.
+points. Bids on one card are exact (`crates/sylvan-games/src/blob/bots/one_card.rs`): there nothing
+is left to search.
 
 A network helps as an *opinion*: what it likes is mixed, half and half, into what the card counter
 says of the seat's own options, once per decision (`SearchPlayer(opinion=network.likes)`), so that
