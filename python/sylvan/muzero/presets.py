@@ -109,7 +109,7 @@ _GAMES: dict[str, Settings] = {
         },
         "replay": {"window_min": 30_000, "window_max": 60_000, "surprise_share": 0.5},
         "muzero": {"unroll": 3, "lead_in": 0.3},
-        "arena": {"every": 16, "games": 10, "simulations": 50, "positions": 5000},
+        "arena": {"every": 16, "games": 100, "simulations": 50, "positions": 5000},
     },
     "connect4": {
         "search": {"simulations": 48, "dirichlet_alpha": 1.0},
