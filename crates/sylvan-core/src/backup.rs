@@ -133,7 +133,8 @@ impl<V: Values> Taken<V> {
 }
 
 /// Adds a value that the last node of a path has taken in to all above; the value at the first.
-/// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot; what it answers goes into `notes`, one per level, deepest first.
+/// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot;
+/// what it answers goes into `notes`, one per level, deepest first.
 #[inline(always)]
 fn climb<V: Values, T>(
     pool: &mut Pool<V>,
