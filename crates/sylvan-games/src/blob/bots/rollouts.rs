@@ -7,12 +7,14 @@
 //! `choose` spends as many playouts as `judge`, deals times actions, by sequential halving: in every
 //! one of log2(actions) rounds the actions that are left are tried in equally many playouts, in new
 //! deals that they share, and the worse half goes. The last two then have met more deals than all
-//! would have, two and a third times as many where there were eight actions.
+//! would have, two and a third times as many where there were eight actions. Bids on one card are
+//! exact (`one_card.rs`): there is nothing to play out.
 
 use sylvan_core::{Action, Rng, Seat};
 
 use super::belief::Belief;
 use super::counter::{self, TEMPER, Temper};
+use super::one_card;
 use crate::blob::play::NUM_ACTIONS;
 use crate::blob::score::utilities;
 use crate::blob::state::{Blob, Phase};
@@ -59,6 +61,9 @@ impl Rollouts {
         });
         if count == 1 {
             return only.unwrap_or_default();
+        }
+        if let Some((bid, _)) = one_card::bid(state) {
+            return bid;
         }
         let own = counter::choose(state, &self.temper);
         let Ok(view) = state.view(state.turn) else {
