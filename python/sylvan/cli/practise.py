@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,10 @@ def practise(
     minutes: Annotated[float, typer.Option(help="How long to go on.")],
     tables: Annotated[int, typer.Option(help="Rounds of a turn, played side by side.")] = 4096,
     learning_rate: Annotated[float, typer.Option(help="At first; it falls to a tenth.")] = 3e-4,
+    critic: Annotated[
+        Literal["view", "deal"],
+        typer.Option(help="What the judge of decisions sees: what the seat sees, or all hands."),
+    ] = "view",
     seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="Of this many cores; else of all.")] = None,
@@ -43,7 +47,7 @@ def practise(
 
     if game != "blob":
         raise ConfigError(f"Rounds of {game!r} cannot be practised: give blob.")
-    given = {"tables": tables, "learning_rate": learning_rate, "seed": seed}
+    given = {"tables": tables, "learning_rate": learning_rate, "critic": critic, "seed": seed}
     config = PracticeConfig.model_validate(given)
     network = load_network(network_file(start, "torch"), game=Blob())
     count = threads or os.cpu_count() or 1

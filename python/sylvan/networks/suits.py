@@ -86,6 +86,19 @@ class Suits(nn.Module):
         self.norm = nn.LayerNorm(settings.width)
         self.activation = activation_layer(settings.activation)
 
+    @torch.no_grad()
+    def see_hands(self) -> None:
+        """See all hands too, `[B, 1338 + 8 * 52]`; their weights are 0, so nothing changes yet."""
+        begins = range(OBSERVATION, OBSERVATION + SEATS * CARDS, CARDS)
+        cards = torch.tensor([[begin + card for card in range(CARDS)] for begin in begins])
+        by_suit = cards.reshape(SEATS, SUITS, RANKS).transpose(0, 1).flatten(1)
+        cells = [self.suit_cells.reshape(SUITS, -1), by_suit.to(self.suit_cells.device)]
+        self.suit_cells = torch.cat(cells, dim=1).flatten()
+        weight = self.suit.weight
+        more = weight.new_zeros(len(weight), SEATS * RANKS)
+        self.suit.weight = nn.Parameter(torch.cat([weight, more], dim=1))
+        self.suit.in_features += SEATS * RANKS
+
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """`[B, 1338]` to `[B, width, 4, 1]`."""
         suits = observations.index_select(1, self.suit_cells).reshape(

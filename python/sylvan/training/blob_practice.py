@@ -12,6 +12,9 @@ One turn:
 No search and no stored verdicts: what it learns from is what happens when it plays on as it does,
 so it goes beyond the bots that it was taught by. Thousands of decisions a second on a GPU.
 
+V is the network's own value, or with `critic="deal"` that of a second network, which sees all hands
+(`blob_critic`). The policy never does, and the network that is kept is the same either way.
+
 Papers: Schulman 2016 (advantages), Schulman 2017 (PPO).
 """
 
@@ -21,13 +24,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch.nn import functional
 
 from sylvan import _native
 from sylvan.engines.blob_players import Bot
@@ -35,11 +37,12 @@ from sylvan.games.blob import Blob
 from sylvan.networks.checkpoint import save_network
 from sylvan.networks.device import device_named
 from sylvan.training.average import Average
+from sylvan.training.blob_critic import DealCritic, share_error
 from sylvan.training.section import Section
 
 __all__ = ["Practice", "PracticeConfig", "practise"]
 
-CELLS, ACTIONS, SEATS = 1338, 66, 8
+CELLS, HANDS, SEATS = 1338, 416, 8
 TRUMPS = ("spades", "none", "turned_up")
 """Suits are alike to the network: one stands for all."""
 
@@ -58,6 +61,9 @@ class PracticeConfig(Section):
     clip: float = Field(0.2, gt=0, description="change of a probability that still counts")
     entropy: float = Field(0.003, ge=0, description="weight of the policy's entropy")
     trace: float = Field(0.9, ge=0, le=1, description="λ: how far an advantage looks ahead")
+    critic: Literal["view", "deal"] = Field(
+        "view", description="what V of advantages sees: what the seat sees, or all hands"
+    )
     average: float = Field(0.995, ge=0, lt=1, description="decay of the averaged weights")
     seed: int = Field(0, ge=0, description="of all that is drawn")
 
@@ -68,6 +74,8 @@ class Turn:
 
     seen: NDArray[np.uint8]
     """`[N, 168]` observations, a bit per cell."""
+    hands: NDArray[np.uint8]
+    """`[N, 52]` all hands from the seat to move on, a bit per cell; `[N, 0]` if no critic asks."""
     legal: NDArray[np.bool_]
     actions: NDArray[np.int64]
     logs: NDArray[np.float32]
@@ -91,6 +99,7 @@ class Practice:
         self.average = Average(self.network, config.average)
         self.rng = np.random.default_rng(config.seed)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=0.01)
+        self.critic = DealCritic(self.network) if config.critic == "deal" else None
         self._shifts = torch.arange(7, -1, -1, device=self.device, dtype=torch.uint8)
         self._others = [Bot("counter")] * 3 + [Bot("rule"), Bot("rollouts", deals=16)]
 
@@ -121,17 +130,23 @@ class Practice:
             if not len(places):
                 return
             with torch.inference_mode(), self._precision():
-                output = self.network(torch.from_numpy(observations).to(self.device))
+                given = torch.from_numpy(observations).to(self.device)
+                output = self.network(given)
                 mask = torch.from_numpy(legal).to(self.device)
                 logs = _logs(output.policy, mask)
                 noise = -torch.log(-torch.log(torch.rand_like(logs).clamp(1e-9, 1 - 1e-7)))
                 actions = torch.where(mask, logs + noise, -torch.inf).argmax(dim=1)
                 drawn = logs.gather(1, actions[:, None])[:, 0]
+                hands, values = np.zeros((len(places), 0), np.uint8), output.value
+                if self.critic is not None:
+                    hands = tables.hands().reshape(len(places), -1)
+                    values = self.critic(given, torch.from_numpy(hands).to(self.device).float())
             chosen = actions.cpu().numpy()
             tables.tell(chosen.tolist())
             seen = np.packbits(observations.astype(bool), axis=1)
-            values = output.value.float().cpu().numpy()
-            yield places, seats, seen, legal, chosen, drawn.float().cpu().numpy(), values
+            dealt = np.packbits(hands, axis=1)
+            log = drawn.float().cpu().numpy()
+            yield places, seats, seen, dealt, legal, chosen, log, values.float().cpu().numpy()
 
     def _turn(
         self,
@@ -157,9 +172,10 @@ class Practice:
             relative = np.take_along_axis(shares[places], order, axis=1)
             targets.append(np.where(there, relative, np.nan))
         columns = [np.concatenate(column) for column in zip(*asked, strict=True)]
-        _, _, seen, legal, actions, logs, _ = columns
+        _, _, seen, hands, legal, actions, logs, _ = columns
         return Turn(
             seen,
+            hands,
             legal,
             actions,
             logs,
@@ -205,18 +221,21 @@ class Practice:
             order = self.rng.permutation(len(turn.actions))
             for begin in range(0, len(order), self.config.batch):
                 rows = order[begin : begin + self.config.batch]
-                parts = self._update(turn, rows, scale)
+                parts = self._update(turn, rows, scale, rate)
                 count += 1
                 for name, part in parts.items():
                     sums[name] = sums.get(name, 0.0) + part
         return {name: total / count for name, total in sums.items()}
 
-    def _update(self, turn: Turn, rows: NDArray[np.int64], scale: float) -> dict[str, float]:
+    def _update(
+        self, turn: Turn, rows: NDArray[np.int64], scale: float, rate: float
+    ) -> dict[str, float]:
         def sent(array: NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array[rows])).to(self.device)
 
+        seen, shares = self._unpacked(sent(turn.seen)), sent(turn.shares)
         with self._precision():
-            output = self.network(self._unpacked(sent(turn.seen)))
+            output = self.network(seen)
         logs = _logs(output.policy, sent(turn.legal))
         chosen = logs.gather(1, sent(turn.actions)[:, None])[:, 0]
         ratio = (chosen - sent(turn.logs)).exp()
@@ -224,9 +243,7 @@ class Practice:
         clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
         gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
         entropy = -(logs.exp() * logs.nan_to_num(neginf=0.0)).sum(dim=1).mean()
-        shares = sent(turn.shares)
-        there = ~shares.isnan()
-        error = functional.mse_loss(output.value.float()[there], shares[there])
+        error = share_error(output.value, shares)
         loss = error - gain - self.config.entropy * entropy
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -235,11 +252,15 @@ class Practice:
         self.average.update(self.network)
         far = ((ratio - 1).abs() > self.config.clip).float().mean()
         parts = {"gain": gain, "value": error, "entropy": entropy, "clipped": far}
+        if self.critic is not None:
+            with self._precision():
+                values = self.critic(seen, self._unpacked(sent(turn.hands), HANDS))
+            parts["critic"] = self.critic.learn(values, shares, rate)
         return {name: float(part.detach()) for name, part in parts.items()}
 
-    def _unpacked(self, packed: torch.Tensor) -> torch.Tensor:
+    def _unpacked(self, packed: torch.Tensor, cells: int = CELLS) -> torch.Tensor:
         bits = (packed[:, :, None] >> self._shifts) & 1
-        return bits.flatten(1)[:, :CELLS].float()
+        return bits.flatten(1)[:, :cells].float()
 
     def _precision(self) -> torch.autocast:
         on_gpu = self.device.type == "cuda"

@@ -24,6 +24,8 @@ const BLOCK: usize = 52 + 52 + 14 + 14 + 4 + 4;
 const HEAD: usize = 3 * 52 + 5 + 4 + 2 + 3 * 14 + 9;
 /// Cells of an observation.
 pub const OBSERVATION_LEN: usize = HEAD + 8 * BLOCK;
+/// Cells of all hands.
+pub const HANDS_LEN: usize = 8 * 52;
 
 /// Fills an array from left to right.
 struct Writer<'a> {
@@ -73,6 +75,21 @@ impl Blob {
         out.one_of(self.forbidden_bid().unwrap_or(NO_CARD), 14);
         out.one_of(self.options.players, 9);
         self.encode_seats(&mut out);
+    }
+
+    /// Writes what no seat sees: all hands, 52 cells each, from the seat to move on; zeros where
+    /// nobody sits. `cells` has `HANDS_LEN` of them.
+    pub fn encode_hands(&self, cells: &mut [u8]) {
+        cells.fill(0);
+        let mut seat = self.turn;
+        for own in cells.chunks_exact_mut(52).take(self.num_players()) {
+            let mut hand = self.hands[usize::from(seat)];
+            while hand != 0 {
+                own[hand.trailing_zeros() as usize] = 1;
+                hand &= hand - 1;
+            }
+            seat = self.after(seat);
+        }
     }
 
     fn encode_seats(&self, out: &mut Writer<'_>) {

@@ -33,7 +33,7 @@ mod view;
 
 use sylvan_core::{Action, Game, Rng, Rules, Seat, Sure, Turn};
 
-pub use encoding::OBSERVATION_LEN;
+pub use encoding::{HANDS_LEN, OBSERVATION_LEN};
 pub use error::BlobError;
 pub use notation::{action_name, card_name, parse_card, parse_suit, suit_name};
 pub use options::{

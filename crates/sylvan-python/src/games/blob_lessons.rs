@@ -1,13 +1,13 @@
 //! `sylvan._native.blob_rounds`, `blob_rows` and `BlobTables`: rounds of Blob to learn from, as rows
 //! of a batch, and rounds in which a network plays.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sylvan_core::{Action, Game};
 use sylvan_games::blob::bots::{Kept, Round, Rows, Study, Table, advance};
-use sylvan_games::blob::{NUM_ACTIONS, OBSERVATION_LEN};
+use sylvan_games::blob::{HANDS_LEN, NUM_ACTIONS, OBSERVATION_LEN};
 
 use super::blob::PyBlob;
 use super::blob_bots::PyBlobBot;
@@ -273,6 +273,16 @@ impl PyBlobTables {
             PyArray1::from_vec(py, observations).reshape([n, OBSERVATION_LEN])?,
             PyArray1::from_vec(py, legal).reshape([n, NUM_ACTIONS])?,
         ))
+    }
+
+    /// The hands at the tables that wait, `[n, 8, 52]`, from the seat to move on: no seat sees them.
+    fn hands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let n = self.waiting.len();
+        let mut cells = vec![0; n * HANDS_LEN];
+        for (&place, own) in self.waiting.iter().zip(cells.chunks_exact_mut(HANDS_LEN)) {
+            self.tables[place].state.encode_hands(own);
+        }
+        PyArray1::from_vec(py, cells).reshape([n, 8, 52])
     }
 
     /// The actions `[n]` of the seats that were asked.
