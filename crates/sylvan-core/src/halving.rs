@@ -56,6 +56,16 @@ impl GumbelRoot {
         visits - self.base.get(index).copied().unwrap_or(0)
     }
 
+    /// The place of the edge that has the scheduled visits, if there is only one to choose.
+    pub(crate) fn only_one(&self, scheduled: u32, tried: &[Tried], untried: bool) -> Option<usize> {
+        let due = |edge: &Tried| {
+            !edge.closed && self.new_visits(edge.index.into(), edge.started) == scheduled
+        };
+        let first = tried.iter().position(due)?;
+        let alone = !(untried && scheduled == 0) && !tried[first + 1..].iter().any(due);
+        alone.then_some(first)
+    }
+
     /// The visits of the edges among which the next simulation chooses: as many as are scheduled, else
     /// the nearest count below, else the nearest above.
     pub(crate) fn considered(&self, scheduled: u32, tried: &[Tried], untried: bool) -> u32 {
