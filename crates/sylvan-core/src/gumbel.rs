@@ -368,11 +368,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.list_at_root(listed);
         let tried = &listed.tried;
         let untried = tried.len() < edges.actions.len();
-        if let Some(place) = gumbel.only_one(scheduled, tried, untried) {
-            listed.taken = place;
-            return Choice::Visited(tried[place].slot, tried[place].id);
-        }
-        let considered = gumbel.considered(scheduled, tried, untried);
+        let considered = match gumbel.due(scheduled, tried) {
+            (1, place) if !(untried && scheduled == 0) => {
+                listed.taken = place;
+                return Choice::Visited(tried[place].slot, tried[place].id);
+            }
+            (0, _) => gumbel.considered(scheduled, tried, untried),
+            _ => scheduled,
+        };
         let completion = self.completion(root, &Sums::of(tried));
         let mut best: Option<(Rank, usize)> = None;
         for (place, edge) in tried.iter().enumerate() {

@@ -56,14 +56,17 @@ impl GumbelRoot {
         visits - self.base.get(index).copied().unwrap_or(0)
     }
 
-    /// The place of the edge that has the scheduled visits, if there is only one to choose.
-    pub(crate) fn only_one(&self, scheduled: u32, tried: &[Tried], untried: bool) -> Option<usize> {
-        let due = |edge: &Tried| {
-            !edge.closed && self.new_visits(edge.index.into(), edge.started) == scheduled
-        };
-        let first = tried.iter().position(due)?;
-        let alone = !(untried && scheduled == 0) && !tried[first + 1..].iter().any(due);
-        alone.then_some(first)
+    /// How many of the tried edges have the scheduled visits, and the place of the last of them.
+    pub(crate) fn due(&self, scheduled: u32, tried: &[Tried]) -> (usize, usize) {
+        let mut due = (0, 0);
+        for (place, edge) in tried.iter().enumerate() {
+            // Which ones have cannot be foreseen: no branches.
+            let visits = self.new_visits(edge.index.into(), edge.started);
+            let is_due = !edge.closed & (visits == scheduled);
+            due.0 += usize::from(is_due);
+            due.1 = if is_due { place } else { due.1 };
+        }
+        due
     }
 
     /// The visits of the edges among which the next simulation chooses: as many as are scheduled, else
