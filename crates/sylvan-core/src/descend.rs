@@ -277,6 +277,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// best unvisited edge comes next. If not, there is more to find out.
     #[inline]
     fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
+        if self.settings.plain.is_none() {
+            return Ok(false); // none are noted
+        }
         if let Some(family) = self.pool.family(*id) {
             let (next, end) = stroll(self.pool, family, &mut visit.state, &mut visit.path)?;
             *id = end;
@@ -284,7 +287,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 return Ok(next == Link::NEW);
             }
         }
-        Ok(self.settings.plain.is_some() && self.pool[*id].is_open())
+        Ok(self.pool[*id].is_open())
     }
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
@@ -504,7 +507,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         parent: NodeId,
         mut child: Node<V>,
     ) -> Result<Step, SearchError<G::Error>> {
-        if self.settings.rules.has_rewards {
+        if self.settings.rules.has_rewards && !G::LEARNED {
             let seats = &mut self.scratch.seats;
             seats.clear();
             seats.resize(self.settings.rules.num_players, 0.0);

@@ -107,7 +107,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
         let raw = self.add_value(visit, values);
-        let list = &self.scratch.shortlist;
+        let list = &mut self.scratch.shortlist;
+        list.finish();
         let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
         pool.set_edges(id, &list.priors, &list.actions, bytes);
         if !self.settings.first_is_best {

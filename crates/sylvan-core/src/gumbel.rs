@@ -86,12 +86,29 @@ impl Tried {
     }
 }
 
+/// Sorts edges by falling prior, then rising index: as numbers, which are sorted faster.
+fn sort(tried: &mut [Tried]) {
+    let key = |(place, edge): (usize, &Tried)| {
+        // No prior is negative, so that their bits are in their order.
+        let first = u64::from(!edge.prior.to_bits()) << 32 | u64::from(edge.index) << 16;
+        first | place as u64
+    };
+    let mut keys: Vec<u64> = tried.iter().enumerate().map(key).collect();
+    keys.sort_unstable();
+    let unsorted = tried.to_vec();
+    for (edge, key) in tried.iter_mut().zip(keys) {
+        *edge = unsorted[usize::from(key as u16)];
+    }
+}
+
 /// What the tried edges of a node with a finished visit come to, added up by falling prior, then
 /// rising index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     edges: usize,
     visits: u32,
+    /// Visits started, of all.
+    started: u32,
     /// The most visits of an edge.
     most: u32,
     /// Of P, and of P * q.
@@ -107,6 +124,7 @@ impl Default for Sums {
         Self {
             edges: 0,
             visits: 0,
+            started: 0,
             most: 0,
             mass: 0.0,
             weighted: 0.0,
@@ -125,6 +143,7 @@ impl Sums {
 
     #[inline]
     fn include(&mut self, edge: &Tried) {
+        self.started += edge.started;
         if edge.visits == 0 {
             return;
         }
@@ -185,23 +204,23 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return sums;
         }
         // At the root noise decides in which order edges are tried.
-        tried.sort_unstable_by(|a, b| b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index)));
+        sort(tried);
         Sums::of(tried)
     }
 
     /// Brings the list of the root's tried edges up to date.
-    fn list_at_root(&self, listed: &mut Listed) -> Sums {
+    fn list_at_root(&self, listed: &mut Listed) {
         let (root, tried) = (self.tree.root, &mut listed.tried);
         let visits = self.pool[root].visits;
         let one_more = visits == std::mem::replace(&mut listed.visits, visits) + 1;
         // Where one walk is under way at a time and nothing is proven, one visit changes one edge.
         let alone = G::LEARNED && self.settings.config.leaves_in_flight == 1;
         if !(alone && one_more && tried.len() == self.pool.num_children(root)) {
-            return self.list_tried(root, tried);
+            self.list_tried(root, tried);
+            return;
         }
         let slot = usize::from(tried[listed.taken].slot);
         tried[listed.taken] = self.seen_from(root, slot, self.pool.child_at(root, slot));
-        Sums::of(tried)
     }
 
     /// What a node's choice reads of a child.
@@ -298,8 +317,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn choose_inside(&self, id: NodeId, tried: &mut [Tried], sums: &Sums) -> Choice {
         let (index, prior) = self.newcomer(id);
         let shares = self.share(id, tried, sums);
-        let visits: u32 = tried.iter().map(|edge| edge.started).sum();
-        let visits = f64::from(visits);
+        let visits = f64::from(sums.started);
         let mut best: Option<(&Tried, f64)> = None;
         for edge in tried.iter().filter(|edge| !edge.closed) {
             let share = f64::from(shares.tried(edge));
@@ -347,11 +365,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 return new_one(index);
             }
         }
-        let sums = self.list_at_root(listed);
+        self.list_at_root(listed);
         let tried = &listed.tried;
         let untried = tried.len() < edges.actions.len();
-        let considered = gumbel.considered(scheduled, tried, untried);
-        let completion = self.completion(root, &sums);
+        let considered = match gumbel.due(scheduled, tried) {
+            (1, place) if !(untried && scheduled == 0) => {
+                listed.taken = place;
+                return Choice::Visited(tried[place].slot, tried[place].id);
+            }
+            (0, _) => gumbel.considered(scheduled, tried, untried),
+            _ => scheduled,
+        };
+        let completion = self.completion(root, &Sums::of(tried));
         let mut best: Option<(Rank, usize)> = None;
         for (place, edge) in tried.iter().enumerate() {
             let index = usize::from(edge.index);

@@ -56,6 +56,19 @@ impl GumbelRoot {
         visits - self.base.get(index).copied().unwrap_or(0)
     }
 
+    /// How many of the tried edges have the scheduled visits, and the place of the last of them.
+    pub(crate) fn due(&self, scheduled: u32, tried: &[Tried]) -> (usize, usize) {
+        let mut due = (0, 0);
+        for (place, edge) in tried.iter().enumerate() {
+            // Which ones have cannot be foreseen: no branches.
+            let visits = self.new_visits(edge.index.into(), edge.started);
+            let is_due = !edge.closed & (visits == scheduled);
+            due.0 += usize::from(is_due);
+            due.1 = if is_due { place } else { due.1 };
+        }
+        due
+    }
+
     /// The visits of the edges among which the next simulation chooses: as many as are scheduled, else
     /// the nearest count below, else the nearest above.
     pub(crate) fn considered(&self, scheduled: u32, tried: &[Tried], untried: bool) -> u32 {

@@ -97,7 +97,9 @@ impl Latent {
     /// The state after an action.
     pub fn step(&mut self, action: Action) {
         self.legal = Legal::Unknown;
-        self.seat = ((usize::from(self.seat) + 1) % self.model.num_players) as Seat;
+        let next = self.seat + 1;
+        let last = usize::from(next) == self.model.num_players;
+        self.seat = if last { 0 } else { next };
         (self.parent, self.action) = (self.slot, action);
     }
 }

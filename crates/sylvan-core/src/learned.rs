@@ -123,9 +123,12 @@ impl<G: Game, V: Values> Shard<G, V> {
         let (mut done, mut result) = (0, Ok(()));
         for visit in batch.visits() {
             let leaf = first.1 + done;
-            let before = (usize::from(visit.seat) + seats - 1) % seats;
+            let before = match visit.seat {
+                0 => seats as Seat - 1,
+                seat => seat - 1,
+            };
             if !told.values.read(leaf, visit.seat, values)
-                || !told.rewards.read(leaf, before as Seat, rewards)
+                || !told.rewards.read(leaf, before, rewards)
             {
                 result = Err(StepError::Number { leaf });
                 break;

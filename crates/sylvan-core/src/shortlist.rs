@@ -26,6 +26,8 @@ pub struct Shortlist {
     pub actions: Vec<Action>,
     /// Goes on with zeros up to a multiple of `PADDING`.
     pub priors: Vec<f32>,
+    /// `priors` are logits still.
+    raw: bool,
     /// The greatest logit of each group.
     tops: Vec<f32>,
     /// Finite logits, where not all are, and their places.
@@ -49,9 +51,10 @@ struct Scan {
 impl Shortlist {
     /// Keeps up to `most` of the actions to which these logits belong, one each, and which `top_k`
     /// leaves if that is not 0. False, and nothing of use is kept, if one is NaN or +inf or none is
-    /// finite.
+    /// finite. Priors are there once it is `finish`ed.
     pub fn fill(&mut self, logits: &[f32], top_k: usize, most: usize, bits: PriorBits) -> bool {
         let n = logits.len();
+        self.raw = false;
         if n <= PADDING && most >= n && (top_k == 0 || top_k >= n) && all_finite(logits) {
             self.keep_all(logits);
             return true;
@@ -111,8 +114,16 @@ impl Shortlist {
         self.actions.extend(0..logits.len() as Action);
         self.priors.clear();
         self.priors.extend_from_slice(logits);
-        let n = pad(&mut self.priors);
-        softmax_padded(&mut self.priors, n);
+        pad(&mut self.priors);
+        self.raw = true;
+    }
+
+    /// Makes logits priors. Apart from `fill`, because a softmax reads together what was just
+    /// written apart, and waits for it: something else may be done meanwhile.
+    pub fn finish(&mut self) {
+        if std::mem::take(&mut self.raw) {
+            softmax_padded(&mut self.priors, self.actions.len());
+        }
     }
 
     /// A number that at least `k` logits are not below; the lowest of all if there are too few
@@ -357,6 +368,7 @@ mod tests {
             let most = 1 + rng.below(n + 5);
             let bits = [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo][rng.below(3)];
             assert!(list.fill(&logits, top_k, most, bits));
+            list.finish();
             let (actions, priors) = expected(&logits, top_k, most, bits);
             assert_eq!(list.actions, actions, "{kind} {top_k} {most} {bits:?}");
             assert_eq!(list.priors[..actions.len()], priors);
