@@ -3,8 +3,8 @@
 //! A forest on 16 threads shares out its work several times a batch: select, observe, update. To
 //! start and join 15 threads takes 170 µs (on a machine of two cores), as long as 16 threads need
 //! to select 4000 leaves of Connect Four; to wake those that sleep takes 55 µs. So a thread that has
-//! nothing to do looks out for work, letting others have the core, for a few times as long as it would
-//! take to wake it, so that it is awake when a small model has answered, and then sleeps. Whoever shares out work does what nobody has begun by the time that its
+//! nothing to do looks out for work as long as it would take to wake it, letting others have the
+//! core, and then sleeps. Whoever shares out work does what nobody has begun by the time that its
 //! own part is done: on a busy machine threads come late.
 //!
 //! Sleeping threads belong to the process, not to a forest. After a fork the child has none of its
@@ -54,7 +54,7 @@ impl Sleepers {
 }
 
 /// How long a thread looks out for what it waits for before it sleeps.
-const LOOKOUT: Duration = Duration::from_micros(150);
+const LOOKOUT: Duration = Duration::from_micros(50);
 
 /// What `look` finds within the time of a lookout.
 fn look_out<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
