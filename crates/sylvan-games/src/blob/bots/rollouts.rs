@@ -7,8 +7,9 @@
 //! `choose` spends as many playouts as `judge`, deals times actions, by sequential halving: in every
 //! one of log2(actions) rounds the actions that are left are tried in equally many playouts, in new
 //! deals that they share, and the worse half goes. The last two then have met more deals than all
-//! would have, two and a third times as many where there were eight actions. Bids on one card are
-//! exact (`one_card.rs`): there is nothing to play out.
+//! would have, two and a third times as many where there were eight actions. What the card counter
+//! itself expects of an action counts beside them, as half as many deals. Bids on one card are exact
+//! (`one_card.rs`): there is nothing to play out.
 
 use sylvan_core::{Action, Rng, Seat};
 
@@ -18,6 +19,9 @@ use super::one_card;
 use crate::blob::play::NUM_ACTIONS;
 use crate::blob::score::utilities;
 use crate::blob::state::{Blob, Phase};
+
+/// The weight of what the card counter expects of an action, as a share of the deals it is tried in.
+const PRESUMED: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rollouts {
@@ -70,6 +74,7 @@ impl Rollouts {
             return own;
         };
         let mut left = verdicts_on(&view);
+        self.presume(&view, &mut left);
         let playouts = self.deals * left.len() as u32;
         let rounds = left.len().next_power_of_two().ilog2();
         while left.len() > 1 {
@@ -101,6 +106,26 @@ impl Rollouts {
             verdict.made *= weight;
         }
         verdicts
+    }
+
+    /// Begins with what the card counter expects of every action, as if it were some deals' mean: few
+    /// playouts are noisy, and where they cannot tell actions apart its judgement is better than none.
+    fn presume(&self, view: &Blob, verdicts: &mut [Verdict]) {
+        let scoring = &view.options.scoring;
+        let paid = match view.phase {
+            Phase::Playing => {
+                let bid = view.bids[usize::from(view.turn)];
+                f64::from(scoring.points(bid, bid)) / scoring.most(view.cards)
+            }
+            _ => 1.0, // of a bid it says the share itself
+        };
+        let mut left = verdicts.iter_mut();
+        let weight = paid * PRESUMED * f64::from(self.deals);
+        counter::judge(view, &self.temper, |_, worth| {
+            if let Some(verdict) = left.next() {
+                verdict.utility = weight * f64::from(worth);
+            }
+        });
     }
 
     /// Adds what comes of some actions in new deals.
