@@ -201,6 +201,6 @@ def opponents_at(level: int) -> str:
     """The opponent of a level, 1 to 10.
 
     >>> opponents_at(1), opponents_at(5), opponents_at(10)
-    ('rule', 'counter', 'information_set:2000')
+    ('rule', 'counter', 'network_search:2000')
     """
     return STRENGTHS[0 if level <= 3 else 1 if level <= 7 else 2]
