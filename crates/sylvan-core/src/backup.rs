@@ -232,12 +232,15 @@ fn urge_root<V: Values>(pool: &mut Pool<V>, plain: &Plain, levels: &mut [Level],
 /// dependent steps: the less code it has, the more of them the processor works on side by side.
 #[inline(never)]
 fn choose_next<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
+    let is_far = pool.is_far();
     for level in levels {
         let mut family = pool.family_mut(level.family);
         let (next, slot) = next_step(&mut family, level.explore, level.fresh);
         family.set_next(next, slot);
         if !next.is_child() {
             pool.fetch_edges(level.family);
+        } else if is_far {
+            pool.fetch(next);
         }
     }
 }

@@ -60,6 +60,9 @@ pub struct Link(u32);
 /// What tells links to families from those to nodes: pools have fewer than 2^31 - 2 units.
 const FAMILY: u32 = 1 << 31;
 
+/// Bytes from which on memory is far: more than the caches of most processors hold.
+const FAR: u64 = 128 << 20;
+
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
 pub enum End {
@@ -270,6 +273,19 @@ impl<V: Values> Pool<V> {
         let start = (family + HEAD) as usize + GROUP * (slot / LANES);
         let units: &mut [Unit] = &mut self.arena[start..start + GROUP];
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
+    }
+
+    /// Whether the memory is larger than a processor keeps near, so that what a walk will need is
+    /// worth the fetching.
+    #[inline]
+    pub fn is_far(&self) -> bool {
+        self.arena.bytes() > FAR
+    }
+
+    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
+    #[inline]
+    pub fn fetch(&self, link: Link) {
+        self.arena.fetch((link.0 & !FAMILY) + 1);
     }
 
     /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
