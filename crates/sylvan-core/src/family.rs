@@ -286,6 +286,7 @@ impl<V: Values> Pool<V> {
     #[inline]
     pub fn fetch(&self, link: Link) {
         self.arena.fetch((link.0 & !FAMILY) + 1);
+        self.arena.fetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
     }
 
     /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
