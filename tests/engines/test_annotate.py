@@ -13,6 +13,7 @@ from sylvan.engines.annotate import THRESHOLDS, annotate
 from sylvan.engines.pgn import game_text, read_games, read_text
 from sylvan.engines.score import q_of_centipawns, result_score
 from sylvan.errors import ConfigError, IllegalAction, IllegalPosition
+from sylvan.games import Chess
 
 SCHOLAR = '[White "Amy"]\n[Black "Bob"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0'
 HANGS = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. Qe2 Qe7 6. Qxa6 bxa6 *"
@@ -227,6 +228,13 @@ class TestReading:
             read_text(file)
         with pytest.raises(ConfigError, match="cannot be read: is a directory"):
             read_text(tmp_path)
+
+    @pytest.mark.parametrize("text", ["a1)!", "a1)--", "a1) e4"])
+    def test_a_parenthesis_that_none_opened(self, text):
+        with pytest.raises(IllegalAction, match="x, game 1: "):
+            read_games(text, "x")
+        with pytest.raises(IllegalAction, match="cannot be played"):
+            Chess.from_pgn(text)
 
     @settings(max_examples=60, deadline=None)
     @given(st.text(alphabet='[]"{}()*;%.\n\\ 012345678NBRQKabcdefghxO-=+#!?$FENe4', max_size=80))

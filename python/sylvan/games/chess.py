@@ -242,4 +242,9 @@ def keeps_errors() -> Any:
         def handle_error(self, error: Exception) -> None:
             self.game.errors.append(error)
 
+        def end_variation(self) -> None:
+            # After a move that is skipped, a parenthesis that none opened closes the game itself.
+            if len(self.variation_stack) > 1:
+                super().end_variation()
+
     return Builder
