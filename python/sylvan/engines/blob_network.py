@@ -5,8 +5,9 @@ quicker than one by one: matches play many rounds side by side (`sylvan.engines.
 
 In a search (`network_search`) its policy is an opinion on the own options, beside the card
 counter's; leaves are still played out by the card counter. Asked at every leaf in the card
-counter's place (`SearchPlayer(evaluate=...)`) it takes many times as long and gained nothing yet
-(`benchmarks/blob.md`): what a round comes to is hard to say from one hand, and easy to play out.
+counter's place (`SearchPlayer(evaluate=...)`) a simulation takes ten times as long, and nothing was
+gained yet (`benchmarks/blob.md`): what a round comes to is hard to say from one hand, and easy to
+play out.
 """
 
 from __future__ import annotations
