@@ -212,17 +212,22 @@ def test_finished_games_wait_while_others_go_on(proofs):
     assert forest.result(0).simulations == 30 and forest.result(0).tree.root.N == 31
 
 
-def test_a_planted_tree_knows_nothing_of_the_old_one():
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_planted_tree_knows_nothing_of_the_old_one(others):
+    """Alone in its memory, or beside another tree that stays."""
     config = SearchConfig(simulations=50, seed=1)
-    forest = Forest([TicTacToe(), TicTacToe()], config)
+    forest = Forest([TicTacToe() for _ in range(1 + others)], config)
     forest.run("hash_random")
-    kept = found(forest.result(1))
+    kept = [found(forest.result(tree)) for tree in range(1, 1 + others)]
     forest.plant(0, TicTacToe([4]))
-    assert found(forest.result(1)) == kept
+    assert [found(forest.result(tree)) for tree in range(1, 1 + others)] == kept
     forest.run("hash_random")
     fresh = Forest([TicTacToe([4])], config)
     fresh.run("hash_random")
     assert numbers(forest.result(0).tree.root) == numbers(fresh.result().tree.root)
+    assert forest.result(0).nodes == fresh.result().nodes
+    if not others:
+        assert forest.result(0).bytes == fresh.result().bytes
 
 
 def test_a_claimable_position_is_searched():

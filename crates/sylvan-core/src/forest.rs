@@ -384,7 +384,14 @@ impl<G: Game, V: Values> Forest<G, V> {
 
     /// Plants a new tree in place of tree `i`.
     pub fn plant(&mut self, i: usize, state: G) {
-        self.search(i).plant(state, i as u64);
+        let is_alone = self.shards[i / self.per_shard].trees.len() == 1;
+        let mut search = self.search(i);
+        if is_alone {
+            search.pool.arena.clear(); // in no time, however large the old tree was
+            search.start(state, i as u64);
+        } else {
+            search.plant(state, i as u64);
+        }
     }
 
     /// Plants a new tree in place of every one: `state(i, old)` is the root of tree `i`, whose state
