@@ -51,6 +51,21 @@ def test_outcomes_are_the_results_of_all_trees(kind, selection, threads):
         np.testing.assert_allclose(found.priors[edges].sum(), 1, atol=1e-5)
 
 
+def test_surprise_is_finite_where_every_edge_was_tried():
+    """Edges are worth nearly the same, and the root seems worth far more: what untried ones would be
+    worth is beyond all numbers, and nothing, since there are none.
+    """
+    forest = Forest([ConnectFour() for _ in range(256)], simulations=21, selection="gumbel")
+    rng, first = np.random.default_rng(1), True
+    for leaves in forest:
+        values = np.full(len(leaves), 0.9) if first else rng.normal(0, 1e-3, len(leaves))
+        forest.update(rng.normal(size=(len(leaves), 7)), values)
+        first = False
+    found = forest.outcomes()
+    assert (found.visits > 0).all()
+    assert np.isfinite(found.surprise).all() and np.isfinite(found.policy).all()
+
+
 def test_a_tree_that_was_not_searched_has_no_edges():
     found = Forest([ConnectFour(), ConnectFour("4")]).outcomes()
     assert found.offsets.tolist() == [0, 0, 0] and found.best.tolist() == [-1, -1]

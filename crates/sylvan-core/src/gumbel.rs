@@ -288,13 +288,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             edge.weight = edge.prior * grown(completion.of_edge(edge));
             sum += edge.weight;
         }
-        let grown = grown(completion.of_untried());
+        let mut grown = grown(completion.of_untried());
         let (mass, (_, best)) = match self.pool.head(&self.pool[id]) {
             Some(head) => (head.mass, head.best),
             None => (0.0, self.best_unvisited(id)),
         };
         if best >= 0.0 {
             sum += (1.0 - mass).max(best) * grown;
+        } else {
+            grown = 0.0; // what untried edges would be worth, if there were any, has no bound
         }
         Shares { grown, sum }
     }
