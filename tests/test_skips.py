@@ -19,6 +19,15 @@ SUITE = """
     def test_known_failure():
         assert False
 """
+NETS = """
+    import pytest
+
+    @pytest.mark.skipif(True, reason="SYLVAN_NETS does not name a folder")
+    def test_needs_networks(): ...
+
+    def test_needs_a_network():
+        pytest.skip("SYLVAN_NETS does not say where networks are")
+"""
 MODULE = """
     import pytest
     pytest.importorskip("no_such_module")
@@ -43,3 +52,13 @@ def test_skips_are_failures_where_asked(suite, monkeypatch):
     run.assert_outcomes(failed=1, errors=2, xfailed=1)  # skipif acts before the call
     run.stdout.fnmatch_lines_random(["*stockfish is not installed*", "*graphviz is not installed*"])
     run.stdout.fnmatch_lines_random(["*no_such_module*"])
+
+
+def test_only_networks_of_others_may_be_missing(suite, monkeypatch):
+    monkeypatch.setenv("SYLVAN_NO_SKIP", "1")
+    monkeypatch.delenv("SYLVAN_NETS", raising=False)
+    suite.makepyfile(test_nets=NETS)
+    only = ("-p", "no:cacheprovider", "test_nets.py")
+    suite.runpytest_subprocess(*only).assert_outcomes(skipped=2)
+    monkeypatch.setenv("SYLVAN_NETS", "/a/folder")
+    suite.runpytest_subprocess(*only).assert_outcomes(failed=1, errors=1)
