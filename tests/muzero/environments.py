@@ -62,6 +62,13 @@ class Unready(Walk):
         return found
 
 
+class Dead(Walk):
+    """Never starts."""
+
+    def reset(self, *, seed=None, options=None):
+        raise OSError("no coin")
+
+
 class Moody(Walk):
     """Is not what its seed says."""
 
@@ -90,5 +97,5 @@ class Picture(Walk):
         return screen
 
 
-for kind in (Picture, Walk, Fickle, Broken, Unready, Moody, Endless):
+for kind in (Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless):
     gym.register(f"test/{kind.__name__}-v0", kind)

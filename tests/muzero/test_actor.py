@@ -333,6 +333,17 @@ def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):
     assert list(map(fields, again)) == list(map(fields, records))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_environment_that_does_not_start_with_some_seed_is_tried_with_another(seed):
+    played = actor("gym:test/Unready-v0", seed=seed, positions=60)
+    assert not played.notes and played.play(Hashed(2), 0)
+
+
+def test_an_environment_that_never_starts_is_one_sentence():
+    with pytest.raises(GameContractError, match=r"raised OSError \(no coin\).*mend it"):
+        actor("gym:test/Dead-v0")
+
+
 def test_where_every_episode_fails_it_is_said_once():
     played = actor("gym:test/Broken-v0")
     with pytest.raises(GameContractError, match=r"RuntimeError \(the wheel came off\).*mend"):

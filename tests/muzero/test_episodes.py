@@ -8,14 +8,23 @@ import numpy as np
 import pytest
 
 from sylvan import SearchConfig
+from sylvan.errors import GameContractError
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.episodes import EpisodeArena, Episodes, play_episodes
 from sylvan.muzero.evaluation import LatentSide
 from sylvan.training.arena import ArenaConfig
 from tests.muzero.models import ByHeart, Corridor
+from tests.muzero.toy_models import Hashed
 
 CORRIDOR = GameSpec(f"{Path(__file__).parent / 'models.py'}:Corridor")
 PLAY = SearchConfig(simulations=40, discount=0.9)
+
+
+class Drawn:
+    name = "drawn"
+
+    def choose(self, states, seeds):
+        return [seed % 2 for seed in seeds]
 
 
 class Always:
@@ -60,6 +69,34 @@ def test_progress_of_episodes_is_told():
     told = []
     play_episodes(CORRIDOR, Always(1), 2, watch=lambda over, count: told.append((over, count)))
     assert told == [(0, 2), (0, 2), (2, 2)]
+
+
+# --- environments that fail -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def environments():
+    pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
+    pytest.importorskip("tests.muzero.environments")
+
+
+@pytest.mark.usefixtures("environments")
+@pytest.mark.parametrize("kind", ["Unready", "Fickle"])
+def test_an_episode_that_fails_is_dropped_and_the_others_count(kind):
+    spec, told = GameSpec(f"gym:test/{kind}-v0"), []
+    found = play_episodes(spec, Drawn(), 20, 3, watch=lambda *words: told.append(words))
+    whole = play_episodes(GameSpec("gym:test/Walk-v0"), Drawn(), 20, 3)
+    assert 0 < found.dropped < 20 and len(found.returns) == len(found.lengths) == 20 - found.dropped
+    assert set(found.returns.tolist()) <= set(whole.returns.tolist())
+    assert found.mean == found.returns.mean() and told[-1] == (20, 20)
+    rating = EpisodeArena(spec, ArenaConfig(games=20, simulations=4), 3).rate(Hashed(2), 1)
+    assert rating.numbers()["rating.dropped"] == rating.dropped > 0
+
+
+@pytest.mark.usefixtures("environments")
+def test_where_every_episode_fails_it_is_said_in_a_sentence():
+    with pytest.raises(GameContractError, match=r"RuntimeError \(the wheel came off\).*mend the"):
+        play_episodes(GameSpec("gym:test/Broken-v0"), Always(1), 3)
 
 
 def test_the_arena_of_episodes_remembers_the_best(tmp_path):

@@ -62,6 +62,18 @@ def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
     assert 8 < final["rating.return"] <= 30 and final["rating.length"] == final["rating.return"]
 
 
+@pytest.mark.parametrize("kind", ["Fickle", "Unready"])
+def test_a_run_goes_on_though_episodes_of_its_environment_fail(kind, tmp_path):
+    pytest.importorskip("tests.muzero.environments")
+    config = tiny_learned(2, f"gym:test/{kind}-v0")
+    config = config.replace(arena=config.arena.replace(every=1, games=12))
+    folder = train(config, tmp_path / "run").run.folder
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert len(lines) == 2 and sum(line["selfplay.dropped"] for line in lines) > 0
+    for line in lines:
+        assert 0 < line["rating.dropped"] < 12 and np.isfinite(line["rating.return"])
+
+
 def test_a_game_is_rated_in_the_arena_and_on_its_solved_states(tictactoe):
     lines = [json.loads(line) for line in (tictactoe / "metrics.jsonl").read_text().splitlines()]
     final = lines[-1]

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sylvan.errors import ConfigError, GameContractError
+from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 
 __all__ = ["BUILT_IN", "GameSpec", "load_object"]
@@ -28,6 +28,9 @@ BUILT_IN = {
     "tictactoe": "TicTacToe",
 }
 """Names of the native games and their classes in `sylvan.games`."""
+
+TRIED = 4
+"""Seeds to try where an environment does not start with the first."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,25 @@ class GameSpec:
 
         :param start: another beginning than the game's own, for games that take one: a FEN.
         :raises ConfigError: there is no such game, or it does not take these parameters.
+        :raises GameContractError: an environment does not start.
         """
         if start:
             return self._made(start)
-        return self.episode(0) if self.is_gymnasium else self._first.clone()
+        return self._any_episode() if self.is_gymnasium else self._first.clone()
+
+    def _any_episode(self) -> Game:
+        """The episode of the first seed with which an environment starts."""
+        for seed in range(TRIED):
+            try:
+                return self.episode(seed)
+            except SylvanError:
+                raise
+            except Exception as error:
+                fault = error
+        raise GameContractError(
+            f"The environment {self.name} raised {type(fault).__name__} ({fault}) with each of the "
+            f"seeds 0 to {TRIED - 1}: mend it, or name another."
+        ) from fault
 
     def episode(self, seed: int, over: Game | None = None) -> Game:
         """A new first state, whose inner randomness follows from a seed.

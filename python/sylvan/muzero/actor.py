@@ -22,11 +22,15 @@ a restart plays them again; an episode that then shows something else than it di
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
@@ -47,6 +51,9 @@ __all__ = ["Actor"]
 LEAST_HALF = 64
 """Games in a half at least: a call of a model on fewer takes as long, so they are planned together.
 """
+
+TRIED = 8
+"""Seeds to try where an environment does not start with the first."""
 
 
 class Actor(SelfPlay):
@@ -92,7 +99,7 @@ class Actor(SelfPlay):
         self._live: list[Game] | None = None
         """The games in progress as they stand; None where they must be played again first."""
         if spec.is_gymnasium:
-            if not repeats(spec.episode(seed), spec.episode(seed)):
+            if not self._repeats():
                 self.notes.append(
                     f"{spec.name} does not do the same after the same seed and actions: a run that "
                     "goes on after a restart begins its episodes anew."
@@ -100,6 +107,24 @@ class Actor(SelfPlay):
         elif not spec.is_native:
             with blamed(self._starts):
                 try_out(self._starts.first(), spec.short_name, seed)
+
+    def _repeats(self) -> bool:
+        """Whether an environment does the same after the same seed and actions.
+
+        One that does not start with some seed is asked with the next; one that never does has shown
+        nothing else.
+        """
+        for seed in range(self.seed, self.seed + TRIED):
+            with contextlib.suppress(Exception):
+                return repeats(self.spec.episode(seed), self.spec.episode(seed))
+        return True
+
+    def _observation(self) -> NDArray[Any]:
+        """An example of what a seat sees, in the first game that can be begun."""
+        if not self.spec.is_gymnasium:
+            return super()._observation()
+        shop = Shop(self.config, self._starts.copy(), 0, None)
+        return np.asarray(begun(shop)[0].state.observation())
 
     def play(self, model: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
         """Search `config.positions` positions; the records of the games that ended meanwhile.

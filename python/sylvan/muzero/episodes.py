@@ -1,6 +1,7 @@
 """How good a learned model is to plan with in an environment: what greedy episodes pay.
 
-No noise, the best action of each search, the mean of all episodes with its 95 % interval.
+No noise, the best action of each search, the mean of all episodes with its 95 % interval. An
+episode whose environment raises an error is dropped and counted; the others go on.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import mix
+from sylvan.errors import GameContractError, SylvanError
+from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import LatentSide
 from sylvan.muzero.search import greedy
@@ -37,6 +41,8 @@ class Episodes:
     """`[N]` what each paid in all, as the environment counts it: neither clipped nor discounted."""
     lengths: NDArray[np.int64]
     """`[N]` steps."""
+    dropped: int = 0
+    """Further ones, whose environment raised an error: they count for nothing."""
 
     @property
     def mean(self) -> float:
@@ -66,31 +72,61 @@ def play_episodes(
     :param seed: episode i begins with a seed that follows from this one and i.
     :param max_plies: after which an episode ends as it stands.
     :param watch: told the episodes that are over and how many there are.
+    :raises GameContractError: every episode raised an error.
     """
-    states = [spec.episode(mix(seed, number)) for number in range(episodes)]
+    seeds = [mix(seed, number) for number in range(episodes)]
+    states: dict[int, Game] = {}
     totals, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
-    going = [number for number in range(episodes) if not states[number].is_terminal()]
+    faults: dict[int, Exception] = {}
+    for number in range(episodes):
+        with _dropped(faults, number):
+            states[number] = spec.episode(seeds[number])
+    going = [number for number, state in states.items() if not state.is_terminal()]
     while going:
-        seeds = [mix(mix(seed, number), int(lengths[number])) for number in going]
-        actions = side.choose([states[number] for number in going], seeds)
+        drawn = [mix(seeds[number], int(lengths[number])) for number in going]
+        actions = side.choose([states[number] for number in going], drawn)
         for number, action in zip(going, actions, strict=True):
-            state = states[number]
-            state.apply(int(action))
+            with _dropped(faults, number):
+                totals[number] += _paid(states[number], int(action))
             lengths[number] += 1
-            totals[number] += float(state.rewards()[0])
-            if state.is_terminal():
-                totals[number] += float(state.returns()[0])
         going = [
             number
             for number in going
-            if not states[number].is_terminal()
+            if number not in faults
+            and not states[number].is_terminal()
             and (max_plies is None or lengths[number] < max_plies)
         ]
         if watch is not None:
             watch(episodes - len(going), episodes)
+    kept = [number for number in range(episodes) if number not in faults]
+    if faults and not kept:
+        error = faults[0]
+        raise GameContractError(
+            f"{spec.name} raised {type(error).__name__} ({error}); so did all of {episodes} "
+            "episodes that were to rate a network: mend the environment. The run goes on from its "
+            "last step."
+        ) from error
     # An environment's own count, where what is paid was clipped or scaled for learning.
-    scores = [getattr(state, "score", total) for state, total in zip(states, totals, strict=True)]
-    return Episodes(np.array(scores, np.float64), lengths)
+    scores = [getattr(states[number], "score", totals[number]) for number in kept]
+    return Episodes(np.array(scores, np.float64), lengths[kept], len(faults))
+
+
+@contextmanager
+def _dropped(faults: dict[int, Exception], number: int) -> Iterator[None]:
+    """Note what an episode's environment raises; what is wrong with all of them goes on."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, SylvanError) and not isinstance(error, GameContractError):
+            raise
+        faults[number] = error
+
+
+def _paid(state: Game, action: int) -> float:
+    """Make a step in place; what it paid, and what the end does if it was the last."""
+    state.apply(action)
+    paid = float(state.rewards()[0])
+    return paid + float(state.returns()[0]) if state.is_terminal() else paid
 
 
 @dataclass(frozen=True)
@@ -106,6 +142,8 @@ class EpisodeRating:
     """Steps of an episode, mean."""
     is_best: bool
     seconds: float
+    dropped: int = 0
+    """Episodes that count for nothing, because their environment raised an error."""
 
     def numbers(self) -> dict[str, float]:
         """As the metrics log them."""
@@ -114,6 +152,7 @@ class EpisodeRating:
             "rating.low": self.low,
             "rating.high": self.high,
             "rating.length": self.length,
+            "rating.dropped": float(self.dropped),
             "seconds.arena": self.seconds,
         }
 
@@ -164,7 +203,7 @@ class EpisodeArena:
         self._write()
         low, high = found.interval
         length, seconds = float(found.lengths.mean()), time.perf_counter() - began
-        return EpisodeRating(step, found.mean, low, high, length, is_best, seconds)
+        return EpisodeRating(step, found.mean, low, high, length, is_best, seconds, found.dropped)
 
     def _write(self) -> None:
         if self.folder is None:
