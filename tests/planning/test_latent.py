@@ -463,12 +463,21 @@ class Broken(TableModel):
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ({"value": np.array([np.nan])}, "gave NaN for position 0"),
-        ({"reward": np.array([np.inf])}, "gave inf for position 0"),
+        (
+            {"value": np.array([np.nan])},
+            r"recurrent_inference\(\) gave a value of nan for position 0",
+        ),
+        (
+            {"reward": np.array([np.inf])},
+            r"recurrent_inference\(\) gave a reward of inf for position 0",
+        ),
         ({"policy": np.zeros((1, 4))}, r"policy of shape \(1, 4\): it must be \(1, 3\)"),
         ({"policy": np.array([[np.nan, 0, 0]])}, "has NaN for action 0"),
         ({"policy": np.full((1, 3), -np.inf)}, "no finite logit"),
         ({"hidden": np.zeros((1, 2))}, r"shape \(2,\) per position, but others had \(1,\)"),
+        ({"hidden": np.zeros((1, 1))}, "hidden state of dtype float64, but .* one of int64"),
+        ({"hidden": None}, "hidden state that is a NoneType and no array"),
+        ({"hidden": [[1], [2, 3]]}, "hidden state that is a list and no array"),
         ({"value": np.zeros((1, 2))}, r"shape \(1, 2\): give \(1, 1\) or \(1,\)"),
     ],
 )
@@ -486,6 +495,15 @@ def test_a_model_that_answers_wrongly(answers, sentence):
         ([], "Root 0 has no legal action"),
         ([3], "go from 3 to 3, but the model knows 3"),
         ([-1, 1], "go from -1 to 1, but the model knows 3"),
+        ([1, 1], "name 1 more than once"),
+        ([True, False, True], "are whole numbers, or a NumPy mask of 3 booleans"),
+        ([1.5], r"of root 0 are \[1\.5\]: give a list of action codes"),
+        (["e4"], "give a list of action codes"),
+        ([[0], [1, 2]], "give a list of action codes"),
+        (7, "of root 0 are 7: give a list of action codes"),
+        ("01", "give a list of action codes"),
+        (np.array([True, False]), r"mask of legal actions of root 0 has shape \(2,\): .* \(3,\)"),
+        (np.zeros(3, bool), "Root 0 has no legal action"),
     ],
 )
 def test_legal_actions_must_exist(legal, sentence):
@@ -499,6 +517,9 @@ def test_legal_actions_must_exist(legal, sentence):
         ({"legal_actions": np.zeros((2, 3), bool)}, "Root 0 has no legal action"),
         ({"legal_actions": np.ones((2, 4), bool)}, r"shape \(2, 4\): it must be \(2, 3\)"),
         ({"legal_actions": [[0]]}, "1 lists of legal actions"),
+        ({"legal_actions": {0, 1}}, "give a list of action codes per root"),
+        ({"legal_actions": [0, 1]}, "The legal actions of root 0 are 0"),
+        ({"legal_actions": np.array([[0, 1], [2, 2]])}, "of root 1 name 2 more than once"),
         ({"seats": [0]}, r"seats of shape \(1,\)"),
         ({"seats": np.array([0, 2])}, "Root 1 has seat 2"),
         ({"seats": [0.5, 0.5]}, "one whole number per root"),
@@ -508,6 +529,129 @@ def test_roots_must_fit_the_model(roots, sentence):
     search = LatentSearch(TableModel(0, 3, 2), simulations=5, num_players=2)
     with pytest.raises(ConfigError, match=sentence):
         search.search(np.array([[1], [2]]), **roots)
+
+
+def test_legal_actions_may_be_a_mask_of_one_root_or_codes_in_an_array():
+    search = LatentSearch(TableModel(3, 4, 1), simulations=25)
+    by_list = visits(search.run(np.array([1]), [0, 3]).tree.root)
+    assert visits(search.run(np.array([1]), np.array([1, 0, 0, 1], bool)).tree.root) == by_list
+    assert visits(search.run(np.array([1]), np.array([0, 3])).tree.root) == by_list
+    (many,) = search.run_many(np.array([[1]]), np.array([[0, 3]]))
+    assert visits(many.tree.root) == by_list
+    (many,) = search.run_many(np.array([[1]]), [np.array([1, 0, 0, 1], bool)])
+    assert visits(many.tree.root) == by_list
+
+
+def test_observations_and_hidden_states_may_be_lists():
+    class Lists(TableModel):
+        def initial_inference(self, observations):
+            value, reward, policy, hidden = super().initial_inference(observations)
+            return value, reward, policy, hidden.tolist()
+
+    found = LatentSearch(Lists(3, 4, 1), simulations=25).run([1])
+    expected = LatentSearch(TableModel(3, 4, 1), simulations=25).run(np.array([1]))
+    assert visits(found.tree.root) == visits(expected.tree.root)
+    for wrong in ({"seen": 1}, [[1], [2, 3]], None):
+        with pytest.raises(ConfigError, match="no array can be made of: give an array"):
+            LatentSearch(TableModel(3, 4, 1), simulations=25).run(wrong)
+
+
+@pytest.mark.parametrize("observations", [np.zeros((2, 1)), [[0], [1]]])
+def test_a_model_answers_for_the_positions_that_it_was_asked_about(observations):
+    class Talkative(TableModel):
+        def initial_inference(self, observations):
+            return super().initial_inference(np.zeros((3, 1)))
+
+    with pytest.raises(EvaluationError, match="asked about 2 positions and gave a policy for 3"):
+        LatentSearch(Talkative(3, 4, 1), simulations=5).run_many(observations)
+
+
+def test_a_model_knows_at_least_one_action():
+    class Nothing(TableModel):
+        def initial_inference(self, observations):
+            value, reward, _, hidden = super().initial_inference(observations)
+            return value, reward, np.zeros((len(value), 0)), hidden
+
+    with pytest.raises(EvaluationError, match=r"policy of shape \(1, 0\): give \[B, A\] logits"):
+        LatentSearch(Nothing(3, 4, 1), simulations=5).run(np.array([1]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"num_players": "2"}, "num_players is '2': .* a whole number"),
+        ({"num_players": 1.5}, r"num_players is 1\.5"),
+        ({"num_players": 0}, "num_players is 0"),
+        ({"value_bounds": (1,)}, r"value_bounds is \(1,\): give two numbers"),
+        ({"value_bounds": (1, -1)}, "the least and the most"),
+        ({"value_bounds": None}, "value_bounds is None"),
+    ],
+)
+def test_settings_of_a_model_that_are_none(settings, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        LatentSearch(TableModel(0, 3, 1), simulations=5, **settings)
+
+
+def test_a_model_whose_states_change_their_size_between_searches_is_searched_anew():
+    class Growing(TableModel):
+        width, kind = 1, int
+
+        def said(self, answer):
+            value, reward, policy, hidden = answer
+            return value, reward, policy, np.repeat(hidden, self.width, axis=1).astype(self.kind)
+
+        def initial_inference(self, observations):
+            return self.said(super().initial_inference(observations))
+
+        def recurrent_inference(self, hidden, actions):
+            return self.said(super().recurrent_inference(hidden[:, :1].astype(int), actions))
+
+    search = LatentSearch(Growing(3, 4, 1), simulations=25)
+    expected = visits(search.run(np.array([1])).tree.root)
+    for search.model.width, search.model.kind in ((3, int), (3, np.float32), (1, int)):
+        assert visits(search.run(np.array([1])).tree.root) == expected
+
+
+def test_a_search_keeps_nothing_for_a_gradient():
+    """A module that is not told otherwise remembers how each number was made."""
+    torch = pytest.importorskip("torch")
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.step, self.policy = torch.nn.Linear(4, 4), torch.nn.Linear(4, 3)
+
+        def initial_inference(self, observations):
+            return self.said(torch.as_tensor(observations))
+
+        def recurrent_inference(self, hidden, actions):
+            assert not hidden.requires_grad
+            return self.said(hidden + actions[:, None])
+
+        def said(self, hidden):
+            after = torch.tanh(self.step(hidden))
+            return after[:, 0], after[:, 1], self.policy(after), after
+
+    search = LatentSearch(Module(), simulations=8)
+    for _ in range(2):
+        search.run(np.ones(4, np.float32))
+        assert search._hidden.grad_fn is None and not search._hidden.requires_grad
+
+
+def test_half_precision_is_read():
+    torch = pytest.importorskip("torch")
+    table = TableModel(3, 4, 1)
+
+    class Half(TableModel):
+        def initial_inference(self, observations):
+            *said, hidden = table.initial_inference(observations)
+            return *(torch.from_numpy(x).bfloat16() for x in said), torch.from_numpy(hidden)
+
+        def recurrent_inference(self, hidden, actions):
+            *said, hidden = table.recurrent_inference(hidden.numpy(), actions.numpy())
+            return *(torch.from_numpy(x).bfloat16() for x in said), torch.from_numpy(hidden)
+
+    assert LatentSearch(Half(3, 4, 1), simulations=25).run(np.array([1])).simulations == 25
 
 
 def test_a_model_must_have_both_methods():

@@ -20,6 +20,7 @@ the root only. Below it every action is open, except those whose logit is -inf.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,14 +31,22 @@ from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games.game import MAX_SEATS, Game
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Answer, Forest, Steps
-from sylvan.planning.model_arrays import beside, highest, is_elsewhere, is_tensor, numbers
+from sylvan.planning.legal import Legal, checked_legal
+from sylvan.planning.model_arrays import (
+    batched,
+    beside,
+    highest,
+    is_elsewhere,
+    is_tensor,
+    numbers,
+    rows_of,
+    states,
+)
 from sylvan.planning.result import SearchResult
 
 __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
 
 Floats = NDArray[np.float32]
-Legal = Sequence[Sequence[int]] | NDArray[np.bool_]
-"""Legal actions of B roots: a list for each, or `[B, A]` true where an action is legal."""
 
 
 class ModelOutput(NamedTuple):
@@ -115,8 +124,7 @@ class LatentSearch:
                     f"The model is a {type(model).__name__}, which has no {method}(): give one "
                     "with initial_inference and recurrent_inference."
                 )
-        if not 1 <= num_players <= MAX_SEATS:
-            raise ConfigError(f"num_players is {num_players}: a model has 1 to {MAX_SEATS} seats.")
+        num_players = _players(num_players)
         if zero_sum and num_players != 2:
             raise ConfigError(f"zero_sum is for two seats, not {num_players}: leave it out.")
         self.model = model
@@ -126,7 +134,7 @@ class LatentSearch:
         self.num_players = num_players
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
         self.relative = relative
-        self.value_bounds = value_bounds
+        self.value_bounds = _bounds(value_bounds)
         self.whole = whole
         self.forest: Forest | None = None
         self._hidden: Any = None
@@ -134,7 +142,7 @@ class LatentSearch:
     def run(
         self,
         observation: Any,
-        legal_actions: Sequence[int] | None = None,
+        legal_actions: Sequence[int] | NDArray[Any] | None = None,
         *,
         seat: int = 0,
         noise: Sequence[float] | None = None,
@@ -142,12 +150,13 @@ class LatentSearch:
         """Search one position.
 
         :param observation: as the model takes it, without the batch.
-        :param legal_actions: by default all that the model knows.
+        :param legal_actions: their codes, or `[A]` true where one is legal; by default all that the
+            model knows.
         :param noise: one number per legal action, in place of what would be drawn.
         """
         legal = None if legal_actions is None else [legal_actions]
         given = None if noise is None else [noise]
-        return self.run_many(observation[None], legal, seats=[seat], noise=given)[0]
+        return self.run_many(batched(observation), legal, seats=[seat], noise=given)[0]
 
     def run_many(
         self,
@@ -178,9 +187,14 @@ class LatentSearch:
         """
         first = _output(self.model.initial_inference(observations), "initial_inference")
         policy = numbers(first.policy, "policy", "initial_inference")
-        if policy.ndim != 2 or not len(policy):
+        if policy.ndim != 2 or not policy.size:
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
+            )
+        if (asked := rows_of(observations)) not in (None, len(policy)):
+            raise EvaluationError(
+                f"initial_inference() was asked about {asked} positions and gave a policy for "
+                f"{len(policy)}: give a row for each observation."
             )
         forest = self._planted(policy.shape, legal_actions, seats)
         forest.begin(noise)
@@ -198,9 +212,13 @@ class LatentSearch:
         assert steps is not None
         rows: Any = beside(steps.rows, output.hidden)
         while steps is not None:
-            self._write(rows, output.hidden, len(steps.rows))
+            self._write(rows, output.hidden, len(steps.rows), method)
             answer = self._answer(output, len(steps.rows), forest.num_actions, method)
-            if (steps := forest.step(stride, answer)) is not None:
+            try:
+                steps = forest.step(stride, answer)
+            except EvaluationError as error:
+                raise _named(error, answer, method) from None
+            if steps is not None:
                 method = "recurrent_inference"
                 parents, actions, rows = self._beside(steps)
                 told = model.recurrent_inference(self._hidden[parents], actions)
@@ -230,7 +248,7 @@ class LatentSearch:
         """A forest of B roots with A actions (`shape`); the one from before where that fits."""
         count, num_actions = shape
         movers = self._seats(count, seats)
-        legal = _legal(legal_actions, count, num_actions)
+        legal = checked_legal(legal_actions, count, num_actions)
         forest = self.forest
         if forest is None or (len(forest), forest.num_actions) != shape:
             forest = Forest([self._root(num_actions, [0], 0)] * count, self.config)
@@ -272,24 +290,30 @@ class LatentSearch:
             )
         return movers.astype(np.int64, copy=False)
 
-    def _write(self, rows: Any, hidden: Any, count: int) -> None:
+    def _write(self, rows: Any, hidden: Any, count: int, method: str) -> None:
         """Put new hidden states into their rows, where the model made them."""
-        shape = tuple(hidden.shape)
-        if not shape or shape[0] != count:
-            raise EvaluationError(
-                f"The hidden state has shape {shape}: give one for each of {count} positions."
-            )
-        assert self.forest is not None
+        hidden = states(hidden, count, method)
+        kind, shape = hidden.dtype, tuple(hidden.shape[1:])
+        own = self._hidden
+        if method == "initial_inference" and own is not None:
+            moved = getattr(own, "device", None) != getattr(hidden, "device", None)
+            if moved or (own.dtype, tuple(own.shape[1:])) != (kind, shape):
+                self._hidden = None  # a search may be over another model than the last
         if self._hidden is None:
-            rows_of_all = (len(self.forest) * self._stride, *shape[1:])
-            if is_tensor(hidden):
-                self._hidden = hidden.new_empty(rows_of_all)
-            else:
-                self._hidden = np.empty(rows_of_all, np.asarray(hidden).dtype)
-        if tuple(self._hidden.shape[1:]) != shape[1:]:
+            assert self.forest is not None
+            rows_of_all = (len(self.forest) * self._stride, *shape)
+            self._hidden = (
+                hidden.new_empty(rows_of_all) if is_tensor(hidden) else np.empty(rows_of_all, kind)
+            )
+        if tuple(self._hidden.shape[1:]) != shape:
             raise EvaluationError(
-                f"The hidden state has shape {shape[1:]} per position, but others had "
+                f"The hidden state has shape {shape} per position, but others had "
                 f"{tuple(self._hidden.shape[1:])}: always give the same."
+            )
+        if self._hidden.dtype != kind:
+            raise EvaluationError(
+                f"{method}() gave a hidden state of dtype {kind}, but initial_inference() one of "
+                f"{self._hidden.dtype}: always give the same, or numbers are lost."
             )
         self._hidden[rows] = hidden
 
@@ -329,38 +353,39 @@ class LatentSearch:
         return given.reshape(count)
 
 
-def _legal(legal: Legal | None, count: int, num_actions: int) -> Legal | None:
-    """Legal actions as they came, once every root is known to have some and only such as exist."""
-    if legal is None:
-        return None
-    if isinstance(legal, np.ndarray) and legal.dtype == bool:
-        if legal.shape != (count, num_actions):
-            raise ConfigError(
-                f"The mask of legal actions has shape {legal.shape}: it must be "
-                f"{(count, num_actions)}, one row per root."
-            )
-        empty = ~legal.any(axis=1)
-        if empty.any():
-            raise ConfigError(_no_action(int(empty.argmax())))
-        return np.ascontiguousarray(legal)
-    if len(legal) != count:
+def _players(given: Any) -> int:
+    """The number of seats."""
+    if not isinstance(given, Integral) or not 1 <= int(given) <= MAX_SEATS:
         raise ConfigError(
-            f"There are {count} observations and {len(legal)} lists of legal actions: give one of "
-            "each per root."
+            f"num_players is {given!r}: a model has 1 to {MAX_SEATS} seats, a whole number."
         )
-    for root, actions in enumerate(legal):
-        if not len(actions):
-            raise ConfigError(_no_action(root))
-        if not all(0 <= action < num_actions for action in actions):
-            raise ConfigError(
-                f"The legal actions of root {root} go from {min(actions)} to {max(actions)}, but "
-                f"the model knows {num_actions}: give codes from 0 to {num_actions - 1}."
+    return int(given)
+
+
+def _bounds(given: Any) -> tuple[float, float]:
+    """The least and the most that a seat can get."""
+    try:
+        low, high = map(float, given)
+        if low < high:
+            return low, high
+    except (TypeError, ValueError):
+        pass
+    raise ConfigError(
+        f"value_bounds is {given!r}: give two numbers, the least and the most that a seat can get."
+    )
+
+
+def _named(error: EvaluationError, answer: Answer, method: str) -> EvaluationError:
+    """What the core says of an answer, with the output that has a number which is none."""
+    for name, given in (("value", answer[2]), ("reward", answer[3])):
+        wrong = ~np.isfinite(given)
+        if "of its batch" in str(error) and wrong.any():
+            position = int(np.argwhere(wrong)[0, 0])
+            return EvaluationError(
+                f"{method}() gave a {name} of {given[wrong][0]} for position {position} of its "
+                "batch: give finite numbers."
             )
-    return legal
-
-
-def _no_action(root: int) -> str:
-    return f"Root {root} has no legal action: search where somebody can move."
+    return error
 
 
 def _output(answer: Any, method: str) -> ModelOutput:

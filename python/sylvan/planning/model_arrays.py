@@ -10,21 +10,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import EvaluationError
+from sylvan.errors import ConfigError, EvaluationError
 
-__all__ = ["beside", "highest", "is_elsewhere", "is_tensor", "numbers"]
+__all__ = [
+    "batched",
+    "beside",
+    "highest",
+    "is_elsewhere",
+    "is_tensor",
+    "numbers",
+    "rows_of",
+    "states",
+]
+
+
+def batched(observation: Any) -> Any:
+    """An observation as a batch of one.
+
+    :raises ConfigError: it is no array, nor can one be made of it.
+    """
+    if hasattr(observation, "shape"):
+        return observation[None]
+    array = _array(observation)
+    if array is None:
+        raise ConfigError(
+            f"The observation is a {type(observation).__name__} that no array can be made of: give "
+            "an array, or what the model takes, as a batch, to run_many."
+        )
+    return array[None]
+
+
+def rows_of(observations: Any) -> int | None:
+    """How many positions observations are of; None where only the model knows."""
+    if isinstance(observations, list):
+        return len(observations)
+    shape = getattr(observations, "shape", None)
+    return int(shape[0]) if shape else None
 
 
 def numbers(array: Any, name: str, method: str) -> NDArray[np.float32]:
     """An output of the model in memory, in single precision."""
     if is_tensor(array):
-        array = array.detach().cpu().numpy()
+        array = array.detach().float().cpu().numpy()  # NumPy has no bfloat16
     try:
         return np.ascontiguousarray(array, np.float32)
     except (TypeError, ValueError) as error:
         raise EvaluationError(
             f"{method}() gave a {name} that cannot be read as an array: {error}."
         ) from None
+
+
+def states(hidden: Any, count: int, method: str) -> Any:
+    """Hidden states `[B, ...]` as the model gave them, but for what they were computed from."""
+    if is_tensor(hidden):
+        hidden = hidden.detach()  # or every search would be kept for a gradient
+    elif not hasattr(hidden, "shape"):
+        given, hidden = hidden, _array(hidden)
+        if hidden is None:
+            raise EvaluationError(
+                f"{method}() gave a hidden state that is a {type(given).__name__} and no array: "
+                f"give one with a row for each of {count} positions."
+            )
+    shape = tuple(hidden.shape)
+    if not shape or shape[0] != count:
+        raise EvaluationError(
+            f"The hidden state has shape {shape}: give one for each of {count} positions."
+        )
+    return hidden
+
+
+def _array(given: Any) -> NDArray[Any] | None:
+    """Numbers in lists as an array; None where that is not what they are."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        return None
+    return None if array.dtype == object else array
 
 
 def is_tensor(array: Any) -> bool:
