@@ -340,6 +340,10 @@ def test_s0_8_initial_inference_gives_hidden_state_policy_and_value():
         network.initial_inference = lambda _, answer=answer: answer
         with pytest.raises(EvaluationError, match=sentence):
             searched(network, (0, 1))
+    network = Table()
+    network.recurrent_inference = lambda hidden, _: (hidden, np.nan)
+    with pytest.raises(EvaluationError, match=r"recurrent_inference\(\) gave a reward of nan"):
+        searched(network)
     with pytest.raises(ConfigError, match=r"is a int, which has no initial_inference\(\)"):
         searched(3)
 
@@ -420,8 +424,9 @@ def test_s0_12_temperature():
             expected = weight / sum(weights.values())
             error = math.sqrt(expected * (1 - expected) / 100)
             assert abs(drawn.count(action) / 100 - expected) <= 4 * error
-    with pytest.raises(ConfigError, match="temperature is -1"):
-        select_action(network, config, SEEN, legal, temperature=-1)
+    for wrong in (-1, "1", None, math.nan):
+        with pytest.raises(ConfigError, match=f"temperature is {wrong!r}"):
+            select_action(network, config, SEEN, legal, temperature=wrong)
 
 
 def test_s0_12_the_documents_function_runs_from_its_text():
@@ -456,6 +461,10 @@ def test_s0_13_the_six_defaults_and_what_can_be_changed():
     ]:
         with pytest.raises(ConfigError, match=sentence):
             MCTS(Table(), MCTSConfig(**wrong))
+    with pytest.raises(ConfigError, match="no setting 'num_simulation': did you mean 'num_simula"):
+        MCTSConfig(num_simulation=3)
+    with pytest.raises(ConfigError, match="no setting 'foo': there are num_simulations, root_d"):
+        MuZeroConfig.control(foo=1)
     with pytest.raises(ConfigError, match="config is a dict: give an MCTSConfig"):
         MCTS(Table(), {})
 
@@ -889,6 +898,15 @@ def test_m8_an_unexpanded_root_is_expanded_and_no_legal_action_is_an_error():
         mcts.run(root, SEEN, [0, 5])
     with pytest.raises(ConfigError, match=r"name one action twice: \[1, 1\]"):
         mcts.run(root, SEEN, [1, 1])
+    for wrong in (None, [0.5], [True, False], 3, ["a"], np.array([True, False])):
+        with pytest.raises(ConfigError, match="give a list of action codes, which are whole"):
+            mcts.run(root, SEEN, wrong)
+        with pytest.raises(ConfigError, match="legal_actions is"):
+            select_action(Table(), MCTSConfig(), SEEN, wrong)
+    for same in (iter([0, 1]), np.array([0, 1]), torch.tensor([0, 1])):
+        found = RootNode(0, None)
+        mcts.run(found, SEEN, same)
+        assert visits(found) == visits(fresh)
     with pytest.raises(ConfigError, match=r"children for \[0, 1\], but legal_actions are \[0, 2\]"):
         mcts.run(given, SEEN, [0, 2])
     expanded = RootNode(0, None)  # children, but no hidden state: that of the observation

@@ -21,7 +21,10 @@ with the reference's formulas; a root that has visits already is searched on by 
 
 from __future__ import annotations
 
+import operator
+import reprlib
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -103,6 +106,7 @@ class MCTS:
 
         :raises GameOver: there is no legal action.
         """
+        legal_actions = _codes(legal_actions)
         self._check(root, legal_actions)
         first = None if root.visit_count else self._said(root, observation)
         if first is not None:
@@ -121,11 +125,11 @@ class MCTS:
         """Refuse what cannot be searched; a root without a player to move gets player 0."""
         if not isinstance(root, Node):
             raise ConfigError(f"root is a {type(root).__name__}: give a RootNode(prior, hidden).")
-        legal = set(map(int, legal_actions))
+        legal = set(legal_actions)
         if not legal:
             raise GameOver("There is no legal action: search a position that still has a move.")
         if len(legal) < len(legal_actions):
-            raise ConfigError(f"legal_actions name one action twice: {list(legal_actions)}.")
+            raise ConfigError(f"legal_actions name one action twice: {legal_actions}.")
         if root.expanded() and set(root.children) != legal:
             raise ConfigError(
                 f"The root has children for {sorted(root.children)}, but legal_actions are "
@@ -241,7 +245,7 @@ class MCTS:
 
     def _expand_node(self, node: Node, policy: Any, legal_actions: Sequence[int]) -> None:
         """Give a node a child per action: priors are the softmax over these."""
-        legal = [int(action) for action in legal_actions]
+        legal = _codes(legal_actions)
         logits = numbers(self._mask_policy(policy, legal))
         priors = softmax(np.ascontiguousarray(logits[legal]))
         for action, prior in zip(legal, priors, strict=True):
@@ -294,7 +298,7 @@ def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
     >>> mask_policy(np.array([1.0, 2.0, 3.0]), [0, 2]).tolist()
     [1.0, -inf, 3.0]
     """
-    legal = [int(action) for action in legal_actions]
+    legal = _codes(legal_actions)
     wrong = [action for action in legal if not 0 <= action < len(policy)]
     if wrong:
         raise ConfigError(
@@ -328,8 +332,7 @@ def select_action(
 
     :raises GameOver: there is no legal action.
     """
-    if not 0 <= temperature < np.inf:
-        raise ConfigError(f"temperature is {temperature!r}: it must be a number from 0 on.")
+    _check_temperature(temperature)
     root = RootNode(0, None)
     actions, probabilities = MCTS(network, config).run(root, observation, legal_actions)
     if temperature == 0:
@@ -341,3 +344,25 @@ def select_action(
         shares = np.log(np.array(probabilities) / max(probabilities)) / temperature
     weights = np.exp(shares)
     return int(np.random.choice(actions, p=weights / weights.sum()))
+
+
+def _codes(legal_actions: Any) -> list[int]:
+    """Codes of actions, whatever they are in.
+
+    :raises ConfigError: they are no whole numbers: 0.5 is not action 0, nor True action 1.
+    """
+    try:
+        given = list(legal_actions)
+        if not any(isinstance(action, bool) for action in given):
+            return [operator.index(action) for action in given]
+    except TypeError:
+        pass
+    raise ConfigError(
+        f"legal_actions is {reprlib.repr(legal_actions)}: give a list of action codes, which are "
+        "whole numbers."
+    )
+
+
+def _check_temperature(given: Any) -> None:
+    if not isinstance(given, Real) or not 0 <= float(given) < np.inf:
+        raise ConfigError(f"temperature is {given!r}: it must be a number from 0 on.")

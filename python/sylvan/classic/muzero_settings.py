@@ -29,6 +29,7 @@ A published replay buffer counts games, ours positions.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -73,6 +74,16 @@ class MCTSConfig:
     where the range is learned, 0 is the worst that was seen."""
     top_k: int | None = None
     """Actions kept below the root, those of the highest priors; None: all."""
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Refuse a setting that there is not, in a sentence."""
+        names = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1, 0.5)
+                hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}."
+                raise ConfigError(f"There is no setting {name!r}: {hint}")
+        return super().__new__(cls)
 
     @classmethod
     def board_game(cls, **settings: Any) -> Self:

@@ -52,7 +52,8 @@ def after(network: Any, hidden: Any, action: int) -> NetworkOutput:
     answer = _answer(network, "recurrent_inference", (2, 4), hidden, action)
     if len(answer) == 4:
         return _output("recurrent_inference", *answer)
-    return at_hidden(network, *answer)
+    following, reward = answer
+    return at_hidden(network, following, _number("recurrent_inference", "reward", reward))
 
 
 def numbers(array: Any) -> NDArray[np.float32]:
