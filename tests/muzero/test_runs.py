@@ -210,3 +210,20 @@ def test_discounts_that_pull_apart_are_refused(tmp_path):
     config = config.replace(search=config.search.replace(discount=0.5))
     with pytest.raises(ConfigError, match=r"search\.discount is 0\.5 and targets\.discount 0\.99"):
         train(config, tmp_path / "run")
+
+
+def test_values_that_do_not_suit_the_seats_are_refused_by_the_settings_name(tmp_path):
+    config = tiny_learned(1)
+    wrong = config.replace(muzero=config.muzero.replace(value_kind="wdl"))
+    sentence = r"muzero\.value_kind is 'wdl'.* CartPole-v1 has 1: set it to auto, scalar or cat"
+    with pytest.raises(ConfigError, match=sentence):
+        train(wrong, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert train(config, tmp_path / "run").step == 1  # which the wrong command does not stand in
+
+
+def test_a_game_that_hides_cards_is_refused_with_its_reason(tmp_path):
+    sentence = "blob hides something from its seats, but a learned model plans for seats that see"
+    refused(sentence, "train", "blob", "--algorithm", "muzero", "--run", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert "hide" in command("train", "--help")[1]

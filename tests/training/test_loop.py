@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from sylvan.errors import NetworkError, RunError
+from sylvan.errors import ConfigError, NetworkError, RunError
 from sylvan.evaluators import load_evaluator
 from sylvan.networks import load_network, save_network
 from sylvan.networks.checkpoint import read_checkpoint, read_header
@@ -277,8 +277,28 @@ def test_a_warm_start_from_another_game_is_refused(tmp_path):
     path = tmp_path / "four.safetensors"
     save_network(build_network("mlp1x16", game=ConnectFour(), seed=0), path)
     with pytest.raises(NetworkError, match="plays connect_four, not tic_tac_toe"):
-        train(tiny(1), tmp_path / "run", start=path)
-    assert not (tmp_path / "run/checkpoints/step-000000").exists()
+        train(tiny(1), tmp_path / "runs/new/run", start=path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_cannot_be_trained_leaves_the_folder_as_it_was(finished, tmp_path):
+    """So that the command that has it right is not refused for what stayed of the wrong one."""
+    wrong, folder = tiny(1).replace(network={"size": "mlp0x0"}), tmp_path / "run"
+    with pytest.raises(NetworkError):
+        train(wrong, folder)
+    assert not folder.exists()
+    folder.mkdir()
+    with pytest.raises(NetworkError):
+        train(wrong, folder)
+    assert not any(folder.iterdir())
+    assert train(tiny(1), folder).step == 1
+
+    other = copied(finished, tmp_path / "other")
+    before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    wrong = tiny(4).replace(learner=tiny(4).learner.replace(loss="nowhere.py:loss"))
+    with pytest.raises(ConfigError, match="nowhere"):
+        train(wrong, other)
+    assert {path: path.read_bytes() for path in other.rglob("*") if path.is_file()} == before
 
 
 def test_without_ratings_the_last_network_is_the_best(tmp_path):

@@ -35,7 +35,10 @@ def train(
     ] = "auto",
     algorithm: Annotated[
         Algorithm | None,
-        typer.Option(help="alphazero uses the rules, muzero learns them, as it must of gym:name."),
+        typer.Option(
+            help="alphazero uses the rules; muzero learns them, as it must of gym:name, and cannot "
+            "of games that deal, roll dice or hide cards (blob)."
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.")] = None,
     minutes: Annotated[float | None, typer.Option(help="End after so much time, in all.")] = None,

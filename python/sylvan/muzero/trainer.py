@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sylvan.errors import ConfigError
+from sylvan.games.game import Game
 from sylvan.muzero.actor import Actor
 from sylvan.muzero.build import build_muzero
 from sylvan.muzero.episodes import EpisodeArena
@@ -22,6 +23,7 @@ from sylvan.muzero.publish import ModelPublisher
 from sylvan.muzero.quality import model_quality
 from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
+from sylvan.planning.roots import hides
 from sylvan.training.record import GameRecord
 from sylvan.training.seeds import random_numbers
 from sylvan.training.trainer import Trainer
@@ -40,9 +42,11 @@ class MuZeroTrainer(Trainer):
                 f"{config.targets.discount}: what is searched for must be what is learned, set "
                 "both to one number."
             )
+        game = self.spec.first()
+        _need_learnable(game, self.spec.short_name, config.muzero.value_kind)
         return build_muzero(
             config.network.size,
-            game=self.spec.first(),
+            game=game,
             config=config.muzero,
             seed=self.seed,
             **config.network.settings,
@@ -99,3 +103,17 @@ class MuZeroTrainer(Trainer):
             figures.pop("selfplay.first_seat")
             figures.pop("selfplay.draws")
         return figures
+
+
+def _need_learnable(game: Game, name: str, value_kind: str) -> None:
+    """:raises ConfigError: a model of this game cannot be learned, or not with such values."""
+    if hides(game):
+        raise ConfigError(
+            f"{name} hides something from its seats, but a learned model plans for seats that see "
+            "everything: train it with its rules, --algorithm alphazero."
+        )
+    if value_kind == "wdl" and game.num_players != 2:
+        raise ConfigError(
+            "muzero.value_kind is 'wdl', which says how a game of two seats ends, but "
+            f"{name} has {game.num_players}: set it to auto, scalar or categorical."
+        )

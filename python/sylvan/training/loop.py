@@ -14,6 +14,8 @@ run that is killed anywhere does its last step again and ends with the same weig
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -58,20 +60,50 @@ def train(
         watch: hears of everything as it happens.
         start: begin with this network: a file, or another run's folder.
 
+    What cannot be trained leaves the folder as it was, and none where there was none.
+
     :raises RunError: the folder is in use, of another run, damaged or full.
     """
     watch = watch or Watcher()
-    path = Path(folder)
+    path, config = Path(folder), config.resolved()
+    missing = [each for each in (path, *path.parents) if not each.exists()]
     with locked(path):
-        config = config.resolved()
+        before: TrainingConfig | None = None
         if Run.exists(path):
             run = Run.open(path)
+            before = run.config
             for name, change in run.change(config).items():
                 watch.message(f"{name}: {change}.")
         else:
             run = Run.create(path, config)
         with disk_full(run):
-            return _already_done(run) or _sitting(_resumed(run, watch, start))
+            if (done := _already_done(run)) is not None:
+                return done
+            try:
+                trainer = _resumed(run, watch, start)
+            except BaseException:
+                _take_back(run, before, missing)
+                raise
+            return _sitting(trainer)
+
+
+def _take_back(run: Run, before: TrainingConfig | None, missing: list[Path]) -> None:
+    """Leave a run as it was, where its parts cannot be made: a wrong setting that stayed would
+    refuse the command that has it right.
+
+    :param before: what it was set to; None: it is new.
+    :param missing: folders that are there for this run alone, the innermost first.
+    """
+    with contextlib.suppress(OSError):  # a full disk: what has gone wrong is said already
+        if before is not None:
+            if run.config != before:
+                run.config = before
+                run.save_config()
+        elif not run.checkpoints.steps():
+            for each in run.folder.iterdir():
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+            for empty in missing:
+                empty.rmdir()
 
 
 def _already_done(run: Run) -> Outcome | None:
