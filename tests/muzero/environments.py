@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -97,5 +98,32 @@ class Picture(Walk):
         return screen
 
 
-for kind in (Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless):
+class Filmed(Walk):
+    """Draws itself and shows four numbers; does not start with seed 4 and breaks in any episode."""
+
+    observation_space = gym.spaces.Box(-99, 99, (4,), np.float32)
+    metadata: ClassVar = {"render_modes": ["rgb_array"]}
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        if seed == 4:
+            raise OSError("no coin")
+        return super().reset(seed=seed)
+
+    def seen(self):
+        return np.append(super().seen(), 0).astype(np.float32)
+
+    def step(self, action):
+        if self.steps == 1:
+            raise RuntimeError("the wheel came off")
+        return super().step(action)
+
+    def render(self):
+        return np.zeros((4, 5, 3), np.uint8)
+
+
+for kind in (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless):
     gym.register(f"test/{kind.__name__}-v0", kind)

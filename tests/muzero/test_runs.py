@@ -1,6 +1,7 @@
 """Whole runs that learn a model: what is in the folder, and all that can be done with it then."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -47,6 +48,14 @@ def refused(sentence, *words):
     """A command ends with one line that says why."""
     code, text = command(*words)
     assert code == 2 and sentence in text, text
+
+
+def renamed(cartpole, tmp_path, name):
+    """A copy of a run that says that it was trained in another environment."""
+    folder = shutil.copytree(cartpole, tmp_path / "copy")
+    settings = folder / "config.toml"
+    settings.write_text(settings.read_text().replace("gym:CartPole-v1", name))
+    return folder
 
 
 def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
@@ -107,6 +116,21 @@ def test_an_agent_acts_in_an_environment_of_its_own(cartpole):
         observation, *_ = environment.step(action)
     assert agent.act(observation, legal_actions=[1]) == 1
     assert sylvan.load(cartpole, simulations=9).plan(observation).simulations == 9
+
+
+def test_an_agent_needs_no_environment_where_it_shows_vectors(cartpole, tmp_path):
+    """The folder was moved to where nobody can import what the run was trained in."""
+    agent = sylvan.load(renamed(cartpole, tmp_path, "gym:nomod:Pole-v0"))
+    seen = np.array([0.1, 0, 0.05, 0])
+    assert agent.plan(seen).value == sylvan.load(cartpole).plan(seen).value
+    with pytest.raises(ConfigError, match=r"shape \(2,\), but .* shown \(4,\).*install its module"):
+        agent.act(seen[:2])
+
+
+def test_a_run_has_two_networks(cartpole):
+    for load in (sylvan.load, load_model):
+        with pytest.raises(ConfigError, match="which is 'foo': a run has a 'best' network and"):
+            load(cartpole, which="foo")
 
 
 def test_an_agent_takes_a_game_or_what_its_seat_sees(tictactoe):
@@ -176,6 +200,20 @@ def test_an_episode_is_watched_as_pictures(cartpole, tmp_path, capfd, monkeypatc
     assert (tmp_path / "e.gif").read_bytes()[:4] == b"GIF8"
     assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's, where there is no display
     refused("no folder", "watch", cartpole, "--out", tmp_path / "nowhere" / "e.gif")
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "sentence"),
+    [
+        ("Walk", 0, "has no pictures, its render_modes are []"),
+        ("Filmed", 0, "raised RuntimeError (the wheel came off) in the episode of seed 0"),
+        ("Filmed", 4, "raised OSError (no coin) in the episode of seed 4"),
+    ],
+)
+def test_what_cannot_be_filmed_says_why(cartpole, tmp_path, kind, seed, sentence):
+    pytest.importorskip("tests.muzero.environments")
+    folder = renamed(cartpole, tmp_path, f"gym:test/{kind}-v0")
+    refused(sentence, "watch", folder, "--seed", seed)
 
 
 def test_a_game_is_watched_as_boards(tictactoe):

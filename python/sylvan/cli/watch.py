@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sylvan.cli.terminal import Bar
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, GameContractError, SylvanError
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -91,22 +93,53 @@ def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every:
 
     # Pictures go to a file alone: the library that draws most environments needs no display.
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    _need_pictures(spec)
     drawn = GameSpec(spec.name, {**spec.params, "render_mode": "rgb_array"})
-    state: Any = drawn.episode(seed)
-    frames = [state.render()]
+    with _blamed(spec, seed):
+        state: Any = drawn.episode(seed)
+        frames = [state.render()]
     with Bar(f"playing {spec.short_name}") as bar:
         steps = 0
         while not state.is_terminal() and steps < most:
-            state.apply(player.choose([state], [seed + steps])[0])
-            steps += 1
-            if steps % every == 0 or state.is_terminal():
-                frames.append(state.render())
+            action = player.choose([state], [seed + steps])[0]
+            with _blamed(spec, seed):
+                state.apply(action)
+                steps += 1
+                if steps % every == 0 or state.is_terminal():
+                    frames.append(state.render())
             bar.show(steps, state.max_length)
     metadata = getattr(state.environment, "metadata", {})
     save_frames(path, frames, float(metadata.get("render_fps", 30)) / every)
     ended = "cut off" if state.truncated else "ended" if state.is_terminal() else "stopped"
     print(f"{path}: {len(frames)} pictures; {ended} after {steps} steps, return {state.score:g}")
     state.close()
+
+
+def _need_pictures(spec: GameSpec) -> None:
+    """:raises ConfigError: the environment draws none."""
+    state: Any = spec.first()
+    modes = state.environment.metadata.get("render_modes") or []
+    state.close()
+    if "rgb_array" not in modes:
+        raise ConfigError(
+            f"{spec.name} has no pictures, its render_modes are {list(modes)}: let its render() "
+            "draw for render_mode 'rgb_array', or act in it with sylvan.load(run) and print what "
+            "it shows."
+        )
+
+
+@contextmanager
+def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
+    """Say whose fault it is when an environment's own code fails."""
+    try:
+        yield
+    except SylvanError:
+        raise
+    except Exception as error:
+        raise GameContractError(
+            f"{spec.name} raised {type(error).__name__} ({error}) in the episode of seed {seed}: "
+            "mend it, or watch another with --seed."
+        ) from error
 
 
 def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import ConfigError, NetworkError
+from sylvan.errors import ConfigError, GameContractError, MissingExtra, NetworkError
 from sylvan.games.game import Game
+from sylvan.games.naming import GameSpec
 from sylvan.planning import LatentSearch, SearchConfig, SearchResult
 
 __all__ = ["Agent", "load", "load_model"]
@@ -94,6 +95,7 @@ def load(
     :raises NetworkError: it has no network yet.
     """
     from sylvan.muzero.search import greedy, latent_search
+    from sylvan.networks.checkpoint import read_header
     from sylvan.training.run import Run
 
     opened = Run.open(run)
@@ -105,7 +107,9 @@ def load(
     if not spec.is_gymnasium:
         return Agent(latent_search(model, spec.first(), config))
     frames = int(spec.params.get("frame_stack", 1))
-    return Agent(LatentSearch(model, config, relative=True), _eyes(spec), frames)
+    stacked, *rest = read_header(opened.network(which)).observation_shape
+    see = _eyes(spec, (stacked // frames, *rest))
+    return Agent(LatentSearch(model, config, relative=True), see, frames)
 
 
 def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "cpu") -> Any:
@@ -116,6 +120,8 @@ def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "
     """
     from sylvan.training.run import Run
 
+    if which not in ("best", "last"):
+        raise ConfigError(f"which is {which!r}: a run has a 'best' network and a 'last'.")
     opened = Run.open(run)
     if opened.config.run.algorithm != "muzero":
         raise ConfigError(
@@ -138,12 +144,28 @@ def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "
     return TorchModel(load_network(file), device=device)
 
 
-def _eyes(spec: Any) -> Callable[[Any], NDArray[Any]]:
-    """What turns an environment's observations into those that its model was shown."""
-    from sylvan.errors import MissingExtra
+def _eyes(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[Any], NDArray[Any]]:
+    """What turns an environment's observations into those that its model was shown.
 
+    Where the environment cannot be made any more, vectors need nothing of it.
+
+    :param shape: of one observation, as the model takes it.
+    """
     try:
-        see: Callable[[Any], NDArray[Any]] = spec.first().see
-    except MissingExtra:  # vectors need nothing
-        return lambda seen: np.asarray(seen, np.float32)
-    return see
+        game: Any = spec.first()
+    except (ConfigError, GameContractError, MissingExtra) as error:
+        fault = error
+    else:
+        see: Callable[[Any], NDArray[Any]] = game.see
+        return see
+
+    def plain(seen: Any) -> NDArray[np.float32]:
+        array = np.array(seen, np.float32, ndmin=1)
+        if array.shape != shape:
+            raise ConfigError(
+                f"The observation has shape {array.shape}, but the model was shown {shape}; what "
+                f"turns one into the other is in the environment: {fault}"
+            ) from fault
+        return array
+
+    return plain
