@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import chess
 import numpy as np
 import pytest
 
 import sylvan
-from sylvan import Forest, Game, Search, SearchConfig, errors
+from sylvan import Forest, Game, Rng, Search, SearchConfig, errors
 from sylvan.errors import (
     ConfigError,
     EvaluationError,
@@ -77,12 +78,45 @@ def check(row: Row, *arguments: object) -> None:
     (lambda: Chess("4k3/8/8/8/8/8/8/4K3 x - - 0 1"), IllegalPosition, "side to move must be 'w'"),
     (lambda: Chess("4k3/8/8/8/8/8/4K3 w - - 0 1"), IllegalPosition, "must be 8 ranks"),
     (lambda: Chess("nonsense"), IllegalPosition, "The FEN .* cannot be read"),
+    (lambda: Chess(""), IllegalPosition, '^The FEN "" cannot be read: it is empty; give'),
+    (lambda: Chess(" "), IllegalPosition, "it is empty; give the fields of a position"),
+    (lambda: Chess("a b c d e f g"), IllegalPosition, "cannot be read: its board must be 8 ranks"),
+    (
+        lambda: Chess(chess.Board()),
+        IllegalPosition,
+        r"^The FEN is of type Board: .* Chess.from_board",
+    ),
+    (lambda: Chess(5), IllegalPosition, "^The FEN is of type int: give it as text"),
+    (lambda: Chess.from_board("x"), IllegalPosition, "^The board is 'x': give a chess.Board"),
     (lambda: Chess(moves="e4 e5 Ke3"), IllegalAction, "not legal in .*; the nearest legal moves"),
+    (lambda: Chess(moves=5), IllegalAction, "^moves is 5: give a list"),
+    (lambda: Chess(moves=[3.5]), IllegalAction, "^3.5 is no move: a move is a code, UCI or SAN"),
+    (
+        lambda: Chess.from_pgn("1. e4 e5 2. Ke3"),
+        IllegalAction,
+        r"^2\. Ke3 cannot be played: .*; the nearest legal moves are Ke2",
+    ),
+    (
+        lambda: Chess.from_pgn("1. e4 (1. d4 e4) e5"),
+        IllegalAction,
+        r"^1\.\.\. e4 cannot be played: .*; the nearest legal moves are .*e5",
+    ),
+    (lambda: Chess.from_pgn("1. f3 e5 2. g4 Qh4# 3. e4"), IllegalAction, "^3. e4 .* Black has mat"),
+    (lambda: Chess.from_pgn('[FEN "x"]\n\n1. e4'), IllegalPosition, "^The PGN cannot be read: "),
     (lambda: Chess(repetitions=4), ConfigError, r"^repetitions is 4, but must be 3 \(threefold\)"),
     (lambda: ConnectFour("4x"), IllegalAction, r"\"x\" is not a column"),
+    (
+        lambda: ConnectFour("4444444"),
+        IllegalAction,
+        r"^Move 7 of the list .*: column 4 is full: choose one of the columns \[1, 2, 3, 5, 6, 7\]",
+    ),
+    (lambda: ConnectFour([3] * 7), IllegalAction, r"column 3 is full: .* \[0, 1, 2, 4, 5, 6\]"),
+    (lambda: ConnectFour([1.5]), IllegalAction, "^1.5 is no action: give a whole number"),
+    (lambda: ConnectFour(5), IllegalAction, "^moves is 5: give a list"),
     (lambda: ConnectFour("12121212"), GameOver, "^Move 8 of the list .* game is over"),
     (lambda: ConnectFour(columns=9, rows=9), ConfigError, "9 columns and 9 rows does not fit"),
     (lambda: TicTacToe([0, 0]), IllegalAction, "^Move 2 of the list .* cell 0 is taken"),
+    (lambda: TicTacToe("abc"), IllegalAction, "^'a' is no action: .*, or what string_to_action"),
     (lambda: TicTacToe([12]), IllegalAction, "no cell 12: the cells are 0 to 8"),
 )
 def test_what_is_no_position(row):
@@ -104,6 +138,23 @@ GAMES = {
         ("chess", Row(lambda g: g.apply(-1), IllegalAction, "No move has the code -1")),
         ("chess", Row(lambda g: g.apply(0), IllegalAction, "^Action 0 .* is not legal in")),
         ("chess", Row(lambda g: g.apply(10**30), IllegalAction, "No move has the code 1000")),
+        ("chess", Row(lambda g: g.apply("e2e5"), IllegalAction, "^'e2e5' is no action: give a wh")),
+        (
+            "chess",
+            Row(
+                lambda g: g.apply(5),
+                IllegalAction,
+                r"^Action 5 \(a8a2\) .*; the nearest legal actions are 129 \(b8c6\), ",
+            ),
+        ),
+        (
+            "chess",
+            Row(
+                lambda g: g.action_to_string(99999),
+                IllegalAction,
+                r"^Action 99999 \(no move has this code\) .*; the nearest legal actions are \d+ \(",
+            ),
+        ),
         ("chess", Row(lambda g: g.string_to_action("Nf5"), IllegalAction, "nearest .* Nf6")),
         (
             "chess",
@@ -118,6 +169,10 @@ GAMES = {
             "connect four",
             Row(lambda g: g.apply(7), IllegalAction, "There is no column 7: .* 0 to 6"),
         ),
+        (
+            "connect four",
+            Row(lambda g: g.string_to_action("4"), IllegalAction, r"^Column 4 is full: .* \[1, 2"),
+        ),
         ("won", Row(lambda g: g.apply(0), GameOver, "^The game is over: no move can follow")),
         ("tic-tac-toe", Row(lambda g: g.apply(4), IllegalAction, "^Cell 4 is taken: choose one")),
         ("tic-tac-toe", Row(lambda g: g.apply(-1), IllegalAction, "^There is no cell -1")),
@@ -131,6 +186,30 @@ def test_a_refused_move_leaves_the_game_alone(game, row):
     check(row, state)
     assert state == twin and state.legal_actions() == twin.legal_actions()
     assert state.key() == twin.key()
+
+
+# --- the generator: it draws nothing -------------------------------------------------------------
+
+
+@rows(
+    (lambda _: Rng(-1), ConfigError, "^seed is -1: give a whole number from 0 to 18446744073709"),
+    (lambda _: Rng(2**64), ConfigError, "^seed is 18446744073709551616: give a whole number from"),
+    (lambda _: Rng("x"), ConfigError, "^seed is 'x': give a whole number from 0"),
+    (lambda rng: rng.gumbel(10**15), ConfigError, "^n is 1000000000000000: give a .* to 16777216"),
+    (lambda rng: rng.gumbel(-1), ConfigError, "^n is -1: give a whole number from 0 to 16777216"),
+    (lambda rng: rng.dirichlet(0.3, 10**15), ConfigError, "^n is 10+: give a whole number from 0"),
+    (lambda rng: rng.dirichlet(0.0, 3), ConfigError, "^alpha is 0: give a positive number"),
+    (lambda rng: rng.below(0), ConfigError, "^n is 0: give a whole number from 1 to"),
+    (lambda rng: rng.pick([]), ConfigError, "^weights is empty: give one or more, which add up to"),
+    (lambda rng: rng.pick([math.nan]), ConfigError, "^A weight is NaN: give numbers of at least 0"),
+    (lambda rng: rng.pick([2.0, -1.0]), ConfigError, "^A weight is -1: give numbers of at least 0"),
+    (lambda rng: rng.pick([math.inf]), ConfigError, "^A weight is inf: give numbers of at least 0"),
+    (lambda rng: rng.pick([0.0, 0.0]), ConfigError, "^All weights are 0: give some that add up to"),
+)
+def test_what_cannot_be_drawn(row):
+    rng, twin = Rng(3), Rng(3)
+    check(row, rng)
+    assert rng.uniform() == twin.uniform()
 
 
 # --- settings ----------------------------------------------------------------------------------
@@ -151,6 +230,25 @@ def test_a_refused_move_leaves_the_game_alone(game, row):
         r"^simulations is -1: it must be at least 0",
     ),
     (lambda: SearchConfig(simulations=2.5), ConfigError, "is 2.5: it must be a whole number"),
+    (lambda: SearchConfig(simulations=True), ConfigError, "is True: it must be a whole number"),
+    (lambda: SearchConfig(seconds=True), ConfigError, "^seconds is True: it must be a number"),
+    (
+        lambda: SearchConfig(fpu=False),
+        ConfigError,
+        "^fpu is False: it must be 'parent', .*, or a n",
+    ),
+    (lambda: SearchConfig(noise="yes"), ConfigError, "^noise is 'yes': it must be True or False"),
+    (lambda: SearchConfig(add_noise="no"), ConfigError, "^add_noise is 'no': it must be True or F"),
+    (
+        lambda: setattr(SearchConfig(), "simulations", 5),
+        ConfigError,
+        r"^SearchConfig is frozen: make a copy with replace\(simulations=5\)",
+    ),
+    (
+        lambda: delattr(SearchConfig(), "seed"),
+        ConfigError,
+        "^SearchConfig is frozen: seed stays, or changes in a copy",
+    ),
     (lambda: SearchConfig(seconds=-0.1), ConfigError, "seconds is -0.1: it must be at least 0"),
     (lambda: SearchConfig(bytes=1000), ConfigError, "bytes is 1000: it must be at least 65536"),
     (
@@ -226,6 +324,11 @@ def test_what_is_no_setting(row):
         lambda: sylvan.search(TicTacToe),
         GameContractError,
         "is the class TicTacToe: give a state of",
+    ),
+    (
+        lambda: sylvan.search(chess.Board()),
+        GameContractError,
+        "^The position is a Board of python-chess: make a game of it with Chess.from_board",
     ),
     (lambda: sylvan.search(KINGS), GameContractError, "^The position is a str, which has no apply"),
     (lambda: Forest([Pass(seats=0)]), GameContractError, "^Pass.num_players is 0: set it to a who"),
@@ -394,6 +497,7 @@ def test_a_refused_answer_leaves_the_forest_alone(row):
         IllegalAction,
         "^Action 9 is not legal here: choose one of 8, 7, 6",
     ),
+    (lambda s, _: s.advance("x"), IllegalAction, "^Action x is not legal here: choose one of 0"),
     (lambda s, _: s.advance(1, 1), IllegalAction, "^Action 1 is not legal here: choose one of"),
     (lambda s, _: s._forest.advance(1, 0), SearchStateError, "There is no tree 1"),
     (lambda s, _: s._forest.advance(-1, 0), SearchStateError, "There is no tree -1"),
@@ -536,6 +640,24 @@ def test_a_game_that_breaks_its_contract(method, answer, sentence, evaluate):
     check(Row(run, GameContractError, rf"^Faulty\.{method}\(\) {sentence}"))
     fault.answer = None
     usable(search)
+
+
+class Forgetful(Pass):
+    """Gives its copies until there are no more."""
+
+    copies = 0
+
+    def clone(self):
+        Forgetful.copies -= 1
+        return Forgetful() if Forgetful.copies >= 0 else None
+
+
+@pytest.mark.parametrize("copies", [0, 1, 2, 3, 20])
+@pytest.mark.parametrize("evaluate", ["uniform", flat], ids=["native", "python"])
+def test_a_clone_without_its_return(copies, evaluate):
+    Forgetful.copies = copies
+    run = partial(Search(evaluate, simulations=60, proofs=False).run, Forgetful())
+    check(Row(run, GameContractError, r"^Forgetful\.clone\(\) gave None: it must give a copy"))
 
 
 def test_observations_of_two_shapes():

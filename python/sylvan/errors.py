@@ -53,6 +53,7 @@ class SylvanError(Exception):
 _OPENINGS = {
     "a",
     "action",
+    "all",
     "cannot",
     "cell",
     "column",

@@ -202,9 +202,17 @@ class TestReading:
         [
             ("", IllegalPosition, "x.pgn has no game"),
             ("what is this", IllegalPosition, "x.pgn has no game"),
-            ("1. e4 e5 2. Kd4 *", IllegalAction, "x.pgn, game 1: illegal san: 'Kd4'"),
-            (f"{SCHOLAR}\n\n1. e5 *", IllegalAction, "x.pgn, game 2: illegal san: 'e5'"),
-            ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n1. e4 *', IllegalAction, "game 1: illegal san"),
+            ("1. e4 e5 2. Kd4 *", IllegalAction, "x.pgn, game 1: 2. Kd4 cannot be played"),
+            (
+                f"{SCHOLAR}\n\n1. e5 *",
+                IllegalAction,
+                "x.pgn, game 2: 1. e5 cannot be played: e5 is not legal",
+            ),
+            (
+                '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n1. e4 *',
+                IllegalPosition,
+                "game 1: The FEN .* is not a",
+            ),
             ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n*', IllegalPosition, "game 1: .*empty"),
             ('[FEN "nonsense"]\n\n1. e4 *', IllegalPosition, "game 1: "),
             ('[Variant "Atomic"]\n\n1. e4 *', IllegalPosition, "game 1 is one of atomic"),

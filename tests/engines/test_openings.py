@@ -78,7 +78,7 @@ def test_epd_and_fen(tmp_path):
         ("book.txt", "", "its name must end in .pgn, .epd or .fen"),
         ("book.pgn", "", "has no game"),
         ("book.pgn", "hello there", "has no game"),
-        ("book.pgn", "1. e4 e5 2. Ke3 *", "game 1: illegal san: 'Ke3'"),
+        ("book.pgn", "1. e4 e5 2. Ke3 *", "game 1: 2. Ke3 cannot be played"),
         ("book.pgn", '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n[SetUp "1"]\n\n*', "game 1: .*empty"),
         ("book.epd", "", "has no openings"),
         ("book.epd", "4k3/8/8 w - -", "line 1: .*8 ranks"),

@@ -83,7 +83,7 @@ def test_moves_may_be_given_in_every_form():
     game.push("Nc6")
     game.push(chess.Move.from_uci("f1b5"))
     assert game.moves[-2:] == ["b8c6", "f1b5"]
-    with pytest.raises(TypeError, match="a move is a code"):
+    with pytest.raises(IllegalAction, match="a move is a code"):
         Chess(moves=[3.5])
 
 
@@ -152,7 +152,8 @@ def test_boards_that_are_no_chess_are_refused():
         (lambda: Chess().perft(-1), ConfigError, ["-1", "255"]),
         (lambda: Chess(repetitions=4), ConfigError, ["repetitions is 4"]),
         (lambda: Chess(history_fill="all"), ConfigError, ["all", "always"]),
-        (lambda: Chess().apply("e4"), TypeError, ["integer"]),
+        (lambda: Chess().apply("e4"), IllegalAction, ["'e4' is no action", "string_to_action"]),
+        (lambda: Chess().apply(None), IllegalAction, ["None is no action"]),
     ],
 )
 def test_wrong_input_is_told_the_rule_and_the_fix(make, error, words):

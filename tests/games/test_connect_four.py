@@ -134,11 +134,11 @@ def test_it_prints_and_draws():
     [
         (lambda: ConnectFour("4x"), IllegalAction, '"x" is not a column: columns are written 1'),
         (lambda: ConnectFour("8"), IllegalAction, '"8" is not a column'),
-        (lambda: ConnectFour("4444444"), IllegalAction, "Move 7 of the list .* column 3 is full"),
+        (lambda: ConnectFour("4444444"), IllegalAction, "Move 7 of the list .* column 4 is full"),
         (lambda: ConnectFour("12121212"), GameOver, "Move 8 .* the game is over"),
         (lambda: ConnectFour([3, -1]), IllegalAction, "There is no column -1: .* 0 to 6"),
         (lambda: ConnectFour([10**30]), IllegalAction, "There is no column 1000"),
-        (lambda: ConnectFour([1.5]), TypeError, "float"),
+        (lambda: ConnectFour([1.5]), IllegalAction, "1.5 is no action"),
         (lambda: ConnectFour(columns=8, rows=8), ConfigError, "8 columns and 8 rows does not fit"),
         (lambda: ConnectFour(columns=0), ConfigError, "0 columns"),
         (lambda: ConnectFour(rows=-1), ConfigError, "rows is -1: both must be at least 1"),
@@ -158,7 +158,7 @@ def test_what_cannot_be_made(make, error, sentence):
         ("4", 7, IllegalAction),
         ("4", -1, IllegalAction),
         ("1212121", 3, GameOver),
-        ("4", None, TypeError),
+        ("4", None, IllegalAction),
     ],
 )
 def test_a_refused_move_changes_nothing(moves, action, error):

@@ -79,7 +79,7 @@ def test_it_prints_and_draws():
         ([4], 9, IllegalAction, "There is no cell 9"),
         ([4], -1, IllegalAction, "There is no cell -1"),
         ([0, 3, 1, 4, 2], 8, GameOver, "The game is over"),
-        ([4], "0", TypeError, "str"),
+        ([4], "0", IllegalAction, "'0' is no action"),
     ],
 )
 def test_a_refused_move_changes_nothing(moves, action, error, sentence):

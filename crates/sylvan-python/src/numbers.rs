@@ -1,10 +1,25 @@
 //! The arithmetic that the Python reference shares with the core, under the core's names.
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sylvan_core::numbers::{self, PriorBits};
 use sylvan_core::rng;
+
+pyo3::import_exception!(sylvan.errors, ConfigError);
+
+/// The most numbers that one call draws: more would not fit into memory.
+const MOST: u64 = 1 << 24;
+
+/// A whole number from Python, from `least` to `most`.
+fn whole(name: &str, given: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResult<u64> {
+    match given.extract() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(ConfigError::new_err(format!(
+            "{name} is {}: give a whole number from {least} to {most}",
+            given.repr()?
+        ))),
+    }
+}
 
 /// The priors of finite or `-inf` logits, in single precision.
 #[pyfunction]
@@ -43,7 +58,7 @@ fn quantise_priors<'py>(
     bits: u32,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     let bits = PriorBits::new(bits)
-        .ok_or_else(|| PyValueError::new_err(format!("bits is {bits}: use 8, 16 or 32.")))?;
+        .ok_or_else(|| ConfigError::new_err(format!("bits is {bits}: use 8, 16 or 32")))?;
     let array = PyArray1::from_iter(py, priors.as_array().iter().map(|&p| bits.quantise(p)));
     debug_assert_eq!(array.readonly().as_array().len(), priors.as_array().len());
     Ok(array)
@@ -63,8 +78,9 @@ pub struct Rng(pub rng::Rng);
 impl Rng {
     #[new]
     #[pyo3(signature = (seed, stream=0))]
-    fn new(seed: u64, stream: u64) -> Self {
-        Self(rng::Rng::new(seed, stream))
+    fn new(seed: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
+        let seed = whole("seed", seed, 0, u64::MAX)?;
+        Ok(Self(rng::Rng::new(seed, stream)))
     }
 
     /// A generator of its own, seeded by one draw.
@@ -87,31 +103,45 @@ impl Rng {
     }
 
     /// An integer below `n`.
-    fn below(&mut self, n: usize) -> PyResult<usize> {
-        if n == 0 {
-            return Err(PyValueError::new_err("n is 0: no integer is below it."));
-        }
-        Ok(self.0.below(n))
+    fn below(&mut self, n: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let n = whole("n", n, 1, u64::MAX)?;
+        Ok(self.0.below(n as usize))
     }
 
     /// The place in `weights`, which add up to one, at which their running sum passes a draw.
-    fn pick(&mut self, weights: Vec<f64>) -> usize {
-        self.0.pick(weights)
+    fn pick(&mut self, weights: Vec<f64>) -> PyResult<usize> {
+        if weights.is_empty() {
+            return Err(ConfigError::new_err(
+                "weights is empty: give one or more, which add up to 1",
+            ));
+        }
+        if let Some(weight) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
+            return Err(ConfigError::new_err(format!(
+                "a weight is {weight}: give numbers of at least 0, which add up to 1"
+            )));
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(ConfigError::new_err(
+                "all weights are 0: give some that add up to 1",
+            ));
+        }
+        Ok(self.0.pick(weights))
     }
 
     /// `n` numbers from a symmetric Dirichlet distribution.
-    fn dirichlet(&mut self, alpha: f64, n: usize) -> PyResult<Vec<f64>> {
+    fn dirichlet(&mut self, alpha: f64, n: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+        let n = whole("n", n, 0, MOST)?;
         if !(alpha > 0.0 && alpha.is_finite()) {
-            return Err(PyValueError::new_err(format!(
-                "alpha is {alpha}: it must be positive."
+            return Err(ConfigError::new_err(format!(
+                "alpha is {alpha}: give a positive number"
             )));
         }
-        Ok(self.0.dirichlet(alpha, n))
+        Ok(self.0.dirichlet(alpha, n as usize))
     }
 
     /// `n` numbers from the standard Gumbel distribution.
-    fn gumbel(&mut self, n: usize) -> Vec<f64> {
-        self.0.gumbel(n)
+    fn gumbel(&mut self, n: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+        Ok(self.0.gumbel(whole("n", n, 0, MOST)? as usize))
     }
 }
 

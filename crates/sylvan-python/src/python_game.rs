@@ -40,9 +40,12 @@ pub struct PythonGame {
 impl Clone for PythonGame {
     fn clone(&self) -> Self {
         let cloned = Python::attach(|py| {
-            self.get(py)?
-                .call_method0(intern!(py, "clone"))
-                .map(Bound::unbind)
+            let copy = self.get(py)?.call_method0(intern!(py, "clone"))?;
+            if copy.is_none() {
+                let fault = "gave None: it must give a copy of the state.";
+                return Err(self.broken("clone", fault.to_owned()));
+            }
+            Ok(copy.unbind())
         });
         Self {
             state: cloned.map_err(Arc::new),
@@ -97,11 +100,14 @@ impl PythonGame {
                 .call1((game,))?
                 .extract()?,
         };
-        Ok(Self {
-            state: Ok(game.call_method0("clone")?.unbind()),
+        let own = Self {
+            state: Ok(game.clone().unbind()),
             facts: Arc::new(facts),
             observer,
-        })
+        };
+        let copy = Clone::clone(&own);
+        copy.get(py)?;
+        Ok(copy)
     }
 
     /// The Python state itself.

@@ -10,8 +10,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sylvan.errors import ConfigError, IllegalAction, IllegalPosition
-from sylvan.games.chess import keeps_errors
+from sylvan.errors import ConfigError, IllegalPosition
+from sylvan.games.chess import fault_in, keeps_errors
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -57,7 +57,9 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
         if game is None:
             break
         if game.errors:
-            raise _refusal(game.errors[0], where)
+            fault = fault_in(game)
+            reason = str(fault).rstrip(".")
+            raise type(fault)(f"{where}: {reason}; put it right, or leave the game out")
         _check_start(game, where)
         games.append(game)
     # Text without tags and moves is read as a game with nothing in it.
@@ -65,15 +67,6 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
     if not games:
         raise IllegalPosition(f"{source} has no game: give a PGN with moves like '1. e4 e5'")
     return games
-
-
-def _refusal(error: Exception, where: str) -> IllegalAction | IllegalPosition:
-    """What is wrong with a game, as an error of ours."""
-    import chess
-
-    moves = (chess.IllegalMoveError, chess.InvalidMoveError, chess.AmbiguousMoveError)
-    kind = IllegalAction if isinstance(error, moves) else IllegalPosition
-    return kind(f"{where}: {_one_line(error)}; put it right, or leave the game out")
 
 
 def _check_start(game: chess.pgn.Game, where: str) -> None:

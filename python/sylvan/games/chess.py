@@ -18,19 +18,21 @@ The rules are in Rust (`sylvan._native`); boards, pictures and PGN come from pyt
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from sylvan import _native
-from sylvan.errors import IllegalAction, IllegalPosition
+from sylvan.errors import GameOver, IllegalAction, IllegalPosition
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 
 if TYPE_CHECKING:
     import chess
+    import chess.pgn
 
-__all__ = ["Chess", "Encoding", "expand_planes", "keeps_errors"]
+__all__ = ["Chess", "Encoding", "expand_planes", "fault_in", "keeps_errors"]
 
 expand_planes = _native.expand_planes
 
@@ -146,6 +148,10 @@ class Chess(_native.Chess, Game):
         >>> Chess.from_board(board).board() == board
         True
         """
+        if not hasattr(board, "move_stack"):
+            raise IllegalPosition(
+                f"the board is {board!r}: give a chess.Board, or make the game of a FEN with Chess"
+            )
         if board.uci_variant != "chess":
             raise IllegalPosition(
                 f"the board is one of {type(board).__name__}, but only chess and Chess960 are "
@@ -171,7 +177,7 @@ class Chess(_native.Chess, Game):
         if game is None:
             raise IllegalPosition("the text has no game: give a PGN with moves like '1. e4 e5'")
         if game.errors:
-            raise IllegalAction(f"the PGN has a move that cannot be played: {game.errors[0]}")
+            raise fault_in(game)
         moves = list(game.mainline_moves())
         if ply is not None and not 0 <= ply <= len(moves):
             raise IllegalAction(f"ply is {ply}, but the game has 0 to {len(moves)} half-moves")
@@ -248,3 +254,26 @@ def keeps_errors() -> Any:
                 super().end_variation()
 
     return Builder
+
+
+def fault_in(game: chess.pgn.Game) -> IllegalAction | IllegalPosition:
+    """The first fault of a game that `keeps_errors` has read, in a sentence of ours."""
+    import chess
+
+    error = " ".join(str(game.errors[0]).split())
+    moves = (chess.IllegalMoveError, chess.InvalidMoveError, chess.AmbiguousMoveError)
+    if not isinstance(game.errors[0], moves):
+        return IllegalPosition(f"the PGN cannot be read: {error}")
+    found = re.search(r"(?:san: |for )'?([^' ]+)'? .*?in (\S+ ([wb]) \S+ \S+ \d+ (\d+))$", error)
+    if found is None:
+        return IllegalAction(f"the PGN has a move that cannot be played: {error}")
+    move, fen, side, number = found.groups()
+    try:
+        Chess(fen, [move], chess960=game.headers.is_chess960())
+    except IllegalPosition as wrong:
+        return wrong
+    except (IllegalAction, GameOver) as wrong:
+        error = str(wrong)
+    return IllegalAction(
+        f"{number}{'...' if side == 'b' else '.'} {move} cannot be played: {error}"
+    )

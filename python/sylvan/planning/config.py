@@ -233,7 +233,9 @@ class SearchConfig(BaseModel):
     @classmethod
     def _rename(cls, settings: Any) -> Any:
         """Translate other spellings; say which name is meant when one does not exist."""
-        return _own_names(settings) if isinstance(settings, dict) else settings
+        if not isinstance(settings, dict):
+            return settings
+        return {name: _own_kind(name, value) for name, value in _own_names(settings).items()}
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfig:
@@ -261,6 +263,12 @@ class SearchConfig(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise ConfigError(_sentence(error, settings)) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ConfigError(f"SearchConfig is frozen: make a copy with replace({name}={value!r}).")
+
+    def __delattr__(self, name: str) -> None:
+        raise ConfigError(f"SearchConfig is frozen: {name} stays, or changes in a copy (replace).")
 
     def replace(self, **settings: Any) -> SearchConfig:
         """A copy with some settings changed."""
@@ -346,6 +354,25 @@ def _own_names(settings: dict[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"{given[own]!r} and {name!r} are one setting: give it once.")
         known[own], given[own] = value, name
     return known
+
+
+class _Unfit:
+    """A value of no kind that any setting takes, shown as what was given."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __repr__(self) -> str:
+        return repr(self.given)
+
+
+def _own_kind(name: str, value: Any) -> Any:
+    """The value, unless pydantic would make a number of a truth value or the other way round from
+    text: `simulations=True` is no 1, and `noise="no"` a mistake.
+    """
+    switch = SearchConfig.model_fields[name].annotation is bool
+    mistaken = isinstance(value, str) if switch else isinstance(value, bool)
+    return _Unfit(value) if mistaken else value
 
 
 def _sentence(error: ValidationError, settings: dict[str, Any]) -> str:

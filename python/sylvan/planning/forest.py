@@ -482,8 +482,9 @@ def seen_after(view: Game, actions: Sequence[int]) -> Game:
     return view
 
 
-def _illegal(action: int, legal: Sequence[int]) -> IllegalAction:
-    near = sorted(legal, key=lambda other: abs(other - action))[:12]
+def _illegal(action: object, legal: Sequence[int]) -> IllegalAction:
+    number = action if isinstance(action, (int, float, np.integer)) else 0
+    near = sorted(legal, key=lambda other: abs(other - number))[:12]
     return IllegalAction(
         f"Action {action} is not legal here: choose one of {', '.join(map(str, near))}."
     )

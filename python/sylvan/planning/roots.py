@@ -57,7 +57,7 @@ def checked_states(states: Iterable[Game], config: SearchConfig) -> list[Game]:
         need_encoding(state, getattr(states[0], "encoding", None), f"State {i}")
         need_fair(state, config, f"State {i}")
         need_turn(state, f"State {i}")
-    return [state.clone() for state in states]
+    return [_copy(state) for state in states]
 
 
 def need_game(state: Any, name: str) -> None:
@@ -67,6 +67,10 @@ def need_game(state: Any, name: str) -> None:
             f"{name} is the class {state.__name__}: give a state of it, {state.__name__}()."
         )
     kind = type(state).__name__
+    if hasattr(state, "move_stack"):  # not imported: only who has python-chess can bring its board
+        raise GameContractError(
+            f"{name} is a {kind} of python-chess: make a game of it with Chess.from_board."
+        )
     missing = [method for method in METHODS if not callable(getattr(state, method, None))]
     if missing:
         raise GameContractError(
@@ -168,9 +172,19 @@ def seen_by_mover(state: Game) -> Game:
 
 def as_root(state: G) -> G:
     """A copy to search from: where a draw could be claimed, the game goes on."""
-    copy = state.clone()
+    copy = _copy(state)
     if hasattr(copy, "set_root"):
         copy.set_root()
+    return copy
+
+
+def _copy(state: G) -> G:
+    """A copy, which a `clone` without its `return` would not give."""
+    copy = state.clone()
+    if copy is None:
+        raise GameContractError(
+            f"{type(state).__name__}.clone() gave None: it must give a copy of the state."
+        )
     return copy
 
 

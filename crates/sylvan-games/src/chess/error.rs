@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChessError {
     /// The text is no FEN.
-    #[error("the FEN {fen:?} cannot be read: {}", fen_rule(.part))]
+    #[error("the FEN {fen:?} cannot be read: {}", fen_rule(.fen, .part))]
     Fen { fen: String, part: ParseFenError },
     /// The FEN describes a position that chess does not allow.
     #[error("the FEN {fen:?} is not a legal position: {}", position_rules(*.broken))]
@@ -38,13 +38,16 @@ pub enum ChessError {
     },
     /// An action code that is not a legal move here.
     #[error(
-        "action {action} ({}) is not legal in {fen:?}; take one of the legal actions",
-        uci.as_deref().unwrap_or("no move has this code")
+        "action {action} ({}) is not legal in {fen:?}{}",
+        uci.as_deref().unwrap_or("no move has this code"),
+        nearest_actions(.nearest)
     )]
     IllegalAction {
         action: u32,
         uci: Option<String>,
         fen: String,
+        /// Legal ones, as code and UCI.
+        nearest: Vec<(u32, String)>,
     },
     /// No move can follow.
     #[error("the game is over in {fen:?}, {outcome}: no move can follow")]
@@ -67,7 +70,19 @@ fn suggestions(nearest: &[String]) -> String {
     }
 }
 
-fn fen_rule(part: &ParseFenError) -> &'static str {
+fn nearest_actions(nearest: &[(u32, String)]) -> String {
+    if nearest.is_empty() {
+        return String::new();
+    }
+    let named = nearest.iter().map(|(code, uci)| format!("{code} ({uci})"));
+    let named: Vec<String> = named.collect();
+    format!("; the nearest legal actions are {}", named.join(", "))
+}
+
+fn fen_rule(fen: &str, part: &ParseFenError) -> &'static str {
+    if fen.trim().is_empty() {
+        return "it is empty; give the fields of a position, or no FEN for the start of chess";
+    }
     match part {
         ParseFenError::InvalidFen => {
             "it has too many fields; a FEN is board, side, castling, en passant, half-moves, moves"

@@ -228,11 +228,22 @@ impl Chess {
         let fen = self.fen();
         match self.outcome_by_board() {
             Some(outcome) => ChessError::Over { outcome, fen },
-            None => ChessError::IllegalAction {
-                action,
-                uci: self.uci(action),
-                fen,
-            },
+            None => self.illegal_action(action),
+        }
+    }
+
+    /// What is wrong with a code that is no legal move here, and which codes near it are.
+    pub fn illegal_action(&self, action: Action) -> ChessError {
+        let mut legal = self.moves().to_vec();
+        legal.sort_by_key(|&code| code.abs_diff(action));
+        let named = legal.iter().take(3);
+        ChessError::IllegalAction {
+            action,
+            uci: self.uci(action),
+            fen: self.fen(),
+            nearest: named
+                .filter_map(|&code| Some((code, self.uci(code)?)))
+                .collect(),
         }
     }
 

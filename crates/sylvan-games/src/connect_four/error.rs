@@ -13,6 +13,9 @@ pub enum ConnectFourError {
     NoSuchColumn { column: usize, columns: usize },
     #[error("column {column} is full: choose one of the columns {open:?} (actions count from 0)")]
     ColumnFull { column: usize, open: Vec<usize> },
+    /// The same to somebody who writes columns, which count from 1 there.
+    #[error("column {column} is full: choose one of the columns {open:?}")]
+    WrittenColumnFull { column: usize, open: Vec<usize> },
     #[error("the game is over: no move can follow")]
     GameOver,
     #[error("{text:?} is not a column: columns are written 1 to {columns}")]
@@ -24,4 +27,21 @@ pub enum ConnectFourError {
     },
     #[error("not a Connect Four position: {reason}")]
     Position { reason: String },
+}
+
+impl ConnectFourError {
+    /// The same error where columns were written, not given as actions: they count from 1.
+    pub fn as_written(self) -> Self {
+        match self {
+            Self::ColumnFull { column, open } => Self::WrittenColumnFull {
+                column: column + 1,
+                open: open.into_iter().map(|column| column + 1).collect(),
+            },
+            Self::Moves { ply, reason } => Self::Moves {
+                ply,
+                reason: reason.as_written().into(),
+            },
+            other => other,
+        }
+    }
 }

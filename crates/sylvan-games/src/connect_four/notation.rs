@@ -33,7 +33,7 @@ impl ConnectFour {
                 }
             }
         }
-        Self::from_columns(columns, size)
+        Self::from_columns(columns, size).map_err(ConnectFourError::as_written)
     }
 
     /// Plays columns, counted from 0, from the empty board.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray4, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use sylvan_core::{Action, Evaluator, Game, Turn};
@@ -13,6 +13,7 @@ use sylvan_games::chess::{
     expand,
 };
 
+use super::{listed, not_a_code};
 use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
@@ -62,9 +63,8 @@ impl PyChess {
         let text = if item.is_instance_of::<PyString>() || item.hasattr("uci")? {
             item.str()?.to_cow()?.into_owned()
         } else {
-            let kind = item.get_type().name()?;
-            let message = format!("a move is a code, UCI or SAN, not {kind}: {item}");
-            return Err(PyTypeError::new_err(message));
+            let message = format!("{} is no move: a move is a code, UCI or SAN", item.repr()?);
+            return Err(IllegalAction::new_err(message));
         };
         self.state.parse(&text).map_err(raise)
     }
@@ -80,8 +80,7 @@ impl PyChess {
     }
 
     fn illegal(&self, action: Action) -> PyErr {
-        let (uci, fen) = (self.state.uci(action), self.state.fen());
-        raise(ChessError::IllegalAction { action, uci, fen })
+        raise(self.state.illegal_action(action))
     }
 }
 
@@ -94,7 +93,7 @@ impl PyChess {
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
     fn new(
-        fen: Option<&str>,
+        fen: Option<&Bound<'_, PyAny>>,
         moves: Option<&Bound<'_, PyAny>>,
         chess960: bool,
         repetitions: u32,
@@ -109,13 +108,16 @@ impl PyChess {
             encoding: encoding(encoder, codec, history_fill)?,
             tables: syzygy.as_deref().map(tables).transpose()?,
         };
-        let mut game = Self::from_fen(fen.unwrap_or(START), options)?;
+        let mut game = match fen {
+            None => Self::from_fen(START, options)?,
+            Some(fen) => Self::from_fen(&text_of_fen(fen)?, options)?,
+        };
         let Some(moves) = moves else { return Ok(game) };
         let words = match moves.cast::<PyString>() {
             Ok(text) => text.call_method0("split")?,
             Err(_) => moves.clone(),
         };
-        for item in words.try_iter()? {
+        for item in listed(&words, "moves")? {
             let action = game.read(&item?)?;
             game.play(action).map_err(raise)?;
         }
@@ -446,12 +448,27 @@ pub fn expand_planes<'py>(
 fn code(action: &Bound<'_, PyAny>) -> PyResult<Action> {
     action.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(action.py()) {
-            return error;
+            return not_a_code(action);
         }
         IllegalAction::new_err(format!(
             "no move has the code {action}: codes are 0 to 4671"
         ))
     })
+}
+
+/// A FEN from Python; a board of python-chess has a way of its own, which keeps its moves.
+fn text_of_fen(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(text) = given.extract() {
+        return Ok(text);
+    }
+    let kind = given.get_type().name()?;
+    let fix = if given.hasattr("move_stack")? {
+        "make the game of a python-chess board with Chess.from_board"
+    } else {
+        "give it as text"
+    };
+    let message = format!("the FEN is of type {kind}: {fix}");
+    Err(IllegalPosition::new_err(message))
 }
 
 fn plies(depth: &Bound<'_, PyAny>) -> PyResult<u8> {

@@ -12,6 +12,7 @@ use sylvan_core::Game;
 use sylvan_games::connect_four::solver::{Solution, Solver, Stopped};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size, parse_column};
 
+use super::{listed, not_a_code};
 use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
@@ -32,7 +33,7 @@ impl PyConnectFour {
     fn column(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
         action.extract().map_err(|error: PyErr| {
             if !error.is_instance_of::<PyOverflowError>(action.py()) {
-                return error;
+                return not_a_code(action);
             }
             let last = self.columns() - 1;
             IllegalAction::new_err(format!(
@@ -41,9 +42,10 @@ impl PyConnectFour {
         })
     }
 
-    /// Fails unless `column` takes a stone now.
+    /// Fails unless `column`, which somebody has written, takes a stone now.
     fn check(&self, column: usize) -> PyResult<()> {
-        self.state.clone().play(column).map_err(raise)
+        let played = self.state.clone().play(column);
+        played.map_err(|error| raise(error.as_written()))
     }
 }
 
@@ -62,7 +64,7 @@ impl PyConnectFour {
         let state = match moves.cast::<PyString>() {
             Ok(text) => ConnectFour::from_moves(&text.to_cow()?, size),
             Err(_) => {
-                let columns = moves.try_iter()?.map(|action| empty.column(&action?));
+                let columns = listed(moves, "moves")?.map(|action| empty.column(&action?));
                 ConnectFour::from_columns(columns.collect::<PyResult<Vec<usize>>>()?, size)
             }
         };

@@ -12,7 +12,9 @@ mod remake;
 mod tic_tac_toe;
 
 use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 use sylvan_core::Config;
 use sylvan_core::latent::Latent;
 use sylvan_games::blob::Blob;
@@ -28,6 +30,29 @@ use self::chess::PyChess;
 use self::connect_four::{PyConnectFour, PySolver};
 use self::latent::PyLatent;
 use self::tic_tac_toe::PyTicTacToe;
+
+pyo3::import_exception!(sylvan.errors, IllegalAction);
+
+/// What is wrong with an action that is not even a number.
+fn not_a_code(action: &Bound<'_, PyAny>) -> PyErr {
+    match action.repr() {
+        Ok(given) => IllegalAction::new_err(format!(
+            "{given} is no action: give a whole number of legal_actions(), or what \
+             string_to_action() makes of text"
+        )),
+        Err(error) => error,
+    }
+}
+
+/// The items of an argument that has several.
+fn listed<'py>(given: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyIterator>> {
+    given.try_iter().map_err(|error| match given.repr() {
+        Ok(text) if error.is_instance_of::<PyTypeError>(given.py()) => {
+            IllegalAction::new_err(format!("{name} is {text}: give a list"))
+        }
+        _ => error,
+    })
+}
 
 /// A forest of the game that these states belong to.
 pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn AnyForest>> {

@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyType};
 use sylvan_core::Game;
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
+use super::{listed, not_a_code};
 use crate::bridge::{Bridge, object_of};
 
 pyo3::import_exception!(sylvan.errors, GameOver);
@@ -22,7 +23,7 @@ pub struct PyTicTacToe {
 fn cell(action: &Bound<'_, PyAny>) -> PyResult<usize> {
     action.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(action.py()) {
-            return error;
+            return not_a_code(action);
         }
         IllegalAction::new_err(format!(
             "there is no cell {action}: the cells are 0 to 8, row by row from the top left"
@@ -40,7 +41,7 @@ impl PyTicTacToe {
                 state: TicTacToe::default(),
             });
         };
-        let cells = moves.try_iter()?.map(|action| cell(&action?));
+        let cells = listed(moves, "moves")?.map(|action| cell(&action?));
         let state = TicTacToe::from_cells(cells.collect::<PyResult<Vec<usize>>>()?);
         Ok(Self {
             state: state.map_err(raise)?,
