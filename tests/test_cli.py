@@ -20,6 +20,7 @@ from sylvan.cli.terminal import Bar
 from sylvan.games import Chess
 
 ROOT = Path(__file__).parents[1]
+SHUFFLED = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"
 COMMANDS = ["analyze", "bench", "convert", "doctor", "match", "perft", "play", "solve"]
 
 
@@ -80,7 +81,8 @@ def test_help_teaches(command):
         (["--no-such-option"], ["--no-such-option"]),
         (["perft", "startpos"], ["depth"]),
         (["perft", "startpos", "three"], ["depth"]),
-        (["perft", "startpos", "-1"], []),
+        (["perft", "startpos", "-1"], ["-1 is read as an option: give a number of at least 0"]),
+        (["perft", SHUFFLED, "2"], ["Chess960"]),
     ],
 )
 def test_wrong_words(words, said):
@@ -126,6 +128,21 @@ class TestDoctor:
         monkeypatch.setitem(sys.modules, "pyspiel", None)
         assert facts("doctor")["extras"]["openspiel"]["works"] is False
         assert "does not load" in sylvan("doctor").stdout
+
+    def test_extras_inside_extras(self, monkeypatch):
+        import sylvan.doctor as module
+
+        lines = [
+            'ruff>=1; extra == "dev"',
+            'sylvan[train]; extra == "dev"',
+            'matplotlib>=3; extra == "train"',
+            'sylvan[torch]; extra == "train"',
+            'torch>=2; extra == "torch"',
+        ]
+        monkeypatch.setattr(module, "_requirements", lambda: lines)
+        extras = module._extras()
+        assert list(extras["dev"]["packages"]) == ["torch", "matplotlib", "ruff"]
+        assert list(extras["train"]["packages"]) == ["torch", "matplotlib"]
 
     def test_every_extra_is_probed(self):
         from sylvan.doctor import _PROBES
@@ -220,6 +237,13 @@ class TestAnalyze:
         column = facts("analyze", "--game", "connect4", "112233")
         assert (column["best"], column["stopped_by"]) == ("4", "proven")
 
+    def test_chess960(self):
+        found = facts("analyze", "--chess960", SHUFFLED, "g3", "-n", "100")
+        board = chess.Board(SHUFFLED, chess960=True)
+        board.push_san("g3")
+        assert found["fen"] == Chess(board.fen(), chess960=True).fen()
+        assert found["best"] in {board.san(move) for move in board.legal_moves}
+
     def test_top_bounds_the_list(self):
         assert len(facts("analyze", "-k", "3", "-n", "100")["moves"]) == 3
 
@@ -249,6 +273,9 @@ class TestAnalyze:
             (["e5"], ["e5", "e3, e4"]),
             (["8/8/8/8/8/8/8/8 w - - 0 1"], ["king"]),
             (["7k/5KQ1/8/8/8/8/8/8 b - - 0 1"], ["finished"]),
+            ([SHUFFLED], ["Chess960"]),
+            (["--game", "connect4", "--chess960"], ["--chess960 is for chess, not connect4"]),
+            (["--pgn", "x.pgn", "--chess960"], ["leave out --chess960"]),
             (["--game", "chss"], ["chss", "chess"]),
             (["--game", "connect4", "9"], ["9"]),
             (["--game", "connect4", "--evaluator", "material"], ["material"]),
@@ -311,6 +338,12 @@ class TestPerft:
             assert found[move.uci()] == board.legal_moves.count()
             board.pop()
 
+    def test_chess960(self):
+        board = chess.Board(SHUFFLED, chess960=True)
+        found = facts("perft", "--chess960", SHUFFLED, "1")["moves"]
+        assert set(found) == {move.uci() for move in board.legal_moves}
+        assert facts("perft", "--chess960", SHUFFLED, "2")["nodes"] == 528  # the published count
+
     def test_prints_the_total(self):
         assert re.search(r"total\s+8,902\s", sylvan("perft", "startpos", "3").stdout)
 
@@ -330,6 +363,7 @@ class TestSolve:
         [
             (["chess"], ["chess", "connect4"]),
             (["connect4", "8"], ["8"]),
+            (["connect4", "4444444"], ["column 4 is full"]),
             (["connect4", "--columns", "60"], ["60"]),
             (["connect4", "--seconds", "0.01"], ["time ran out"]),
         ],

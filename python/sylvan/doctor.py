@@ -105,9 +105,13 @@ def _extras() -> dict[str, Extra]:
                 included.setdefault(extra, []).extend(inner.split(","))
             else:
                 names.append(name)
-    for extra, others in included.items():
-        wanted[extra] = [name for other in others for name in wanted[other]] + wanted[extra]
-    return {extra: _extra(extra, names) for extra, names in wanted.items()}
+
+    def of(extra: str) -> list[str]:
+        """All that an extra asks for, what the extras inside it do first."""
+        inner = [name for other in included.get(extra, []) for name in of(other)]
+        return inner + wanted[extra]
+
+    return {extra: _extra(extra, of(extra)) for extra in wanted}
 
 
 def _extra(extra: str, names: list[str]) -> Extra:

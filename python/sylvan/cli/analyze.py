@@ -46,6 +46,7 @@ def analyze(
         Path | None, typer.Option("--out", "-o", help="Write the games with marks and lines here.")
     ] = None,
     game: Annotated[GameName, typer.Option("--game", "-g", help="The game.")] = GameName.chess,
+    chess960: Annotated[bool, typer.Option("--chess960", help="Castle as in Chess960.")] = False,
     simulations: Annotated[
         int | None,
         typer.Option("--simulations", "-n", min=0, help="Stop after so many simulations."),
@@ -103,12 +104,16 @@ def analyze(
     if pgn is not None or is_pgn(words):
         if tree is not None or game is not GameName.chess or (pgn is not None and words):
             raise ConfigError("A PGN is gone over as a whole: leave out --tree, --game and moves.")
+        if chess960:
+            raise ConfigError("A PGN says itself whether it is Chess960: leave out --chess960.")
         source = words[0] if pgn is None else str(pgn)
         analyze_games(source, evaluator_of(net, evaluator), settings, out, as_json)
         return
     if out is not None:
         raise ConfigError(f"--out {out} is for games: give a PGN, or --tree for the tree.")
-    state = read_position(game.value, words)
+    if chess960 and game is not GameName.chess:
+        raise ConfigError(f"--chess960 is for chess, not {game.value}: leave it out.")
+    state = read_position(game.value, words, chess960=chess960)
     if tree is not None:
         _check_tree(tree)
     judge = evaluator_of(net, evaluator)

@@ -12,6 +12,7 @@ __all__ = ["perft"]
 def perft(
     fen: Annotated[str, typer.Argument(help="A position, or `startpos`.")],
     depth: Annotated[int, typer.Argument(min=0, help="How many plies deep.")],
+    chess960: Annotated[bool, typer.Option("--chess960", help="Castle as in Chess960.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
 ) -> None:
     """Count the lines of play of a given length: the standard test of a move generator.
@@ -20,12 +21,13 @@ def perft(
 
     - `sylvan perft startpos 5` counts 4,865,609
     - `sylvan perft "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1" 4`
+    - `sylvan perft --chess960 "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w HFhf - 0 1" 3`
     """
     from time import perf_counter
 
     from sylvan.games import Chess
 
-    game = Chess() if fen == "startpos" else Chess(fen)
+    game = Chess(None if fen == "startpos" else fen, chess960=chess960)
     began = perf_counter()
     counts: dict[str, int] = {}
     # Root move by root move, so that there is something to show on the way.

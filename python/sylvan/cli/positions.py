@@ -17,9 +17,10 @@ def is_pgn(words: list[str]) -> bool:
     return len(words) == 1 and (words[0] == "-" or words[0].lower().endswith(".pgn"))
 
 
-def read_position(game: str, words: list[str]) -> Game:
+def read_position(game: str, words: list[str], *, chess960: bool = False) -> Game:
     """The position that `words` describe, of a game by its name.
 
+    :param chess960: of chess: castling as in Chess960.
     :raises ConfigError: there is no such game.
     :raises IllegalPosition: a FEN breaks a rule of chess.
     :raises IllegalAction: a move is not legal where it is played.
@@ -29,6 +30,8 @@ def read_position(game: str, words: list[str]) -> Game:
     . x .
     . . x
     """
+    if game == "chess":
+        return _chess(words, chess960)
     if game in _READERS:
         return _READERS[game](words)
     from sylvan.games.naming import GameSpec
@@ -39,7 +42,7 @@ def read_position(game: str, words: list[str]) -> Game:
     return position
 
 
-def _chess(words: list[str]) -> Game:
+def _chess(words: list[str], chess960: bool) -> Game:
     """A FEN, moves in SAN or UCI, or a FEN and then moves; nothing is the start position."""
     from sylvan.games import Chess
 
@@ -48,7 +51,7 @@ def _chess(words: list[str]) -> Game:
         # Without quotes the shell hands over the fields of a FEN one by one.
         fields = words[:1] if " " in words[0].strip() else words[:6]
         fen, words = " ".join(fields), words[len(fields) :]
-    return Chess(fen, moves_of(" ".join(words)))
+    return Chess(fen, moves_of(" ".join(words)), chess960=chess960)
 
 
 def moves_of(text: str) -> list[str]:
@@ -82,7 +85,6 @@ def _tictactoe(words: list[str]) -> Game:
 
 
 _READERS: dict[str, Callable[[list[str]], Game]] = {
-    "chess": _chess,
     "connect4": _connect4,
     "tictactoe": _tictactoe,
 }

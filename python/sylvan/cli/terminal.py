@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -44,13 +45,25 @@ class OneLineErrors(TyperGroup):
         try:
             sys.exit(run(**extra) or 0)
         except typer.TyperException as error:
-            fail(error.format_message())
+            fail(_numbers_explained(error.format_message()))
         except SylvanError as error:
             fail(str(error))
         except OSError as error:
             if error.filename is None:  # not about a file that the user named
                 raise
             fail(f"{error.filename}: {error.strerror}")
+
+
+def _numbers_explained(message: str) -> str:
+    """A number below 0 is read as an option: say so instead of naming an option nobody meant.
+
+    >>> _numbers_explained("No such option: -1")
+    '-1 is read as an option: give a number of at least 0.'
+    """
+    number = re.fullmatch(r"No such option: (-\d\S*)", message)
+    if number is None:
+        return message
+    return f"{number[1]} is read as an option: give a number of at least 0."
 
 
 def fail(message: str) -> NoReturn:
