@@ -102,6 +102,31 @@ def test_page_runs(page, tmp_path, monkeypatch):
                 run_command(command, f"{page.relative_to(ROOT)}:{block.line}")
 
 
+def test_the_files_of_the_search_exist():
+    """Every file that "How the search works" names, and every name in it that it points to."""
+    page = (ROOT / "docs" / "how-the-search-works.md").read_text()
+    places = {"rs": ROOT / "crates/sylvan-core/src", "py": ROOT / "python/sylvan/reference"}
+    found = 0
+    for lines in re.findall(r"^Files: (.+?)\n\n", page, re.MULTILINE | re.DOTALL):
+        for file, ending, remark in re.findall(r"`([\w/]+\.(rs|py))`(?: \(([^)]*)\))?", lines):
+            place = ROOT / "python/sylvan" if file.startswith("planning/") else places[ending]
+            if file.startswith("examples/"):
+                place = ROOT
+            text = (place / file).read_text()
+            for name in re.findall(r"`(\w+)`", remark):
+                assert re.search(rf"\b(fn|struct|enum|def|class) {name}\b", text), (file, name)
+                found += 1
+    assert found > 15
+
+
+def test_every_command_is_in_the_table():
+    from sylvan.cli import COMMANDS
+
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    table = set(re.findall(r"^\| \[`sylvan ([\w-]+)`\]\(", page, re.MULTILINE))
+    assert table == {command.__name__.replace("_", "-") for command in COMMANDS} | {"runs"}
+
+
 def test_a_reason_leaves_one_block_out():
     text = "<!-- not run: needs a network -->\n\n```python\na\n```\ntext\n```python\nb\n```\n"
     assert list(blocks(text)) == [Block("python", 8, "b")]
