@@ -26,6 +26,13 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = sylvan.no_such_name  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("use", ["testing.check_game", "reference.Search"])
+def test_a_room_loads_when_it_is_named(use):
+    code = f"import sylvan; print(callable(sylvan.{use}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
+
+
 def test_import_leaves_heavy_modules_alone():
     """`import sylvan` is quick because what is dear to import waits until it is used."""
     heavy = ["chess", "jax", "matplotlib", "pyspiel", "rich", "torch", "typer"]

@@ -24,6 +24,7 @@ from sylvan.planning import (
 from sylvan.planning.display import set_views
 
 if TYPE_CHECKING:
+    from sylvan import reference, testing
     from sylvan.muzero.agent import load
 
 __all__ = [
@@ -38,7 +39,9 @@ __all__ = [
     "__version__",
     "errors",
     "load",
+    "reference",
     "search",
+    "testing",
 ]
 
 # Pictures load when something is first shown.
@@ -46,7 +49,9 @@ set_views(lambda: import_module("sylvan.views"))
 
 
 def __getattr__(name: str) -> Any:
-    """What is trained loads when somebody wants it."""
+    """What not every program needs loads when somebody wants it."""
+    if name in ("reference", "testing"):
+        return import_module(f"sylvan.{name}")
     if name == "load":
         return import_module("sylvan.muzero.agent").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

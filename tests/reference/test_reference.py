@@ -1,5 +1,6 @@
 """The specification: short, open to other rules, and what the core does on native games too."""
 
+import inspect
 import math
 import zlib
 from pathlib import Path
@@ -10,17 +11,32 @@ import pytest
 from sylvan import Search, SearchConfig, reference
 from sylvan.evaluators import evaluator_named
 from sylvan.games import Chess, ConnectFour, TicTacToe
-from sylvan.reference import selection
+from sylvan.reference import outcome, selection
 from tests.planning.random_games import Shape, evaluate, make
 from tests.planning.test_equality import compare
 
 
 def test_it_can_be_read_in_one_sitting():
-    files = set(Path(reference.__file__).parent.glob("*.py"))
-    apart = {
-        path for path in files if path.name in ("latent.py", "deals.py", "determinised.py")
-    }  # other sources of states
-    assert sum(len(path.read_text().splitlines()) for path in files - apart) < 650
+    """Below 600 lines, apart from other sources of states (learned models, hidden information),
+    the list of names, and the functions of options that came later: RAVE (`mixed`, `note_amaf`),
+    progressive widening (`candidates`) and forced playouts (`earned_visits`), all off by default.
+    """
+    apart = {"__init__.py", "latent.py", "deals.py", "determinised.py"}
+    files = [
+        path for path in Path(reference.__file__).parent.glob("*.py") if path.name not in apart
+    ]
+    later = (
+        selection.mixed,
+        reference.Search.note_amaf,
+        selection.candidates,
+        outcome.earned_visits,
+    )
+    options = sum(len(inspect.getsource(function).splitlines()) for function in later)
+    assert sum(len(path.read_text().splitlines()) for path in files) - options < 600
+
+
+def test_learned_models_have_their_place():
+    assert "latent" in reference.__all__ and "`latent`" in reference.__doc__
 
 
 # --- rules of your own ---------------------------------------------------------------------------
