@@ -54,8 +54,7 @@ def run_both(game, config, moves=0):
         assert result.simulations == slow.started
         assert result.nodes == slow.nodes
         assert result.depth == slow.depth
-        proofs = config.proofs
-        compare_root(slow, result, proofs)
+        compare_root(slow, result)
         state = fast.state
         state.apply(result.best)
         if state.is_terminal() or state.is_chance():
@@ -65,16 +64,12 @@ def run_both(game, config, moves=0):
     return slow, result
 
 
-def compare_root(slow, result, proofs):
-    compare(slow.root, result.tree.root) if proofs else compare_unproven(slow, result)
+def compare_root(slow, result):
+    compare(slow.root, result.tree.root)
     actions = list(slow.root.children)
     np.testing.assert_array_equal(result.policy[actions], reference.policy(slow))
     assert result.best == reference.best(slow)
     assert result.action == reference.pick(slow)
-
-
-def compare_unproven(slow, result):
-    compare(slow.root, result.tree.root)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
