@@ -12,7 +12,8 @@ discount. Here the model is a random table, and the same table is a game. What i
 - a step with discount 0 ends the game here; mctx goes on below, where nothing counts any more.
 
 mctx adds noise of 1e-7 to break ties and computes in single precision throughout, so searches in
-which a choice hung on less than that are left out; they are few, and counted.
+which a choice hung on less than `CLOSE`, ten times that, are left out; they are few, and counted:
+four in five must have been compared.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ seq_halving = pytest.importorskip("mctx._src.seq_halving")
 jax.config.update("jax_disable_most_optimizations", True)  # compiling takes longer than searching
 
 STATES, ACTIONS, BATCH = 60, 5, 12
-CLOSE = 3e-6
+CLOSE = 1e-6
+"""Of what rounding errors are multiplied by: see `closeness`."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ def compare(policy, simulations, players, discount):
 )
 def test_mctx_builds_the_same_tree(policy, simulations, players, discount):
     compared = compare(policy, simulations, players, discount)
-    assert compared >= BATCH * (0.75 if simulations < 100 else 0.5)
+    assert compared >= BATCH * 0.8
 
 
 def test_sequential_halving_has_the_schedule_of_mctx():

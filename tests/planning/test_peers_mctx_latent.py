@@ -3,7 +3,7 @@
 What is matched is told in `test_peers_mctx.py`. Here nothing ends and seats take turns, so mctx's
 convention for two seats is a discount of -1 times ours, everywhere. A model is a table per root,
 with actions from 9 to some hundreds; searches in which a choice hung on less than 1e-6 of what
-rounding errors are multiplied by are left out, and counted.
+rounding errors are multiplied by are left out, and counted: three in five must have been compared.
 """
 
 from functools import partial
@@ -141,9 +141,9 @@ def compare(policy, roots, actions, simulations, players, discount):
     ],
 )
 def test_mctx_makes_the_same_search(policy, roots, actions, simulations, players, discount):
-    assert compare(policy, roots, actions, simulations, players, discount) >= 0.5
+    assert compare(policy, roots, actions, simulations, players, discount) >= 0.6
 
 
 @pytest.mark.parametrize("policy", ["noise", pytest.param("known range", marks=pytest.mark.slow)])
 def test_so_it_does_with_noise_and_known_bounds(policy):
-    assert compare(policy, 6, 9, 40, 1, 0.97) >= 0.5
+    assert compare(policy, 6, 9, 40, 1, 0.97) >= 0.8
