@@ -50,12 +50,14 @@ GAMES = {
 @pytest.mark.parametrize("name", GAMES)
 def test_a_gradient_reaches_every_parameter(name):
     size, game, extra = GAMES[name]
-    config = MuZeroConfig(unroll=3, consistency=1.0)
+    shows = name != "image"
+    config = MuZeroConfig(unroll=3, consistency=1.0, reconstruction=1.0 if shows else 0.0)
     network = build_muzero(size, game=game, config=config, seed=1, **extra.get("network", {}))
     learner = MuZeroLearner(network, LearnerConfig(**FLAT), "cpu", 1, muzero=config)
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     found = learner.train(Counted(game), 3, 0.5, generator())
-    assert set(found.parts) == {"policy", "value", "reward", "consistency"}
+    looks = {"reconstruction"} if shows else set()
+    assert set(found.parts) == {"policy", "value", "reward", "consistency"} | looks
     for name, parameter in learner.network.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
         assert not torch.equal(parameter, before[name]), name
@@ -63,9 +65,12 @@ def test_a_gradient_reaches_every_parameter(name):
 
 def test_the_total_is_the_weighted_sum_of_the_parts():
     weights = {"policy_weight": 0.5, "value_weight": 0.25}
-    learner = learner_of(muzero={"reward_weight": 3.0, "consistency": 1.5}, **weights)
+    more = {"reward": 3.0, "consistency": 1.5, "reconstruction": 0.5}
+    own = {"reward_weight": 3.0, "consistency": 1.5, "reconstruction": 0.5}
+    learner = learner_of(muzero=own, **weights)
     found = learner.train(Counted(Counter()), 1, 0.5, generator())
-    share = {"policy": 0.5, "value": 0.25, "reward": 3.0, "consistency": 1.5}
+    share = {"policy": 0.5, "value": 0.25} | more
+    assert set(found.parts) == set(share)
     assert found.total == pytest.approx(
         sum(share[name] * part for name, part in found.parts.items()), rel=1e-5
     )
@@ -74,7 +79,14 @@ def test_the_total_is_the_weighted_sum_of_the_parts():
 
 def test_a_tiny_network_learns_a_batch_by_heart():
     batch = Counted(Counter()).sample(32, generator(3))
-    learner = learner_of("mlp2x32", batch=32, learning_rate=5e-3, average=0.0, weight_decay=0.0)
+    learner = learner_of(
+        "mlp2x32",
+        muzero={"reconstruction": 0.1},
+        batch=32,
+        learning_rate=5e-3,
+        average=0.0,
+        weight_decay=0.0,
+    )
     first = learner.train(Fixed(batch), 1, 0.5, generator())
     learner.train(Fixed(batch), 250, 0.5, generator())
     last = learner.train(Fixed(batch), 1, 0.5, generator())
@@ -83,6 +95,7 @@ def test_a_tiny_network_learns_a_batch_by_heart():
     # Where nobody moves any more there is nothing to be like.
     most = (batch.alive[:, 1:].mean(axis=1) * batch.weight).sum() / batch.weight.sum()
     assert last.parts["consistency"] < -0.95 * most
+    assert last.parts["reconstruction"] < 0.02 * first.parts["reconstruction"]
 
 
 def least(numbers, weight):
@@ -205,6 +218,10 @@ def test_networks_that_do_not_fit_are_refused_in_a_sentence():
     without = build_muzero("mlp1x8", game=Counter(), config=MuZeroConfig(consistency=0.0))
     with pytest.raises(ConfigError, match=r"muzero\.consistency is 2, but the network was built"):
         MuZeroLearner(without, LearnerConfig(), "cpu")
+    blind = build_muzero("mlp1x8", game=Counter())
+    shows = MuZeroConfig(reconstruction=0.5)
+    with pytest.raises(ConfigError, match=r"muzero\.reconstruction is 0\.5, but the network was"):
+        MuZeroLearner(blind, LearnerConfig(), "cpu", muzero=shows)
     with pytest.raises(ConfigError, match=r"learner\.loss is for networks that know the rules"):
         learner_of(loss="my.py:loss")
 
@@ -231,7 +248,7 @@ def test_policies_that_name_their_actions_are_spread_out_on_the_device():
 def test_the_whole_loss_can_be_compiled_at_once(name):
     """As a GPU does it: one graph over all steps, that says the same."""
     size, game, _ = GAMES[name]
-    learner = learner_of(size, game, muzero={"consistency": 1.0})
+    learner = learner_of(size, game, muzero={"consistency": 1.0, "reconstruction": 1.0})
     sent = learner._sent(Counted(game).sample(16, generator()))
     compiled = torch.compile(learner._losses, backend="aot_eager", fullgraph=True)
     plain, errors = learner._losses(sent.observations, sent.targets)

@@ -65,7 +65,8 @@ class Plain:
         return -(target * log_softmax(logits)).sum()
 
     def losses(self, batch):
-        found = {"policy": 0.0, "value": 0.0, "reward": 0.0, "consistency": 0.0}
+        names = ("policy", "value", "reward", "consistency", "reconstruction")
+        found = dict.fromkeys(names, 0.0)
         steps = batch.actions.shape[1]
         for i, weight in enumerate(batch.weight):
             state = self.representation(batch.observations[i])
@@ -81,6 +82,10 @@ class Plain:
                         here = self.chain("predictor", self.chain("projector", state))
                         cosine = here @ there / np.linalg.norm(here) / np.linalg.norm(there)
                         found["consistency"] -= weight / steps * cosine
+                if batch.alive[i, k]:
+                    seen = batch.following[i, k - 1] if k else batch.observations[i]
+                    off = self.dense("decoder", state) - seen.reshape(-1)
+                    found["reconstruction"] += weight / (steps + 1) * (off**2).sum()
                 share = weight if k == 0 else weight / steps
                 policy, value = self.heads(state)
                 error = self.cross_entropy(value, batch.value[i, k, 0])
@@ -113,12 +118,15 @@ def model(size="mlp2x12", game=None, seed=5, spread=20.0, **config):
 
 @pytest.mark.parametrize("unroll", [1, 4])
 def test_losses_are_those_of_numpy(unroll):
-    network = model(support=6)
+    network = model(support=6, reconstruction=1.0)
     batch = Counted(Counter(), unroll).sample(7, np.random.default_rng(unroll))
     batch.known[2, 1:] = False  # a game that was broken off
     assert not batch.alive.all()
-    parts, errors = unrolled_losses(network, *sent(network, batch), consistency=True)
+    parts, errors = unrolled_losses(
+        network, *sent(network, batch), consistency=True, reconstruction=True
+    )
     expected = Plain(network).losses(batch)
+    assert set(parts) == set(expected)
     for name, part in parts.items():
         assert part.item() == pytest.approx(expected[name], rel=1e-4, abs=1e-5), name
     said = network.initial_inference(torch.from_numpy(batch.observations)).value.detach().numpy()

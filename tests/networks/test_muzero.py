@@ -147,6 +147,26 @@ def test_layers_for_consistency_are_there_for_one_seat(players, layers):
             network.projected(torch.zeros(1, 8))
 
 
+@pytest.mark.parametrize(
+    ("size", "shape"),
+    [("mlp1x8", (5,)), ("1x8", (2, 3, 4)), ("1x8", (3, 4)), ("mlp1x8", (2, 3, 4))],
+)
+def test_a_hidden_state_can_be_shown(size, shape):
+    game, config = Counter(shape=shape, players=2), MuZeroConfig(reconstruction=1.0)
+    network = build_muzero(size, game=game, config=config, seed=0)
+    hidden = network.representation(torch.zeros(7, *shape))
+    assert network.shown(hidden).shape == (7, *shape)
+    without = build_muzero(size, game=game, seed=0)
+    with pytest.raises(NetworkError, match="no layer for the reconstruction loss"):
+        without.shown(hidden)
+
+
+def test_images_are_not_shown():
+    game = Counter(shape=(1, 24, 32), dtype=np.uint8)
+    with pytest.raises(NetworkError, match="leave reconstruction out for images"):
+        build_muzero("1x8", game=game, config=MuZeroConfig(reconstruction=1.0))
+
+
 def test_policy_and_value_alone_agree_with_inference():
     """`forward` is what an evaluator asks of a network that plays by the rules."""
     for game in (TicTacToe(), Counter(players=3)):

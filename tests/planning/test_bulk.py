@@ -52,8 +52,8 @@ def test_outcomes_are_the_results_of_all_trees(kind, selection, threads):
 
 
 def test_surprise_is_finite_where_every_edge_was_tried():
-    """Edges are worth nearly the same, and the root seems worth far more: what untried ones would be
-    worth is beyond all numbers, and nothing, since there are none.
+    """Edges are worth nearly the same, and the root seems worth far more: what untried ones would
+    be worth is beyond all numbers, and nothing, since there are none.
     """
     forest = Forest([ConnectFour() for _ in range(256)], simulations=21, selection="gumbel")
     rng, first = np.random.default_rng(1), True

@@ -110,6 +110,7 @@ def test_smoothing_skips_what_is_not_there(values, wanted):
 def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
     more = {"rating.mistakes.hard": 0.1, "selfplay.first_seat": 0.1, "selfplay.draws": 0.5}
     more |= {"loss.reward": 0.3, "loss.consistency": -0.8, "selfplay.return": 9.0}
+    more["loss.reconstruction"] = 2.0
     more |= {f"model.{what}.{k}": 0.5 for what in ("reward", "value", "legal") for k in (1, 5)}
     run = curves(line(1, **rated(1.0), **more), line(2, **rated(NAN), **more))
     assert plot.has(run.columns)

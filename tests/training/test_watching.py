@@ -112,7 +112,7 @@ def test_the_live_view_shows_the_end(watched):
 def test_the_report_has_every_plot(watched):
     page = write_report(watched[0])
     drawn = {path.stem for path in page.parent.glob("*.png")}
-    of_learned_models = {"returns", "reward-loss", "consistency-loss"}
+    of_learned_models = {"returns", "reward-loss", "consistency-loss", "reconstruction-loss"}
     of_learned_models |= {f"model-{figure}" for figure in ("reward", "value", "legal")}
     assert drawn == {plot.name for plot in PLOTS} - of_learned_models
 

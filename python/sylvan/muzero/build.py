@@ -79,6 +79,7 @@ def build_muzero(
     wide = named["width" if named["name"] == "mlp" else "channels"]
     common = {"hidden": config.hidden or wide} | _numbers(game, config)
     common["consistency"] = consistency_weight(config, game.num_players) > 0
+    common["reconstruction"] = config.reconstruction > 0
     own = _tower(game) if named["name"] == "tower" else {}
     architecture = named | common | own | _observations(game) | settings
     architecture["name"] = f"muzero_{named['name']}"

@@ -17,7 +17,7 @@ __all__ = ["SHAPING", "MuZeroConfig", "OutputKind"]
 
 OutputKind = Literal["auto", "scalar", "categorical", "wdl"]
 
-SHAPING = ("value_kind", "reward_kind", "support", "hidden", "consistency")
+SHAPING = ("value_kind", "reward_kind", "support", "hidden", "consistency", "reconstruction")
 """Settings that shape the network, which a run therefore keeps for life."""
 
 
@@ -56,6 +56,14 @@ class MuZeroConfig(Section):
         default=None,
         description="weight of the loss that the state foreseen should look like the state seen; "
         "none: 2 for one seat, 0 for games of several",
+    )
+    reconstruction: float = Field(
+        default=0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="weight of the loss that every state, foreseen or seen, should show the "
+        "observation there: the squared error, summed over all that is seen. On a board it teaches "
+        "what moves do, bad ones of random openings too; 0: none",
     )
     reward_weight: float = Field(default=1.0, ge=0, description="of the reward in the total loss")
     gradient_scale: float = Field(

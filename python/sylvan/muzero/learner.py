@@ -61,6 +61,13 @@ class MuZeroLearner(Learner):
                 f"muzero.consistency is {self.consistency:g}, but the network was built without "
                 "layers for that loss: set it to 0, or begin a new run."
             )
+        if self.muzero.reconstruction and network.decoder is None:
+            raise ConfigError(
+                f"muzero.reconstruction is {self.muzero.reconstruction:g}, but the network was "
+                "built without a layer for that loss: set it to 0, or begin a new run."
+            )
+        self.looks_ahead = bool(self.consistency or self.muzero.reconstruction)
+        """Whether the losses compare with what is seen later."""
         super().__init__(network, config, device, threads, folder)
         self._graph: GradientGraph | None = None
         if self.device.type == "cuda" and not (self._compiles() or self._scaler.is_enabled()):
@@ -76,12 +83,14 @@ class MuZeroLearner(Learner):
         return self._graph(observations, targets)
 
     def _make_sender(self) -> Sender:
-        return SequenceSender(
-            self.header, self.device, self.network.outputs, bool(self.consistency)
-        )
+        return SequenceSender(self.header, self.device, self.network.outputs, self.looks_ahead)
 
     def _weight(self, part: str) -> float:
-        own = {"reward": self.muzero.reward_weight, "consistency": self.consistency}
+        own = {
+            "reward": self.muzero.reward_weight,
+            "consistency": self.consistency,
+            "reconstruction": self.muzero.reconstruction,
+        }
         return own[part] if part in own else self.config.weight(part)
 
     def _entropy(self, targets: Any) -> torch.Tensor:
@@ -98,6 +107,7 @@ class MuZeroLearner(Learner):
                 targets,
                 gradient_scale=self.muzero.gradient_scale,
                 consistency=bool(self.consistency),
+                reconstruction=bool(self.muzero.reconstruction),
             )
 
 
@@ -163,6 +173,6 @@ class SequenceSender(Sender):
                 )
         if self.following and batch.following is None:
             raise TrainingError(
-                "The consistency loss compares with later observations, which the batch has not: "
-                "make the replay with following=True, or set muzero.consistency to 0."
+                "The losses consistency and reconstruction compare with later observations, which "
+                "the batch has not: make the replay with following=True, or set both to 0."
             )

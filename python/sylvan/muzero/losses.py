@@ -8,16 +8,18 @@
 | `value` | E_0 + 1/K Σ E_k;  E as the network says values: cross-entropy or squared error |
 | `reward` | 1/K Σ E_k |
 | `consistency` | 1/K Σ −cos(predictor(projector(s_k)), projector(representation(o_{t+k}))) |
+| `reconstruction` | 1/(K + 1) Σ ‖decoder(s_k) − o_{t+k}‖², k from 0 |
 
-with k from 1 to K. The softmax of the policy is over all actions: inside the tree nobody masks what
-the rules forbid, so the model has to learn it.
+with k from 1 to K, if nothing else is said. The softmax of the policy is over all actions: inside
+the tree nobody masks what the rules forbid, so the model has to learn it.
 
 *Scales.* A step's part counts 1/K, so that the whole does not grow with K; and the gradient that
 enters a step's state is halved (`gradient_scale`), so that what dynamics learns from all steps
 behind it does not either (Schrittwieser 2020, appendix G).
 
 *Past the end* a state is absorbing: value and reward are learned to be 0, the policy is left alone,
-and there is nothing to be consistent with. Past where a game was broken off nothing is learned.
+and there is nothing to be consistent with or to be shown. Past where a game was broken off nothing
+is learned.
 
 Each part is a mean over the batch, weighted by the importance of each example; what has no target
 adds nothing, and nothing is divided by how many have one, so an example's gradient does not depend
@@ -67,6 +69,7 @@ def unrolled_losses(
     *,
     gradient_scale: float = 0.5,
     consistency: bool = False,
+    reconstruction: bool = False,
 ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
     """The parts of the loss, and `[B]` how far off the value of each first state was.
 
@@ -96,6 +99,12 @@ def unrolled_losses(
     if consistency and targets.following is not None:
         unlike = _by_example(_unlike(network, ahead, targets.following), examples)
         parts["consistency"] = _mean(None, unlike * targets.alive[:, 1:], targets.weight)
+    if reconstruction and targets.following is not None:
+        seen = torch.cat([observations, targets.following])
+        off = (network.shown(every).float() - seen).square().flatten(1).sum(dim=1)
+        parts["reconstruction"] = _mean(
+            None, _by_example(off, examples) * targets.alive, targets.weight
+        )
     with torch.no_grad():
         said = network.value.decode(value[:, 0])
         errors = (said - targets.value[:, 0]).abs().mean(dim=-1) * targets.known[:, 0]

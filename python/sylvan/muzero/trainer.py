@@ -68,7 +68,7 @@ class MuZeroTrainer(Trainer):
             encoding=header.encoding,
             unroll=config.muzero.unroll,
             lead_in=config.muzero.lead_in,
-            following=bool(learner.consistency),
+            following=learner.looks_ahead,
         )
         if config.muzero.reanalyse or config.muzero.fresh_values:
             replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)

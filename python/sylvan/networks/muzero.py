@@ -10,9 +10,11 @@ networks give it as they say it; `initial_inference` and `recurrent_inference` g
 
 A further pair of layers, for the consistency loss, projects hidden states to where a state foreseen
 and the same state seen are compared (as SimSiam does it, with layer norms, so that no example sees
-another).
+another). Another layer may show what a hidden state looks like, as an observation, for a loss that
+lets no piece of a board be forgotten.
 
-Papers: Schrittwieser 2020; Ye 2021 (EfficientZero: consistency); Chen and He 2021 (SimSiam).
+Papers: Schrittwieser 2020; Ye 2021 (EfficientZero: consistency); Chen and He 2021 (SimSiam); Anand
+2022 (reconstruction).
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ class MuZeroNetwork(nn.Module):
             self.representation, self.dynamics, self.prediction = _towers(header, sizes, settings)
             self.hidden_shape = self.representation.out_shape
         self.projector, self.predictor = _consistency(math.prod(self.hidden_shape), settings)
+        self.decoder = _decoder(header, self.hidden_shape) if settings.reconstruction else None
 
     def initial_inference(self, observations: torch.Tensor) -> Inference:
         """What it makes of observations `[B, *observation_shape]`; their rewards are zeros."""
@@ -110,6 +113,16 @@ class MuZeroNetwork(nn.Module):
         assert self.predictor is not None
         guess: torch.Tensor = self.predictor(projected)
         return guess
+
+    def shown(self, hidden: torch.Tensor) -> torch.Tensor:
+        """What hidden states `[B, ...]` look like: `[B, *observation_shape]`."""
+        if self.decoder is None:
+            raise NetworkError(
+                "The network has no layer for the reconstruction loss: build it with "
+                "reconstruction."
+            )
+        looks: torch.Tensor = self.decoder(hidden)
+        return looks.view(-1, *self.header.observation_shape)
 
     def forward(self, observations: torch.Tensor) -> NetworkOutput:
         """Policy and value alone, as networks that know the rules give them."""
@@ -175,3 +188,19 @@ def _consistency(
         dense(width, narrow), nn.LayerNorm(narrow), activation_layer(act), dense(narrow, width)
     )
     return projector, predictor
+
+
+def _decoder(header: NetworkHeader, hidden_shape: tuple[int, ...]) -> nn.Module:
+    """One layer from a hidden state to what is seen: square by square on a board.
+
+    :raises NetworkError: the hidden state is smaller than the image that was seen.
+    """
+    seen = header.observation_shape
+    if len(hidden_shape) == 1:
+        return dense(hidden_shape[0], math.prod(seen))
+    if seen[-2:] != hidden_shape[-2:]:
+        raise NetworkError(
+            f"A hidden state of {hidden_shape[-2]} by {hidden_shape[-1]} cannot show what was seen "
+            f"at {seen[-2]} by {seen[-1]}: leave reconstruction out for images."
+        )
+    return nn.Conv2d(hidden_shape[0], math.prod(seen[:-2]), 1)

@@ -27,6 +27,9 @@ class MuZeroSettings(BodySettings):
         False, description="whether there are layers for the consistency loss"
     )
     projection: Count = Field(128, description="width of those layers")
+    reconstruction: bool = Field(
+        False, description="whether there is a layer that shows what a hidden state looks like"
+    )
     scale: float = Field(
         1.0, gt=0, description="observations are divided by this: 255 for the bytes of an image"
     )

@@ -62,6 +62,7 @@ NAMES = {
     "loss.value": "loss of the value output",
     "loss.reward": "loss of a learned model's reward output",
     "loss.consistency": "how unlike a learned model's states are to those that came, -1 to 1",
+    "loss.reconstruction": "squared error of what a learned model's states look like, summed",
     "loss.total": "what is minimised: all losses with their weights",
     "loss.target_entropy": "nats of the policy targets, below which the policy loss cannot go",
     "learner.gradient_norm": "length of the gradient before it is clipped",
@@ -76,6 +77,7 @@ NAMES = {
     "rating.elo": "of the network against the run's yardsticks",
     "rating.return": "what greedy episodes paid in all, mean: the rating where there is one seat",
     "rating.length": "steps of those episodes, mean",
+    "rating.dropped": "episodes of the rating that were given up because their environment failed",
     "rating.low": "lower end of its 95% interval",
     "rating.high": "upper end of its 95% interval",
 }

@@ -351,6 +351,13 @@ PLOTS = (
         *_simple(("loss.consistency", "consistency loss")),
     ),
     Plot(
+        "reconstruction-loss",
+        "Reconstruction loss",
+        "Sinks towards 0: on a board of zeros and ones it is about how many squares the model gets "
+        "wrong in a position, foreseen or seen.",
+        *_simple(("loss.reconstruction", "reconstruction loss"), low=0.0),
+    ),
+    Plot(
         "model-reward",
         "Rewards foreseen",
         "How far off the reward is that the learned model says for a step so far ahead; sinks "
