@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from statistics import median
 
 import pytest
 
@@ -116,8 +117,8 @@ def test_ctrl_c_gives_a_partial_result(case):
 @pytest.mark.alone
 @pytest.mark.parametrize("case", CASES)
 def test_ctrl_c_is_heard_within_a_tenth_of_a_second(case):
-    latencies = [interrupt(case, after)[1] for after in (0.2, 0.31)]
-    assert min(latencies) < 0.1
+    latencies = [interrupt(case, after)[1] for after in (0.2, 0.31, 0.42)]
+    assert median(latencies) < 0.1, latencies
 
 
 FOREST = """
