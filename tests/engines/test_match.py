@@ -24,7 +24,7 @@ from sylvan.engines.openings import Opening
 from sylvan.engines.players import Choice, Player, RandomPlayer, SearchPlayer
 from sylvan.engines.report import Report, as_pgn, pair_counts
 from sylvan.engines.specs import Limits, PlayerSpec, TimeControl, player_spec
-from sylvan.errors import ConfigError, SylvanError
+from sylvan.errors import ConfigError, EngineError, SylvanError
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from tests.engines.test_players import fake
 
@@ -87,6 +87,16 @@ class TestSchedule:
         next(playing)
         playing.close()
         assert threading.active_count() == threads
+
+    def test_a_player_that_is_gone_need_not_be_stopped(self, monkeypatch):
+        def gone(self):
+            raise EngineError("Fake ended with code 0 while it was needed", ending="disconnect")
+
+        crew = _Crew(match("material:seconds=0.01", "random"), iter(range(4)))
+        crew.start(1)
+        crew.results.get()
+        monkeypatch.setattr(type(crew._players[0]), "stop", gone)
+        crew.dismiss()
 
     def test_a_long_thought_is_broken_off(self):
         crew = _Crew(match("material:seconds=60", "uniform:seconds=60"), iter(range(4)))

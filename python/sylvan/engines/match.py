@@ -15,7 +15,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from sylvan.engines.batching import Thinking, alone, together
 from sylvan.engines.openings import Opening, builtin_openings, digest
 from sylvan.engines.players import Player
 from sylvan.engines.specs import PlayerSpec
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, EngineError
 
 __all__ = ["Match", "Played"]
 
@@ -223,7 +223,8 @@ class _Crew:
         for thread in self._threads:
             while thread.is_alive():
                 for player in list(self._players):
-                    player.stop()
+                    with suppress(EngineError):  # its thread may have let it go already
+                        player.stop()
                 thread.join(timeout=0.05)
 
 
