@@ -30,7 +30,7 @@ SOURCES = ["crates", "Cargo.toml", "Cargo.lock", "pyproject.toml", "python", "te
 # The tests that kill most mutants come first; the others of their folder follow by name.
 FIRST = ["tests/planning/test_equality.py", "tests/planning/test_pinned.py"]
 OTHERS = "tests/planning/test_*.py"
-# It waits for signals, and a debug build on a busy machine does not keep its seconds.
+# It sends Ctrl-C, which all that is started in the background ignores.
 TIMED = "tests/planning/test_interrupt.py"
 # A mutant may loop for ever, or eat memory; the sound core needs a fraction of either.
 SECONDS = 900
