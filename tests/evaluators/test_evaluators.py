@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sylvan import Forest, Search, _native, evaluators
+from sylvan.blob.card_counter import CardCounter
 from sylvan.blob.players import Bot
 from sylvan.errors import ConfigError
 from sylvan.evaluators import (
-    CardCounter,
     HashRandom,
     Material,
     Rollout,
@@ -41,7 +41,7 @@ def say(evaluator, *states, seed=0, **settings):
 def test_every_evaluator_has_a_name(kind):
     assert evaluator_named(kind.name) == kind()
     assert kind().native == (kind.name, kind().native[1])
-    assert kind.__name__ in evaluators.__all__ and kind.__doc__
+    assert kind.__doc__ and (kind is CardCounter or kind.__name__ in evaluators.__all__)
 
 
 def test_functions_and_none_have_no_name():
