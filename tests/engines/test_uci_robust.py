@@ -277,6 +277,14 @@ def test_ctrl_c_ends_it_at_once():
         assert gui.process.wait(timeout=10) == -signal.SIGINT and not gui.errors
 
 
+def test_ctrl_c_that_is_ignored_from_the_start_stays_ignored():
+    """As behind nohup: a shell that protects its background jobs is obeyed."""
+    with Gui(["sh", "-c", 'trap "" INT; exec "$@"', "sh", *COMMAND]) as gui:
+        gui.ask("isready", answer="readyok")
+        gui.process.send_signal(signal.SIGINT)
+        gui.ask("isready", answer="readyok")
+
+
 # --- weights --------------------------------------------------------------------------------
 
 
