@@ -18,7 +18,7 @@ alike, on fixed deals. Points a game above the others' mean, with the 95 % inter
 | `network_search_counter` | the same | card counter | +5 | +14 |
 | `network_search_rollouts` | the same | 128 rollouts | 0 | +7 |
 
-`--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.engines.blob_players`:
+`--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.blob.players`:
 `rollouts:32 counter`; `--players` and `--cards` change the table. The first two take half a minute
 together, the others about a second a deal and seat, those that search five.
 
@@ -37,9 +37,9 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
 
+from sylvan.blob.match import BlobReport, play_match
+from sylvan.blob.players import bot_named
 from sylvan.cli.terminal import print_json
-from sylvan.engines.blob_match import BlobReport, play_match
-from sylvan.engines.blob_players import bot_named
 from sylvan.errors import SylvanError
 from sylvan.games import Blob
 

@@ -7,7 +7,7 @@ best against the others as they bid; 0 means that nobody can do better alone.
 
     --players 3,4     tables; all deals of five players would be 312 million
     --json
-    PLAYER ...        names of `bot_named` in `sylvan.engines.blob_players`
+    PLAYER ...        names of `bot_named` in `sylvan.blob.players`
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan import Rng
+from sylvan.blob.players import BlobPlayer, bot_named
 from sylvan.cli.terminal import print_json
-from sylvan.engines.blob_players import BlobPlayer, bot_named
 from sylvan.errors import SylvanError
 from sylvan.games import Blob
 from sylvan.games.blob import FIRST_BID

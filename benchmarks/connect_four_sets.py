@@ -1,4 +1,4 @@
-"""The Connect Four test sets of `sylvan.training.connect_four_sets`, made again.
+"""The Connect Four test sets of `sylvan.games.connect_four_sets`, made again.
 
     python -m benchmarks.connect_four_sets --seed 1 --processes 2 --kept solved.jsonl
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from sylvan import _native
 from sylvan.games import ConnectFour
 from sylvan.games.connect_four import Solver
-from sylvan.training.connect_four_sets import SETS, SolvedPosition, position_key, set_of
+from sylvan.games.connect_four_sets import SETS, SolvedPosition, position_key, set_of
 
 STONES = (9, 14)
 SIZE = 1000

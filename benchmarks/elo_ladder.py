@@ -1,4 +1,4 @@
-"""How strong the rungs of `sylvan.engines.strength` are: a ladder of matches against Stockfish.
+"""How strong the rungs of `sylvan.players.strength` are: a ladder of matches against Stockfish.
 
     python -m benchmarks.elo_ladder [--quick] [--json] [--games 100] [--net PATH] [RUNG ...]
 
@@ -23,9 +23,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from sylvan.engines.match import Match
-from sylvan.engines.specs import player_spec
-from sylvan.engines.strength import LADDER
+from sylvan.engines.match.match import Match
+from sylvan.players.specs import player_spec
+from sylvan.players.strength import LADDER
 
 STEPS = {0: 1320, 3: 1742, 5: 2204, 7: 2500, 10: 2788}
 """Stockfish's `Skill Level` at depth one more: its Elo."""

@@ -52,8 +52,8 @@ def start(net: str | None) -> float:
 
 def play(games: int, tc: str, net: str | None, concurrency: int) -> dict[str, Any]:
     """What happened in games against Stockfish's lowest skill."""
-    from sylvan.engines.match import Match
-    from sylvan.engines.specs import TimeControl, player_spec
+    from sylvan.engines.match.match import Match
+    from sylvan.players.specs import TimeControl, player_spec
 
     weights = f"; WeightsFile={net}" if net else ""
     ours = player_spec(f"uci:{ENGINE}; Hash=64{weights}; tc={tc}")

@@ -19,7 +19,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from tests.training.killing import PLACES, killed_at, load_everything, outcome_of, sitting, tiny
+from tests.runs.killing import PLACES, killed_at, load_everything, outcome_of, sitting, tiny
 
 SPREAD = {"search": 60, "evaluation": 40, "optimizer": 12, "fsync": 12, "rename": 6}
 """Passages of a place in about a step; others have fewer."""

@@ -38,13 +38,13 @@ from typing import Any
 from benchmarks.measure import Measurement, run_named
 from sylvan.errors import SylvanError
 from sylvan.evaluators import load_evaluator
+from sylvan.files import write_text
+from sylvan.games import connect_four_sets
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
-from sylvan.training import connect_four_sets
-from sylvan.training.duel import Duel, duel
-from sylvan.training.mistakes import mistake_rates
-from sylvan.training.yardsticks import SearchSide, yardstick
-from sylvan.views.atomic import write_text
+from sylvan.ratings.duel import Duel, duel
+from sylvan.ratings.mistakes import mistake_rates
+from sylvan.ratings.yardsticks import SearchSide, yardstick
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SETS = Path(connect_four_sets.__file__).parent / "data"
@@ -193,9 +193,9 @@ def _train(
     folder: Path, spec: GameSpec, machine: str, minutes: float, seed: int, quick: bool
 ) -> bool:
     """Begin a run or go on with it; whether its budget is spent, rather than this call's."""
-    from sylvan.training.config import TrainingConfig, merged, overrides
-    from sylvan.training.loop import train
-    from sylvan.training.presets import preset_settings
+    from sylvan.runs.config import TrainingConfig, merged, overrides
+    from sylvan.runs.loop import train
+    from sylvan.runs.presets import preset_settings
 
     settings = preset_settings(spec.name, machine, **spec.params)
     settings = merged(settings, {"run": {"minutes": minutes, "seed": seed}})
@@ -208,7 +208,7 @@ def _train(
 
 def _sitting() -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
-    from sylvan.training.watcher import Watcher
+    from sylvan.runs.watcher import Watcher
 
     class Sitting(Watcher):
         began = time.monotonic()
@@ -229,7 +229,7 @@ def _sitting() -> Any:
 
 def _facts(folder: Path, name: str, seed: int) -> dict[str, Any]:
     """What a figure must be told with: seed, machine, time."""
-    from sylvan.training.run import Run
+    from sylvan.runs.run import Run
 
     run = Run.open(folder)
     lines = (folder / "metrics.jsonl").read_text().splitlines()
@@ -288,8 +288,8 @@ def _measured(folder: Path, which: str, device: str, judge: Judge, quick: bool) 
 def _untrained(folder: Path) -> Any:
     """An evaluator of the network that the run began with."""
     from sylvan.evaluators.pytorch import TorchEvaluator
-    from sylvan.training.plugins import network_named
-    from sylvan.training.run import Run
+    from sylvan.learning.plugins import network_named
+    from sylvan.runs.run import Run
 
     config = Run.open(folder).config
     network = network_named(

@@ -13,9 +13,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from sylvan.networks.checkpoint import write_bytes
-from sylvan.training.figures import foreseen, last, run_columns
-from sylvan.training.plots import PLOTS, Curves, png
+from sylvan.files import write_bytes
+from sylvan.runs.figures import foreseen, last, run_columns
+from sylvan.runs.plots import PLOTS, Curves, png
 
 GAMES = {"cartpole": "gym:CartPole-v1", "tictactoe": "tictactoe"}
 PICTURES = ("model-reward", "model-value", "model-legal")
@@ -25,10 +25,10 @@ def trained(name: str, folder: Path) -> Path:
     """The folder of a run, whose budget is spent."""
     from rich.console import Console
 
-    from sylvan.training.config import TrainingConfig, merged
-    from sylvan.training.live import PlainLines
-    from sylvan.training.loop import train
-    from sylvan.training.presets import preset_settings
+    from sylvan.runs.config import TrainingConfig, merged
+    from sylvan.runs.live import PlainLines
+    from sylvan.runs.loop import train
+    from sylvan.runs.presets import preset_settings
 
     settings = merged(preset_settings(GAMES[name], "cpu", "muzero"), {"run": {"seed": 1}})
     train(TrainingConfig(**settings), folder / name, watch=PlainLines(Console(stderr=True)))

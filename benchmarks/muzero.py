@@ -39,12 +39,12 @@ from typing import Any
 from sylvan._native import mix
 from sylvan.errors import SylvanError
 from sylvan.games.naming import GameSpec
-from sylvan.muzero.agent import load_model
 from sylvan.muzero.episodes import play_episodes
 from sylvan.muzero.evaluation import LatentSide, learned_mistake_rates
 from sylvan.muzero.search import greedy
 from sylvan.planning import SearchConfig
-from sylvan.training.run import Run
+from sylvan.runs.agent import load_model
+from sylvan.runs.run import Run
 
 Judge = Callable[[Any, Run, bool], dict[str, float]]
 """Measures a model of a run, quickly if asked: figures by name."""
@@ -116,8 +116,8 @@ def mistakes(model: Any, run: Run, quick: bool) -> dict[str, float]:
 
 def legal_and_points(model: Any, run: Run, quick: bool) -> dict[str, float]:
     """How much of the policy is legal, plies into the model, and points against random moves."""
-    from sylvan.training.duel import duel
-    from sylvan.training.yardsticks import yardstick
+    from sylvan.ratings.duel import duel
+    from sylvan.ratings.yardsticks import yardstick
 
     spec = run.config.game.spec
     foreseen = legal_mass(model, spec, 16 if quick else 512)
@@ -157,8 +157,8 @@ def legal_mass(model: Any, spec: GameSpec, count: int, most: int = 80) -> dict[i
 
     from sylvan.muzero.evaluation import policy_choices
     from sylvan.muzero.quality import model_quality
-    from sylvan.training.record import GameRecord
-    from sylvan.training.targets import TargetConfig
+    from sylvan.replay.record import GameRecord
+    from sylvan.replay.targets import TargetConfig
 
     rng = np.random.default_rng(1)
     states = [spec.first() for _ in range(max(8, count // 8))]
@@ -234,9 +234,9 @@ TASKS = {
 
 def _train(task: Task, given: argparse.Namespace, folder: Path) -> bool:
     """Begin the run or go on with it; whether its budget is spent, rather than this call's."""
-    from sylvan.training.config import TrainingConfig, merged, overrides
-    from sylvan.training.loop import train
-    from sylvan.training.presets import preset_settings
+    from sylvan.runs.config import TrainingConfig, merged, overrides
+    from sylvan.runs.loop import train
+    from sylvan.runs.presets import preset_settings
 
     settings = preset_settings(
         task.spec.name, given.machine or task.machine, "muzero", **task.spec.params
@@ -262,7 +262,7 @@ def _sitting(minutes: float | None) -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
     from rich.console import Console
 
-    from sylvan.training.live import PlainLines
+    from sylvan.runs.live import PlainLines
 
     class Sitting(PlainLines):
         began = time.monotonic()
@@ -294,7 +294,7 @@ def _best_step(run: Run, last: int) -> int:
 def _known_rules(folder: Path, quick: bool) -> dict[str, float]:
     """The same figures of a run that has the rules."""
     from sylvan.evaluators import load_evaluator
-    from sylvan.training.mistakes import mistake_rates
+    from sylvan.ratings.mistakes import mistake_rates
 
     evaluator = load_evaluator(folder, cache_bytes=512 * 2**20)
     figures: dict[str, float] = {}

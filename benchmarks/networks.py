@@ -29,10 +29,10 @@ from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan import Forest, Search
 from sylvan.evaluators import Cached, OnnxEvaluator, load_evaluator
 from sylvan.games import Chess
-from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
-from sylvan.networks.loss import measure_loss
-from sylvan.networks.positions import sample_positions
+from sylvan.learning.positions import sample_positions
+from sylvan.learning.quantization_loss import measure_loss
+from sylvan.networks.lc0.file import read_lc0
+from sylvan.networks.lc0.graph import lc0_model
 from sylvan.networks.quantize import quantized_model
 
 NODES = 2000

@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
-from sylvan.training.batches import Batch
-from sylvan.training.record import GameRecord
-from sylvan.training.replay import Replay, ReplayConfig
+from sylvan.replay.batches import Batch
+from sylvan.replay.buffer import Replay, ReplayConfig
+from sylvan.replay.record import GameRecord
 
 BATCH = 1024
 PLIES = 120

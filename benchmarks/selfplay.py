@@ -34,8 +34,8 @@ from benchmarks.measure import Benchmark, Measurement, repeat, run_named
 from sylvan import Forest, SearchConfig
 from sylvan.games import Game
 from sylvan.games.naming import GameSpec
-from sylvan.training.halves import Half
-from sylvan.training.selfplay import SelfPlay, SelfPlayConfig
+from sylvan.selfplay.halves import Half
+from sylvan.selfplay.selfplay import SelfPlay, SelfPlayConfig
 
 PEERS = {
     "connect4": ("mctx + pgx on such a card", 3.8e6),
@@ -215,8 +215,8 @@ def chess_host(quick: bool) -> list[Measurement]:
 def connect4_cpu_share(quick: bool) -> list[Measurement]:
     """Time not spent in a 6x64 network, on the processor; and what a cache adds."""
     from sylvan.games import ConnectFour
+    from sylvan.learning.inference import self_play_evaluator
     from sylvan.networks import build_network
-    from sylvan.training.inference import self_play_evaluator
 
     network = build_network("6x64", game=ConnectFour(), seed=1)
     found = []

@@ -27,11 +27,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sylvan.cli.terminal import print_json
-from sylvan.engines.ledger import Ledger
-from sylvan.engines.match import Match, Played
-from sylvan.engines.report import Report
-from sylvan.engines.specs import player_spec
+from sylvan.engines.match.ledger import Ledger
+from sylvan.engines.match.match import Match, Played
+from sylvan.engines.match.report import Report
 from sylvan.errors import SylvanError
+from sylvan.players.specs import player_spec
 
 GAMES, QUICK = 200, 4
 NODES, QUICK_NODES = 800, 50

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sylvan.networks.checkpoint import write_bytes
+from sylvan.files import write_bytes
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
-from sylvan.training.figures import last, mistakes
-from sylvan.training.metrics import Columns
-from sylvan.training.plots import PLOTS, Curves, png
+from sylvan.runs.figures import last, mistakes
+from sylvan.runs.metrics import Columns
+from sylvan.runs.plots import PLOTS, Curves, png
 
 SEED = 1
 HEALTHY: dict[str, dict[str, Any]] = {
@@ -47,7 +47,7 @@ class Fault:
 
 def wrong_sign(output: NetworkOutput, targets: Any, header: NetworkHeader) -> Any:
     """A loss whose value target is the other seat's: win and loss change places."""
-    from sylvan.training.losses import losses
+    from sylvan.learning.losses import losses
 
     return losses(output, replace(targets, value=targets.value.flip(1)), header)
 
@@ -91,8 +91,8 @@ FAULTS = (
 
 def run(settings: dict[str, dict[str, Any]], steps: int, folder: Path) -> Columns:
     """Train with these settings over the healthy ones; the metrics."""
-    from sylvan.training.config import TrainingConfig, merged
-    from sylvan.training.loop import train
+    from sylvan.runs.config import TrainingConfig, merged
+    from sylvan.runs.loop import train
 
     whole = merged(merged(HEALTHY, settings), {"run": {"steps": steps, "seed": SEED, "threads": 1}})
     return train(TrainingConfig(**whole), folder).run.metrics.columns()

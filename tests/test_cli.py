@@ -93,7 +93,7 @@ def test_our_own_mistakes_keep_their_traceback(monkeypatch):
     def broken():
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sylvan.doctor.examine", broken)
+    monkeypatch.setattr("sylvan.cli.diagnosis.examine", broken)
     done = sylvan("doctor")
     assert isinstance(done.exception, ZeroDivisionError)
 
@@ -114,7 +114,7 @@ class TestDoctor:
         assert extras["openspiel"]["packages"].items() <= extras["dev"]["packages"].items()
 
     def test_says_how_to_install_what_is_missing(self, monkeypatch):
-        import sylvan.doctor as module
+        import sylvan.cli.diagnosis as module
 
         real = module.version
         monkeypatch.setattr(
@@ -130,7 +130,7 @@ class TestDoctor:
         assert "does not load" in sylvan("doctor").stdout
 
     def test_extras_inside_extras(self, monkeypatch):
-        import sylvan.doctor as module
+        import sylvan.cli.diagnosis as module
 
         lines = [
             'ruff>=1; extra == "dev"',
@@ -145,12 +145,14 @@ class TestDoctor:
         assert list(extras["train"]["packages"]) == ["torch", "matplotlib"]
 
     def test_every_extra_is_probed(self):
-        from sylvan.doctor import _PROBES
+        from sylvan.cli.diagnosis import _PROBES
 
         assert set(_PROBES) == set(facts("doctor")["extras"]) - {"dev"}
 
     def test_a_broken_native_module_is_reported(self, monkeypatch):
-        monkeypatch.setattr("sylvan.doctor._native", lambda: (False, "does not load: no such file"))
+        monkeypatch.setattr(
+            "sylvan.cli.diagnosis._native", lambda: (False, "does not load: no such file")
+        )
         done = sylvan("doctor")
         assert done.exit_code == 1
         assert "does not load: no such file" in " ".join(done.stdout.split())

@@ -26,7 +26,7 @@ from sylvan.cli.board import coloured_board, plain_board
 from sylvan.cli.positions import moves_of, read_position
 from sylvan.errors import SylvanError
 from sylvan.games import Chess
-from tests.engines.test_players import fake
+from tests.players.test_players import fake
 from tests.test_cli import assert_user_error, facts, sylvan
 
 STOCKFISH = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")

@@ -9,7 +9,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sylvan import errors
+from sylvan import errors, moved
 from sylvan._native import Rng, __version__
 from sylvan.games.game import Game
 from sylvan.planning import (
@@ -25,7 +25,7 @@ from sylvan.planning.display import set_views
 
 if TYPE_CHECKING:
     from sylvan import reference, testing
-    from sylvan.muzero.agent import load
+    from sylvan.runs.agent import load
 
 __all__ = [
     "Forest",
@@ -44,16 +44,20 @@ __all__ = [
     "testing",
 ]
 
+moved.install()
+
 # Pictures load when something is first shown.
 set_views(lambda: import_module("sylvan.views"))
 
 
 def __getattr__(name: str) -> Any:
     """What not every program needs loads when somebody wants it."""
-    if name in ("reference", "testing"):
-        return import_module(f"sylvan.{name}")
+    if name == "reference":
+        return import_module("sylvan.reference")
+    if name == "testing":
+        return import_module("sylvan.testing")
     if name == "load":
-        return import_module("sylvan.muzero.agent").load
+        return import_module("sylvan.runs.agent").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -19,7 +19,9 @@ __all__ = [
     "IllegalBid",
     "IllegalCard",
     "IllegalPosition",
+    "MissingEntryPoint",
     "MissingExtra",
+    "MissingFolder",
     "NetworkError",
     "ProtocolError",
     "ReplayError",
@@ -162,6 +164,14 @@ class TrainingError(SylvanError, RuntimeError):
 
 class MissingExtra(SylvanError, ImportError):
     """An optional dependency is not installed; the message gives the `pip install` line."""
+
+
+class MissingEntryPoint(SylvanError, LookupError):
+    """The installation does not list a part of Sylvan: an older version made it."""
+
+
+class MissingFolder(ConfigError, NetworkError, FileNotFoundError):
+    """A file cannot be written, because its folder does not exist."""
 
 
 class ProtocolError(SylvanError, ValueError):

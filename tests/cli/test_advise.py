@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sylvan._native import Rng
+from sylvan.blob.advice import Rollouts
+from sylvan.blob.copilot import Copilot, Notes
 from sylvan.cli import app
-from sylvan.engines.blob_advice import Rollouts
-from sylvan.engines.blob_copilot import Copilot, Notes
 from sylvan.errors import ConfigError, IllegalPosition, SylvanError, WrongPhase
 from sylvan.games.blob import Blob, card_name
 

@@ -8,7 +8,7 @@ from sylvan.cli import app
 from sylvan.evaluators import load_evaluator
 from sylvan.games import Chess
 from tests.evaluators.models import small_lc0
-from tests.networks.lc0_files import Shape
+from tests.networks.lc0.files import Shape
 from tests.networks.nets import maia, needs_nets
 
 

@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 from sylvan.cli import app
 from sylvan.cli.board import coloured
 from sylvan.cli.opinion import Oracle
-from sylvan.engines.players import RandomPlayer
-from sylvan.engines.sitting import Sitting
+from sylvan.engines.match.sitting import Sitting
 from sylvan.errors import ConfigError
 from sylvan.evaluators import Shipped, shipped_network
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.games.naming import GameSpec
 from sylvan.planning import Search
+from sylvan.players.player import RandomPlayer
 from tests.evaluators.models import linear_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -6,13 +6,13 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from sylvan.blob.advice import Advice
+from sylvan.blob.players import Verdict
+from sylvan.blob.sitting import BlobSitting, Decision
 from sylvan.cli import app
 from sylvan.cli.blob_screen import cards, looked_back, table
-from sylvan.engines.blob_advice import Advice
-from sylvan.engines.blob_players import Verdict
-from sylvan.engines.blob_sitting import BlobSitting, Decision
 from sylvan.games.blob import Blob
-from tests.engines.test_blob_sitting import play_out
+from tests.blob.test_sitting import play_out
 
 SMALL = ["--rule", "players=3", "--rule", "cards=2", "--seed", "4"]
 

@@ -13,10 +13,10 @@ from sylvan.errors import RunError
 from sylvan.evaluators import load_evaluator
 from sylvan.games import TicTacToe
 from sylvan.networks import build_network, save_network
-from sylvan.training.config import TrainingConfig
-from sylvan.training.overview import Overview, find_run, find_runs, is_running, setting_rows
-from sylvan.training.run import Run
-from tests.training.runs import write_run
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.overview import Overview, find_run, find_runs, is_running, setting_rows
+from sylvan.runs.run import Run
+from tests.runs.written_runs import write_run
 
 NAN = math.nan
 

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from sylvan.cli import app
-from sylvan.training.config import TrainingConfig
-from sylvan.training.loop import Outcome
-from sylvan.training.presets import preset_settings
-from sylvan.training.run import Run
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.loop import Outcome
+from sylvan.runs.presets import preset_settings
+from sylvan.runs.run import Run
 
 SMALL = [
     "--network",
@@ -59,7 +59,7 @@ def asked(tmp_path, monkeypatch):
             run = Run.create(folder, config)
         return Outcome(run, 3, "done")
 
-    monkeypatch.setattr("sylvan.training.loop.train", noted)
+    monkeypatch.setattr("sylvan.runs.loop.train", noted)
     return calls
 
 

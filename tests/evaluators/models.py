@@ -6,10 +6,10 @@ import numpy as np
 
 from sylvan.games import Chess, TicTacToe
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
-from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.lc0.file import read_lc0
+from sylvan.networks.lc0.graph import lc0_model
 from sylvan.networks.onnx_graph import Graph
-from tests.networks.lc0_files import Shape, SmallNet
+from tests.networks.lc0.files import Shape, SmallNet
 
 
 def small_lc0(tmp_path: Any, shape: Shape | None = None) -> Any:

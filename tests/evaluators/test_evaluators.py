@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sylvan import Forest, Search, _native, evaluators
-from sylvan.engines.blob_players import Bot
+from sylvan.blob.players import Bot
 from sylvan.errors import ConfigError
 from sylvan.evaluators import (
     CardCounter,

@@ -1,7 +1,7 @@
 """Maia's networks: published values, and an independent computation for every kind of position.
 
 The expected answer comes from python-chess boards, an encoder of them written for the tests and a
-forward pass in NumPy; see tests/networks/lc0_files.py and tests/games/test_chess_planes.py.
+forward pass in NumPy; see tests/networks/lc0/files.py and tests/games/test_chess_planes.py.
 """
 
 import re
@@ -17,7 +17,7 @@ from sylvan.evaluators import load_evaluator
 from sylvan.games import Chess
 from sylvan.games.encoding import Encoding
 from tests.games.test_chess_planes import encode
-from tests.networks.lc0_files import FileNet, policy_place
+from tests.networks.lc0.files import FileNet, policy_place
 from tests.networks.nets import maia, needs_nets
 
 pytestmark = needs_nets

@@ -9,10 +9,10 @@ from sylvan.errors import ConfigError, EvaluationError, NetworkError
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
-from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.lc0.file import read_lc0
+from sylvan.networks.lc0.graph import lc0_model
 from tests.evaluators.models import linear_model, linear_weights, small_lc0, small_model
-from tests.networks.lc0_files import Shape as NetShape
+from tests.networks.lc0.files import Shape as NetShape
 from tests.planning.random_games import Shape, make
 
 

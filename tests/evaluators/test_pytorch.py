@@ -19,9 +19,9 @@ from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.games.chess import expand_planes
 from sylvan.games.encoding import Encoding
 from sylvan.networks import build_network, save_network
-from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
-from sylvan.networks.lc0_tower import lc0_module
+from sylvan.networks.lc0.file import read_lc0
+from sylvan.networks.lc0.graph import lc0_model
+from sylvan.networks.lc0.tower import lc0_module
 from tests.networks.nets import maia, needs_nets
 from tests.networks.positions import random_states
 

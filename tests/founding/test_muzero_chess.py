@@ -31,7 +31,7 @@ from sylvan.games import TicTacToe
 from sylvan.muzero.build import build_muzero
 from sylvan.muzero.config import MuZeroConfig as RunSettings
 from sylvan.muzero.losses import SequenceTargets, unrolled_losses
-from sylvan.training.config import TrainingConfig
+from sylvan.runs.config import TrainingConfig
 from tests.founding.oracles import plain_muzero
 from tests.founding.quotes import own_parameters, parameters, quote
 from tests.games.chess_games import boards
@@ -753,7 +753,7 @@ TINY = [
 @pytest.mark.slow
 def test_s0_29_the_command_trains_goes_on_and_evaluates(tmp_path, capsys):
     from sylvan.classic.muzero_command import main
-    from sylvan.training.run import Run
+    from sylvan.runs.run import Run
 
     folder = tmp_path / "run"
     assert main(["--train", "--epochs", "1", "--games", "4", "--model", str(folder), *TINY]) == 0

@@ -12,21 +12,21 @@ import torch
 from sylvan import Forest, SearchConfig
 from sylvan.games import Chess, TicTacToe
 from sylvan.games.naming import GameSpec
+from sylvan.learning.examples import ExamplesConfig
+from sylvan.learning.learner import Learner, LearnerConfig
+from sylvan.learning.pretrain import import_examples
+from sylvan.learning.schedule import learning_rate
 from sylvan.networks import build_network
-from sylvan.training.config import TrainingConfig, sectioned
-from sylvan.training.ending import verdict
-from sylvan.training.examples import ExamplesConfig
-from sylvan.training.learner import Learner, LearnerConfig
-from sylvan.training.loop import train
-from sylvan.training.presets import preset_settings
-from sylvan.training.pretrain import import_examples
-from sylvan.training.record import GameRecord
-from sylvan.training.replay import Replay, ReplayConfig
-from sylvan.training.run import Run
-from sylvan.training.schedule import learning_rate
-from sylvan.training.targets import GameHistory
-from sylvan.training.watcher import Watcher
-from tests.training.random_records import random_record
+from sylvan.replay.buffer import Replay, ReplayConfig
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import GameHistory
+from sylvan.runs.config import TrainingConfig, sectioned
+from sylvan.runs.loop import train
+from sylvan.runs.presets import preset_settings
+from sylvan.runs.run import Run
+from sylvan.runs.watcher import Watcher
+from sylvan.selfplay.ending import verdict
+from tests.replay.random_records import random_record
 
 SPEC = GameSpec("tictactoe")
 

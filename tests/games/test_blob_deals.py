@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from sylvan import _native
-from sylvan.engines.blob_players import Bot
+from sylvan.blob.players import Bot
 from sylvan.errors import ConfigError
 from sylvan.games import Blob
 from sylvan.games.blob_deals import weight, weighted_deals

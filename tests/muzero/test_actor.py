@@ -16,7 +16,7 @@ from sylvan.muzero import Actor
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
-from sylvan.training.selfplay_config import SelfPlayConfig
+from sylvan.selfplay.config import SelfPlayConfig
 from tests.muzero.toy_models import Hashed
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
@@ -150,7 +150,7 @@ def test_a_step_that_fails_leaves_the_games_as_they_were():
 
 def actor_watched_at_once(played, model, watch):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sylvan.training.selfplay.WATCHED", 0.0)
+        patch.setattr("sylvan.selfplay.selfplay.WATCHED", 0.0)
         played.play(model, 1, watch)
 
 

@@ -12,7 +12,7 @@ from sylvan.errors import GameContractError
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.episodes import EpisodeArena, Episodes, play_episodes
 from sylvan.muzero.evaluation import LatentSide
-from sylvan.training.arena import ArenaConfig
+from sylvan.ratings.arena import ArenaConfig
 from tests.muzero.models import ByHeart, Corridor
 from tests.muzero.toy_models import Hashed
 

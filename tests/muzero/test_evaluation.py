@@ -1,9 +1,9 @@
 """Rating learned models in games and on solved positions, with models known by heart."""
 
 from sylvan.games.naming import GameSpec
+from sylvan.games.tic_tac_toe_states import tic_tac_toe_set
 from sylvan.muzero.evaluation import LatentArena, learned_mistake_rates
-from sylvan.training.arena import ArenaConfig
-from sylvan.training.tic_tac_toe_states import tic_tac_toe_set
+from sylvan.ratings.arena import ArenaConfig
 from tests.muzero.models import ByHeart
 
 

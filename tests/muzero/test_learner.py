@@ -8,9 +8,9 @@ import torch
 
 from sylvan.errors import ConfigError, NetworkError, TrainingError
 from sylvan.games import Chess, TicTacToe
+from sylvan.learning.config import LearnerConfig
 from sylvan.muzero import MuZeroConfig, MuZeroLearner, build_muzero
 from sylvan.networks import build_network
-from sylvan.training.learner_config import LearnerConfig
 from tests.muzero.made_up import STATES, Counted, Counter, seen
 
 FLAT = {"schedule": "constant", "warmup": 0.0, "final_decay": 0.0, "batch": 16}

@@ -8,9 +8,9 @@ import pytest
 from sylvan.games import TicTacToe
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.quality import AHEAD, model_quality
-from sylvan.training.record import GameRecord
-from sylvan.training.selfplay import SelfPlay, SelfPlayConfig
-from sylvan.training.targets import TargetConfig
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import TargetConfig
+from sylvan.selfplay.selfplay import SelfPlay, SelfPlayConfig
 from tests.muzero.models import ByHeart, Corridor
 
 CORRIDOR = GameSpec(f"{Path(__file__).parent / 'models.py'}:Corridor")

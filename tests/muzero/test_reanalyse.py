@@ -13,12 +13,12 @@ from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
-from sylvan.training.record import GameRecord
-from sylvan.training.replay_config import ReplayConfig
-from sylvan.training.targets import TargetConfig
+from sylvan.replay.config import ReplayConfig
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import TargetConfig
 from tests.muzero.test_sequences import Oracle, generator
 from tests.muzero.toy_models import Hashed
-from tests.training.random_records import random_record
+from tests.replay.random_records import random_record
 
 RING = f"{Path(__file__).parent / 'games.py'}:Ring"
 SEARCH = SearchConfig(simulations=7, noise=True, c_puct=1.0)

@@ -16,11 +16,11 @@ from sylvan.muzero.config import MuZeroConfig
 from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
 from sylvan.planning import SearchConfig
-from sylvan.training.record import GameRecord
-from sylvan.training.replay_config import ReplayConfig
-from sylvan.training.targets import GameHistory, TargetConfig
+from sylvan.replay.config import ReplayConfig
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import GameHistory, TargetConfig
 from tests.muzero.toy_models import Hashed
-from tests.training.random_records import random_record
+from tests.replay.random_records import random_record
 
 HERE = Path(__file__).parent
 ACTIONS = 4

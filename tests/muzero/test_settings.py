@@ -6,10 +6,10 @@ from typer.testing import CliRunner
 from sylvan.cli import app
 from sylvan.errors import ConfigError, RunError
 from sylvan.muzero.config import SHAPING
-from sylvan.training.config import TrainingConfig
-from sylvan.training.loop import Outcome
-from sylvan.training.presets import MACHINES, preset_settings
-from sylvan.training.run import Run
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.loop import Outcome
+from sylvan.runs.presets import MACHINES, preset_settings
+from sylvan.runs.run import Run
 
 CARTPOLE = {"name": "gym:CartPole-v1"}
 
@@ -68,7 +68,7 @@ def asked(tmp_path, monkeypatch):
         run = Run.open(folder) if Run.exists(folder) else Run.create(folder, config)
         return Outcome(run, 3, "done")
 
-    monkeypatch.setattr("sylvan.training.loop.train", noted)
+    monkeypatch.setattr("sylvan.runs.loop.train", noted)
     return calls
 
 

@@ -20,11 +20,11 @@ from sylvan.networks import (
 )
 from sylvan.networks.calibration import FLOOR, OpenModel, Ranges
 from sylvan.networks.export import onnx_bytes
-from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
+from sylvan.networks.lc0.file import read_lc0
+from sylvan.networks.lc0.graph import lc0_model
 from sylvan.networks.quantize import _expanded, _layers, quantized_model
 from sylvan.networks.rounding import round_weights
-from tests.networks.lc0_files import Shape, SmallNet
+from tests.networks.lc0.files import Shape, SmallNet
 from tests.networks.nets import maia, needs_nets
 from tests.networks.positions import seen
 

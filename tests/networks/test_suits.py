@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sylvan import _native
-from sylvan.engines.blob_players import Bot
+from sylvan.blob.players import Bot
 from sylvan.errors import NetworkError
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.games import Blob, ConnectFour

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sylvan.networks.wire import Malformed, Message, encode, read
-from tests.networks.lc0_files import net_class
+from tests.networks.lc0.files import net_class
 
 numbers = st.integers(1, 2**29 - 1)
 scalars = st.one_of(st.integers(0, 2**64 - 1), st.binary(max_size=40), st.text(max_size=20))

@@ -16,7 +16,7 @@ from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
 from sylvan.planning import LatentState, latent, model_arrays
 from sylvan.reference.latent import LatentGame, evaluate
-from sylvan.training.temperature import picked
+from sylvan.selfplay.temperature import picked
 
 # --- models ------------------------------------------------------------------------------------
 

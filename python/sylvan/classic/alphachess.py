@@ -30,19 +30,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from sylvan.classic.progress import progress_bar
 from sylvan.classic.settings import read_overrides, read_settings
-from sylvan.engines.pgn import game_text
-from sylvan.engines.players import Choice, Player, moves_between
-from sylvan.engines.sitting import Sitting
+from sylvan.engines.match.sitting import Sitting
 from sylvan.errors import ConfigError, GameOver, SylvanError
 from sylvan.evaluators import evaluator_named, load_evaluator
 from sylvan.games.chess import Chess
+from sylvan.games.pgn import game_text
 from sylvan.planning import Search, SearchConfig, SearchResult
 from sylvan.planning.config import ALIASES
+from sylvan.players.player import Choice, Player, moves_between
 
 if TYPE_CHECKING:
-    from sylvan.engines.batching import Thinking
-    from sylvan.engines.players import Clocks
     from sylvan.games import Game
+    from sylvan.players.batching import Thinking
+    from sylvan.players.player import Clocks
 
 __all__ = [
     "AlphaChess",

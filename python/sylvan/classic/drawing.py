@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sylvan.classic.nodes import Node
-from sylvan.views.atomic import write_text
+from sylvan.files import write_text
 from sylvan.views.dot import quoted
 
 __all__ = ["Digraph", "draw"]

@@ -53,12 +53,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from sylvan.training.config import TrainingConfig, merged, overrides
-    from sylvan.training.live import terminal_watcher
-    from sylvan.training.loop import train
-    from sylvan.training.presets import preset_settings
-    from sylvan.training.run import Run
-    from sylvan.training.settings_file import plain_settings
+    from sylvan.runs.config import TrainingConfig, merged, overrides
+    from sylvan.runs.live import terminal_watcher
+    from sylvan.runs.loop import train
+    from sylvan.runs.presets import preset_settings
+    from sylvan.runs.run import Run
+    from sylvan.settings.file import plain_settings
 
     if options.epochs < 1:
         raise ConfigError(f"epochs is {options.epochs}: give at least 1.")
@@ -89,11 +89,11 @@ def _evaluate(options: argparse.Namespace) -> None:
     import numpy as np
 
     from sylvan.classic.progress import progress_bar
-    from sylvan.muzero.agent import load_model
     from sylvan.muzero.evaluation import LatentSide
-    from sylvan.training.duel import duel
-    from sylvan.training.run import Run
-    from sylvan.training.yardsticks import yardstick
+    from sylvan.ratings.duel import duel
+    from sylvan.ratings.yardsticks import yardstick
+    from sylvan.runs.agent import load_model
+    from sylvan.runs.run import Run
 
     config = Run.open(options.model).config
     device = "cpu" if options.device == "auto" else options.device

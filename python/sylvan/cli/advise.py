@@ -13,7 +13,7 @@ from sylvan.cli.terminal import Bar, json_text
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.engines.blob_copilot import Copilot
+    from sylvan.blob.copilot import Copilot
 
 __all__ = ["advise"]
 
@@ -53,8 +53,8 @@ def advise(
     - `sylvan advise blob --rule players=4 --rule cards=5 --seat 2`
     - `sylvan advise blob --resume table.json`
     """
-    from sylvan.engines.blob_advice import Searched
-    from sylvan.engines.blob_copilot import Copilot, Notes
+    from sylvan.blob.advice import Searched
+    from sylvan.blob.copilot import Copilot, Notes
 
     if game != "blob":
         raise ConfigError(f"There is no copilot for {game!r}: give blob.")
@@ -169,7 +169,7 @@ class Table(Conversation):
 
     def save(self, rest: str) -> None:
         """Write the notes to a file."""
-        from sylvan.views.atomic import write_text
+        from sylvan.files import write_text
 
         if not rest:
             raise ConfigError("Where to? Write: save table.json")

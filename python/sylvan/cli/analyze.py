@@ -176,7 +176,7 @@ def _facts(result: SearchResult, top: int) -> dict[str, Any]:
     facts = result.to_json(moves=top)
     if not _is_chess(result):
         return facts
-    from sylvan.engines.score import edge_score, result_score
+    from sylvan.players.score import edge_score, result_score
 
     score = result_score(result)
     facts |= {"score": {"cp": score.cp, "mate": score.mate}, "fen": result.game.fen()}  # type: ignore[attr-defined]
@@ -213,7 +213,7 @@ def _print(result: SearchResult, top: int) -> None:
 
     scores = None
     if _is_chess(result):
-        from sylvan.engines.score import edge_score
+        from sylvan.players.score import edge_score
 
         found = {edge.action: edge_score(edge) for edge in result.tree.root.edges}
         scores = {action: str(score) for action, score in found.items() if score is not None}

@@ -25,7 +25,7 @@ def bench(
     """
     from itertools import count
 
-    from sylvan.bench import jobs, run
+    from sylvan.cli.benchmark import jobs, run
 
     begun, parts = count(), len(jobs())
     with Bar("searching fixed positions") as bar:

@@ -11,8 +11,8 @@ from sylvan.games.blob import SUITS, Blob, card_name
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from sylvan.engines.blob_advice import Advice
-    from sylvan.engines.blob_sitting import Decision
+    from sylvan.blob.advice import Advice
+    from sylvan.blob.sitting import Decision
 
 __all__ = ["advice_table", "cards", "colours", "looked_back", "rules_of", "scoreboard", "table"]
 

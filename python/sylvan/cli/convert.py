@@ -90,8 +90,8 @@ def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
 def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHeader:
     """The same arrays under the tower's names."""
     from sylvan.networks.checkpoint import write_checkpoint
-    from sylvan.networks.lc0 import read_lc0
-    from sylvan.networks.lc0_tower import lc0_arrays, lc0_header
+    from sylvan.networks.lc0.file import read_lc0
+    from sylvan.networks.lc0.tower import lc0_arrays, lc0_header
 
     network = read_lc0(source)
     header = lc0_header(network, history_fill)
@@ -104,7 +104,7 @@ def _to_onnx(
 ) -> tuple[NetworkHeader, Any]:
     """The header, and what eight bits lost."""
     from sylvan.evaluators import OnnxEvaluator
-    from sylvan.networks.checkpoint import write_bytes
+    from sylvan.files import write_bytes
 
     model, loss = _fp32(source, history_fill), None
     evaluator = OnnxEvaluator(model, name=source.name)
@@ -123,8 +123,8 @@ def _fp32(source: Path, history_fill: str) -> bytes:
     if source.suffix == ".onnx":
         return source.read_bytes()
     if source.name.endswith(LC0):
-        from sylvan.networks.lc0 import read_lc0
-        from sylvan.networks.lc0_graph import lc0_model
+        from sylvan.networks.lc0.file import read_lc0
+        from sylvan.networks.lc0.graph import lc0_model
 
         return lc0_model(read_lc0(source), history_fill)
     from sylvan.networks import export_onnx, load_network
@@ -137,9 +137,9 @@ def _fp32(source: Path, history_fill: str) -> bytes:
 
 def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     """An eight-bit version of a model, and what it lost on other positions."""
+    from sylvan.learning.positions import sample_positions
+    from sylvan.learning.quantization_loss import measure_loss
     from sylvan.networks.half import halved_model
-    from sylvan.networks.loss import measure_loss
-    from sylvan.networks.positions import sample_positions
     from sylvan.networks.quantize import quantized_model
 
     game = _game(evaluator)

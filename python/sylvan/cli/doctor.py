@@ -9,7 +9,7 @@ import typer
 from sylvan.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from sylvan.doctor import Extra, Report
+    from sylvan.cli.diagnosis import Extra, Report
 
 __all__ = ["doctor"]
 
@@ -21,7 +21,7 @@ def doctor(
 
     Exit code 1 if the native module does not load: then nothing else will work either.
     """
-    from sylvan.doctor import examine
+    from sylvan.cli.diagnosis import examine
 
     report = examine()
     if as_json:

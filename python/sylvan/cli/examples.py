@@ -41,7 +41,7 @@ def examples(
     - `sylvan examples blob --out counter --rounds 20000 --deals 0` then
     - `sylvan pretrain counter --game blob --network suits3x128 --out runs/warm`
     """
-    from sylvan.training.blob_rounds import RoundsConfig, make_rounds
+    from sylvan.blob.rounds import RoundsConfig, make_rounds
 
     if game != "blob":
         raise ConfigError(f"There are no bots of {game!r} to learn from: give blob.")

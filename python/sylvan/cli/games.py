@@ -15,7 +15,7 @@ from sylvan.cli.terminal import Bar, print_json
 if TYPE_CHECKING:
     import chess.pgn
 
-    from sylvan.engines.annotate import Annotation
+    from sylvan.engines.analysis.annotate import Annotation
     from sylvan.planning import Search
 
 __all__ = ["analyze_games"]
@@ -28,9 +28,9 @@ def analyze_games(
     source: str, evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
 ) -> None:
     """Go over the games of a file (`-`: of stdin), print a summary, write them to `out`."""
-    from sylvan.engines.pgn import game_text, read_games, read_text
+    from sylvan.files import write_text
+    from sylvan.games.pgn import game_text, read_games, read_text
     from sylvan.planning import Search
-    from sylvan.views.atomic import write_text
 
     text = sys.stdin.read() if source == "-" else read_text(Path(source))
     games = read_games(text, "the input" if source == "-" else source)
@@ -54,7 +54,7 @@ def analyze_games(
 
 def _gone_over(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:
     """The games, one after another; Ctrl-C ends it with what is done."""
-    from sylvan.engines.annotate import annotate
+    from sylvan.engines.analysis.annotate import annotate
 
     done: list[Annotation] = []
     searched, total = 0, sum(1 + sum(1 for _ in game.mainline()) for game in games)

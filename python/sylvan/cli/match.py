@@ -10,10 +10,10 @@ import typer
 from sylvan.cli.terminal import Bar, check_folder, json_text, print_json
 
 if TYPE_CHECKING:
-    from sylvan.engines.elo import Sprt
-    from sylvan.engines.ledger import Ledger
-    from sylvan.engines.match import Match
-    from sylvan.engines.report import Report
+    from sylvan.engines.match.ledger import Ledger
+    from sylvan.engines.match.match import Match
+    from sylvan.engines.match.report import Report
+    from sylvan.players.elo import Sprt
 
 __all__ = ["match"]
 
@@ -69,14 +69,14 @@ def match(
     - `sylvan match material "uci:stockfish Skill Level=0" --tc 1+0.01 -c 2 --pgn games.pgn`
     - `sylvan match runs/new runs/old --sprt 0 10 --out match.jsonl` run it again to go on
     """
-    from sylvan.engines.arbiter import Adjudication
-    from sylvan.engines.elo import Sprt
-    from sylvan.engines.ledger import Ledger
-    from sylvan.engines.match import Match
-    from sylvan.engines.openings import read_openings
-    from sylvan.engines.report import as_pgn
-    from sylvan.engines.specs import Limits, TimeControl, player_spec
-    from sylvan.views.atomic import write_text
+    from sylvan.engines.match.arbiter import Adjudication
+    from sylvan.engines.match.ledger import Ledger
+    from sylvan.engines.match.match import Match
+    from sylvan.engines.match.openings import read_openings
+    from sylvan.engines.match.report import as_pgn
+    from sylvan.files import write_text
+    from sylvan.players.elo import Sprt
+    from sylvan.players.specs import Limits, TimeControl, player_spec
 
     for path in (out, pgn, report):
         check_folder(path)
@@ -108,7 +108,7 @@ def _play(
     plan: Match, games: int, concurrency: int | None, test: Sprt | None, ledger: Ledger | None
 ) -> tuple[Report, bool]:
     """What the match came to, and whether Ctrl-C ended it."""
-    from sylvan.engines.report import Report
+    from sylvan.engines.match.report import Report
 
     done = [] if ledger is None else [game for game in ledger.games if game.number < games]
     report = Report(plan, done, test)

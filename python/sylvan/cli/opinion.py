@@ -54,7 +54,7 @@ class Oracle:
 
 
 def _tic_tac_toe(game: TicTacToe) -> str:
-    from sylvan.training.tic_tac_toe_states import tic_tac_toe_moves
+    from sylvan.games.tic_tac_toe_states import tic_tac_toe_moves
 
     moves, value = tic_tac_toe_moves(game)
     end = {1: "the seat to move wins", 0: "the game is drawn", -1: "the seat to move loses"}[value]

@@ -16,10 +16,10 @@ from sylvan.cli.terminal import Bar, check_folder
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.engines.players import Player
-    from sylvan.engines.sitting import Sitting
+    from sylvan.engines.match.sitting import Sitting
     from sylvan.games import Game
     from sylvan.planning import SearchConfig
+    from sylvan.players.player import Player
 
 __all__ = ["play"]
 
@@ -104,10 +104,10 @@ def play(
     - `sylvan play my_game.py:MyGame` any game of two seats
     - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three
     """
-    from sylvan.engines.players import SearchPlayer
-    from sylvan.engines.sitting import Sitting
+    from sylvan.engines.match.sitting import Sitting
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
+    from sylvan.players.player import SearchPlayer
 
     if game == "blob":
         from sylvan.cli.play_blob import play_blob
@@ -161,10 +161,10 @@ def _planners(
     run: Path, start: Game, config: SearchConfig, advice: int, name: str
 ) -> tuple[Player, Player]:
     """Opponent and adviser that plan with the model that a run has learned."""
-    from sylvan.engines.model_player import ModelPlayer
-    from sylvan.muzero.agent import load_model
     from sylvan.muzero.search import greedy
-    from sylvan.training.run import Run
+    from sylvan.runs.agent import load_model
+    from sylvan.runs.model_player import ModelPlayer
+    from sylvan.runs.run import Run
 
     trained = Run.open(run).config
     if type(trained.game.spec.first()) is not type(start):
@@ -195,8 +195,8 @@ def _strength(
     level: int, simulations: int | None, seconds: float | None, *, is_network: bool
 ) -> SearchConfig:
     """The settings of each search."""
-    from sylvan.engines.strength import STRONGEST, WEAKEST, strength
     from sylvan.planning import SearchConfig
+    from sylvan.players.strength import STRONGEST, WEAKEST, strength
 
     if simulations is not None or seconds is not None:
         return SearchConfig(simulations=simulations, seconds=seconds)
@@ -296,7 +296,7 @@ class _Table(Conversation):
 
     def save(self, rest: str) -> None:
         """Write the game to a file."""
-        from sylvan.views.atomic import write_text
+        from sylvan.files import write_text
 
         if not self.is_chess:
             raise ConfigError("Only chess has PGN.")

@@ -20,7 +20,7 @@ from sylvan.cli.terminal import Bar, json_text
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.engines.blob_sitting import BlobSitting
+    from sylvan.blob.sitting import BlobSitting
 
 __all__ = ["play_blob"]
 
@@ -46,8 +46,8 @@ def play_blob(
     resume: Path | None,
 ) -> None:
     """A game from the options of `sylvan play`."""
-    from sylvan.engines.blob_copilot import game_of
-    from sylvan.engines.blob_sitting import BlobSitting, opponents_at
+    from sylvan.blob.copilot import game_of
+    from sylvan.blob.sitting import BlobSitting, opponents_at
 
     if resume is not None:
         if rules or seat is not None or opponents is not None or seed is not None:
@@ -162,7 +162,7 @@ class BlobTable(Conversation):
 
     def save(self, rest: str) -> None:
         """Write the game to a file."""
-        from sylvan.views.atomic import write_text
+        from sylvan.files import write_text
 
         if not rest:
             raise ConfigError("Where to? Write: save blob.json")

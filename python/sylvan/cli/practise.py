@@ -39,11 +39,11 @@ def practise(
 
     - `sylvan practise blob --from runs/blob --out runs/better --minutes 10`
     """
+    from sylvan.blob.practice import PracticeConfig
+    from sylvan.blob.practice import practise as go_on
     from sylvan.evaluators.loading import network_file
     from sylvan.games import Blob
     from sylvan.networks import load_network
-    from sylvan.training.blob_practice import PracticeConfig
-    from sylvan.training.blob_practice import practise as go_on
 
     if game != "blob":
         raise ConfigError(f"Rounds of {game!r} cannot be practised: give blob.")

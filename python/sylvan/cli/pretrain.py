@@ -13,7 +13,7 @@ from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.training.pretrain import PretrainConfig
+    from sylvan.learning.pretrain import PretrainConfig
 
 __all__ = ["pretrain"]
 
@@ -101,8 +101,8 @@ def _run(
     tell: Any,
     start: Path | None,
 ) -> None:
-    from sylvan.training.pretrain import pretrain as train
-    from sylvan.training.watcher import Numbers, Watcher
+    from sylvan.learning.pretrain import pretrain as train
+    from sylvan.runs.watcher import Numbers, Watcher
 
     reading, training = bars
 
@@ -128,7 +128,7 @@ def _config(given: dict[str, dict[str, Any]], texts: list[str]) -> PretrainConfi
     """Options, with what --set says over them."""
     import json
 
-    from sylvan.training.pretrain import PretrainConfig
+    from sylvan.learning.pretrain import PretrainConfig
 
     sections = PretrainConfig.model_fields
     for text in texts:

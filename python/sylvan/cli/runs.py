@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sylvan.training.overview import Overview
+    from sylvan.runs.overview import Overview
 
 __all__ = ["runs"]
 
@@ -41,7 +41,7 @@ def main(context: typer.Context) -> None:
 @runs.command("list")
 def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
     """List the runs in a folder: how far each is, how good, and whether it is at work."""
-    from sylvan.training.overview import find_runs
+    from sylvan.runs.overview import find_runs
 
     found = find_runs(folder)
     if as_json:
@@ -57,8 +57,8 @@ def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
 @runs.command()
 def show(name: Name, as_json: AsJson = False) -> None:
     """Show a run: its curves in short, and the settings that are not the defaults."""
-    from sylvan.training.overview import find_run
-    from sylvan.training.report import summary
+    from sylvan.runs.overview import find_run
+    from sylvan.runs.report import summary
 
     run = find_run(name)
     changed = _changed(run)
@@ -87,8 +87,8 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare runs: settings that differ, last and best figures, curves over each other."""
-    from sylvan.training.overview import find_run, setting_rows
-    from sylvan.training.report import measured, summary, write_comparison
+    from sylvan.runs.overview import find_run, setting_rows
+    from sylvan.runs.report import measured, summary, write_comparison
 
     if len(names) < 2:
         raise typer.BadParameter("compare takes two runs or more")
@@ -114,8 +114,8 @@ def compare(
 @runs.command()
 def report(name: Name, across: Across = "step") -> None:
     """Draw a run: plots as PNG files and one HTML page, in its folder report/."""
-    from sylvan.training.overview import find_run
-    from sylvan.training.report import write_report
+    from sylvan.runs.overview import find_run
+    from sylvan.runs.report import write_report
 
     print(write_report(find_run(name).run.folder, across))
 
@@ -131,8 +131,8 @@ def export(
     ] = False,
 ) -> None:
     """Write a run's best network to a file that plays by itself; a learned model to a folder."""
-    from sylvan.training.export import export_network
-    from sylvan.training.overview import find_run
+    from sylvan.runs.export import export_network
+    from sylvan.runs.overview import find_run
 
     run = find_run(name).run
     if path.suffix or run.config.run.algorithm != "muzero":
@@ -142,7 +142,7 @@ def export(
 
 
 def _row(run: Overview) -> list[str]:
-    from sylvan.training.figures import last, rating_name, rating_text, time_span
+    from sylvan.runs.figures import last, rating_name, rating_text, time_span
 
     best, name = run.best, rating_name(run.columns)
     return [
@@ -160,7 +160,7 @@ def _row(run: Overview) -> list[str]:
 
 def _curves(run: Overview) -> list[list[str]]:
     """The figures a person looks at first: first, last, and the way between."""
-    from sylvan.training.figures import known, mistakes, rating_name, series, sparkline
+    from sylvan.runs.figures import known, mistakes, rating_name, series, sparkline
 
     names = [rating_name(run.columns), *mistakes(run.columns), "loss.policy", "loss.value"]
     names += ["selfplay.entropy", "selfplay.length", "selfplay.openings"]
@@ -174,7 +174,7 @@ def _curves(run: Overview) -> list[list[str]]:
 
 def _changed(run: Overview) -> list[list[str]]:
     """Settings that are not the defaults of their game."""
-    from sylvan.training.config import TrainingConfig, differences
+    from sylvan.runs.config import TrainingConfig, differences
 
     default = TrainingConfig(game=run.run.config.game)
     pairs = differences(run.run.config, default)

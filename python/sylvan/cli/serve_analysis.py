@@ -51,12 +51,12 @@ def serve_analysis(
     - `sylvan serve-analysis --net maia-1500.pb.gz < queries.jsonl > reports.jsonl`
     - `sylvan serve-analysis --schema` every field, for programs
     """
-    from sylvan.engines.analysis_schema import schema as fields
+    from sylvan.engines.analysis.schema import schema as fields
 
     if schema:
         print_json(fields())
         return
-    from sylvan.engines.analysis import Server
+    from sylvan.engines.analysis.server import Server
     from sylvan.engines.lines import Output, lines_of
     from sylvan.engines.weights import evaluator_of
 

@@ -10,8 +10,8 @@ import typer
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.training.config import TrainingConfig
-    from sylvan.training.loop import Outcome
+    from sylvan.runs.config import TrainingConfig
+    from sylvan.runs.loop import Outcome
 
 __all__ = ["train"]
 
@@ -88,9 +88,9 @@ def train(
 
     All settings are explained in `config.toml` in the run's folder.
     """
-    from sylvan.training.live import terminal_watcher
-    from sylvan.training.loop import train as train_loop
-    from sylvan.training.watcher import Watchers
+    from sylvan.runs.live import terminal_watcher
+    from sylvan.runs.loop import train as train_loop
+    from sylvan.runs.watcher import Watchers
 
     folder = run or Path("runs") / _folder_name(game)
     options: dict[str, dict[str, Any]] = {
@@ -112,7 +112,7 @@ def train(
     full = _config(game, folder, preset, config, given, settings or [], start)
     watch = terminal_watcher(quiet)
     if tensorboard:
-        from sylvan.training.tensorboard import TensorBoard
+        from sylvan.runs.tensorboard import TensorBoard
 
         watch = Watchers(watch, TensorBoard())
     outcome = train_loop(full, folder, watch=watch, start=start)
@@ -141,11 +141,11 @@ def _config(
     start: Path | None,
 ) -> TrainingConfig:
     """Preset, then file, then options, then --set; over what a run that goes on was set to."""
-    from sylvan.training.config import TrainingConfig, merged, overrides, sectioned
-    from sylvan.training.presets import preset_settings
-    from sylvan.training.run import Run
-    from sylvan.training.settings_file import plain_settings, read_settings
-    from sylvan.training.warm_start import network_like
+    from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
+    from sylvan.runs.presets import preset_settings
+    from sylvan.runs.run import Run
+    from sylvan.runs.warm_start import network_like
+    from sylvan.settings.file import plain_settings, read_settings
 
     layers: list[dict[str, Any]] = [sectioned(read_settings(file))] if file else []
     layers += [given, overrides(texts)]
@@ -187,7 +187,7 @@ def _params(layers: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     """Settings without the budget that they have, where another kind of it is asked for."""
-    from sylvan.training.config import merged
+    from sylvan.runs.config import merged
 
     kinds = {"steps", "minutes"} & set(asked.get("run", {}))
     if not kinds:

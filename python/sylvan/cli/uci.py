@@ -38,8 +38,8 @@ def uci(
     - `sylvan uci --net maia-1500.pb.gz -o MultiPV=3 "go nodes 500"` with a network and options
     """
     from sylvan.engines.lines import Output
-    from sylvan.engines.uci import main, obey
-    from sylvan.engines.uci_options import Options, changed
+    from sylvan.engines.uci.engine import main, obey
+    from sylvan.engines.uci.options import Options, changed
 
     options = Options()
     for text in [*([f"WeightsFile={net}"] if net is not None else []), *(option or [])]:

@@ -16,8 +16,8 @@ from sylvan.errors import ConfigError, GameContractError, SylvanError
 if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.games.naming import GameSpec
-    from sylvan.training.duel import Side
-    from sylvan.training.run import Run
+    from sylvan.ratings.duel import Side
+    from sylvan.runs.run import Run
 
 __all__ = ["watch"]
 
@@ -49,7 +49,7 @@ def watch(
     - `sylvan watch runs/lander --out pictures` a PNG file per step
     - `sylvan watch runs/tictactoe` a game against itself
     """
-    from sylvan.training.overview import find_run
+    from sylvan.runs.overview import find_run
 
     found = find_run(run).run
     player = _player(found, "last" if last else "best", simulations)
@@ -74,12 +74,12 @@ def _player(run: Run, which: str, simulations: int | None) -> Side:
     if simulations is not None:
         config = config.replace(simulations=simulations)
     if run.config.run.algorithm == "muzero":
-        from sylvan.muzero.agent import load_model
+        from sylvan.runs.agent import load_model
 
         return LatentSide(run.folder.name, load_model(run.folder, which=which), config)
     from sylvan.evaluators import load_evaluator
     from sylvan.evaluators.loading import network_file
-    from sylvan.training.yardsticks import SearchSide
+    from sylvan.ratings.yardsticks import SearchSide
 
     file = network_file(run.folder)
     file = file.with_name(which + file.suffix)
@@ -144,7 +144,7 @@ def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
 
 def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:
     """A game of a network against itself, board by board."""
-    from sylvan.training.duel import DuelGame
+    from sylvan.ratings.duel import DuelGame
 
     state = spec.episode(seed)
     seats = tuple(0 for _ in range(state.num_players))

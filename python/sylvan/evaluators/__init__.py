@@ -7,9 +7,11 @@ them. Those with a name are built in and need no network: they run inside Rust, 
 |---|---|---|
 | `Uniform`  | equal | the middle of the game's range |
 | `Rollout`  | equal | the mean result of games played at random, or by a policy |
-| `CardCounter` | its choice first (Blob) | the round played out by the card counter |
 | `Material` | captures, checks, better squares (chess) | material and piece squares |
 | `HashRandom` | random, fixed by the position | likewise: for measuring the search alone |
+
+Other rooms and packages register more (`sylvan.registry`, group `evaluators`): `card_counter` plays
+Blob.
 
 Those that ask a network come from its file by `load_evaluator`, on ONNX Runtime (`OnnxEvaluator`)
 or PyTorch; `Cached` remembers what another one said. `Shipped` asks a network that comes with
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan import _native
+from sylvan import _native, registry
 from sylvan.errors import ConfigError
 from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import is_network, load_evaluator
@@ -34,16 +36,17 @@ from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.playouts import played_out
 from sylvan.evaluators.shipped import Shipped, shipped_network
+from sylvan.moved import forward_name
 
 if TYPE_CHECKING:
     from sylvan.games import Game
 
 __all__ = [
     "Cached",
-    "CardCounter",
     "HashRandom",
     "Inference",
     "Material",
+    "NativeEvaluator",
     "NetworkEvaluator",
     "OnnxEvaluator",
     "Rollout",
@@ -62,6 +65,8 @@ class NativeEvaluator:
     """An evaluator that runs inside Rust. Called with leaves, it gives its answer to Python."""
 
     name: ClassVar[str]
+    game: ClassVar[tuple[type, str] | None] = None
+    """The only game that it knows, as a class and in words; None: it knows all."""
     flat: ClassVar[bool] = False
     """All logits of a leaf are equal: information-set trees need not ask for them hand by hand."""
 
@@ -130,25 +135,11 @@ class Material(NativeEvaluator):
     """Chess without a network: material, piece squares, captures and checks."""
 
     name: ClassVar[str] = "material"
-
-
-@dataclass(frozen=True)
-class CardCounter(NativeEvaluator):
-    """Blob without a network: the card counter plays every seat to the end of the round, and its
-    choice, made by what the seat to move sees, has a logit of `lean`, all others 0.
-
-    At the nodes of `seat`, if one is named, the logit is `own_lean`: who searches will think again
-    when it comes to that, and takes the others to play as they do.
-    """
-
-    lean: float = 1.0
-    seat: int | None = None
-    own_lean: float = 0.0
-    name: ClassVar[str] = "card_counter"
+    game: ClassVar[tuple[type, str] | None] = (_native.Chess, "chess")
 
 
 _NAMED: dict[str, Any] = {
-    kind.name: kind for kind in (Uniform, Rollout, Material, CardCounter, HashRandom, Shipped)
+    kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
 }
 
 
@@ -159,7 +150,10 @@ def evaluator_named(evaluator: Any) -> Any:
             return _NAMED[evaluator]()
         if is_network(evaluator):
             return load_evaluator(evaluator)
-        names = ", ".join(_NAMED)
+        kind = registry.find("evaluators", str(evaluator))
+        if kind is not None:
+            return kind()
+        names = ", ".join([*_NAMED, *registry.names("evaluators")])
         raise ConfigError(
             f"There is no evaluator {str(evaluator)!r}: use one of {names}, or a network's file."
         )
@@ -173,21 +167,17 @@ def evaluator_named(evaluator: Any) -> Any:
 
 def evaluator_for(game: Game, evaluator: Any) -> Any:
     """The evaluator of a search of `game`, from a name, None or itself."""
-    evaluator = evaluator_named(evaluator)
-    plays_chess = isinstance(game, _native.Chess)
-    if isinstance(evaluator, Material) and not plays_chess:
-        raise ConfigError(
-            f"The evaluator 'material' knows only chess, not {type(game).__name__}: use 'rollout', "
-            "'uniform' or a function of your own."
-        )
-    plays_blob = isinstance(game, _native.Blob)
-    if isinstance(evaluator, CardCounter) and not plays_blob:
-        raise ConfigError(
-            f"The evaluator 'card_counter' knows only Blob, not {type(game).__name__}: use "
-            "'rollout', 'uniform' or a function of your own."
-        )
-    if evaluator is None and plays_blob:
-        return CardCounter()
     if evaluator is None:
-        return Material() if plays_chess else Rollout()
+        evaluator = getattr(game, "default_evaluator", Rollout.name)
+    evaluator = evaluator_named(evaluator)
+    known = evaluator.game if isinstance(evaluator, NativeEvaluator) else None
+    if known is not None and not isinstance(game, known[0]):
+        raise ConfigError(
+            f"The evaluator {evaluator.name!r} knows only {known[1]}, not {type(game).__name__}: "
+            "use 'rollout', 'uniform' or a function of your own."
+        )
     return evaluator
+
+
+def __getattr__(name: str) -> Any:
+    return forward_name(__name__, name)

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators.leaves import Leaves
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
-    from sylvan.planning.leaves import Leaves
 
 __all__ = ["Cached"]
 

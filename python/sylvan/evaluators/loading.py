@@ -105,15 +105,15 @@ def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str,
             f"backend is {backend!r}, which does not run {source}: convert it with `sylvan "
             "convert`, or leave the backend out."
         )
-    from sylvan.networks.lc0 import read_lc0
+    from sylvan.networks.lc0.file import read_lc0
 
     network = read_lc0(source)
     if backend == "torch":
         from sylvan.evaluators.pytorch import TorchEvaluator
-        from sylvan.networks.lc0_tower import lc0_module
+        from sylvan.networks.lc0.tower import lc0_module
 
         return TorchEvaluator(lc0_module(network, history_fill), **options)
     from sylvan.evaluators.onnx import OnnxEvaluator
-    from sylvan.networks.lc0_graph import lc0_model
+    from sylvan.networks.lc0.graph import lc0_model
 
     return OnnxEvaluator(lc0_model(network, history_fill), **options)

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, EvaluationError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators.leaves import Leaves, Searched
     from sylvan.games.encoding import Encoding
     from sylvan.networks.header import NetworkHeader
-    from sylvan.planning.forest import Forest
-    from sylvan.planning.leaves import Leaves
 
 __all__ = ["Inference", "NetworkEvaluator", "legal_logits"]
 
@@ -109,7 +108,7 @@ class NetworkEvaluator(ABC):
             )
         return np.ascontiguousarray(observations, np.float32)
 
-    def values(self, value: Floats, seats: NDArray[np.int64], forest: Forest) -> Floats:
+    def values(self, value: Floats, seats: NDArray[np.int64], forest: Searched) -> Floats:
         """What the search backs up: `[B]` for the seat to move, or `[B, num_players]` by seat.
 
         `seats` `[B]` are the seats to move. A network may know more seats than the table has: those

@@ -25,8 +25,8 @@ from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator, legal
 from sylvan.evaluators.shares import Shares, processors
 
 if TYPE_CHECKING:
+    from sylvan.evaluators.leaves import Leaves
     from sylvan.networks.header import NetworkHeader
-    from sylvan.planning.leaves import Leaves
 
 __all__ = ["OnnxEvaluator", "onnx_session", "session_header"]
 

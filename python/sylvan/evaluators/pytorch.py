@@ -49,8 +49,7 @@ except ModuleNotFoundError:
     raise torch_missing() from None
 
 if TYPE_CHECKING:
-    from sylvan.planning.forest import Forest
-    from sylvan.planning.leaves import Leaves
+    from sylvan.evaluators.leaves import Leaves, Searched
 
 __all__ = ["Ticket", "TorchEvaluator"]
 
@@ -70,7 +69,7 @@ class Ticket:
     """`[B, header.value_outputs]` room for values."""
     seats: NDArray[np.int64]
     """`[B]` to move."""
-    forest: Forest
+    forest: Searched
     """Whose leaves these are."""
     waits: list[Callable[[], None]] = field(default_factory=list)
     """To be called before anything is read."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sylvan import _native
+from sylvan import _native, registry
 from sylvan.errors import ConfigError
 from sylvan.evaluators.loading import load_evaluator
 
@@ -31,14 +31,23 @@ def shipped_network(game: Game) -> Path | None:
     >>> shipped_network(Chess()), shipped_network(ConnectFour(columns=5, rows=4))
     (None, None)
     """
-    name = None
-    if isinstance(game, _native.ConnectFour) and (game.columns, game.rows) == (7, 6):
-        name = "connect4.onnx"
-    elif isinstance(game, _native.TicTacToe):
-        name = "tictactoe.onnx"
-    elif isinstance(game, _native.Blob) and game.rule_names()[2] == "exact_10_plus_bid":
-        name = "blob.onnx"
+    from sylvan.networks.header import game_name
+
+    which = registry.find("networks", game_name(game))
+    name: str | None = None if which is None else which(game)
     return NETS / name if name is not None and (NETS / name).is_file() else None
+
+
+def connect_four_network(game: Game) -> str | None:
+    """The file in `NETS` for a game of Connect Four."""
+    if isinstance(game, _native.ConnectFour) and (game.columns, game.rows) == (7, 6):
+        return "connect4.onnx"
+    return None
+
+
+def tic_tac_toe_network(game: Game) -> str | None:
+    """The file in `NETS` for a game of tic-tac-toe."""
+    return "tictactoe.onnx" if isinstance(game, _native.TicTacToe) else None
 
 
 class Shipped:

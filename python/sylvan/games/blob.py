@@ -89,6 +89,8 @@ class Blob(_native.Blob, Game):
 
     num_actions = 66
     zero_sum = False
+    default_evaluator = "card_counter"
+    native_views = True
 
     @property
     def network_seats(self) -> int:

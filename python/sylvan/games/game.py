@@ -95,6 +95,12 @@ class Game(ABC):
     zero_sum: bool = cast(bool, _ZeroSumByDefault())
     """Two seats whose returns and rewards always add up to zero. Default: any two seats."""
 
+    default_evaluator: str = "rollout"
+    """The evaluator of a search that is given none, by its name."""
+
+    native_views: bool = False
+    """Whether the core itself moves what `observe` gives; else Python does, view by view."""
+
     value_range: tuple[float, float] = (-1.0, 1.0)
     """The least and the most that a state can still pay a seat.
 

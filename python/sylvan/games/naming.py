@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sylvan import registry
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 
@@ -139,17 +140,17 @@ class GameSpec:
 
     @cached_property
     def _class(self) -> Any:
-        if self.name in BUILT_IN:
-            import sylvan.games
-
-            return getattr(sylvan.games, BUILT_IN[self.name])
+        known = registry.find("games", self.name)
+        if known is not None:
+            return known
         path, colon, name = self.name.rpartition(":")
         if not colon or not path.endswith(".py"):
-            close = difflib.get_close_matches(self.name, BUILT_IN, 1, 0.5)
+            names = sorted(registry.names("games"))
+            close = difflib.get_close_matches(self.name, names, 1, 0.5)
             hint = (
                 f"did you mean {close[0]!r}?"
                 if close
-                else f"give {', '.join(BUILT_IN)}, path.py:Class, open_spiel:name or gym:name."
+                else f"give {', '.join(names)}, path.py:Class, open_spiel:name or gym:name."
             )
             raise ConfigError(f"There is no game {self.name!r}: {hint}")
         found = load_object(self.name, "the game's class")

@@ -7,7 +7,7 @@ thread; environments take their time), the other is planned. A model that says i
 may be asked by both at once. The order of everything that counts is fixed, so what is played never
 depends on how long anything took.
 
-It is self-play (`sylvan.training.selfplay`) in all but the search: openings, temperature, fast and
+It is self-play (`sylvan.selfplay.selfplay`) in all but the search: openings, temperature, fast and
 full searches, resignation and the move limit are those of its settings. What is different:
 
 - Nothing of a game is searched: the actor knows of it what a player at the table does (`table.py`).
@@ -40,11 +40,11 @@ from sylvan.games.naming import GameSpec
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
 from sylvan.muzero.table import try_out
 from sylvan.planning import SearchConfig
-from sylvan.training.places import Shop, blamed
-from sylvan.training.record import GameRecord
-from sylvan.training.selfplay import SelfPlay, Watch, told
-from sylvan.training.selfplay_config import SelfPlayConfig
-from sylvan.training.unfinished import Unfinished
+from sylvan.replay.record import GameRecord
+from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.selfplay.places import Shop, blamed
+from sylvan.selfplay.selfplay import SelfPlay, Watch, told
+from sylvan.selfplay.unfinished import Unfinished
 
 __all__ = ["Actor"]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sylvan.training.section import Section
+from sylvan.settings import Section
 
 __all__ = ["SHAPING", "MuZeroConfig", "OutputKind"]
 

@@ -25,8 +25,8 @@ from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import LatentSide
 from sylvan.muzero.search import greedy
 from sylvan.planning import SearchConfig
-from sylvan.training.arena import ArenaConfig
-from sylvan.training.duel import Side
+from sylvan.ratings.arena import ArenaConfig
+from sylvan.ratings.duel import Side
 
 __all__ = ["EpisodeArena", "EpisodeRating", "Episodes", "play_episodes"]
 
@@ -208,7 +208,7 @@ class EpisodeArena:
     def _write(self) -> None:
         if self.folder is None:
             return
-        from sylvan.networks.checkpoint import write_bytes
+        from sylvan.files import write_bytes
 
         table = {
             "best": None if self.best is None else f"step-{self.best:06d}",

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from sylvan.games import Game
 from sylvan.games.naming import GameSpec
+from sylvan.games.solved import Mistakes
 from sylvan.muzero.search import greedy, latent_search
 from sylvan.planning import LatentSearch, SearchConfig
-from sylvan.training.arena import Arena
-from sylvan.training.duel import Side
-from sylvan.training.mistakes import solved_sets
-from sylvan.training.solved import Mistakes
+from sylvan.ratings.arena import Arena
+from sylvan.ratings.duel import Side
+from sylvan.ratings.mistakes import solved_sets
 
 __all__ = ["LatentArena", "LatentSide", "learned_mistake_rates"]
 
@@ -61,7 +61,7 @@ def learned_mistake_rates(
     positions: int | None = None,
     config: SearchConfig | None = None,
 ) -> dict[str, Mistakes]:
-    """`sylvan.training.mistakes.mistake_rates` of a learned model: no rule is used in a search."""
+    """`sylvan.ratings.mistakes.mistake_rates` of a learned model: no rule is used in a search."""
     found = {}
     for part in solved_sets(spec):
         found[f"{part.name}/network"] = part.judge(policy_choices(model, part.states))

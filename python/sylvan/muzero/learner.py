@@ -1,4 +1,4 @@
-"""The learner of a learned model: that of `sylvan.training`, on sequences instead of positions.
+"""The learner of a learned model: that of `sylvan.learning`, on sequences instead of positions.
 
 Optimizer, schedule, clipping, averaged weights, the stop at numbers that are none, precision and
 state are the same; what a batch is and what its loss is (`losses`) are not.
@@ -14,14 +14,14 @@ import torch
 from torch import nn
 
 from sylvan.errors import ConfigError, NetworkError, TrainingError
+from sylvan.learning.feed import Sender
+from sylvan.learning.graphed import GradientGraph, Gradients
+from sylvan.learning.learner import Learner, LearnerConfig
 from sylvan.muzero.build import consistency_weight
 from sylvan.muzero.config import MuZeroConfig
 from sylvan.muzero.losses import SequenceTargets, sequence_entropy, unrolled_losses
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.muzero import MuZeroNetwork
-from sylvan.training.feed import Sender
-from sylvan.training.graphed import GradientGraph, Gradients
-from sylvan.training.learner import Learner, LearnerConfig
 
 __all__ = ["MuZeroLearner", "SequenceSender"]
 

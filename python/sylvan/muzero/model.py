@@ -5,7 +5,7 @@
     model.refresh(network)                            # after it has learned
 
 *On a processor* the network runs on ONNX Runtime, exported once; new weights are written into the
-exported models (`sylvan.training.inference.SwappableModel`). Of a step of `mlp2x128` with 32 states
+exported models (`sylvan.learning.inference.SwappableModel`). Of a step of `mlp2x128` with 32 states
 that takes about a quarter of PyTorch's time, and half of NumPy's. A network that cannot be exported
 runs on PyTorch. Either way hidden states are NumPy arrays.
 
@@ -24,13 +24,13 @@ from torch import nn
 
 from sylvan.errors import NetworkError
 from sylvan.evaluators.onnx import onnx_session
+from sylvan.learning.inference import SwappableModel
 from sylvan.muzero.onnx_model import OnnxModel, check_hidden, observations_of
 from sylvan.networks.device import device_named
 from sylvan.networks.export import folded
 from sylvan.networks.muzero import MuZeroNetwork
 from sylvan.networks.muzero_export import export_muzero, part_bytes, part_difference
 from sylvan.planning.latent import ModelOutput
-from sylvan.training.inference import SwappableModel
 
 __all__ = ["EagerModel", "SwappedModel", "TorchModel", "export_muzero"]
 

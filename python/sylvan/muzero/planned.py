@@ -21,10 +21,10 @@ from sylvan.muzero.search import latent_search
 from sylvan.muzero.table import FAILED, Views, need_turns, table_of, turn_of
 from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import OVER, Landings, Outcomes
-from sylvan.training.openings import Start, Starts
-from sylvan.training.places import Places, Shop, blamed
-from sylvan.training.plies import Plies
-from sylvan.training.unfinished import Unfinished
+from sylvan.selfplay.openings import Start, Starts
+from sylvan.selfplay.places import Places, Shop, blamed
+from sylvan.selfplay.plies import Plies
+from sylvan.selfplay.unfinished import Unfinished
 
 __all__ = ["PlannedHalf", "replayed_exactly"]
 

@@ -1,6 +1,6 @@
 """Settings to begin with where the rules are learned, per game or kind of environment and machine.
 
-They lie over what any game gets on a machine (`sylvan.training.presets`). A model is asked one step
+They lie over what any game gets on a machine (`sylvan.runs.presets`). A model is asked one step
 at a time, so its networks are smaller than those of a game whose rules are known, searches shorter,
 and positions are learned from more often.
 

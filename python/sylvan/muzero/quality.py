@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import in_memory
-from sylvan.training.record import GameRecord
-from sylvan.training.targets import TargetConfig, outcomes
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import TargetConfig, outcomes
 
 __all__ = ["AHEAD", "Quality", "model_quality"]
 

@@ -34,7 +34,7 @@ from sylvan.muzero.search import latent_search
 from sylvan.muzero.stretches import Stretches, StretchWindow, turned_to
 from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import Outcomes
-from sylvan.training.batches import BatchMaker
+from sylvan.replay.batches import BatchMaker
 
 __all__ = ["Again", "Reanalyse"]
 

@@ -3,8 +3,8 @@
     replay = SequenceReplay(folder, spec, unroll=5, targets=TargetConfig(td_steps=5))
     batch = replay.sample(256, rng)
 
-It is the replay of `sylvan.training` (files, marks, window, priorities) read in stretches. Value
-targets are those of `sylvan.training.targets`: with `td_steps` the rewards of so many steps and
+It is the replay of `sylvan.replay` (files, marks, window, priorities) read in stretches. Value
+targets are those of `sylvan.replay.targets`: with `td_steps` the rewards of so many steps and
 then the search's value; without, all that the game went on to pay.
 """
 
@@ -23,10 +23,10 @@ from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.stretches import Stretches, StretchWindow
-from sylvan.training.record import GameRecord
-from sylvan.training.replay import Replay
-from sylvan.training.replay_config import ReplayConfig
-from sylvan.training.targets import TargetConfig
+from sylvan.replay.buffer import Replay
+from sylvan.replay.config import ReplayConfig
+from sylvan.replay.record import GameRecord
+from sylvan.replay.targets import TargetConfig
 
 __all__ = ["SequenceBatch", "SequenceReplay"]
 

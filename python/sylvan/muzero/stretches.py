@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from sylvan.games.game import Game
 from sylvan.muzero.policies import PolicyEntries
-from sylvan.training.columns import Column
-from sylvan.training.packing import ENDINGS, Block
-from sylvan.training.targets import TargetConfig
-from sylvan.training.window import Picked, Window
+from sylvan.replay.columns import Column
+from sylvan.replay.packing import ENDINGS, Block
+from sylvan.replay.targets import TargetConfig
+from sylvan.replay.window import Picked, Window
 
 __all__ = ["StretchWindow", "Stretches", "turned_to"]
 

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import MissingExtra
+from sylvan.moved import forward_name
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.output import NetworkOutput
 
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
         write_checkpoint,
     )
     from sylvan.networks.export import export_onnx
-    from sylvan.networks.loss import measure_loss
     from sylvan.networks.muzero import MuZeroNetwork
     from sylvan.networks.network import Network
-    from sylvan.networks.positions import sample_positions
     from sylvan.networks.quantize import quantize_onnx
 
 # Name -> the module of this package that defines it.
@@ -44,10 +43,8 @@ _HOMES = {
     "build_network": "build",
     "export_onnx": "export",
     "load_network": "checkpoint",
-    "measure_loss": "loss",
     "quantize_onnx": "quantize",
     "read_checkpoint": "checkpoint",
-    "sample_positions": "positions",
     "save_network": "checkpoint",
     "write_checkpoint": "checkpoint",
 }
@@ -61,10 +58,8 @@ __all__ = [
     "build_network",
     "export_onnx",
     "load_network",
-    "measure_loss",
     "quantize_onnx",
     "read_checkpoint",
-    "sample_positions",
     "save_network",
     "write_checkpoint",
 ]
@@ -72,7 +67,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return forward_name(__name__, name)
     try:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:

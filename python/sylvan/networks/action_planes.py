@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sylvan.errors import NetworkError
-from sylvan.networks.lc0_policy import DIRECTIONS, KNIGHT
+from sylvan.networks.lc0.policy import DIRECTIONS, KNIGHT
 
 __all__ = ["ActionKind", "ActionPlanes", "action_kind", "chess_moves"]
 

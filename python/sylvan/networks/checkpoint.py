@@ -11,7 +11,6 @@ format, game, shapes and every tensor, and says in one sentence what does not fi
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Mapping
 from os import PathLike
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
+from sylvan.files import write_bytes
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
 if TYPE_CHECKING:
@@ -84,24 +84,6 @@ def write_checkpoint(path: str | PathLike[str], header: NetworkHeader, tensors: 
 
     whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     write_bytes(path, save(whole, metadata={HEADER_KEY: header.to_json()}))
-
-
-def write_bytes(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file under a temporary name beside `path`, then rename it to `path`."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise NetworkError(
-            f"{target} cannot be written: there is no folder {target.parent}; make it first."
-        )
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # or a crash could leave a whole name on half a file
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_header(path: str | PathLike[str]) -> NetworkHeader:

@@ -28,7 +28,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_conv_bn_weights
 
 from sylvan.errors import NetworkError
-from sylvan.networks.checkpoint import write_bytes
+from sylvan.files import write_bytes
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
 from sylvan.networks.output import NetworkOutput
 

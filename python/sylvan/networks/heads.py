@@ -133,7 +133,7 @@ class Lc0Policy(nn.Module):
 
     def __init__(self, features: tuple[int, ...], settings: BodySettings, norm: Norm) -> None:
         super().__init__()
-        from sylvan.networks.lc0_policy import conv_gather
+        from sylvan.networks.lc0.policy import conv_gather
 
         channels = features[0]
         self.conv = convolution(channels, channels, 3, norm)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sylvan.errors import NetworkError
-from sylvan.networks.checkpoint import write_bytes
+from sylvan.files import write_bytes
 from sylvan.networks.export import TOLERANCE, folded, graph_bytes
 from sylvan.networks.muzero import MuZeroNetwork
 

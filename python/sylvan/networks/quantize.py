@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
+from sylvan.files import write_bytes
 from sylvan.networks.calibration import Floats, OpenModel, Steps
-from sylvan.networks.checkpoint import write_bytes
 from sylvan.networks.rounding import round_weights
 
 if TYPE_CHECKING:

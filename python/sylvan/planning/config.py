@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -23,11 +22,12 @@ from pydantic import (
 
 from sylvan._native import exp, ln
 from sylvan.errors import ConfigError
+from sylvan.settings import plain_rule
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["ALIASES", "SearchConfig", "configured", "plain_rule"]
+__all__ = ["ALIASES", "SearchConfig", "configured"]
 
 ALIASES = {
     "num_simulations": "simulations",
@@ -394,28 +394,3 @@ def _rule(fault: ErrorDetails) -> str:
     if any(str(place).startswith("tuple") for place in fault["loc"]):
         return "a pair of finite numbers"
     return plain_rule(fault["msg"])
-
-
-def plain_rule(message: str) -> str:
-    """A pydantic message in plain words.
-
-    >>> plain_rule("Input should be greater than or equal to 0")
-    'at least 0'
-    """
-    start = r"^(Input|String|List) should (be|have) |^Value error, "
-    rule = re.sub(rf"{start}|, (unable|got) .*", "", message)
-    for pydantic, plain in _PLAIN.items():
-        rule = rule.replace(pydantic, plain)
-    return rule
-
-
-_PLAIN = {
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "greater than": "above",
-    "less than": "below",
-    "a valid ": "a ",
-    "a integer": "a whole number",
-    "boolean": "True or False",
-    "a True": "True",
-}

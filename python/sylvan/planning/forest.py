@@ -400,7 +400,7 @@ class Forest:
         views, only actions of the seat that looks are checked, and what is paid may be left out.
         """
         moves = np.ascontiguousarray(actions, np.int64)
-        if self._views and (self._dealt or not issubclass(self._class, _native.Blob)):
+        if self._views and (self._dealt or not self._class.native_views):
             return self._play_views(moves, keep)
         landings = Landings.of(self._native.play(moves, keep), self.num_players)
         if (moves >= 0).all():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, MissingExtra
-from sylvan.networks.checkpoint import write_bytes
+from sylvan.files import write_bytes
 
 __all__ = ["save_frames"]
 

@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from sylvan.errors import ConfigError
-from sylvan.views.atomic import write_text
+from sylvan.files import write_text
 from sylvan.views.dot import to_dot
 from sylvan.views.schema import Limits
 from sylvan.views.snapshot import Searched, save_json, snapshot

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from sylvan.errors import ConfigError, SnapshotError
-from sylvan.views.atomic import write_text
+from sylvan.files import write_text
 from sylvan.views.protocol import Edge, Node, Result
 from sylvan.views.schema import Limits, Row, RowKind, Snapshot, validate
 

@@ -1,0 +1,116 @@
+"""A network as a player of Blob: the action that its policy likes best, of those that are legal.
+
+It sees what its seat sees, and nothing is searched. Asked about many hands at once it is far
+quicker than one by one: matches play many rounds side by side (`sylvan.blob.tables`).
+
+In a search (`network_search`) its policy is an opinion on the own options, beside the card
+counter's; leaves are still played out by the card counter. Asked at every leaf in the card
+counter's place (`SearchPlayer(evaluate=...)`) a simulation takes ten times as long, and nothing was
+gained yet (`benchmarks/blob.md`): what a round comes to is hard to say from one hand, and easy to
+play out.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan.blob.search import SearchPlayer
+from sylvan.errors import ConfigError
+from sylvan.evaluators import load_evaluator, shipped_network
+from sylvan.games import Game
+from sylvan.games.blob import Blob
+from sylvan.planning import SearchConfig
+
+__all__ = ["SIMULATIONS", "NetworkPlayer", "network_named", "network_search", "shipped"]
+
+SIMULATIONS = 1000
+"""Of a search with a network, unless told."""
+
+
+def shipped(game: Game) -> str | None:
+    """The file in `sylvan/nets` for a game of Blob: it was trained with one way of scoring."""
+    scoring = game.rule_names()[2] if isinstance(game, _native.Blob) else None
+    return "blob.onnx" if scoring == "exact_10_plus_bid" else None
+
+
+class NetworkPlayer:
+    """The first choice of a network's policy; ties go to the lower action.
+
+    :param network: a file, the folder of a run, or an evaluator; None: the one that comes with
+        Sylvan.
+    :raises ConfigError: none comes with Sylvan.
+    :raises NetworkError: the file has no network of Blob.
+    """
+
+    def __init__(self, network: str | PathLike[str] | Any | None = None) -> None:
+        source: Any = shipped_network(Blob()) if network is None else network
+        if source is None:
+            raise ConfigError("No network of Blob comes with Sylvan: give the file of one.")
+        if isinstance(source, str | PathLike):
+            source = load_evaluator(source, threads=1)
+        self.evaluator = source
+        self.evaluator.header.check(Blob())
+
+    @property
+    def name(self) -> str:
+        """What it is called at the table."""
+        return f"network {self.evaluator.name}"
+
+    def choose(self, view: Blob, rng: _native.Rng) -> int:  # noqa: ARG002
+        """A legal action of the seat that looks, whose turn it is."""
+        legal = view.legal_actions()
+        if len(legal) == 1:
+            return int(legal[0])
+        return int(legal[int(self._logits(view).argmax())])
+
+    def likes(self, view: Blob) -> list[float]:
+        """The policy's probabilities of the legal actions of the seat that looks."""
+        logits = self._logits(view)
+        weights = np.exp(logits - logits.max())
+        probabilities: list[float] = (weights / weights.sum()).tolist()
+        return probabilities
+
+    def _logits(self, view: Blob) -> NDArray[np.float64]:
+        policy = self.evaluator.infer(view.observation()[None]).policy[0]
+        logits: NDArray[np.float64] = policy[view.legal_actions()].astype(np.float64)
+        return logits
+
+    def choose_many(
+        self, observations: NDArray[np.float32], legal: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """An action `[n]` for each of what n seats see, `[n, 1338]`, and may do, `[n, 66]`."""
+        policy = self.evaluator.infer(observations).policy
+        best: NDArray[np.int64] = np.where(legal, policy, -np.inf).argmax(axis=1)
+        return best
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def network_search(
+    network: str | PathLike[str] | Any | None = None, simulations: int = SIMULATIONS
+) -> SearchPlayer:
+    """An information-set search that has a network's opinion; see `NetworkPlayer` for which."""
+    return SearchPlayer(SearchConfig(simulations=simulations), opinion=NetworkPlayer(network).likes)
+
+
+@cache
+def network_named(text: str) -> NetworkPlayer | SearchPlayer:
+    """The network that comes with Sylvan, `network`, or a search with it, `network_search:1000`.
+
+    :raises ConfigError: there is no such player.
+    """
+    name, _, count = text.partition(":")
+    if name == "network" and not count:
+        return NetworkPlayer()
+    if name == "network_search" and (not count or (count.isdecimal() and 0 < len(count) < 8)):
+        return network_search(simulations=int(count) if count else SIMULATIONS)
+    raise ConfigError(
+        f"{text!r} is no player of Blob: write network, network_search or network_search:1000."
+    )

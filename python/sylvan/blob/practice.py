@@ -1,0 +1,307 @@
+"""Practice: a network plays rounds of Blob with itself and with bots, and does more often what went
+better than it had expected.
+
+One turn:
+
+    rounds  ← some thousand tables in lock-step, actions drawn from the policy
+    u       ← what each seat got above the others' mean, as a share of the most that a round pays
+    A_t     ← (V_{t+1} − V_t) + λ · A_{t+1} over a seat's own decisions, V at the end being u
+    network ← some passes over the turn: min(r · A, clip(r) · A), r = π(a) / π_old(a); the error of
+              the shares; and a little entropy, so that nothing is given up too soon
+
+No search and no stored verdicts: what it learns from is what happens when it plays on as it does,
+so it goes beyond the bots that it was taught by. Thousands of decisions a second on a GPU.
+
+V is the network's own value, or with `critic="deal"` that of a second network, which sees all hands
+(`blob_critic`). The policy never does, and the network that is kept is the same either way.
+
+Papers: Schulman 2016 (advantages), Schulman 2017 (PPO).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sylvan import _native
+from sylvan.blob.critic import DealCritic, share_error
+from sylvan.blob.players import Bot
+from sylvan.games.blob import Blob
+from sylvan.learning.average import Average
+from sylvan.networks.checkpoint import save_network
+from sylvan.networks.device import device_named
+from sylvan.settings import Section
+
+__all__ = ["Practice", "PracticeConfig", "practise"]
+
+CELLS, HANDS, SEATS = 1338, 416, 8
+TRUMPS = ("spades", "none", "turned_up")
+"""Suits are alike to the network: one stands for all."""
+
+
+class PracticeConfig(Section):
+    """How a network practises."""
+
+    tables: int = Field(4096, ge=1, description="rounds of a turn, played side by side")
+    alone: float = Field(0.5, ge=0, le=1, description="share of tables with the network alone")
+    usual: float = Field(
+        0.6, ge=0, le=1, description="share of tables with five players and up to seven cards"
+    )
+    passes: int = Field(2, ge=1, description="over the decisions of a turn")
+    batch: int = Field(8192, ge=1, description="decisions per update")
+    learning_rate: float = Field(3e-4, gt=0, description="at first; it falls to a tenth")
+    clip: float = Field(0.2, gt=0, description="change of a probability that still counts")
+    entropy: float = Field(0.003, ge=0, description="weight of the policy's entropy")
+    trace: float = Field(0.9, ge=0, le=1, description="λ: how far an advantage looks ahead")
+    critic: Literal["view", "deal"] = Field(
+        "view", description="what V of advantages sees: what the seat sees, or all hands"
+    )
+    average: float = Field(0.995, ge=0, lt=1, description="decay of the averaged weights")
+    seed: int = Field(0, ge=0, description="of all that is drawn")
+
+
+@dataclass
+class Turn:
+    """N decisions of a turn."""
+
+    seen: NDArray[np.uint8]
+    """`[N, 168]` observations, a bit per cell."""
+    hands: NDArray[np.uint8]
+    """`[N, 52]` all hands from the seat to move on, a bit per cell; `[N, 0]` if no critic asks."""
+    legal: NDArray[np.bool_]
+    actions: NDArray[np.int64]
+    logs: NDArray[np.float32]
+    """`[N]` log-probability of the action when it was drawn."""
+    advantages: NDArray[np.float32]
+    shares: NDArray[np.float32]
+    """`[N, 8]` what the seats got, from the one to move on; NaN where nobody sits."""
+
+
+class Practice:
+    """A network that practises.
+
+    :param network: a module of Blob with a header; trained in place.
+    """
+
+    def __init__(
+        self, network: Any, config: PracticeConfig, device: str = "auto", threads: int = 1
+    ) -> None:
+        self.device, self.config, self.threads = device_named(device), config, threads
+        self.network = network.to(self.device)
+        self.average = Average(self.network, config.average)
+        self.rng = np.random.default_rng(config.seed)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=0.01)
+        self.critic = DealCritic(self.network) if config.critic == "deal" else None
+        self._shifts = torch.arange(7, -1, -1, device=self.device, dtype=torch.uint8)
+        self._others = [Bot("counter")] * 3 + [Bot("rule"), Bot("rollouts", deals=16)]
+
+    # --- playing ----------------------------------------------------------------------------
+
+    def play(self) -> Turn:
+        """Play the rounds of a turn."""
+        games = [self._dealt() for _ in range(self.config.tables)]
+        casts = [self._cast(game.num_players) for game in games]
+        seeds = self.rng.integers(0, 2**63, len(games)).tolist()
+        rngs = [
+            [_native.Rng(seed, seat) for seat in range(game.num_players)]
+            for game, seed in zip(games, seeds, strict=True)
+        ]
+        tables = _native.BlobTables(games, casts, rngs, self.threads)
+        asked = list(self._asked(tables))
+        players = np.array([game.num_players for game in games])
+        shares = np.full((len(games), SEATS), np.nan, np.float32)
+        for place, game in enumerate(games):
+            shares[place, : players[place]] = np.array(tables.points(place)) / game.most_points
+        return self._turn(asked, players, shares)
+
+    def _asked(self, tables: _native.BlobTables) -> Iterator[tuple[Any, ...]]:
+        """Decisions of the network, in lock-step, as they are made."""
+        self.network.eval()
+        while True:
+            places, seats, observations, legal = tables.ask()
+            if not len(places):
+                return
+            with torch.inference_mode(), self._precision():
+                given = torch.from_numpy(observations).to(self.device)
+                output = self.network(given)
+                mask = torch.from_numpy(legal).to(self.device)
+                logs = _logs(output.policy, mask)
+                noise = -torch.log(-torch.log(torch.rand_like(logs).clamp(1e-9, 1 - 1e-7)))
+                actions = torch.where(mask, logs + noise, -torch.inf).argmax(dim=1)
+                drawn = logs.gather(1, actions[:, None])[:, 0]
+                hands, values = np.zeros((len(places), 0), np.uint8), output.value
+                if self.critic is not None:
+                    hands = tables.hands().reshape(len(places), -1)
+                    values = self.critic(given, torch.from_numpy(hands).to(self.device).float())
+            chosen = actions.cpu().numpy()
+            tables.tell(chosen.tolist())
+            seen = np.packbits(observations.astype(bool), axis=1)
+            dealt = np.packbits(hands, axis=1)
+            log = drawn.float().cpu().numpy()
+            yield places, seats, seen, dealt, legal, chosen, log, values.float().cpu().numpy()
+
+    def _turn(
+        self,
+        asked: list[tuple[Any, ...]],
+        players: NDArray[np.int64],
+        shares: NDArray[np.float32],
+    ) -> Turn:
+        """Decisions with what came of them."""
+        others = (np.nansum(shares, 1, keepdims=True) - shares) / (players[:, None] - 1)
+        ahead = shares - others  # what follows a decision of a seat: at first the end's utility
+        later = np.zeros_like(ahead)
+        advantages, targets = [], []
+        for places, seats, *_, values in reversed(asked):
+            at, count = (places, seats), players[places]
+            places_of = np.arange(SEATS)
+            there = places_of < count[:, None]
+            total = np.where(there, values, 0).sum(axis=1)
+            expected = values[:, 0] - (total - values[:, 0]) / (count - 1)
+            later[at] = ahead[at] - expected + self.config.trace * later[at]
+            ahead[at] = expected
+            advantages.append(later[at].copy())
+            order = (seats[:, None] + places_of) % count[:, None]
+            relative = np.take_along_axis(shares[places], order, axis=1)
+            targets.append(np.where(there, relative, np.nan))
+        columns = [np.concatenate(column) for column in zip(*asked, strict=True)]
+        _, _, seen, hands, legal, actions, logs, _ = columns
+        return Turn(
+            seen,
+            hands,
+            legal,
+            actions,
+            logs,
+            np.concatenate(advantages[::-1]).astype(np.float32),
+            np.concatenate(targets[::-1]).astype(np.float32),
+        )
+
+    def _dealt(self) -> Blob:
+        draw = self.rng.integers
+        players = 5 if self.rng.random() < self.config.usual else int(draw(3, 9))
+        most = 7 if players == 5 else min(10, 51 // players)
+        trump = TRUMPS[int(self.rng.choice(3, p=(0.75, 0.2, 0.05)))]
+        game = Blob(
+            players,
+            int(draw(1, most + 1)),
+            sequence="single",
+            trump=trump,
+            dealer=int(draw(players)),
+            seed=int(draw(2**63)),
+        )
+        return game.this_round()
+
+    def _cast(self, players: int) -> list[_native.BlobBot | None]:
+        """None is the network."""
+        if self.rng.random() < self.config.alone:
+            return [None] * players
+        other = self._others[int(self.rng.integers(len(self._others)))].native
+        own = self.rng.random(players) < 0.5
+        own[int(self.rng.integers(players))] = True
+        return [None if mine else other for mine in own]
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def learn(self, turn: Turn, rate: float) -> dict[str, float]:
+        """Some passes over a turn; means of what they said."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        scale = float(turn.advantages.std()) + 1e-6
+        sums: dict[str, float] = {}
+        count = 0
+        self.network.train()
+        for _ in range(self.config.passes):
+            order = self.rng.permutation(len(turn.actions))
+            for begin in range(0, len(order), self.config.batch):
+                rows = order[begin : begin + self.config.batch]
+                parts = self._update(turn, rows, scale, rate)
+                count += 1
+                for name, part in parts.items():
+                    sums[name] = sums.get(name, 0.0) + part
+        return {name: total / count for name, total in sums.items()}
+
+    def _update(
+        self, turn: Turn, rows: NDArray[np.int64], scale: float, rate: float
+    ) -> dict[str, float]:
+        def sent(array: NDArray[Any]) -> torch.Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array[rows])).to(self.device)
+
+        seen, shares = self._unpacked(sent(turn.seen)), sent(turn.shares)
+        with self._precision():
+            output = self.network(seen)
+        logs = _logs(output.policy, sent(turn.legal))
+        chosen = logs.gather(1, sent(turn.actions)[:, None])[:, 0]
+        ratio = (chosen - sent(turn.logs)).exp()
+        advantages = sent(turn.advantages) / scale
+        clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
+        gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
+        entropy = -(logs.exp() * logs.nan_to_num(neginf=0.0)).sum(dim=1).mean()
+        error = share_error(output.value, shares)
+        loss = error - gain - self.config.entropy * entropy
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimizer.step()
+        self.average.update(self.network)
+        far = ((ratio - 1).abs() > self.config.clip).float().mean()
+        parts = {"gain": gain, "value": error, "entropy": entropy, "clipped": far}
+        if self.critic is not None:
+            with self._precision():
+                values = self.critic(seen, self._unpacked(sent(turn.hands), HANDS))
+            parts["critic"] = self.critic.learn(values, shares, rate)
+        return {name: float(part.detach()) for name, part in parts.items()}
+
+    def _unpacked(self, packed: torch.Tensor, cells: int = CELLS) -> torch.Tensor:
+        bits = (packed[:, :, None] >> self._shifts) & 1
+        return bits.flatten(1)[:, :cells].float()
+
+    def _precision(self) -> torch.autocast:
+        on_gpu = self.device.type == "cuda"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu)
+
+
+def _logs(policy: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of legal actions; -inf for others."""
+    return torch.log_softmax(policy.float().masked_fill(~legal, -torch.inf), dim=1)
+
+
+def practise(
+    network: Any,
+    folder: Path,
+    config: PracticeConfig,
+    *,
+    minutes: float,
+    device: str = "auto",
+    threads: int = 1,
+    tell: Callable[[str], None] = lambda _: None,
+    every: float = 60.0,
+) -> None:
+    """Practise for some minutes; the averaged network goes to `folder/networks/last.safetensors`.
+
+    :param tell: told a sentence now and then.
+    :param every: seconds between two sentences, and two files.
+    """
+    practice = Practice(network, config, device, threads)
+    (folder / "networks").mkdir(parents=True, exist_ok=True)
+    began = told = time.perf_counter()
+    decisions = turns = 0
+    while (passed := time.perf_counter() - began) < 60 * minutes:
+        turn = practice.play()
+        played = time.perf_counter() - began - passed
+        share = passed / (60 * minutes)
+        figures = practice.learn(turn, config.learning_rate * (1 - 0.9 * share))
+        decisions, turns = decisions + len(turn.actions), turns + 1
+        if (now := time.perf_counter()) - told > every or turns == 1:
+            told = now
+            save_network(practice.average.network, folder / "networks" / "last.safetensors")
+            parts = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+            rate = decisions / (now - began)
+            tell(f"{turns} turns, {decisions:,} decisions, {rate:,.0f}/s ({played:.2f} s): {parts}")
+    save_network(practice.average.network, folder / "networks" / "last.safetensors")

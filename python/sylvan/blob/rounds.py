@@ -1,0 +1,299 @@
+"""Rounds of Blob that bots have played, to learn from before any self-play.
+
+`make_rounds` has them played in threads of Rust and keeps them in files: every round by its deal
+and its actions, with a verdict on each legal action where rollouts were asked (see
+`crates/sylvan-games/src/blob/bots/examples.rs`). What a network sees is made again when a batch is
+drawn. A round follows from a seed and its number, so what was cut off goes on where it stopped.
+
+    folder/000000.rounds, 000001.rounds, ...    at most 15 MiB each
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from sylvan import _native
+from sylvan.errors import ConfigError, ReplayError
+from sylvan.files import write_bytes
+from sylvan.replay.batches import Batch
+from sylvan.settings import Section
+
+if TYPE_CHECKING:
+    from sylvan.learning.pretrain import PretrainSection
+
+__all__ = ["BlobRounds", "BlobStream", "RoundsConfig", "lesson", "make_rounds", "read_rounds"]
+
+FILE_BYTES = 15 << 20
+SUFFIX = ".rounds"
+CHUNK_SECONDS = 15.0
+"""What is lost at most when the making is cut off."""
+
+_PARTS = ("tables", "hands", "actions", "marks", "verdicts", "counts")
+
+
+class RoundsConfig(Section):
+    """Which rounds are played, and how."""
+
+    deals: int = Field(
+        24,
+        ge=0,
+        le=4096,
+        description="deals in which every action is tried, played out by the card counter: the "
+        "best is played, and all are learned from; 0: the card counter plays and is imitated",
+    )
+    explore: float = Field(
+        0.05, ge=0, le=1, description="how often any action is played, to learn what follows"
+    )
+    usual: float = Field(
+        0.6, ge=0, le=1, description="share of rounds with five players and up to seven cards"
+    )
+    most_cards: int = Field(
+        13, ge=1, le=13, description="cards of the largest rounds; fewer are learned sooner"
+    )
+    seed: int = Field(0, ge=0, description="from which all rounds follow")
+
+
+class BlobRounds:
+    """Rounds side by side, R of them."""
+
+    def __init__(self, **parts: NDArray[Any]) -> None:
+        """Take the arrays of `_native.blob_rounds` by name."""
+        self.parts = {name: np.ascontiguousarray(parts[name]) for name in _PARTS}
+        tables = parts["tables"].astype(np.int64)
+        self.hand_at = _begins(tables[:, 0] * tables[:, 1])
+        self.ply_at = _begins(tables[:, 0] * (tables[:, 1] + 1))
+        self.verdict_at = _begins(parts["counts"].astype(np.int64))
+        ends = (self.hand_at[-1], self.ply_at[-1], self.ply_at[-1], self.verdict_at[-1])
+        names = ("hands", "actions", "marks", "verdicts")
+        if any(len(parts[name]) != end for name, end in zip(names, ends, strict=True)):
+            raise ReplayError("These are no rounds of Blob (a part is cut off): make them again.")
+        learned = np.concatenate([[0], np.cumsum(self.parts["marks"] > 0)])
+        self.lessons = np.diff(learned[self.ply_at])
+        """`[R]` decisions of each round that are learned from."""
+
+    def __len__(self) -> int:
+        return len(self.parts["tables"])
+
+    @property
+    def nbytes(self) -> int:
+        """Of the arrays as a file has them."""
+        return sum(part.nbytes for part in self.parts.values())
+
+    @staticmethod
+    def joined(some: Sequence[BlobRounds]) -> BlobRounds:
+        """All rounds of several."""
+        parts = {name: np.concatenate([each.parts[name] for each in some]) for name in _PARTS}
+        return BlobRounds(**parts)
+
+    @staticmethod
+    def played(first: int, count: int, config: RoundsConfig, threads: int = 1) -> BlobRounds:
+        """The rounds of the numbers from `first` on."""
+        settings = config.model_dump()
+        arrays: Sequence[NDArray[Any]] = _native.blob_rounds(
+            settings.pop("seed"), first, count, threads=threads, **settings
+        )
+        return BlobRounds(**dict(zip(_PARTS, arrays, strict=True)))
+
+    def rows(self, places: NDArray[np.int64], temperature: float, threads: int = 1) -> Batch:
+        """A batch of all lessons of some rounds.
+
+        :raises ReplayError: a round is none that the rules allow.
+        """
+        part = self.parts
+        observations, policy, legal, value = _native.blob_rows(
+            part["tables"],
+            part["hands"],
+            part["actions"],
+            part["marks"],
+            part["verdicts"],
+            self.hand_at,
+            self.ply_at,
+            self.verdict_at,
+            places,
+            temperature=temperature,
+            threads=threads,
+        )
+        count = len(value)
+        ones = np.ones(count, np.float32)
+        where = np.stack([np.repeat(places, self.lessons[places]), np.zeros(count, np.int64)], 1)
+        return Batch(observations, policy, legal, ones, value, ones, None, where)
+
+
+def make_rounds(
+    folder: Path,
+    config: RoundsConfig,
+    *,
+    rounds: int | None = None,
+    minutes: float | None = None,
+    threads: int = 1,
+    most_bytes: int | None = None,
+    progress: Callable[[float, float | None], None] | None = None,
+) -> tuple[int, int]:
+    """Have rounds played and written to files in a folder, after those that are there already.
+
+    :param rounds: how many there shall be in all, or
+    :param minutes: how long to go on.
+    :param most_bytes: that the files may have together.
+    :param progress: told how many minutes, or rounds, are done, of how many.
+    :return: rounds and lessons in all files.
+    :raises ConfigError: the folder has rounds of other settings.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    kept = [_read(path, config) for path in files]
+    done, lessons = sum(map(len, kept)), sum(int(each.lessons.sum()) for each in kept)
+    size = sum(each.nbytes for each in kept)
+    open_, number = (kept[-1], len(files) - 1) if kept else (None, -1)
+    began, count = time.perf_counter(), 16 * threads
+    while True:
+        passed = time.perf_counter() - began
+        if progress is not None:
+            progress(passed / 60 if minutes else done, minutes or rounds)
+        left = None if rounds is None else rounds - done
+        over = minutes is not None and passed >= 60 * minutes
+        if over or (left is not None and left <= 0) or (most_bytes or size) < size:
+            return done, lessons
+        count = count if left is None else min(count, left)
+        asked = time.perf_counter()
+        new = BlobRounds.played(done, count, config, threads)
+        took = max(1e-3, time.perf_counter() - asked)
+        if open_ is None or open_.nbytes + new.nbytes > FILE_BYTES:
+            open_, number = new, number + 1
+        else:
+            open_ = BlobRounds.joined([open_, new])
+        _write(folder / f"{number:06}{SUFFIX}", open_, config)
+        done, lessons, size = done + count, lessons + int(new.lessons.sum()), size + new.nbytes
+        rest = CHUNK_SECONDS if minutes is None else 60 * minutes - (asked + took - began)
+        count = max(threads, int(count * min(4.0, min(CHUNK_SECONDS, max(rest, 0.1)) / took)))
+
+
+def read_rounds(sources: Sequence[Path]) -> BlobRounds:
+    """The rounds of some files, or of all files in some folders.
+
+    :raises ConfigError: there are none.
+    :raises ReplayError: a file is none of rounds, or cut off.
+    """
+    paths = [path for source in sources for path in _files(source)]
+    if not paths:
+        names = ", ".join(map(str, sources))
+        raise ConfigError(
+            f"There are no rounds of Blob in {names}: make some with `sylvan examples blob`."
+        )
+    return BlobRounds.joined([_read(path) for path in paths])
+
+
+def _files(source: Path) -> Iterator[Path]:
+    return iter(sorted(source.glob(f"*{SUFFIX}"))) if source.is_dir() else iter([source])
+
+
+def _write(path: Path, rounds: BlobRounds, config: RoundsConfig) -> None:
+    from safetensors.numpy import save
+
+    about = json.dumps({"rounds_of": "blob", "settings": config.model_dump()})
+    write_bytes(path, save(rounds.parts, metadata={"sylvan": about}))
+
+
+def _read(path: Path, config: RoundsConfig | None = None) -> BlobRounds:
+    from safetensors import SafetensorError, safe_open
+    from safetensors.numpy import load_file
+
+    try:
+        with safe_open(path, "numpy") as file:
+            about = json.loads((file.metadata() or {}).get("sylvan", "{}"))
+        arrays = load_file(path) if about.get("rounds_of") == "blob" else None
+    except (OSError, SafetensorError, ValueError) as error:
+        raise ReplayError(f"{path} cannot be read ({error}): make it again.") from None
+    if arrays is None or set(arrays) != set(_PARTS):
+        raise ReplayError(f"{path} has no rounds of Blob: give files of `sylvan examples blob`.")
+    if config is not None and about["settings"] != config.model_dump():
+        raise ConfigError(
+            f"{path} was made with {about['settings']}: go on with these settings, or give another "
+            "folder."
+        )
+    return BlobRounds(**arrays)
+
+
+def _begins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`[n + 1]` where parts of these sizes begin, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+class BlobStream:
+    """Batches from rounds, gone through in a new order each time; one round in fifty is kept aside.
+
+    :param temperature: verdicts become probabilities in proportion to exp(utility / temperature).
+    """
+
+    def __init__(self, rounds: BlobRounds, temperature: float, threads: int = 1) -> None:
+        self.damage: list[str] = []
+        self._rounds, self._temperature, self._threads = rounds, temperature, threads
+        numbers = np.flatnonzero(rounds.lessons > 0)
+        aside = np.arange(len(numbers)) % HELD_OUT == HELD_OUT - 1
+        self._trained, self._aside = numbers[~aside], numbers[aside]
+        self._order = self._trained[:0]
+        self._left: Batch | None = None
+        self.positions = int(rounds.lessons[self._trained].sum())
+        """That are trained on."""
+
+    def sample(self, count: int, rng: np.random.Generator) -> Batch:
+        """The next positions of a shuffled order of rounds."""
+        parts = [] if self._left is None else [self._left]
+        have = sum(map(len, parts))
+        while have < count:
+            if not len(self._order):
+                self._order = rng.permutation(self._trained)
+            enough = np.cumsum(self._rounds.lessons[self._order[: count - have]])
+            take = int(np.searchsorted(enough, count - have)) + 1
+            parts.append(self._rounds.rows(self._order[:take], self._temperature, self._threads))
+            have += len(parts[-1])
+            self._order = self._order[take:]
+        whole = parts[0] if len(parts) == 1 else _joined(parts)
+        self._left = whole.part(count, have) if have > count else None
+        return whole.part(0, count)
+
+    def held_out(self) -> Batch | None:
+        """Positions that are not trained on; None if there are none."""
+        if not len(self._aside):
+            return None
+        enough = np.searchsorted(np.cumsum(self._rounds.lessons[self._aside]), TESTED) + 1
+        return self._rounds.rows(self._aside[:enough], self._temperature).part(0, TESTED)
+
+
+def lesson(
+    sources: Sequence[Path], section: PretrainSection, tell: Callable[[str], None]
+) -> BlobStream:
+    """What `sylvan pretrain --game blob` learns from: folders of `sylvan examples`."""
+    rounds = BlobStream(read_rounds(sources), section.temperature)
+    tell(f"{rounds.positions:,} decisions to learn from.")
+    return rounds
+
+
+HELD_OUT = 50
+"""One round in so many is not trained on."""
+
+TESTED = 8192
+"""The most positions on which a network is tested."""
+
+
+def _joined(parts: Sequence[Batch]) -> Batch:
+    def all_(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Batch(
+        all_("observations"),
+        all_("policy"),
+        all_("legal"),
+        all_("policy_weight"),
+        all_("value"),
+        all_("weight"),
+        None,
+        all_("places"),
+    )

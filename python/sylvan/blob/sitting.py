@@ -1,0 +1,206 @@
+"""A person at a table of Blob: bids and cards, opponents, hints, a look back, save and resume.
+
+Opponents get `game.observe(seat)` and nothing else, and so does the adviser: neither can read a
+card that its seat does not see. What they draw at random follows from the seed and the number of
+the move, so that a move taken back, or a game resumed, meets the same replies.
+
+Knows nothing of terminals; `sylvan play blob` is its face there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sylvan._native import Rng
+from sylvan.blob.advice import Advice, Adviser, Searched
+from sylvan.blob.players import BlobPlayer, bot_named
+from sylvan.engines.match.sitting import Moves
+from sylvan.errors import ConfigError, SylvanError
+from sylvan.games.blob import Blob
+
+__all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
+
+STRENGTHS = ("rule", "counter", "network_search:2000")
+"""Opponents from the weakest to the strongest, as `bot_named` knows them."""
+
+FORMAT = "sylvan blob sitting 1"
+_PLAYERS, _ADVICE = 1 << 32, 1 << 33
+"""Streams of the seed, above those that deal."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A bid or a card of the person's, and what the adviser thinks of it."""
+
+    view: Blob
+    action: int
+    advice: Advice
+
+    @property
+    def cost(self) -> float:
+        """Points that it is expected to have lost."""
+        return self.advice.cost(self.action)
+
+
+class BlobSitting(Moves):
+    """A game of Blob in progress; the person has seat `seat`.
+
+    >>> sitting = BlobSitting(Blob(players=3, cards=1, seed=3), 0, ["rule", "counter"])
+    >>> while not sitting.is_persons_turn: _ = sitting.reply()
+    >>> sitting.labels
+    ['bid 0', 'bid 0']
+    >>> sitting.game.action_to_string(sitting.hint().best.action)
+    'bid 0'
+    """
+
+    game: Blob
+    start: Blob
+
+    def __init__(
+        self,
+        start: Blob,
+        seat: int,
+        opponents: Sequence[str],
+        adviser: Adviser | None = None,
+        seed: int = 0,
+    ) -> None:
+        """A game from `start`; `opponents` are names of players, clockwise from the person's left.
+
+        :raises ConfigError: there is no such seat or player, or their number is wrong.
+        """
+        count = start.num_players
+        if not 0 <= seat < count:
+            raise ConfigError(f"seat is {seat}: the seats of {count} players are 0 to {count - 1}.")
+        if len(opponents) != count - 1:
+            raise ConfigError(
+                f"{len(opponents)} opponents are named: {count} players need {count - 1}, or one "
+                "name for all of them."
+            )
+        if not 0 <= seed < 1 << 63:
+            raise ConfigError(f"seed is {seed}: give a whole number of 63 bits.")
+        super().__init__(start, seat, seed)
+        self.opponents = tuple(opponents)
+        players = [bot_named(name) for name in opponents]
+        self.players: dict[int, BlobPlayer] = {
+            (seat + 1 + place) % count: player for place, player in enumerate(players)
+        }
+        self.adviser = adviser or Searched()
+        self._advice: dict[int, Advice] = {}
+
+    @property
+    def view(self) -> Blob:
+        """What the person sees."""
+        return self.game.observe(self.seat)
+
+    def read(self, text: str) -> int:
+        """The action that a person means; what is wrong with it is said by what the person sees."""
+        return self.view.string_to_action(text)
+
+    def reply(self) -> tuple[int, str]:
+        """Let the opponent whose turn it is act; its seat, and what it did."""
+        seat = self.game.to_play()
+        rng = Rng(self.seed, _PLAYERS + len(self.actions))
+        action = self.players[seat].choose(self.game.observe(seat), rng)
+        said = self.game.action_to_string(action)
+        self.play(action)
+        return seat, said
+
+    def hint(self) -> Advice:
+        """What every legal bid or card of the person's is worth now."""
+        return self._advise(len(self.actions), self.view)
+
+    def _advise(self, move: int, view: Blob) -> Advice:
+        """Advice at a move; what was a hint is not thought of twice."""
+        if move not in self._advice:
+            self._advice[move] = self.adviser.advise(view, Rng(self.seed, _ADVICE + move))
+        return self._advice[move]
+
+    def undo(self) -> int:
+        taken = super().undo()
+        self._advice = {
+            move: advice for move, advice in self._advice.items() if move <= len(self.actions)
+        }
+        return taken
+
+    def look_back(
+        self, number: int, progress: Callable[[int, int], object] | None = None
+    ) -> list[Decision]:
+        """The person's decisions of a round, those where there was a choice.
+
+        :param number: of the round, from 0.
+        :param progress: told how many are judged, and of how many.
+        """
+        state, found = self.start.clone(), []
+        for move, action in enumerate(self.actions):
+            is_persons = state.round == number and state.to_play() == self.seat
+            if is_persons and len(state.legal_actions()) > 1:
+                found.append((move, state.observe(self.seat), action))
+            state.apply(action)
+        decisions = []
+        for done, (move, view, action) in enumerate(found):
+            if progress is not None:
+                progress(done, len(found))
+            decisions.append(Decision(view, action, self._advise(move, view)))
+        return decisions
+
+    def rounds(self) -> list[list[tuple[int, int, int]]]:
+        """Bid, tricks and points of every seat, in every round that is over."""
+        state, found = self.start.clone(), []
+        for action in self.actions:
+            last = state.clone()
+            state.apply(action)
+            if state.round != last.round or state.is_terminal():
+                last = last.this_round()
+                last.apply(action)
+                bids = [bid for bid in last.bids if bid is not None]
+                found.append(list(zip(bids, last.tricks, last.last_points, strict=True)))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values, from which `from_json` goes on."""
+        return {
+            "format": FORMAT,
+            "start": self.start.to_json(),
+            "seat": self.seat,
+            "opponents": list(self.opponents),
+            "seed": self.seed,
+            "actions": self.actions,
+        }
+
+    @classmethod
+    def from_json(cls, text: str, name: str = "This") -> Self:
+        """The game that a saved text describes; every move is checked again.
+
+        :param name: of the file, for the error.
+        :raises ConfigError: it is not a saved game, or breaks the rules.
+        """
+        try:
+            document = json.loads(text)
+            if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+                raise ConfigError(f"its format is not {FORMAT!r}")
+            start = Blob.from_json(document["start"])
+            if start.is_view or start.is_terminal() or start.is_chance():
+                raise ConfigError("its start is not a game that can be played")
+            seat, seed = int(document["seat"]), int(document["seed"])
+            sitting = cls(start, seat, [str(name) for name in document["opponents"]], seed=seed)
+            for action in document["actions"]:
+                sitting.play(action)
+        except SylvanError as error:
+            raise ConfigError(f"{name} is no saved game of Blob: {error}") from None
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise ConfigError(
+                f"{name} is no saved game of Blob: {type(error).__name__} {error}."
+            ) from None
+        return sitting
+
+
+def opponents_at(level: int) -> str:
+    """The opponent of a level, 1 to 10.
+
+    >>> opponents_at(1), opponents_at(5), opponents_at(10)
+    ('rule', 'counter', 'network_search:2000')
+    """
+    return STRENGTHS[0 if level <= 3 else 1 if level <= 7 else 2]

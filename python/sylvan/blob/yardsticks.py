@@ -1,0 +1,35 @@
+"""Bots as fixed opponents of runs that learn Blob (`sylvan.ratings.yardsticks`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from sylvan._native import Rng
+from sylvan.blob.players import BOTS, bot_named
+from sylvan.games import Blob, Game
+
+__all__ = ["BlobYardsticks", "BotSide"]
+
+
+class BotSide:
+    """A player of Blob that is built in."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.bot = name, bot_named(name)
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
+        """What the bot does with each hand."""
+        pairs = zip(states, seeds, strict=True)
+        return [self.bot.choose(cast(Blob, state), Rng(seed)) for state, seed in pairs]
+
+
+class BlobYardsticks:
+    """What `sylvan.registry` has under `blob`, in the group `yardsticks`."""
+
+    defaults = ("random", "rule", "counter")
+
+    @staticmethod
+    def side(text: str) -> BotSide | None:
+        """The bot that a text names; None if it names none."""
+        return BotSide(text) if text.partition(":")[0] in BOTS else None

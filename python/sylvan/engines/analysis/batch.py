@@ -1,0 +1,187 @@
+"""One batch of the analysis server: positions as trees of one forest, each reported when done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sylvan.engines.analysis import schema
+from sylvan.engines.analysis.schema import Report
+from sylvan.engines.uci.report import chosen, line_of, ranked
+from sylvan.errors import SearchStateError
+from sylvan.planning import Forest
+from sylvan.planning.roots import root_actions, shown_to
+from sylvan.players.score import DRAWS, Score, draw_share, edge_score
+
+if TYPE_CHECKING:
+    from sylvan.engines.analysis.schema import Query
+    from sylvan.games import Chess
+    from sylvan.planning import EdgeView, SearchConfig, SearchResult
+
+__all__ = ["Batch", "Task"]
+
+
+@dataclass(eq=False)
+class Task:
+    """One position of a query."""
+
+    query: Query
+    ply: int
+    game: Chess
+    config: SearchConfig
+    order: int
+    """When it came: a running number."""
+    over: bool = False
+    """Nothing more is to be said of it: it was reported, or cancelled."""
+
+    @property
+    def batch(self) -> tuple[Any, ...]:
+        """What positions that are analysed together have in common."""
+        return self.query.priority, self.query.seconds, self.config
+
+
+class Batch:
+    """Positions that are analysed together."""
+
+    def __init__(
+        self,
+        tasks: list[Task],
+        evaluator: Any,
+        report: Callable[[Task, Report], None],
+        urgent: Callable[[], bool],
+    ) -> None:
+        """`urgent` does what is more urgent, and says whether there was anything."""
+        self.evaluator, self.report, self.urgent = evaluator, report, urgent
+        self.name = str(getattr(evaluator, "name", type(evaluator).__name__))
+        self.finished = [task for task in tasks if not root_actions(task.game)]
+        self.tasks = [task for task in tasks if task not in self.finished]
+        self.seconds = tasks[0].query.seconds
+        self.shares: dict[int, float] = {}
+
+    def run(self) -> None:
+        """Analyse all of them."""
+        for task in self.finished:
+            self.report(task, _ended(task, self.name))
+        if not self.tasks:
+            return
+        states = [shown_to(task.game, self.evaluator) for task in self.tasks]
+        wanted = getattr(self.evaluator, "preferred_batch", 1)
+        config = self.tasks[0].config
+        if config.leaves_in_flight == 1:
+            config = config.replace(leaves_in_flight=max(1, wanted // len(states)))
+        self.forest = Forest(states, config)
+        self.began = time.perf_counter()
+        self.spoke = [self.began] * len(states)
+        self.forest.run(self.evaluator, self._watch)
+        self._look()
+
+    def _watch(self) -> None:
+        """Several times a second: urgent queries, reports, cancelled positions, the time."""
+        began = time.perf_counter()
+        if self.urgent():
+            self.began += time.perf_counter() - began  # that time was not ours
+        self._look()
+        if self.seconds is not None and self.elapsed >= self.seconds:
+            self.forest.stop()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of this batch's own work."""
+        return time.perf_counter() - self.began
+
+    def _look(self) -> None:
+        now = time.perf_counter()
+        for tree, task in enumerate(self.tasks):
+            if task.over:
+                self.forest.end(tree)  # cancelled, or done anyway
+                continue
+            done = self.forest.ended(tree)
+            every = task.query.report_every
+            if done or (every is not None and now - self.spoke[tree] >= every):
+                self.spoke[tree] = now
+                self._tell(tree, task, done)
+
+    def _tell(self, tree: int, task: Task, done: bool) -> None:
+        try:
+            result = self.forest.result(tree)
+        except SearchStateError:  # its root is not evaluated yet
+            return
+        self.report(task, _found(task, result, self.elapsed, done, self._draws(tree, task)))
+
+    def _draws(self, tree: int, task: Task) -> float:
+        """The share of draws between equals, asked of the evaluator once per position."""
+        if tree not in self.shares:
+            self.shares[tree] = draw_share(self.evaluator, task.game)
+        return self.shares[tree]
+
+
+def _found(task: Task, result: SearchResult, seconds: float, done: bool, draws: float) -> Report:
+    """A report from what a search found."""
+    edges = ranked(result)[: task.query.lines]
+    best = chosen(result)
+    score = edge_score(best) or Score(result.value)
+    return Report(
+        id=task.query.id,
+        ply=task.ply,
+        final=done,
+        fen=task.game.fen(),
+        best=line_of(best)[0],
+        score=_score(score, draws),
+        outcome=None,
+        simulations=result.simulations,
+        nodes=result.nodes,
+        depth=result.depth,
+        seconds=round(seconds, 6),
+        stopped_by=_reason(task, result) if done else None,
+        evaluator=result.evaluator,
+        lines=[_line(edge, draws) for edge in edges],
+    )
+
+
+def _reason(task: Task, result: SearchResult) -> str:
+    """What ended a search; the server's own clock is a request to stop."""
+    timed = task.query.seconds is not None and result.stopped_by == "stop"
+    return "seconds" if timed else result.stopped_by
+
+
+def _ended(task: Task, evaluator: str) -> Report:
+    """The report on a game that is over."""
+    mated = task.game.outcome == "checkmate"
+    score = Score(-1.0 if mated else 0.0, 0 if mated else None, proven=True)
+    return Report(
+        id=task.query.id,
+        ply=task.ply,
+        final=True,
+        fen=task.game.fen(),
+        best=None,
+        score=_score(score),
+        outcome=task.game.outcome,
+        simulations=0,
+        nodes=0,
+        depth=0,
+        seconds=0.0,
+        stopped_by="proven",
+        evaluator=evaluator,
+        lines=[],
+    )
+
+
+def _score(score: Score, draws: float = DRAWS) -> schema.Score:
+    return schema.Score(
+        q=score.q, cp=score.cp, mate=score.mate, wdl=score.shares(draws), proven=score.proven
+    )
+
+
+def _line(edge: EdgeView, draws: float) -> schema.Line:
+    score = edge_score(edge)
+    return schema.Line(
+        move=edge.node.state.action_to_string(edge.action),
+        san=edge.label,
+        N=edge.N,
+        Q=edge.Q if edge.N else None,
+        P=edge.P,
+        score=None if score is None else _score(score, draws),
+        pv=line_of(edge),
+    )

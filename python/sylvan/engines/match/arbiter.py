@@ -1,0 +1,152 @@
+"""One game between two players: whose turn it is, the clocks, and how it ends.
+
+A game ends by the rules of the game, or because a player
+
+- ran out of `time` (a draw if the other side could not mate with what it has left),
+- played an `illegal move`, or was lost: `disconnect`, `stall`,
+
+or, where the arbiter was asked to, by adjudication: `length` (a draw), `resignation` and
+`agreed draw`, both only if the two players have said the same of the game for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from sylvan.errors import ConfigError, EngineError
+from sylvan.players.batching import Thinking
+from sylvan.players.player import Choice, Clocks, Player
+
+if TYPE_CHECKING:
+    from sylvan.games import Game
+    from sylvan.players.specs import TimeControl
+
+__all__ = ["Adjudication", "Finished", "play_game"]
+
+RESIGN_PLIES = 6
+"""Half-moves in a row for which both players must hold a game decided."""
+DRAW_PLIES, DRAW_AFTER = 16, 60
+"""Half-moves in a row for which both must hold it level, and after how many in all."""
+
+
+@dataclass(frozen=True)
+class Adjudication:
+    """When the arbiter ends a game; None: never."""
+
+    length: int | None = None
+    """Half-moves, not counting the opening's, after which it is a draw."""
+    resign: float | None = None
+    """Ends when both players expect this much for one side (from 0 to 1)."""
+    draw: float | None = None
+    """Ends when both players expect at most this much for either side (from 0 to 1)."""
+
+    def __post_init__(self) -> None:
+        for name in ("resign", "draw"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise ConfigError(f"{name} is {value}: give an expected result from 0 to 1.")
+        if self.length is not None and self.length < 1:
+            raise ConfigError(f"length is {self.length}: give at least 1 half-move.")
+
+    def verdict(self, values: Sequence[float | None]) -> tuple[float, str] | None:
+        """Seat 0's return and the ending, from what was expected for seat 0 at each half-move."""
+        if self.resign is not None and len(values) >= RESIGN_PLIES:
+            last = [0.0 if value is None else value for value in values[-RESIGN_PLIES:]]
+            for sign in (1.0, -1.0):
+                if all(sign * value >= self.resign for value in last):
+                    return sign, "resignation"
+        if self.draw is not None and len(values) >= max(DRAW_PLIES, DRAW_AFTER):
+            last = [1.0 if value is None else value for value in values[-DRAW_PLIES:]]
+            if all(abs(value) <= self.draw for value in last):
+                return 0.0, "agreed draw"
+        if self.length is not None and len(values) >= self.length:
+            return 0.0, "length"
+        return None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A game that is over."""
+
+    actions: list[int]
+    """What was played from the start that was given."""
+    returns: tuple[float, float]
+    """Per seat, from -1 to 1."""
+    ending: str
+    seconds: tuple[float, float]
+    """What each seat took to think."""
+    detail: str = ""
+    """What went wrong, if something did."""
+
+
+def play_game(
+    start: Game,
+    players: tuple[Player, Player],
+    controls: tuple[TimeControl | None, TimeControl | None] = (None, None),
+    rules: Adjudication | None = None,
+    wanted: Callable[[], bool] = lambda: True,
+) -> Thinking[Finished]:
+    """Play from `start` to the end; `players[s]` has seat `s`, `controls[s]` is its clock.
+
+    Once `wanted` is false the game is `abandoned`.
+    """
+    rules = rules or Adjudication()
+    game = start.clone()
+    clocks = [0.0 if control is None else control.base for control in controls]
+    actions: list[int] = []
+    values: list[float | None] = []
+    spent = [0.0, 0.0]
+
+    def end(first: float, ending: str, detail: str = "") -> Finished:
+        return Finished(actions, (first, -first), ending, (spent[0], spent[1]), detail)
+
+    while not game.is_terminal():
+        if not wanted():
+            return end(0.0, "abandoned")
+        seat = game.to_play()
+        began = monotonic()
+        try:
+            choice = yield from players[seat].think(game, _clock(clocks, controls, seat))
+        except EngineError as error:
+            return end(-1.0 if seat == 0 else 1.0, error.ending, str(error))
+        took = monotonic() - began
+        spent[seat] += took
+        if (control := controls[seat]) is not None:
+            clocks[seat] -= took
+            if clocks[seat] < 0:
+                lost = _flag(game, seat)
+                return end(lost, "time", f"{players[seat].name} was {-clocks[seat]:.3f} s late")
+            clocks[seat] += control.increment
+        game.apply(choice.action)
+        actions.append(choice.action)
+        values.append(_first(choice, seat))
+        if not game.is_terminal() and (verdict := rules.verdict(values)) is not None:
+            return end(*verdict)
+    first, _ = game.returns()
+    return end(float(first), str(getattr(game, "outcome", None) or "end").replace("_", " "))
+
+
+def _clock(
+    clocks: list[float], controls: tuple[TimeControl | None, TimeControl | None], seat: int
+) -> Clocks | None:
+    """What the player to move is told: None if it has no clock."""
+    if controls[seat] is None:
+        return None
+    increments = [0.0 if control is None else control.increment for control in controls]
+    return Clocks((clocks[0], clocks[1]), (increments[0], increments[1]))
+
+
+def _flag(game: Game, seat: int) -> float:
+    """Seat 0's return when the time of `seat` has run out."""
+    board: Any = getattr(game, "board", None)
+    if board is not None and board().has_insufficient_material(seat == 1):
+        return 0.0  # the other side (White is True, and seat 0) cannot mate
+    return -1.0 if seat == 0 else 1.0
+
+
+def _first(choice: Choice, seat: int) -> float | None:
+    """What is expected for seat 0."""
+    return choice.value if choice.value is None or seat == 0 else -choice.value

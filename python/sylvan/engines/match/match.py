@@ -1,0 +1,253 @@
+"""A match: two players, many games, each opening with either colour.
+
+Game number `n` has opening `n // 2`; player A has White in even games. Its seed is fixed by the
+match's seed and `n`, so that each game is what it is whatever was played before or beside it. A
+match can therefore be interrupted anywhere and taken up again.
+
+Two schedules, chosen by the players:
+
+- networks without a clock think step by step, so that all games in progress fill one batch;
+- everything else (other programs, clocks, evaluators inside Rust) gets a thread per game.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from sylvan._native import mix
+from sylvan.engines.match.arbiter import Adjudication, Finished, play_game
+from sylvan.engines.match.openings import Opening, builtin_openings, digest
+from sylvan.errors import ConfigError, EngineError
+from sylvan.players.batching import Thinking, alone, together
+from sylvan.players.player import Player
+from sylvan.players.specs import PlayerSpec
+
+__all__ = ["Match", "Played"]
+
+WIDTH = 64
+"""Games at once where they share a network's batch and nobody says otherwise."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game of a match."""
+
+    number: int
+    """Its place in the schedule, from 0."""
+    opening: str
+    fen: str | None
+    """Where it began; None is the start of chess."""
+    moves: list[str]
+    """In UCI, those of the opening included."""
+    book: int
+    """How many of them are the opening's."""
+    score: float
+    """For player A: 1, 0.5 or 0."""
+    ending: str
+    captures: int
+    """Not counting the opening."""
+    checks: int
+    seconds: tuple[float, float]
+    """What players A and B took to think."""
+    detail: str = ""
+
+    @property
+    def white(self) -> int:
+        """Who has White: 0 is player A, 1 is player B."""
+        return self.number % 2
+
+
+@dataclass(frozen=True)
+class Match:
+    """What is to be played.
+
+    >>> from sylvan.players.specs import player_spec
+    >>> match = Match((player_spec("material:simulations=50"), player_spec("random")))
+    >>> [game.number for game in match.play(range(2))]
+    [0, 1]
+    """
+
+    players: tuple[PlayerSpec, PlayerSpec]
+    openings: tuple[Opening, ...] = ()
+    """The built-in set if there are none."""
+    rules: Adjudication = field(default_factory=Adjudication)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.openings:
+            object.__setattr__(self, "openings", tuple(builtin_openings()))
+
+    @property
+    def shares_batches(self) -> bool:
+        """Whether the games in progress fill one batch."""
+        has_network = any(spec.is_network for spec in self.players)
+        return has_network and not any(spec.blocks for spec in self.players)
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for games to belong to the same match."""
+        a, b = self.players
+        rules = {name: value for name, value in vars(self.rules).items() if value is not None}
+        openings = digest(list(self.openings))
+        return {
+            "A": a.identity(),
+            "B": b.identity(),
+            "openings": openings,
+            "adjudication": rules,
+            "seed": self.seed,
+        }
+
+    def play(self, numbers: Iterable[int], concurrency: int | None = None) -> Iterator[Played]:
+        """Play these games; each as soon as it has ended.
+
+        Closing the iterator abandons the games in progress.
+
+        :param concurrency: games at once; None: one, or enough to fill a network's batch.
+        """
+        if concurrency is not None and concurrency < 1:
+            raise ConfigError(f"concurrency is {concurrency}: give at least 1.")
+        if self.shares_batches:
+            yield from self._side_by_side(numbers, concurrency or WIDTH)
+        else:
+            yield from self._in_threads(numbers, concurrency or 1)
+
+    def _game(
+        self,
+        number: int,
+        players: tuple[Player, Player],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Thinking[Played]:
+        """Game `number`, played by A and B as long as it is wanted."""
+        opening = self.openings[number // 2 % len(self.openings)]
+        start = opening.start()
+        for i, player in enumerate(players):
+            player.new_game(mix(mix(self.seed, number), i))
+        order = (0, 1) if number % 2 == 0 else (1, 0)
+        controls = tuple(spec.limits.tc for spec in self.players)
+        finished = yield from play_game(
+            start,
+            (players[order[0]], players[order[1]]),
+            (controls[order[0]], controls[order[1]]),
+            self.rules,
+            wanted,
+        )
+        return _record(number, opening, finished, order)
+
+    def _side_by_side(self, numbers: Iterable[int], width: int) -> Iterator[Played]:
+        """Step by step in this thread; one evaluator per network file."""
+        networks: dict[str, Any] = {}
+
+        def opened(spec: PlayerSpec) -> Player:
+            key = f"{spec.source} {spec.options}"
+            if spec.is_network and key not in networks:
+                networks[key] = spec.evaluator()
+            return spec.open(networks.get(key))
+
+        def games() -> Iterator[Thinking[Played]]:
+            for number in numbers:
+                a, b = self.players
+                yield self._game(number, (opened(a), opened(b)))
+
+        yield from together(games(), width)
+
+    def _in_threads(self, numbers: Iterable[int], count: int) -> Iterator[Played]:
+        """A thread per game at once, each with a pair of players of its own."""
+        crew = _Crew(self, iter(numbers))
+        try:
+            crew.start(count)
+            while (game := crew.results.get()) is not None:
+                if isinstance(game, BaseException):
+                    raise game
+                yield game
+        finally:
+            crew.dismiss()
+
+
+class _Crew:
+    """Threads that play the games of a match, one each at a time."""
+
+    def __init__(self, match: Match, numbers: Iterator[int]) -> None:
+        self.results: queue.Queue[Played | BaseException | None] = queue.Queue()
+        """Games as they end, an error that ended a thread, and None when nothing more comes."""
+        self._match = match
+        self._numbers = numbers
+        self._lock = threading.Lock()
+        self._over = False
+        self._players: list[Player] = []
+        self._threads: list[threading.Thread] = []
+        self._working = 0
+
+    def start(self, count: int) -> None:
+        self._working = count
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return None if self._over else next(self._numbers, None)
+
+    def _work(self) -> None:
+        try:
+            number = self._next()
+            with ExitStack() as stack:
+                pair: tuple[Player, Player] | None = None
+                while number is not None:
+                    if pair is None:  # as late as possible: some threads have nothing to do
+                        pair = self._open(stack)
+                    game = alone(self._match._game(number, pair, lambda: not self._over))
+                    if not self._over:
+                        self.results.put(game)
+                    number = self._next()
+        except BaseException as error:
+            self.results.put(error)
+        finally:
+            with self._lock:
+                self._working -= 1
+                if self._working == 0:
+                    self.results.put(None)
+
+    def _open(self, stack: ExitStack) -> tuple[Player, Player]:
+        first, second = (stack.enter_context(spec.open()) for spec in self._match.players)
+        with self._lock:
+            self._players += [first, second]
+        return first, second
+
+    def dismiss(self) -> None:
+        """Abandon the games in progress and wait for the threads."""
+        self._over = True
+        for thread in self._threads:
+            while thread.is_alive():
+                for player in list(self._players):
+                    with suppress(EngineError):  # its thread may have let it go already
+                        player.stop()
+                thread.join(timeout=0.05)
+
+
+def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int]) -> Played:
+    """A finished game as the match keeps it; `order[s]` is who had seat `s`."""
+    state = opening.start()
+    captures = checks = 0
+    for action in game.actions:
+        text = state.san(action)
+        captures += "x" in text
+        checks += text.endswith(("+", "#"))
+        state.apply(action)
+    of_a = order.index(0)
+    return Played(
+        number=number,
+        opening=opening.name,
+        fen=opening.fen,
+        moves=state.moves,
+        book=len(opening.moves),
+        score=(1 + game.returns[of_a]) / 2,
+        ending=game.ending,
+        captures=captures,
+        checks=checks,
+        seconds=(round(game.seconds[of_a], 4), round(game.seconds[1 - of_a], 4)),
+        detail=game.detail,
+    )

@@ -1,0 +1,188 @@
+"""What a match came to: the score, Elo, endings, lengths; as text, data and PGN."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
+
+from sylvan.engines.match.match import Match, Played
+from sylvan.players.elo import Elo, Sprt, elo_difference
+
+if TYPE_CHECKING:
+    import chess.pgn
+
+__all__ = ["Report", "as_pgn", "pair_counts"]
+
+FAULTS = ("illegal move", "disconnect", "stall", "time")
+"""Endings that are one player's fault."""
+
+
+def pair_counts(games: Sequence[Played]) -> list[int]:
+    """How many pairs scored 0, 1/2, 1, 3/2 and 2 for player A, those not yet complete left out.
+
+    Only pairs before the first that is not complete count: those that end sooner are not a fair
+    sample of all.
+    """
+    by_number = {game.number: game.score for game in games}
+    counts, number = [0] * 5, 0
+    while number in by_number and number + 1 in by_number:
+        counts[round(2 * (by_number[number] + by_number[number + 1]))] += 1
+        number += 2
+    return counts
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of some games of a match."""
+
+    match: Match
+    games: Sequence[Played]
+    sprt: Sprt | None = None
+
+    @property
+    def elo(self) -> Elo:
+        """Of player A over player B."""
+        counts = Counter(game.score for game in self.games)
+        return elo_difference(counts[1.0], counts[0.5], counts[0.0])
+
+    @property
+    def llr(self) -> float:
+        """The log-likelihood ratio of the sequential test, by pairs of games."""
+        return 0.0 if self.sprt is None else self.sprt.llr(pair_counts(self.games))
+
+    @property
+    def verdict(self) -> str | None:
+        """`H0` or `H1` once the sequential test has decided."""
+        return None if self.sprt is None else self.sprt.verdict(self.llr)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Of the players; told apart where they are called the same."""
+        a, b = (spec.name for spec in self.match.players)
+        return (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
+
+    def faults(self) -> dict[str, list[int]]:
+        """How many games each player, A and B, lost by each kind of fault."""
+        counts = {fault: [0, 0] for fault in FAULTS}
+        for game in self.games:
+            if game.ending in counts:
+                # Who is at fault lost, or drew on time; it was at fault on its own move.
+                to_move = (len(game.moves) + (" b " in (game.fen or ""))) % 2
+                counts[game.ending][game.white if to_move == 0 else 1 - game.white] += 1
+        return counts
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        elo = self.elo
+        lengths = [len(game.moves) for game in self.games]
+        white = [g.score if g.white == 0 else 1 - g.score for g in self.games]
+        facts = {
+            "players": list(self.names),
+            "games": len(self.games),
+            "distinct_games": len({(game.fen, *game.moves) for game in self.games}),
+            "wins": elo.wins,
+            "draws": elo.draws,
+            "losses": elo.losses,
+            "score": elo.score,
+            "elo": elo.elo,
+            "elo_interval_95": [elo.low, elo.high],
+            "likelihood_of_superiority": elo.superiority,
+            "pairs": pair_counts(self.games),
+            "white_score": mean(white) if white else None,
+            "endings": dict(Counter(game.ending for game in self.games).most_common()),
+            "faults": {name: dict(zip("AB", n, strict=True)) for name, n in self.faults().items()},
+            "plies": _spread(lengths),
+            "captures": _spread([game.captures for game in self.games]),
+            "checks": _spread([game.checks for game in self.games]),
+            "seconds": [round(sum(game.seconds[i] for game in self.games), 3) for i in (0, 1)],
+            "match": self.match.identity(),
+        }
+        if self.sprt is not None:
+            bounds = list(self.sprt.bounds)
+            test = {"llr": self.llr, "bounds": bounds, "verdict": self.verdict}
+            facts["sprt"] = {**asdict(self.sprt), **test}
+        return facts
+
+    def __str__(self) -> str:
+        facts, elo = self.to_json(), self.elo
+        a, b = self.names
+        if not self.games:
+            return f"{a} against {b}: no games"
+        endings = ", ".join(f"{count} {ending}" for ending, count in facts["endings"].items())
+        lines = [
+            f"{a} against {b}",
+            f"games        {elo.games}: {elo.wins} won, {elo.draws} drawn, {elo.losses} lost",
+            f"score        {100 * elo.score:.1f} % (White {100 * facts['white_score']:.1f} %)",
+            f"difference   {elo}; 95 % interval; superior with {100 * elo.superiority:.1f} %",
+            f"endings      {endings}",
+            f"plies        {_words(facts['plies'])}",
+            f"captures     {_words(facts['captures'])}",
+            f"checks       {_words(facts['checks'])}",
+        ]
+        if facts["distinct_games"] < elo.games:
+            lines.append(f"repeated     {elo.games - facts['distinct_games']} games are copies")
+        for fault, (of_a, of_b) in self.faults().items():
+            if of_a or of_b:
+                lines.append(f"{fault:<12} {of_a} by {a}, {of_b} by {b}")
+        if self.sprt is not None:
+            low, high = self.sprt.bounds
+            says = {"H0": "H0 accepted", "H1": "H1 accepted", None: "undecided"}[self.verdict]
+            test = f"H0: {self.sprt.elo0:g} Elo, H1: {self.sprt.elo1:g} Elo"
+            lines.append(
+                f"SPRT         LLR {self.llr:+.2f} ({low:.2f} to {high:.2f}): {says}; {test}"
+            )
+        return "\n".join(lines)
+
+
+def _spread(numbers: list[int]) -> dict[str, float] | None:
+    """Mean, median, least and most."""
+    if not numbers:
+        return None
+    return {
+        "mean": round(mean(numbers), 2),
+        "median": median(numbers),
+        "least": min(numbers),
+        "most": max(numbers),
+    }
+
+
+def _words(spread: dict[str, float]) -> str:
+    return f"{spread['mean']:g} on average, {spread['least']:g} to {spread['most']:g}"
+
+
+_TERMINATIONS = {"time": "time forfeit", "disconnect": "abandoned", "stall": "abandoned"}
+_TERMINATIONS |= {"illegal move": "rules infraction", "length": "adjudication"}
+_TERMINATIONS |= {"resignation": "adjudication", "agreed draw": "adjudication"}
+
+
+def as_pgn(report: Report) -> str:
+    """All games as PGN, in the order of the schedule."""
+    from sylvan.games.pgn import game_text
+
+    games = sorted(report.games, key=lambda game: game.number)
+    return "".join(game_text(_pgn_game(game, report.names)) for game in games)
+
+
+def _pgn_game(played: Played, names: tuple[str, str]) -> chess.pgn.Game:
+    import chess
+    import chess.pgn
+
+    board = chess.Board(played.fen) if played.fen else chess.Board()
+    game = chess.pgn.Game()
+    game.setup(board)
+    points = played.score if played.white == 0 else 1 - played.score
+    game.headers["Event"] = "Sylvan match"
+    game.headers["Round"] = str(played.number + 1)
+    game.headers["White"], game.headers["Black"] = names[played.white], names[1 - played.white]
+    game.headers["Result"] = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}[points]
+    game.headers["Opening"] = played.opening
+    game.headers["Termination"] = _TERMINATIONS.get(played.ending, "normal")
+    game.headers["PlyCount"] = str(len(played.moves))
+    node: chess.pgn.GameNode = game
+    for move in played.moves:
+        node = node.add_variation(chess.Move.from_uci(move))
+    node.comment = played.ending + (f": {played.detail}" if played.detail else "")
+    return game

@@ -1,0 +1,198 @@
+"""A game between a person and a player: moves, replies, taking back, giving up.
+
+Knows nothing of terminals; `sylvan play` is its face there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sylvan._native import Rng
+from sylvan.errors import ConfigError, GameOver
+from sylvan.planning.tree import label
+from sylvan.players.batching import alone
+
+if TYPE_CHECKING:
+    from sylvan.games import Chess, Game
+    from sylvan.players.player import Player
+
+__all__ = ["Moves", "Sitting"]
+
+EVEN = 0.05
+"""A player agrees to a draw if it expects at most this much for itself."""
+
+
+class Moves:
+    """A game that a person with seat `seat` is in, move by move; chance is drawn from `seed`."""
+
+    def __init__(self, start: Game, seat: int, seed: int = 0) -> None:
+        self.start = start.clone()
+        self.game = start.clone()
+        self.seat = seat
+        self.seed = seed
+        self.actions: list[int] = []
+        self.labels: list[str] = []
+        """The moves, of chance too, as people write them."""
+        self.paid = [0.0] * start.num_players
+        """Rewards so far, by seat."""
+        self._chance()
+
+    @property
+    def is_over(self) -> bool:
+        return self.game.is_terminal()
+
+    @property
+    def is_persons_turn(self) -> bool:
+        return not self.is_over and self.game.to_play() == self.seat
+
+    def read(self, text: str) -> int:
+        """The action that a person means.
+
+        :raises IllegalAction: it is none, or not legal now.
+        """
+        try:
+            return self.game.string_to_action(text)
+        except ValueError:
+            # A piece in lower case is what people mean where no pawn can have been meant.
+            if text[:1] in set("nbrqk") and hasattr(self.game, "san"):
+                for action in self.game.legal_actions():
+                    san = str(self.game.san(action)).rstrip("+#")
+                    if san == text[0].upper() + text[1:].rstrip("+#"):
+                        return action
+            raise
+
+    def play(self, action: int) -> None:
+        """Take a legal action, whoever's turn it is."""
+        if self.is_over:
+            raise GameOver("the game is over: take a move back, or start another one")
+        self._apply(action)
+        self._chance()
+
+    def _apply(self, action: int) -> None:
+        self.labels.append(label(self.game, action))
+        self.game.apply(action)
+        self.actions.append(action)
+        self.paid = [sum(both) for both in zip(self.paid, self.game.rewards(), strict=True)]
+
+    def _chance(self) -> None:
+        """Draw what chance does; the same again after a move was taken back."""
+        while not self.game.is_terminal() and self.game.is_chance():
+            outcomes = self.game.chance_outcomes()
+            rng = Rng(self.seed, len(self.actions))
+            self._apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+
+    def undo(self) -> int:
+        """Take back to the person's last turn; how many moves that were."""
+        turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
+        if not turns:
+            raise ConfigError("There is nothing to take back: you have not moved yet.")
+        kept = self.actions[: turns[-1]]
+        taken = len(self.actions) - len(kept)
+        self.game, self.actions, self.labels = self.start.clone(), [], []
+        self.paid = [0.0] * self.game.num_players
+        for action in kept:
+            self._apply(action)
+        return taken
+
+    def _seats(self) -> list[int]:
+        """Who made each of the moves."""
+        state, seats = self.start.clone(), []
+        for action in self.actions:
+            seats.append(-1 if state.is_chance() else state.to_play())
+            state.apply(action)
+        return seats
+
+
+class Sitting(Moves):
+    """A game of two seats, the person's and a player's.
+
+    >>> from sylvan.players.player import SearchPlayer
+    >>> from sylvan.games import TicTacToe
+    >>> sitting = Sitting(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
+    >>> sitting.play(sitting.read("4"))
+    >>> _ = sitting.reply()
+    >>> len(sitting.actions), sitting.is_over
+    (2, False)
+    """
+
+    def __init__(
+        self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
+    ) -> None:
+        """A game from `start`; `adviser` gives hints, else the player does; `seed` is chance's."""
+        super().__init__(start, seat, seed)
+        self.player = player
+        self.adviser = adviser or player
+        self.value: float | None = None
+        """What the player expects for itself, since its last move."""
+        self._agreed: tuple[str, str] | None = None
+        """Result and reason, where they do not follow from the rules."""
+
+    @property
+    def is_over(self) -> bool:
+        return self._agreed is not None or self.game.is_terminal()
+
+    def reply(self) -> str:
+        """Let the player move, and say what it played."""
+        choice = alone(self.player.think(self.game))
+        self.value = choice.value
+        reply = label(self.game, choice.action)
+        self.play(choice.action)
+        return reply
+
+    def hint(self) -> str:
+        """What the adviser would do in the person's place."""
+        return label(self.game, self.adviser.play(self.game))
+
+    def undo(self) -> int:
+        """Take back to the person's last turn; how many moves that were."""
+        taken = super().undo()
+        self._agreed, self.value = None, None
+        return taken
+
+    def resign(self) -> None:
+        """The person gives up."""
+        self._agreed = ("0-1" if self.seat == 0 else "1-0", "resignation")
+
+    def offer_draw(self) -> bool:
+        """Whether the player agrees to a draw: not while it thinks that it is winning."""
+        agreed = self.value is not None and self.value <= EVEN
+        if agreed:
+            self._agreed = ("1/2-1/2", "agreement")
+        return agreed
+
+    @property
+    def result(self) -> str:
+        """As PGN writes it: `1-0`, `0-1`, `1/2-1/2`, or `*` while the game goes on."""
+        if self._agreed is not None:
+            return self._agreed[0]
+        if not self.game.is_terminal():
+            return "*"
+        first, second = map(sum, zip(self.paid, self.game.returns(), strict=True))
+        ahead = first - second
+        return "1-0" if ahead > 0 else "0-1" if ahead < 0 else "1/2-1/2"
+
+    @property
+    def verdict(self) -> str:
+        """The result in words, for the person."""
+        if self.result == "*":
+            return "The game is not finished."
+        reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
+        by = f" by {reason.replace('_', ' ')}" if reason else ""
+        if self.result == "1/2-1/2":
+            return f"Drawn{by}."
+        won = self.result == ("1-0" if self.seat == 0 else "0-1")
+        return f"You {'win' if won else 'lose'}{by}."
+
+    def pgn(self) -> str:
+        """The game of chess as PGN."""
+        import chess.pgn
+
+        from sylvan.games.pgn import game_text
+
+        state: Chess = self.game  # type: ignore[assignment]
+        game = chess.pgn.Game.from_board(state.board())
+        names = ["You", self.player.name]
+        game.headers["Event"] = "Sylvan in the terminal"
+        game.headers["White"], game.headers["Black"] = names if self.seat == 0 else names[::-1]
+        game.headers["Result"] = self.result
+        return game_text(game)

@@ -1,0 +1,182 @@
+"""The thinking half of the UCI engine: what outlives a move, and how a move is found.
+
+A `Thinker` keeps the evaluator with its weights, and the tree. The tree stays while a new position
+goes on from the old one and the settings are the same. Weights that cannot be loaded leave the
+evaluator as it was; if an evaluator fails in the middle of a search, `material` makes that move: no
+game is lost for a broken file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sylvan.engines.uci.deliberation import FOREVER, Deliberation
+from sylvan.engines.uci.report import chosen, line_of, move_stats
+from sylvan.engines.weights import BUILT_IN, evaluator_of
+from sylvan.errors import SearchStateError, SylvanError
+from sylvan.evaluators import Cached, Material
+from sylvan.planning import Search, SearchConfig
+from sylvan.planning.roots import root_actions
+from sylvan.players.player import moves_between
+from sylvan.players.score import draw_share
+from sylvan.players.strength import strength
+
+if TYPE_CHECKING:
+    from sylvan.engines.uci.options import Options
+    from sylvan.games import Chess
+    from sylvan.planning import SearchResult
+
+__all__ = ["Thinker"]
+
+CACHE_SHARE = 8
+"""A network's cache gets one part in so many of `Hash`, the tree the rest."""
+
+
+class Thinker:
+    """An evaluator and a tree that search when asked."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """`say` sends a line to the GUI."""
+        self.say = say
+        self.evaluator: Any = Material()
+        self._weights: tuple[Any, ...] = ("material",)
+        """What the evaluator was loaded from."""
+        self._failed: Options | None = None
+        """The options whose weights could not be loaded."""
+        self._search: Search | None = None
+        self._settings: tuple[Any, ...] = ()
+        self._root: Chess | None = None
+        """The position at the root of the tree; None if nothing can follow from it."""
+        self._late = 0.0
+        """By how much searches have lately come too late, in seconds."""
+
+    def new_game(self) -> None:
+        """Forget the tree and what a network said, so that every game begins alike."""
+        self._search = self._root = None
+        if isinstance(self.evaluator, Cached):
+            self.evaluator.clear()
+
+    def stop(self) -> None:
+        """End the search under way; from any thread."""
+        search = self._search
+        if search is not None:
+            with suppress(SearchStateError):  # it has no tree yet
+                search.stop()
+
+    def prepare(self, options: Options) -> None:
+        """Load the weights that the options name, unless nothing has changed since that failed."""
+        name = options.weights_file or "material"
+        key = (
+            (name,) if name in BUILT_IN else (name, options.backend, options.threads, options.hash)
+        )
+        if key == self._weights or options is self._failed:
+            return
+        try:
+            self.evaluator = evaluator_of(
+                name,
+                backend=options.backend,
+                threads=options.threads,
+                cache_bytes=options.hash * 2**20 // CACHE_SHARE,
+                cache_boards=1,  # finds positions by any order of moves: more nodes on a clock
+            )
+        except Exception as error:  # whatever is in the file, the engine lives on
+            self._failed = options
+            self.say(f"info string {_sentence(error)} The engine keeps {_name(self.evaluator)}.")
+            return
+        self._weights = key
+        self.new_game()
+        self.say(f"info string The evaluator is {_name(self.evaluator)}.")
+
+    def think(self, deliberation: Deliberation) -> str:
+        """Search and report; the line that answers `go`."""
+        self.prepare(deliberation.options)
+        if not root_actions(deliberation.game):
+            return self._nothing_to_search(deliberation)
+        try:
+            return self._answer(deliberation, self._searched(deliberation))
+        except Exception as error:
+            self.say(f"info string {_sentence(error)} This move is made by material.")
+            kept, self.evaluator = self.evaluator, Material()
+            self.new_game()
+            try:
+                return self._answer(deliberation, self._searched(deliberation))
+            finally:
+                self.evaluator = kept
+                self.new_game()
+
+    def _searched(self, deliberation: Deliberation) -> SearchResult:
+        deliberation.late = self._late
+        if deliberation.options.show_wdl:
+            deliberation.draws = draw_share(self.evaluator, deliberation.game)
+        search, state = self._planted(deliberation)
+        search.limit(**deliberation.limits())
+        result = search.run(state, progress=deliberation.watch(search))
+        given = deliberation.budget
+        if given is not None and result.stopped_by == "seconds":
+            self._late = max(0.9 * self._late, deliberation.thought - given.most)
+        return result
+
+    def _planted(self, deliberation: Deliberation) -> tuple[Search, Chess | None]:
+        """The search to run, and the state to start from; None where the old tree leads here."""
+        options, game = deliberation.options, deliberation.game
+        if deliberation.go.searchmoves:
+            self._root = None
+            self._search = Search(self.evaluator, self._config(options))
+            return self._search, game.restricted(deliberation.go.searchmoves)
+        play = (options.limit_strength, options.elo, options.temperature)
+        tree = (options.hash, options.c_puct, options.fpu, options.batch_size, options.syzygy_path)
+        actions = None if self._root is None else moves_between(self._root, game)
+        kept = self._settings == (play, tree)
+        self._settings, self._root = (play, tree), game
+        if self._search is not None and kept and actions is not None:
+            self._search.advance(*actions)
+            return self._search, None
+        self._search = Search(self.evaluator, self._config(options))
+        return self._search, game
+
+    def _config(self, options: Options) -> SearchConfig:
+        weak = strength(options.elo) if options.limit_strength else None
+        temperature = options.temperature if weak is None else weak.temperature
+        native = hasattr(self.evaluator, "native")
+        megabytes = options.hash if native else options.hash - options.hash // CACHE_SHARE
+        return SearchConfig(
+            simulations=None,
+            seconds=FOREVER,
+            bytes=megabytes * 2**20,
+            c_puct=options.c_puct,
+            fpu=options.fpu,
+            temperature=temperature,
+            leaves_in_flight=options.batch_size or getattr(self.evaluator, "preferred_batch", 1),
+            seed=random.getrandbits(63) if temperature else 0,
+        )
+
+    def _answer(self, deliberation: Deliberation, result: SearchResult) -> str:
+        if deliberation.options.verbose_move_stats:
+            for line in move_stats(result):
+                self.say(line)
+        deliberation.report(result)
+        deliberation.wait()
+        moves = line_of(chosen(result))
+        return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")
+
+    def _nothing_to_search(self, deliberation: Deliberation) -> str:
+        """The answer where the game is over: no move, or any if only the material is too little."""
+        deliberation.wait()
+        game = deliberation.game
+        mated = game.outcome == "checkmate"
+        self.say(f"info depth 0 score {'mate 0' if mated else 'cp 0'}")
+        return f"bestmove {next(iter(game.divide(1)), '(none)')}"
+
+
+def _name(evaluator: Any) -> str:
+    return str(getattr(evaluator, "name", type(evaluator).__name__))
+
+
+def _sentence(error: Exception) -> str:
+    """An error in one line; those that nobody foresaw with their type."""
+    text = " ".join(str(error).split()) or "no reason given"
+    known = isinstance(error, SylvanError | OSError)
+    return text if known else f"{type(error).__name__}: {text}"

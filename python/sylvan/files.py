@@ -1,0 +1,57 @@
+"""Write a file so that a reader finds the old contents or the new, never a part.
+
+Every file that Sylvan replaces is written here: write under a temporary name in the same folder,
+fsync, rename, fsync the folder. After `write_bytes` returns, the new contents survive a crash.
+"""
+
+import os
+from os import PathLike
+from pathlib import Path
+
+from sylvan.errors import MissingFolder
+
+__all__ = ["sync_folder", "write_bytes", "write_new", "write_text"]
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Replace a file by UTF-8 `text`, with line feeds on every system."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | PathLike[str], data: bytes) -> None:
+    """Replace a file.
+
+    :raises MissingFolder: its folder does not exist.
+    """
+    target = Path(path)
+    folder = target.parent
+    if not folder.is_dir():
+        raise MissingFolder(
+            f"{target} cannot be written: there is no folder {folder}; make it first."
+        )
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        write_new(temporary, data)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(folder)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that nobody reads yet, and wait until its contents are on the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk: before that a crash can undo a rename."""
+    if os.name == "nt":  # Windows cannot open folders, and orders renames itself
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,317 @@
+"""Examples that somebody else made, as records: games of people, positions with labels.
+
+- **PGN**: the move that was played is the policy, the result the value. A comment `[%eval 0.17]`,
+  as Lichess writes them, is the root value of the position after the move.
+- **Labelled positions**, one per line of JSON or row of CSV: `fen` (or `start`, a position in the
+  game's own notation), `move` or `policy` (moves to probabilities), and one of `value` (-1 to 1),
+  `cp` (centipawns) and `mate` (moves to it), all for the side to move.
+
+Centipawns become a value by tanh(cp / scale). What cannot be used is left out, counted and named.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from sylvan.errors import ConfigError, SylvanError
+from sylvan.games.naming import GameSpec
+from sylvan.learning.pgn_stream import PgnGame, pgn_games
+from sylvan.replay.record import GameRecord
+from sylvan.settings import Section
+
+__all__ = ["ExamplesConfig", "Skipped", "labelled_records", "pgn_records", "read_examples"]
+
+Format = Literal["auto", "pgn", "jsonl", "csv"]
+
+VARIANTS = ("standard", "chess", "chess960", "fischerandom", "from position")
+"""Games of these are chess, as far as their moves can be played."""
+
+
+class ExamplesConfig(Section):
+    """Which examples to learn from."""
+
+    min_elo: int = Field(
+        default=0, ge=0, description="lowest rating that both players of a game must have"
+    )
+    skip_plies: int = Field(
+        default=0, ge=0, description="first plies of a game that are not learned from: known theory"
+    )
+    max_centipawns: int | None = Field(
+        default=None,
+        ge=1,
+        description="leave out positions whose evaluation is further from 0: they are decided",
+    )
+    scale: float = Field(
+        default=400.0, gt=0, description="centipawns that make a value of tanh(1) = 0.76"
+    )
+
+    def value(self, centipawns: float) -> float:
+        """An evaluation as a value between -1 and 1.
+
+        >>> round(ExamplesConfig().value(100), 3)
+        0.245
+        """
+        return math.tanh(centipawns / self.scale)
+
+
+@dataclass
+class Skipped:
+    """What was left out, and why."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+    """A sentence for each of the first few."""
+
+    def note(self, reason: str) -> None:
+        """Count one."""
+        self.count += 1
+        if len(self.first) < 5:
+            self.first.append(reason)
+
+
+def read_examples(
+    path: Path,
+    spec: GameSpec,
+    config: ExamplesConfig,
+    skipped: Skipped,
+    kind: Format = "auto",
+    progress: Callable[[float, float | None], None] | None = None,
+) -> Iterator[GameRecord]:
+    """The records of a file, read as they are asked for.
+
+    :param path: `.pgn`, `.jsonl` or `.csv`, perhaps with `.gz`; `-` is the standard input.
+    :param skipped: counts what is left out.
+    :param kind: what it is, where its name does not say so.
+    :param progress: told how many bytes were read, of how many.
+    :raises ConfigError: the file cannot be read, or is of no kind that is known.
+    """
+    kind = _kind(path) if kind == "auto" else kind
+    with _Opened(path) as (lines, place, size):
+        told = _telling(lines, place, size, progress)
+        if kind == "pgn":
+            yield from pgn_records(told, spec, config, skipped)
+        else:
+            rows = csv.DictReader(told) if kind == "csv" else _json_rows(told, skipped)
+            yield from labelled_records(rows, spec, config, skipped)
+
+
+# --- games ------------------------------------------------------------------------------------
+
+
+def pgn_records(
+    lines: Iterable[str], spec: GameSpec, config: ExamplesConfig, skipped: Skipped
+) -> Iterator[GameRecord]:
+    """Records of the games in a PGN."""
+    for game in pgn_games(lines):
+        where = f"game {game.number}"
+        if game.result is None:
+            skipped.note(f"{where} has no result")
+        elif (variant := game.tags.get("Variant", "Standard")).lower() not in VARIANTS:
+            skipped.note(f"{where} is one of {variant}")
+        elif game.elo() < config.min_elo:
+            skipped.note(f"{where} has a player below {config.min_elo}")
+        elif game.moves:
+            try:
+                yield _game_record(game, spec, config)
+            except SylvanError as error:
+                skipped.note(f"{where}: {error}")
+
+
+def _game_record(game: PgnGame, spec: GameSpec, config: ExamplesConfig) -> GameRecord:
+    start = game.tags.get("FEN", "")
+    state = spec.first(start)
+    actions, seats = [], []
+    for move in game.moves:
+        state.set_root()  # people play on where a draw could be claimed
+        if state.is_terminal():
+            break  # and where nobody can win
+        action = state.string_to_action(move.replace("0-0", "O-O").replace("O-0", "O-O"))
+        actions.append(action)
+        seats.append(state.to_play())
+        state.apply(action)
+    plies = len(actions)
+    assert game.result is not None
+    before = [None, *game.evaluations][:plies]  # of the position before each move
+    learned = [
+        ply >= config.skip_plies and not _decided(centipawns, config)
+        for ply, centipawns in enumerate(before)
+    ]
+    whites = [game.result if cp is None else config.value(cp) for cp in before]
+    values = np.array([[white, -white] for white in whites], np.float32).reshape(-1, 2)
+    learned_from = np.array(learned, bool)
+    state.set_root()
+    return GameRecord(
+        actions=np.array(actions, np.int32),
+        seats=np.array(seats, np.int8),
+        policy_offsets=np.concatenate([[0], np.cumsum(learned_from)]).astype(np.int64),
+        policy_actions=np.array(actions, np.int32)[learned_from],
+        policy=np.ones(int(learned_from.sum()), np.float32),
+        values=values * learned_from[:, None],
+        weights=learned_from.astype(np.float32),
+        surprise=np.zeros(plies, np.float32),
+        returns=np.array([game.result, -game.result], np.float32),
+        start=start,
+        ending="end" if state.is_terminal() else "labelled",
+    )
+
+
+def _decided(centipawns: float | None, config: ExamplesConfig) -> bool:
+    limit = config.max_centipawns
+    return limit is not None and centipawns is not None and abs(centipawns) > limit
+
+
+# --- positions --------------------------------------------------------------------------------
+
+
+def labelled_records(
+    rows: Iterable[dict[str, Any]], spec: GameSpec, config: ExamplesConfig, skipped: Skipped
+) -> Iterator[GameRecord]:
+    """Records of one ply each."""
+    for number, row in enumerate(rows, start=1):
+        try:
+            record = _labelled(row, spec, config)
+        except (SylvanError, ValueError, TypeError, KeyError) as error:
+            reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            skipped.note(f"position {number}: {reason}")
+            continue
+        if record is None:
+            skipped.note(f"position {number} is decided")
+        else:
+            yield record
+
+
+def _labelled(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> GameRecord | None:
+    start = str(row["fen"] if row.get("fen") else row["start"])
+    state = spec.first(start)
+    state.set_root()
+    if row.get("policy"):
+        given = json.loads(row["policy"]) if isinstance(row["policy"], str) else row["policy"]
+        chosen = {state.string_to_action(move): float(part) for move, part in given.items()}
+    else:
+        chosen = {state.string_to_action(str(row["move"])): 1.0}
+    total = sum(chosen.values())
+    if not total > 0 or min(chosen.values()) < 0:
+        raise ValueError(f"its policy adds up to {total}")
+    if _given(row, "cp") is not None and _decided(float(row["cp"]), config):
+        return None
+    value, seat = _value(row, config), state.to_play()
+    if not -1 <= value <= 1:
+        raise ValueError(f"its value {value} is not between -1 and 1")
+    values = np.full((1, 2), -value, np.float32)
+    values[0, seat] = value
+    seen = None if spec.is_native else state.observation()[None]
+    codes = sorted(chosen)
+    return GameRecord(
+        actions=np.array([max(chosen, key=chosen.__getitem__)], np.int32),
+        seats=np.array([seat], np.int8),
+        policy_offsets=np.array([0, len(codes)], np.int64),
+        policy_actions=np.array(codes, np.int32),
+        policy=np.array([chosen[code] / total for code in codes], np.float32),
+        values=values,
+        weights=np.ones(1, np.float32),
+        surprise=np.zeros(1, np.float32),
+        returns=values[0],
+        observations=seen,
+        start=start,
+        ending="labelled",
+    )
+
+
+def _value(row: dict[str, Any], config: ExamplesConfig) -> float:
+    """For the side to move."""
+    if _given(row, "value") is not None:
+        return float(row["value"])
+    if _given(row, "mate") is not None:
+        return 1.0 if float(row["mate"]) > 0 else -1.0
+    if _given(row, "cp") is not None:
+        return config.value(float(row["cp"]))
+    raise ValueError("it has no value, cp or mate")
+
+
+def _given(row: dict[str, Any], name: str) -> Any:
+    """A field that is there and not empty, as fields of CSV are."""
+    found = row.get(name)
+    return None if found == "" else found
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def _kind(path: Path) -> Format:
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    kinds: dict[str, Format] = {".pgn": "pgn", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+    if suffix not in kinds:
+        raise ConfigError(
+            f"{path} is of no kind that is known by its name: give .pgn, .jsonl or .csv, or say "
+            "which with --format."
+        )
+    return kinds[suffix]
+
+
+class _Opened:
+    """A text file: its lines, how to ask how far it is read, and its size."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: list[IO[Any]] = []
+
+    def __enter__(self) -> tuple[Iterable[str], Callable[[], int], float | None]:
+        if str(self._path) == "-":
+            return sys.stdin, lambda: 0, None
+        try:
+            raw = self._path.open("rb")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise ConfigError(f"{self._path} cannot be read: {reason}.") from None
+        self._files.append(raw)
+        data: Any = raw
+        if self._path.suffix == ".gz":
+            data = gzip.open(raw)
+            self._files.insert(0, data)
+        # Old PGN files are in Latin-1; names of players are not looked at.
+        text = io.TextIOWrapper(data, encoding="utf-8", errors="replace", newline="")
+        self._files.insert(0, text)
+        return text, raw.tell, float(self._path.stat().st_size)
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _telling(
+    lines: Iterable[str],
+    place: Callable[[], int],
+    size: float | None,
+    progress: Callable[[float, float | None], None] | None,
+) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        if progress is not None and number % 1000 == 0:
+            progress(place(), size)
+        yield line
+
+
+def _json_rows(lines: Iterable[str], skipped: Skipped) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            skipped.note(f"line {number} is not JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            yield row
+        else:
+            skipped.note(f"line {number} is no JSON object")

@@ -1,0 +1,40 @@
+"""A batch as a file, to look at later: `numpy.load(path)` gives its arrays by name."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.files import write_bytes
+
+__all__ = ["save_batch"]
+
+NAMES = (
+    *("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left"),
+    *("actions", "reward", "alive", "known", "following", "places", "policy_actions"),
+)
+"""What batches of positions and of sequences have; of each what it has is saved."""
+
+
+def save_batch(batch: Any, path: Path) -> list[str]:
+    """Write a batch to an `.npz` file, and name those of its arrays that are not all finite."""
+    arrays = _arrays(batch)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
+    write_bytes(path, packed.getvalue())
+    return [
+        name
+        for name, array in arrays.items()
+        if array.dtype.kind == "f" and not np.isfinite(array).all()
+    ]
+
+
+def _arrays(batch: Any) -> dict[str, NDArray[Any]]:
+    arrays = {name: getattr(batch, name, None) for name in NAMES}
+    auxiliary = getattr(batch, "auxiliary", None) or {}
+    arrays |= {f"auxiliary.{name}": array for name, array in auxiliary.items()}
+    return {name: np.asarray(array) for name, array in arrays.items() if array is not None}

@@ -1,0 +1,105 @@
+"""Documented names of version 0.1 that have moved: they work for one release, with a warning.
+
+Importing an old module gives the new one. The tables are data: nothing in Sylvan uses an old name,
+so they do not count as imports of the rooms that they name.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["MODULES", "NAMES", "forward_name", "install"]
+
+MODULES = {
+    "sylvan.training.config": "sylvan.runs.config",
+    "sylvan.training.duel": "sylvan.ratings.duel",
+    "sylvan.training.loop": "sylvan.runs.loop",
+    "sylvan.training.losses": "sylvan.learning.losses",
+    "sylvan.training.metrics": "sylvan.runs.metrics",
+    "sylvan.training.mistakes": "sylvan.ratings.mistakes",
+    "sylvan.training.plots": "sylvan.runs.plots",
+    "sylvan.training.presets": "sylvan.runs.presets",
+    "sylvan.training.pretrain": "sylvan.learning.pretrain",
+    "sylvan.training.record": "sylvan.replay.record",
+    "sylvan.training.replay": "sylvan.replay.buffer",
+    "sylvan.training.replay_config": "sylvan.replay.config",
+    "sylvan.training.run": "sylvan.runs.run",
+    "sylvan.training.selfplay_config": "sylvan.selfplay.config",
+    "sylvan.training.shards": "sylvan.replay.shards",
+    "sylvan.training.targets": "sylvan.replay.targets",
+    "sylvan.training.yardsticks": "sylvan.ratings.yardsticks",
+    "sylvan.engines.analysis_schema": "sylvan.engines.analysis.schema",
+    "sylvan.engines.annotate": "sylvan.engines.analysis.annotate",
+    "sylvan.engines.arbiter": "sylvan.engines.match.arbiter",
+    "sylvan.engines.batching": "sylvan.players.batching",
+    "sylvan.engines.blob_match": "sylvan.blob.match",
+    "sylvan.engines.blob_players": "sylvan.blob.players",
+    "sylvan.engines.blob_search": "sylvan.blob.search",
+    "sylvan.engines.blob_sitting": "sylvan.blob.sitting",
+    "sylvan.engines.clock": "sylvan.players.clock",
+    "sylvan.engines.elo": "sylvan.players.elo",
+    "sylvan.engines.pgn": "sylvan.games.pgn",
+    "sylvan.engines.players": "sylvan.players.player",
+    "sylvan.engines.report": "sylvan.engines.match.report",
+    "sylvan.engines.score": "sylvan.players.score",
+    "sylvan.engines.specs": "sylvan.players.specs",
+    "sylvan.muzero.agent": "sylvan.runs.agent",
+}
+"""Old module -> new module."""
+
+NAMES = {
+    "sylvan.evaluators.CardCounter": "sylvan.blob.card_counter",
+    "sylvan.networks.measure_loss": "sylvan.learning.quantization_loss",
+    "sylvan.networks.sample_positions": "sylvan.learning.positions",
+}
+"""Old name in a package -> the module that now defines it."""
+
+
+def install() -> None:
+    """Make the old modules importable."""
+    if not any(isinstance(finder, _Forwarder) for finder in sys.meta_path):
+        sys.meta_path.append(_Forwarder())
+
+
+def forward_name(package: str, name: str) -> Any:
+    """What used to be `package.name`; called by the `__getattr__` of that package.
+
+    :raises AttributeError: there never was such a name.
+    """
+    old = f"{package}.{name}"
+    if old not in NAMES:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    _warn(old, f"{NAMES[old]}.{name}", stacklevel=4)
+    return getattr(import_module(NAMES[old]), name)
+
+
+def _warn(old: str, new: str, stacklevel: int) -> None:
+    warnings.warn(
+        f"{old} is now {new}; version 0.3 will not have the old name.",
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
+
+
+class _Forwarder(MetaPathFinder, Loader):
+    """Finds old modules. It stands last, so it is asked only for names that nothing else has."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        return ModuleSpec(fullname, self) if fullname in MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        _warn(spec.name, MODULES[spec.name], stacklevel=2)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system hands out what stands in sys.modules after this.
+        sys.modules[module.__name__] = import_module(MODULES[module.__name__])

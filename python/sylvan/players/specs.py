@@ -1,0 +1,352 @@
+"""Players in words, as a command line names them.
+
+    random                                  any legal move
+    material:simulations=800,c_puct=2       a built-in evaluator and settings of its search
+    maia-1900.pb.gz:nodes=800               a network file and settings of its search
+    runs/first:nodes=800                    the best network of a training run
+    runs/learned:simulations=50             the same, planning with the model that the run learned
+    uci:stockfish Skill Level=0 nodes=1000  a UCI program, its options and its limits
+    uci:sylvan uci --net x.onnx; Hash=64    the same with arguments: semicolons keep them apart
+
+Settings are the fields of `SearchConfig`, and for networks the options of `load_evaluator`. Limits
+go with any player that thinks: `nodes`, `depth`, `seconds` per move, or a clock `tc=60+0.6`; a
+search also takes `simulations`, which are new ones, where `nodes` counts what the tree already has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from sylvan import registry
+from sylvan.errors import ConfigError
+from sylvan.evaluators.loading import SUFFIXES, is_learned, is_network, network_file
+
+if TYPE_CHECKING:
+    from sylvan.planning import SearchConfig
+    from sylvan.players.player import Player
+
+__all__ = ["Limits", "PlayerSpec", "TimeControl", "player_spec"]
+
+EVALUATORS = ("material", "rollout", "shipped", "uniform")
+OPTIONS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
+    **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
+    **dict.fromkeys(("compile", "deterministic"), (bool,)),
+    "policy_temperature": (int, float),
+}
+"""Settings that belong to a network rather than to its search, and what they are."""
+CACHE = 64 * 2**20
+"""Bytes of evaluations that a network remembers: games share openings, and the two players too."""
+SIMULATIONS = 800
+"""Per move, of a search without a limit."""
+
+
+@dataclass(frozen=True)
+class TimeControl:
+    """Seconds for the whole game, and what each move adds.
+
+    >>> TimeControl.parse("1+0.01"), TimeControl.parse("2:30")
+    (TimeControl(base=1.0, increment=0.01), TimeControl(base=150.0, increment=0.0))
+    """
+
+    base: float
+    increment: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> TimeControl:
+        """A clock from `60`, `60+0.6` or `1:00+0.6`."""
+        match = re.fullmatch(r"(?:(\d+):)?(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text.strip())
+        if match is None or not (float(match[2]) or float(match[1] or 0)):
+            raise ConfigError(
+                f"the time control {text!r} cannot be read: write seconds and increment, 60+0.6"
+            )
+        return cls(60 * int(match[1] or 0) + float(match[2]), float(match[3] or 0))
+
+    def __str__(self) -> str:
+        return f"{self.base:g}+{self.increment:g}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends the thinking about a move; None is no limit."""
+
+    nodes: int | None = None
+    depth: int | None = None
+    seconds: float | None = None
+    tc: TimeControl | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "depth", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"{name} is {value}: give a number above 0.")
+
+    def __bool__(self) -> bool:
+        return any(value is not None for value in vars(self).values())
+
+
+class LearnedPlayers(Protocol):
+    """Players that plan with the model of a run, registered as `learned` (`sylvan.registry`)."""
+
+    def config(self, run: str) -> SearchConfig:
+        """How the run searches, without what is drawn."""
+
+    def model(self, run: str, device: str) -> Any:
+        """The run's model."""
+
+    def open(self, model: Any, config: SearchConfig, name: str) -> Player:
+        """A player that plans with a model."""
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A player that can be opened as often as games go on at once."""
+
+    text: str
+    """As it was given; it tells one player from another."""
+    kind: Literal["random", "search", "uci"]
+    source: str = ""
+    """The evaluator's name, the network's path, or the command."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of the search, or options of the program."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Of the network."""
+    limits: Limits = Limits()
+
+    @property
+    def name(self) -> str:
+        """As it stands in tables and in a PGN."""
+        if self.kind == "uci":
+            return self.text.removeprefix("uci:")
+        return self.text.removeprefix(str(Path(self.source).parent) + "/")
+
+    @property
+    def is_network(self) -> bool:
+        return self.kind == "search" and self.source not in EVALUATORS
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether it plans with a model that a run has learned, instead of the rules."""
+        return self.kind == "search" and is_learned(self.source)
+
+    @property
+    def file(self) -> Path:
+        """A network's file; of a run's folder that of its best network."""
+        return network_file(self.source, self.options.get("backend", "auto"))
+
+    @property
+    def blocks(self) -> bool:
+        """Whether its moves take a time of their own: another program, or a clock."""
+        timed = self.limits.seconds is not None or self.limits.tc is not None
+        return self.kind == "uci" or (self.kind == "search" and timed)
+
+    def limited(self, limits: Limits) -> PlayerSpec:
+        """The same player with these limits, unless it has its own."""
+        has_own = bool(self.limits) or "simulations" in self.settings
+        spec = self if has_own or self.kind == "random" else replace(self, limits=limits)
+        if spec.kind == "uci" and not spec.limits:
+            raise ConfigError(
+                f"nothing ends the thinking of {self.text!r}: give --tc 10+0.1, --nodes or "
+                "--seconds, or write nodes=1000 behind it"
+            )
+        return spec
+
+    def config(self) -> SearchConfig:
+        """The settings of its searches."""
+        from sylvan.planning import SearchConfig
+
+        if self.is_learned:
+            return self._learned_config()
+        settings = dict(self.settings)
+        limits = {n: getattr(self.limits, n) for n in ("nodes", "depth", "seconds")}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        if self.limits.tc is not None:
+            given["seconds"] = self.limits.tc.base
+        settings.setdefault("simulations", None if given else SIMULATIONS)
+        return SearchConfig(**given, **settings)
+
+    def _learned_config(self) -> SearchConfig:
+        """As the run searches; a model is asked so many times, no longer."""
+        if self.limits:
+            raise ConfigError(
+                f"{self.name} plans with a learned model, which counts simulations alone: write "
+                f"{self.source}:simulations=100"
+            )
+        return self._learned().config(self.source).replace(**self.settings)
+
+    @staticmethod
+    def _learned() -> LearnedPlayers:
+        players: LearnedPlayers = registry.load("players", "learned")
+        return players
+
+    def evaluator(self) -> Any:
+        """Its evaluator: the name of a built-in one, or its network, or its learned model."""
+        if not self.is_network:
+            return self.source
+        if self.is_learned:
+            return self._learned().model(self.source, self.options.get("device", "cpu"))
+        from sylvan.evaluators import load_evaluator
+
+        try:
+            return load_evaluator(self.source, **self.options)
+        except TypeError as error:
+            # Not every backend has every option.
+            odd = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if odd is None:
+                raise
+            raise ConfigError(
+                f"{self.name}: its backend has no option {odd[1]!r}; leave it out"
+            ) from None
+
+    def open(self, evaluator: Any = None) -> Player:
+        """A player for one game at a time.
+
+        With an evaluator, from `evaluator()`, games share it and its batches.
+        """
+        from sylvan.players.player import RandomPlayer, SearchPlayer
+        from sylvan.players.uci_player import UciPlayer
+
+        if self.kind == "random":
+            return RandomPlayer()
+        if self.kind == "uci":
+            return UciPlayer(self.source, self.settings, self.limits, name=self.name)
+        shares = evaluator is not None
+        evaluator = evaluator if shares else self.evaluator()
+        if self.is_learned:
+            return self._learned().open(evaluator, self.config(), self.name)
+        return SearchPlayer(evaluator, self.config(), name=self.name, shares_batches=shares)
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for two games to have been played by the same player."""
+        limits = {
+            name: str(value) for name, value in vars(self.limits).items() if value is not None
+        }
+        facts: dict[str, Any] = {"player": self.text, "limits": limits}
+        if self.is_network:
+            facts["network"] = hashlib.sha256(self.file.read_bytes()).hexdigest()[:16]
+        return facts
+
+    def check(self) -> None:
+        """Fail now rather than in the middle of a match."""
+        if self.kind == "search":
+            self.config()
+        if self.kind == "uci":
+            from sylvan.players.uci_client import find_program
+
+            find_program(self.source)
+        if self.is_network and not self.file.is_file():
+            raise ConfigError(f"there is no network file {self.source!r}: give the path to one")
+
+
+def player_spec(text: str) -> PlayerSpec:
+    """The player that a text names; nothing is opened yet.
+
+    :raises ConfigError: it names none, or a setting does not fit.
+
+    >>> player_spec("material:simulations=100,c_puct=2").settings
+    {'simulations': 100, 'c_puct': 2}
+    """
+    text = text.strip()
+    spec = _uci(text) if text.startswith("uci:") else _own(text)
+    spec.check()
+    return spec
+
+
+def _own(text: str) -> PlayerSpec:
+    head, colon, tail = text.rpartition(":")
+    source, settings = (head, tail) if colon and "=" in tail else (text.removesuffix(":"), "")
+    pairs = dict(_pair(part, text) for part in settings.split(",") if part.strip())
+    if source == "random":
+        if pairs:
+            raise ConfigError("the player 'random' has no settings: write 'random' alone")
+        return PlayerSpec(text, "random")
+    if source not in EVALUATORS and not is_network(source):
+        raise ConfigError(
+            f"there is no player {source!r}: give random, {', '.join(EVALUATORS)}, a network file "
+            f"({', '.join(SUFFIXES)}), a run's folder or uci:command"
+        )
+    limits = _take_limits(pairs)
+    options = {}
+    if source not in EVALUATORS:
+        options = {"cache_bytes": CACHE, **_take_options(pairs)}
+    return PlayerSpec(text, "search", source, pairs, options, limits)
+
+
+def _pair(part: str, text: str) -> tuple[str, Any]:
+    """`name=value`, numbers, true, false and null read as in JSON, anything else as text."""
+    name, equals, value = part.strip().partition("=")
+    if not (name and equals):
+        raise ConfigError(f"{part.strip()!r} in {text!r} has no value: write name=value")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _uci(text: str) -> PlayerSpec:
+    """Program and options: with semicolons, or the first word and then `Name of option=value`.
+
+    >>> _uci("uci:stockfish Skill Level=3 Hash=16 depth=4").settings
+    {'Skill Level': '3', 'Hash': '16'}
+    """
+    command, semicolon, rest = text.removeprefix("uci:").partition(";")
+    if semicolon:
+        parts = [part.strip() for part in rest.split(";") if part.strip()]
+    else:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise ConfigError(f"the player {text!r} cannot be read: {error}") from None
+        is_option = [("=" in word and not word.startswith("-")) for word in words]
+        parts = []
+        if any(is_option):
+            command, options = shlex.join(words[:1]), words[1:]
+            # Each option ends with the word that has the equals sign in it.
+            parts = re.findall(r"[^=]+=\S*", " ".join(options))
+    pairs: dict[str, Any] = {}
+    for part in parts:
+        name, equals, value = part.strip().partition("=")
+        if not (name and equals):
+            raise ConfigError(f"{part.strip()!r} in {text!r} has no value: write Option=value")
+        pairs[name.strip()] = value.strip()
+    limits = _take_limits(pairs)
+    return PlayerSpec(text, "uci", command.strip(), pairs, limits=limits)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "nodes": int,
+    "depth": int,
+    "seconds": float,
+    "tc": lambda value: TimeControl.parse(str(value)),
+}
+
+
+def _take_limits(pairs: dict[str, Any]) -> Limits:
+    """The limits among the settings, which lose them."""
+    given = {}
+    for name in set(pairs) & set(_READERS):
+        value = pairs.pop(name)
+        try:
+            given[name] = _READERS[name](value)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ConfigError):
+                raise
+            raise ConfigError(f"{name} is {value!r}: give a number.") from None
+    return Limits(**given)
+
+
+def _take_options(pairs: dict[str, Any]) -> dict[str, Any]:
+    """What is meant for the network among the settings, which lose it."""
+    options = {name: pairs.pop(name) for name in list(pairs) if name in OPTIONS}
+    for name, value in options.items():
+        if type(value) not in OPTIONS[name]:
+            kinds = " or ".join(kind.__name__ for kind in OPTIONS[name])
+            raise ConfigError(f"{name} is {value!r}: it must be of type {kinds}.")
+    return options

@@ -1,0 +1,300 @@
+"""How strong the networks of a run are: against yardsticks, against each other, and where the best
+moves are known.
+
+Every rating adds games of the newest network to the table of all results of the run: against fixed
+yardsticks and against earlier networks, the best one first. The Elo of all of them is fitted to
+the whole table (`rating.py`), so it is steadier than one match, and late regression shows.
+
+The *best* network is the one with the highest Elo, not the newest. With a `gate`, a network becomes
+the best only by scoring that much against the best before it, and self-play goes on with that one
+until then. Mistake rates are reported and decide nothing: a set that chose a network could not
+judge it any more.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sylvan._native import mix
+from sylvan.games.naming import GameSpec
+from sylvan.games.solved import Mistakes
+from sylvan.planning import SearchConfig
+from sylvan.ratings.duel import Side, duel
+from sylvan.ratings.mistakes import mistake_rates
+from sylvan.ratings.rating import Rated, Result, rate_all
+from sylvan.ratings.yardsticks import PlayerSide, SearchSide, default_yardsticks, yardstick
+from sylvan.settings import Section
+
+__all__ = ["Arena", "ArenaConfig", "Rating"]
+
+
+class ArenaConfig(Section):
+    """When and how a run's networks are rated."""
+
+    every: int = Field(
+        10, ge=0, description="steps between ratings, which take time from learning; 0: never"
+    )
+    games: int = Field(
+        40, ge=2, description="games against each opponent, in pairs with seats swapped"
+    )
+    simulations: int = Field(
+        32, ge=1, description="per move of the networks; few keep ratings short and are as just"
+    )
+    yardsticks: tuple[str, ...] | None = Field(
+        None,
+        description="fixed opponents, which make runs comparable, such as rollout:simulations=100; "
+        "none: what suits the game",
+    )
+    opponents: int = Field(
+        2, ge=0, description="earlier networks to play, the best first; they show late regression"
+    )
+    gate: float | None = Field(
+        None,
+        ge=0.5,
+        lt=1.0,
+        description="score against the best network that makes a new one play; none: the newest "
+        "always plays, which learns sooner",
+    )
+    opening_plies: int = Field(
+        3, ge=0, description="random plies before the players take over, so that games differ"
+    )
+    max_plies: int = Field(
+        1000, ge=1, description="a game that goes on for longer ends there, level ones as draws"
+    )
+    positions: int = Field(
+        200,
+        ge=0,
+        description="of each solved set that are searched for mistake rates, which the network "
+        "alone gets on all of them; 0: none are counted",
+    )
+
+
+@dataclass(frozen=True)
+class Rating:
+    """What a rating found."""
+
+    step: int
+    elo: float
+    low: float
+    high: float
+    """The 95 % interval of `elo`, above the anchor."""
+    scores: dict[str, float] = field(default_factory=dict)
+    """Mean per game, from 0 to 1, against each opponent; `best` is the best network before."""
+    mistakes: dict[str, float] = field(default_factory=dict)
+    """Shares of positions, such as `hard.network` and `hard.search`."""
+    is_best: bool = True
+    """Whether this network is now the best of the run."""
+    promoted: bool = True
+    """Whether self-play goes on with it; false only where a gate is set and not passed."""
+    seconds: float = 0.0
+
+    def numbers(self) -> dict[str, float]:
+        """As the metrics log them: `rating.elo`, `rating.score.random`, ..."""
+        numbers = {"rating.elo": self.elo, "rating.low": self.low, "rating.high": self.high}
+        numbers |= {f"rating.score.{name}": score for name, score in self.scores.items()}
+        numbers |= {f"rating.mistakes.{name}": share for name, share in self.mistakes.items()}
+        return numbers | {"seconds.arena": self.seconds}
+
+
+Loader = Callable[[], Any]
+"""Gives the evaluator of an earlier network."""
+
+
+class Arena:
+    """Rates the networks of one run, and remembers all results.
+
+    :param search: settings of the networks' searches; noise and simulations are replaced.
+    :param folder: gets `ratings.json`, the table of all networks; None: nothing is written.
+    """
+
+    _mistake_rates: ClassVar[Callable[..., dict[str, Mistakes]]] = staticmethod(mistake_rates)
+    """Counts a network's mistakes where the best moves are known."""
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: ArenaConfig,
+        seed: int,
+        folder: Path | None = None,
+        search: SearchConfig | None = None,
+    ) -> None:
+        self.spec, self.config, self.seed, self.folder = spec, config, seed, folder
+        self.search = (search or SearchConfig()).replace(
+            simulations=config.simulations, noise=False, gumbel_scale=0.0, temperature=0.0
+        )
+        self.yardsticks = config.yardsticks
+        if self.yardsticks is None:
+            self.yardsticks = default_yardsticks(spec, config.simulations)
+        self.results: list[Result] = []
+        self.best: int | None = None
+        """The step of the best network so far."""
+        self._sides: dict[str, Side] = {}
+
+    # --- rating -----------------------------------------------------------------------------
+
+    def rate(
+        self,
+        evaluator: Any,
+        step: int,
+        previous: Mapping[int, Loader] | None = None,
+        watch: Callable[[str, int, int], None] | None = None,
+    ) -> Rating:
+        """Rate the network of a step.
+
+        :param evaluator: the network's; it does not change meanwhile.
+        :param previous: loaders of earlier networks that still exist, by step.
+        :param watch: told an opponent's name, the games that are over and how many there are.
+        """
+        began = time.perf_counter()
+        name = network_name(step)
+        self.results = [result for result in self.results if result.a != name]  # a step done again
+        side = self._side(name, evaluator)
+        scores = {}
+        for number, opponent in enumerate(self.yardsticks or ()):
+            scores[opponent] = self._meet(side, self._yardstick(opponent), opponent, number, watch)
+        against_best = None
+        for number, other in enumerate(self._opponents(previous or {}, step), start=100):
+            loaded = self._side(network_name(other), (previous or {})[other]())
+            score = self._meet(side, loaded, loaded.name, number, watch)
+            if other == self.best:
+                against_best = scores["best"] = score
+            else:
+                scores[loaded.name] = score
+        self._close()
+        rated = self.ratings()
+        mine = rated.get(name, Rated(0.0, float("-inf"), float("inf")))
+        is_best = self._is_best(mine, rated, against_best)
+        if is_best:
+            self.best = step
+        self._write(rated)
+        return Rating(
+            step=step,
+            elo=mine.elo,
+            low=mine.low,
+            high=mine.high,
+            scores=scores,
+            mistakes=self._mistakes(evaluator),
+            is_best=is_best,
+            promoted=is_best or self.config.gate is None,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _side(self, name: str, evaluator: Any) -> Side:
+        """A network as a player."""
+        return SearchSide(name, evaluator, self.search)
+
+    def _yardstick(self, text: str) -> Side:
+        if text not in self._sides:
+            self._sides[text] = yardstick(text, self.spec)
+        return self._sides[text]
+
+    def _close(self) -> None:
+        """Let other programs go until the next rating."""
+        for text, side in list(self._sides.items()):
+            if isinstance(side, PlayerSide):
+                side.close()
+                del self._sides[text]
+
+    def _opponents(self, previous: Mapping[int, Loader], step: int) -> list[int]:
+        """Steps of the networks to play: the best, then the newest."""
+        steps = sorted((other for other in previous if other < step), reverse=True)
+        steps.sort(key=lambda other: other != self.best)
+        return steps[: self.config.opponents]
+
+    def _meet(
+        self,
+        side: Side,
+        other: Side,
+        name: str,
+        number: int,
+        watch: Callable[[str, int, int], None] | None,
+    ) -> float:
+        """Play one opponent, add the result to the table and return the score."""
+        played = duel(
+            self.spec,
+            side,
+            other,
+            self.config.games,
+            mix(mix(self.seed, int(side.name.rpartition("-")[2])), number),
+            opening_plies=self.config.opening_plies,
+            max_plies=self.config.max_plies,
+            watch=None if watch is None else lambda over, games: watch(name, over, games),
+        )
+        elo = played.elo
+        self.results.append(Result(side.name, name, elo.wins, elo.draws, elo.losses))
+        return played.score
+
+    def _is_best(self, mine: Rated, rated: Mapping[str, Rated], against_best: float | None) -> bool:
+        if self.best is None:
+            return True
+        if self.config.gate is not None and against_best is not None:
+            return against_best >= self.config.gate
+        return mine.elo >= rated[network_name(self.best)].elo
+
+    def _mistakes(self, evaluator: Any) -> dict[str, float]:
+        if not self.config.positions:
+            return {}
+        found = self._mistake_rates(
+            evaluator,
+            self.spec,
+            self.config.simulations,
+            positions=self.config.positions,
+            config=self.search,
+        )
+        return {name.replace("/", "."): mistakes.rate for name, mistakes in found.items()}
+
+    # --- the table --------------------------------------------------------------------------
+
+    @property
+    def anchor(self) -> str | None:
+        """Who has Elo 0: the random player if it is a yardstick, else the first network."""
+        if not self.results:
+            return None
+        return "random" if "random" in (self.yardsticks or ()) else self.results[0].a
+
+    def ratings(self) -> dict[str, Rated]:
+        """All networks and yardsticks, fitted to all results so far."""
+        return {} if self.anchor is None else rate_all(self.results, self.anchor)
+
+    def _write(self, rated: Mapping[str, Rated]) -> None:
+        if self.folder is None:
+            return
+        from sylvan.files import write_bytes
+
+        table = {
+            "anchor": self.anchor,
+            "best": None if self.best is None else network_name(self.best),
+            "ratings": {name: vars(rating) for name, rating in rated.items()},
+            "results": [vars(result) for result in self.results],
+        }
+        write_bytes(self.folder / "ratings.json", (json.dumps(table, indent=1) + "\n").encode())
+
+    # --- state ------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Results and the best step, as plain values."""
+        return {
+            "results": [list(vars(result).values()) for result in self.results],
+            "best": self.best,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take up the table where `state_dict` left it."""
+        self.results = [Result(*row) for row in state["results"]]
+        self.best = state["best"]
+
+
+def network_name(step: int) -> str:
+    """A network's name in the table.
+
+    >>> network_name(12)
+    'step-000012'
+    """
+    return f"step-{step:06d}"

@@ -1,0 +1,176 @@
+"""Fixed opponents, by which the networks of a run, and of different runs, are measured.
+
+    random                                any legal move
+    rollout:simulations=100               search with random games in place of a network
+    rollout:simulations=100,selection=uct the same with UCT
+    material:simulations=100              chess: material and piece squares
+    counter, rollouts:32                  Blob: a bot (`sylvan.blob.players`)
+    solver                                Connect Four and tic-tac-toe: perfect play
+    uci:stockfish Skill Level=0 nodes=50  chess: another program
+    runs/first:simulations=100            the best network of a run, or a network's file
+
+They are the players of `sylvan match` (`sylvan.players.specs`), which play any game here, and
+hundreds of games at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sylvan import registry
+from sylvan._native import Rng
+from sylvan.errors import ConfigError
+from sylvan.evaluators import evaluator_for
+from sylvan.games import Chess, ConnectFour, Game, TicTacToe
+from sylvan.games.connect_four import Solver
+from sylvan.games.naming import GameSpec
+from sylvan.games.tic_tac_toe_states import tic_tac_toe_moves
+from sylvan.planning import Forest, SearchConfig
+from sylvan.planning.roots import seen_by_mover, shown_to
+from sylvan.players.player import Player
+from sylvan.players.specs import player_spec
+from sylvan.ratings.duel import Side
+
+__all__ = [
+    "NetworkSide",
+    "PlayerSide",
+    "SearchSide",
+    "SolverSide",
+    "Yardsticks",
+    "default_yardsticks",
+    "yardstick",
+]
+
+
+class SearchSide:
+    """Searches all positions in one forest.
+
+    :param evaluator: an evaluator, or None for the game's default.
+    :param config: of each search; its seed is replaced.
+    """
+
+    def __init__(self, name: str, evaluator: Any, config: SearchConfig) -> None:
+        self.name = name
+        self.evaluator = evaluator
+        self.config = config
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
+        """The best action of each search, or one picked at the settings' temperature."""
+        evaluator = evaluator_for(states[0], self.evaluator)
+        shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
+        forest = Forest(shown, self.config.replace(seed=seeds[0]))
+        forest.run(evaluator)
+        return [forest.result(tree).action for tree in range(len(forest))]
+
+
+class NetworkSide:
+    """Takes the network's likeliest action, without a search."""
+
+    def __init__(self, name: str, evaluator: Any) -> None:
+        self.name = name
+        self.evaluator = evaluator
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:  # noqa: ARG002
+        """The legal action with the highest logit."""
+        from sylvan.ratings.mistakes import network_choices
+
+        return [int(action) for action in network_choices(self.evaluator, states)]
+
+
+class PlayerSide:
+    """A player of single games, one position after another, each as if it were a new game."""
+
+    def __init__(self, player: Player) -> None:
+        self.name = player.name
+        self.player = player
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
+        """What the player plays; it remembers nothing of other positions."""
+        actions = []
+        for state, seed in zip(states, seeds, strict=True):
+            self.player.new_game(seed)
+            actions.append(self.player.play(state))
+        return actions
+
+    def close(self) -> None:
+        """Give back what the player holds, such as another program."""
+        self.player.close()
+
+
+class SolverSide:
+    """Perfect play of Connect Four and tic-tac-toe; among equally good moves any.
+
+    Positions of Connect Four with more than `FREE` free cells take seconds to minutes to solve;
+    there a search of random games plays.
+    """
+
+    FREE = 30
+    name = "solver"
+
+    def __init__(self) -> None:
+        self._solver = Solver()
+        self._opening = SearchSide("rollout", None, SearchConfig(simulations=1000))
+
+    def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
+        """A move that wins soonest, draws, or loses latest."""
+        pairs = list(zip(states, seeds, strict=True))
+        return [self._move(state, seed) for state, seed in pairs]
+
+    def _move(self, state: Game, seed: int) -> int:
+        if isinstance(state, TicTacToe):
+            best, _ = tic_tac_toe_moves(state)
+        elif isinstance(state, ConnectFour):
+            if state.columns * state.rows - state.stones > self.FREE:
+                return self._opening.choose([state], [seed])[0]
+            best = list(self._solver.solve(state).best)
+        else:
+            raise ConfigError(
+                f"There is no solver of {type(state).__name__}: there are those of ConnectFour and "
+                "TicTacToe."
+            )
+        return best[Rng(seed).below(len(best))]
+
+
+class Yardsticks(Protocol):
+    """Opponents of one game, registered under its name (`sylvan.registry`)."""
+
+    defaults: Sequence[str]
+    """Those that a run of the game meets unless its settings name others."""
+
+    def side(self, text: str) -> Side | None:
+        """The opponent that a text names; None if it names none of these."""
+
+
+def default_yardsticks(spec: GameSpec, simulations: int) -> tuple[str, ...]:
+    """Opponents that suit a game; random games say little of chess, which is too long for them."""
+    registered: Yardsticks | None = registry.find("yardsticks", spec.name)
+    if registered is not None:
+        return tuple(registered.defaults)
+    name = "material" if isinstance(spec.first(), Chess) else "rollout"
+    return "random", f"{name}:simulations={simulations}"
+
+
+def yardstick(text: str, spec: GameSpec) -> Side:
+    """The opponent that a text names.
+
+    :raises ConfigError: it names none, or none that plays this game.
+    """
+    if text == "solver":
+        if spec.name not in ("connect4", "tictactoe"):
+            raise ConfigError(
+                f"The yardstick 'solver' plays connect4 and tictactoe, not {spec.name}: leave it "
+                "out."
+            )
+        return SolverSide()
+    registered: Yardsticks | None = registry.find("yardsticks", spec.name)
+    side = None if registered is None else registered.side(text)
+    if side is not None:
+        return side
+    player = player_spec(text)
+    if player.kind == "uci" and spec.name != "chess":
+        raise ConfigError(f"The yardstick {text!r} plays chess, not {spec.name}: leave it out.")
+    if player.kind == "search" and not player.is_learned:
+        evaluator = evaluator_for(spec.first(), player.evaluator())
+        return SearchSide(player.name, evaluator, player.config())
+    return PlayerSide(player.open())

@@ -1,0 +1,208 @@
+"""Batches: what the learner sees of stored games, as arrays.
+
+Positions of native games are made again in Rust from their moves; games written in Python have
+their observations stored. A symmetry that the game declares, drawn for each row, turns observation
+and policy alike, so that a network sees every position from all its sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan.games.encoding import Encoding
+from sylvan.games.naming import GameSpec
+from sylvan.replay.window import Picked
+
+__all__ = ["Batch", "BatchMaker"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B positions; L outputs of a policy."""
+
+    observations: NDArray[Any]
+    """`[B, ...]` as the game gives them: packed planes in chess."""
+    policy: NDArray[np.float32]
+    """`[B, L]` the target, which adds up to 1 over legal actions."""
+    legal: NDArray[np.bool_]
+    """`[B, L]` where the legal actions are."""
+    policy_weight: NDArray[np.float32]
+    """`[B]` how much the policy target counts: 0 after a fast search."""
+    value: NDArray[np.float32]
+    """`[B, 3 | 1 | S]` the target, as `NetworkOutput.value`, of probabilities for `wdl`."""
+    weight: NDArray[np.float32]
+    """`[B]` how much the row counts, at most 1: what makes up for prioritised sampling."""
+    moves_left: NDArray[np.float32] | None
+    """`[B, 1]` plies to the end of the game; -1 where it was not played to its end."""
+    places: NDArray[np.int64]
+    """`[B, 2]` record and ply: whose priority to update."""
+    auxiliary: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    """Further targets, name to `[B, ...]`."""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def part(self, begin: int, end: int) -> Batch:
+        """Some of its rows."""
+        arrays: dict[str, Any] = {
+            name: None if value is None else value[begin:end]
+            for name, value in vars(self).items()
+            if name != "auxiliary"
+        }
+        auxiliary = {name: value[begin:end] for name, value in self.auxiliary.items()}
+        return Batch(**arrays, auxiliary=auxiliary)
+
+
+class BatchMaker:
+    """Makes batches of the rows of a window.
+
+    :param spec: the game.
+    :param encoding: how it shall show itself, where it has several ways.
+    :param symmetries: whether to use those it declares.
+    :param threads: that make positions again.
+    """
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        encoding: Encoding | None = None,
+        *,
+        symmetries: bool = True,
+        threads: int = 1,
+    ) -> None:
+        self._spec, self._encoding, self._threads = spec, encoding, threads
+        self._game = spec.first().encoded(encoding) if encoding else spec.first()
+        self.num_logits = self._game.num_logits
+        self.symmetries = _symmetries(self._game) if symmetries else []
+        """Maps of batches of observations and permutations of actions; the identity has no map."""
+        self._starts = {"": self._game}
+
+    def make(self, picked: Picked, weight: NDArray[np.float32], rng: np.random.Generator) -> Batch:
+        """The batch of some rows; `rng` draws their symmetries."""
+        if picked.observations is None:
+            observations, policy, legal = self._remade(picked)
+        else:
+            observations, (policy, legal) = picked.observations, self._dense(picked)
+        auxiliary = picked.auxiliary
+        if len(self.symmetries) > 1:
+            drawn = rng.integers(len(self.symmetries), size=len(observations))
+            observations, policy, legal, auxiliary = self._turned(
+                drawn, observations, policy, legal, auxiliary
+            )
+        return Batch(
+            observations,
+            policy,
+            legal,
+            picked.policy_weight,
+            picked.value,
+            weight,
+            picked.moves_left[:, None],
+            picked.places,
+            auxiliary,
+        )
+
+    def observed(self, picked: Picked) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What seats to move saw `[n, ...]`, where their legal actions are `[n, num_logits]`."""
+        if picked.observations is None:
+            nothing = replace(picked, target_end=picked.target_begin)
+            observations, _, legal = self._remade(nothing)
+            return observations, legal
+        return picked.observations, self._dense(picked)[1]
+
+    def _remade(self, picked: Picked) -> tuple[Any, Any, Any]:
+        """Observations, policies and masks of a native game."""
+        starts = [self._starts.get(text) or self._first(text) for text in picked.starts]
+        return _native.remake_positions(
+            starts,
+            picked.origin,
+            picked.actions,
+            picked.begin,
+            picked.end,
+            picked.target,
+            picked.policy,
+            picked.target_begin,
+            picked.target_end,
+            self._threads,
+        )
+
+    def _first(self, text: str) -> Any:
+        state = self._spec.first(text)
+        return state.encoded(self._encoding) if self._encoding else state
+
+    def _dense(self, picked: Picked) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Policies and masks `[n, num_logits]` of a game in Python."""
+        counts = picked.target_end - picked.target_begin
+        rows = np.repeat(np.arange(len(counts)), counts)
+        first = np.repeat(picked.target_begin - np.cumsum(counts) + counts, counts)
+        places = first + np.arange(len(rows))
+        columns, weights = picked.target[places], picked.policy[places]
+        totals = np.bincount(rows, weights, len(counts))
+        policy = np.zeros((len(counts), self.num_logits), np.float32)
+        legal = np.zeros(policy.shape, np.bool_)
+        policy[rows, columns] = weights / totals[rows]
+        legal[rows, columns] = True
+        return policy, legal
+
+    def _turned(
+        self,
+        drawn: NDArray[np.int64],
+        observations: NDArray[Any],
+        policy: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        auxiliary: dict[str, NDArray[np.float32]],
+    ) -> tuple[Any, Any, Any, dict[str, NDArray[np.float32]]]:
+        """The rows as their symmetries show them.
+
+        Auxiliary targets of the shape of an observation are turned with it, others stay.
+        """
+        shape = observations.shape[1:]
+        auxiliary = {
+            name: array.copy() if array.shape[1:] == shape else array
+            for name, array in auxiliary.items()
+        }
+        boards = [observations, *(a for a in auxiliary.values() if a.shape[1:] == shape)]
+        for number, (turn, permutation) in enumerate(self.symmetries):
+            rows = np.flatnonzero(drawn == number)
+            if turn is None or not len(rows):
+                continue
+            for board in boards:
+                board[rows] = turn(board[rows])
+            for output in (policy, legal):
+                turned = np.empty_like(output[rows])
+                turned[:, permutation] = output[rows]
+                output[rows] = turned
+        return observations, policy, legal, auxiliary
+
+
+_Turn = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def _symmetries(game: Any) -> list[tuple[_Turn | None, NDArray[np.int64]]]:
+    """What a game declares, over batches, with the identity (no map) once.
+
+    None where the policy's outputs are not the actions: then nothing says how they are turned.
+    """
+    if game.num_logits != game.num_actions or game.encoding is not None:
+        return []
+    same = np.arange(game.num_actions)
+    found: list[tuple[_Turn | None, NDArray[np.int64]]] = [(None, same)]
+    for turn, given in game.symmetries():
+        permutation = np.asarray(given, np.int64)
+        if not np.array_equal(permutation, same):
+            found.append((_over_rows(turn, native=isinstance(game, _NATIVE)), permutation))
+    return found
+
+
+_NATIVE = (_native.TicTacToe, _native.ConnectFour)
+
+
+def _over_rows(turn: Any, native: bool) -> _Turn:
+    """A map of observations as a map of batches; our own maps take both."""
+    one: _Turn = turn
+    return one if native else lambda rows: np.stack([one(row) for row in rows])

@@ -1,0 +1,338 @@
+"""Everything that can be set in a run: one typed configuration of ten sections.
+
+Each section stands beside the code that it belongs to; this file puts them together. Settings come
+from a preset, a file and the command line, in that order, the later over the earlier; what results
+is saved in the run's folder and used from there.
+
+A setting is named by its section, `learner.learning_rate`. The name alone is enough where one
+section has it, and for the run's own and the search's, so that `seed`, `c_puct`,
+`dirichlet_epsilon`, `simulations_per_move` and `temp_threshold` mean what they mean elsewhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from sylvan.errors import ConfigError
+from sylvan.games.naming import GameSpec
+from sylvan.learning.config import LearnerConfig
+from sylvan.muzero.config import SHAPING, MuZeroConfig
+from sylvan.planning.config import ALIASES, SearchConfig
+from sylvan.ratings.arena import ArenaConfig
+from sylvan.replay.buffer import ReplayConfig
+from sylvan.replay.targets import TargetConfig
+from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.settings import Section
+from sylvan.settings.file import without_none
+
+__all__ = [
+    "FIXED",
+    "Algorithm",
+    "GameConfig",
+    "NetworkConfig",
+    "RunConfig",
+    "TrainingConfig",
+    "differences",
+    "merged",
+    "overrides",
+    "sectioned",
+]
+
+
+Algorithm = Literal["alphazero", "muzero"]
+
+
+class RunConfig(Section):
+    """The run as a whole: its algorithm, its budget, its seed, the machine."""
+
+    seed: int = Field(0, ge=0, lt=2**63, description="everything random in the run follows from it")
+    algorithm: Algorithm = Field(
+        "alphazero",
+        description="alphazero searches with the game's rules; muzero learns a model of them and "
+        "searches with that, as it must where there are none: environments, gym:name, imply it",
+    )
+    steps: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="end after so many steps; a run with this budget alone is repeatable to the "
+        "bit on one kind of machine",
+    )
+    minutes: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="end after so much time, counted over all sittings of the run"
+    )
+    threads: Annotated[int, Field(ge=1, le=256)] | None = Field(
+        None,
+        description="processor cores to use; none: all. Sums are added up in another order with "
+        "another number, which changes the last digits",
+    )
+    device: str = Field(
+        "auto", description="where networks compute: cpu, cuda, cuda:1; auto: a GPU if there is one"
+    )
+    eight_bits: bool = Field(
+        False,
+        description="on a processor, let the network of self-play compute in integers: twice as "
+        "fast where it has VNNI, and a little less exact; for residual towers",
+    )
+    cache_megabytes: int = Field(
+        64,
+        ge=0,
+        description="memory, on a processor, for what the network said of positions in the same "
+        "step, which come up again and again in many games; 0: none",
+    )
+    keep: int = Field(
+        3, ge=1, description="newest checkpoints to keep beside the best, should one be damaged"
+    )
+    export_every: int = Field(
+        0,
+        ge=0,
+        description="steps after which the newest network is exported; 0: with each rating, and "
+        "at the end",
+    )
+
+
+class GameConfig(Section):
+    """What is played."""
+
+    name: str = Field(
+        description="connect4, tictactoe, chess, path.py:Class, open_spiel:name or gym:name"
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict, description="arguments of the game's class, such as columns and rows"
+    )
+
+    @property
+    def spec(self) -> GameSpec:
+        """The game, to be started as often as one likes."""
+        return GameSpec(self.name, self.params)
+
+
+class NetworkConfig(Section):
+    """What learns."""
+
+    size: str = Field(
+        "4x48",
+        description="6x64: blocks and channels of a residual tower; t4x128: a transformer; "
+        "mlp2x128: dense layers; or path.py:Class for a module of your own",
+    )
+    settings: dict[str, Any] = Field(
+        default_factory=dict,
+        description="others of the architecture by name, such as norm, or arguments of your class",
+    )
+    value: Literal["wdl", "scalar", "seats"] | None = Field(
+        None, description="what the value output says; none: what suits the game"
+    )
+    moves_left: bool = Field(
+        False, description="also guess the plies to the end, which teaches the body about tempo"
+    )
+
+
+SELF_PLAY_SEARCH: dict[str, Any] = {"simulations": 64, "noise": True}
+"""Where a search in self-play differs from `SearchConfig`: short, and exploring."""
+
+OTHER_NAMES = {"temp_threshold": "selfplay.temperature_plies"}
+"""Names that other programs use for settings outside the search."""
+
+FIXED = ("game", "network", "run.seed", "run.algorithm", *(f"muzero.{name}" for name in SHAPING))
+"""Sections and settings that a run keeps for life; all others may be changed when it goes on."""
+
+
+ENVIRONMENTS = "gym:"
+"""How the names of games begin that have no rules to search with."""
+
+
+def _is_environment(game: Any) -> bool:
+    name = game.get("name", "") if isinstance(game, Mapping) else getattr(game, "name", "")
+    return str(name).startswith(ENVIRONMENTS)
+
+
+def _defaults(section: type[BaseModel]) -> Any:
+    """A section none of whose settings is given."""
+    return Field(default_factory=section)
+
+
+class TrainingConfig(Section):
+    """All settings of a run, section by section.
+
+    >>> config = TrainingConfig(game={"name": "connect4"}, search={"c_puct": 2.0})
+    >>> config.search.c_puct, config.search.simulations
+    (2.0, 64)
+    >>> TrainingConfig(game={"name": "connect4"}, learner={"lerning_rate": 0.1})
+    Traceback (most recent call last):
+    sylvan.errors.ConfigError: There is no setting 'lerning_rate' in learner: did you mean \
+'learning_rate'?
+    """
+
+    run: RunConfig = _defaults(RunConfig)
+    game: GameConfig
+    network: NetworkConfig = _defaults(NetworkConfig)
+    search: SearchConfig = SearchConfig(**SELF_PLAY_SEARCH)
+    selfplay: SelfPlayConfig = _defaults(SelfPlayConfig)
+    targets: TargetConfig = _defaults(TargetConfig)
+    replay: ReplayConfig = _defaults(ReplayConfig)
+    learner: LearnerConfig = _defaults(LearnerConfig)
+    muzero: MuZeroConfig = _defaults(MuZeroConfig)
+    arena: ArenaConfig = _defaults(ArenaConfig)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sections(cls, settings: Any) -> Any:
+        if not isinstance(settings, Mapping):
+            return settings
+        read = {
+            name: without_none(SECTIONS[name], value) if name in SECTIONS else value
+            for name, value in settings.items()
+        }
+        if isinstance(read.get("search"), dict):
+            own = {ALIASES.get(name, name): value for name, value in read["search"].items()}
+            if len(own) == len(read["search"]):  # else SearchConfig says what is given twice
+                read["search"] = SELF_PLAY_SEARCH | own
+        if _is_environment(read.get("game")) and isinstance(read.get("run", {}), dict):
+            read["run"] = {"algorithm": "muzero"} | read.get("run", {})
+        return read
+
+    @model_validator(mode="after")
+    def _has_rules(self) -> Self:
+        if self.game.name.startswith(ENVIRONMENTS) and self.run.algorithm != "muzero":
+            raise ConfigError(
+                f"run.algorithm is {self.run.algorithm!r}, which searches with a game's rules, but "
+                f"{self.game.name} is an environment: leave it out, or set 'muzero'."
+            )
+        return self
+
+    def resolved(self) -> Self:
+        """The same run with what depends on this machine and place filled in, to be saved."""
+        run: dict[str, Any] = {}
+        if self.run.threads is None:
+            run["threads"] = len(os.sched_getaffinity(0))
+        if self.run.device == "auto":
+            import torch
+
+            run["device"] = "cuda" if torch.cuda.is_available() else "cpu"
+        return self.replace(
+            run=self.run.replace(**run),
+            game=self.game.replace(name=_absolute(self.game.name)),
+            network=self.network.replace(size=_absolute(self.network.size)),
+        )
+
+    def replace(self, **sections: Any) -> Self:
+        """A copy with some sections changed."""
+        return type(self)(**{name: getattr(self, name) for name in SECTIONS} | sections)
+
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    name: field.annotation
+    for name, field in TrainingConfig.model_fields.items()
+    if isinstance(field.annotation, type)
+}
+"""Section by name."""
+
+
+def overrides(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings from `section.name=value` texts, as `--set` takes them.
+
+    Numbers, lists, true, false and null are read as in JSON, anything else is text.
+
+    >>> overrides(["c_puct=2", "game.params.columns=5"])
+    {'search': {'c_puct': 2}, 'game': {'params': {'columns': 5}}}
+    """
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"--set {text} has no value: write it as --set section.name=value.")
+        try:
+            read = json.loads(value)
+        except json.JSONDecodeError:
+            read = value
+        one: Any = read
+        for part in reversed(name.split(".")):
+            one = {part: one}
+        settings = merged(settings, sectioned(one))
+    return settings
+
+
+def sectioned(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings section by section, where some may stand alone, without their section.
+
+    :raises ConfigError: no section has such a name, or several have.
+
+    >>> sectioned({"simulations_per_move": 50, "run": {"seed": 1}})
+    {'search': {'simulations': 50}, 'run': {'seed': 1}}
+    """
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in SECTIONS:
+            if not isinstance(value, Mapping):
+                raise ConfigError(
+                    f"{name} is {value!r}, but it is a section: write its settings below it, "
+                    f"such as {name}.{next(iter(SECTIONS[name].model_fields))}."
+                )
+            found = merged(found, {name: {_ours(name, k): v for k, v in value.items()}})
+        else:
+            section, own = _home(name)
+            found = merged(found, {section: {own: value}})
+    return found
+
+
+def _ours(section: str, name: str) -> str:
+    """Our name for a setting of a section."""
+    if section == "search":
+        return ALIASES.get(name, name)
+    place, _, own = OTHER_NAMES.get(name, "").partition(".")
+    return own if place == section else name
+
+
+def _home(name: str) -> tuple[str, str]:
+    """Section and name of a setting that is given without its section."""
+    if name in OTHER_NAMES:
+        section, _, own = OTHER_NAMES[name].partition(".")
+        return section, own
+    own = ALIASES.get(name, name)
+    homes = [section for section, kind in SECTIONS.items() if own in kind.model_fields]
+    for first in ("run", "search"):  # a search's seed is the run's, the arena's searches others'
+        if first in homes:
+            homes = [first]
+    if len(homes) == 1:
+        return homes[0], own
+    if homes:
+        choices = " or ".join(f"{section}.{own}" for section in homes)
+        raise ConfigError(f"{name!r} is a setting of several sections: write {choices}.")
+    names = {n: s for s, kind in SECTIONS.items() for n in kind.model_fields}
+    close = difflib.get_close_matches(name, [*SECTIONS, *names, *OTHER_NAMES, *ALIASES], 1, 0.5)
+    if not close:
+        raise ConfigError(f"There is no section {name!r}: there are {', '.join(SECTIONS)}.")
+    place = f"{names[close[0]]}.{close[0]}" if close[0] in names else close[0]
+    raise ConfigError(f"There is no setting {name!r}: did you mean {place!r}?")
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of both, section by section; where both have one, that of `above`."""
+    both = dict(below)
+    for name, value in above.items():
+        old = both.get(name)
+        nested = isinstance(old, Mapping) and isinstance(value, Mapping)
+        both[name] = merged(old, value) if nested else value  # type: ignore[arg-type]
+    return both
+
+
+def differences(old: TrainingConfig, new: TrainingConfig) -> dict[str, tuple[Any, Any]]:
+    """What differs between two configurations: `section.name` to both values."""
+    found = {}
+    for section, kind in SECTIONS.items():
+        for name in kind.model_fields:
+            pair = tuple(getattr(getattr(c, section), name) for c in (old, new))
+            if pair[0] != pair[1]:
+                found[f"{section}.{name}"] = (pair[0], pair[1])
+    return found
+
+
+def _absolute(name: str) -> str:
+    """`path.py:Class` with its whole path, so that a run can go on from another folder."""
+    path, colon, cls = name.rpartition(":")
+    return f"{Path(path).resolve()}:{cls}" if colon and path.endswith(".py") else name

@@ -1,0 +1,31 @@
+"""A run's learned models as files that others use: `networks/best` and `networks/last`.
+
+Each is a folder with its networks as `.onnx`, which plan without PyTorch, and a file
+`.safetensors` beside it, to train further. That is written last: where it is, the folder is too,
+and of the same step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sylvan.muzero.model import TorchModel
+from sylvan.networks.checkpoint import write_checkpoint
+from sylvan.networks.muzero_export import export_muzero
+from sylvan.runs.checkpoints import NetworkState
+from sylvan.runs.publish import Publisher
+
+__all__ = ["ModelPublisher"]
+
+
+class ModelPublisher(Publisher):
+    """Writes models of one architecture."""
+
+    def publish(self, name: str, network: NetworkState) -> None:
+        """Write the folder `name` and `name.safetensors`."""
+        export_muzero(self.filled(network), self.folder / name)
+        write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
+
+    def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:  # noqa: ARG002
+        """A model of an earlier network to plan with."""
+        return TorchModel(self.filled(network), device=device)

@@ -1,0 +1,119 @@
+"""The parts of a run that learns its model, joined: what differs from a run that has the rules.
+
+The loop, the folder, the checkpoints and the live view are those of every run. Others are
+the network (three in one), the games (searched over the model), the batches (sequences instead of
+positions), the loss, and how networks are rated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sylvan.errors import ConfigError
+from sylvan.games.game import Game
+from sylvan.muzero.actor import Actor
+from sylvan.muzero.build import build_muzero
+from sylvan.muzero.episodes import EpisodeArena
+from sylvan.muzero.evaluation import LatentArena
+from sylvan.muzero.learner import MuZeroLearner
+from sylvan.muzero.model import TorchModel
+from sylvan.muzero.quality import model_quality
+from sylvan.muzero.reanalyse import Reanalyse
+from sylvan.muzero.sequences import SequenceReplay
+from sylvan.planning.roots import hides
+from sylvan.replay.record import GameRecord
+from sylvan.runs.muzero_publish import ModelPublisher
+from sylvan.runs.seeds import random_numbers
+from sylvan.runs.trainer import Trainer
+
+__all__ = ["MuZeroTrainer"]
+
+
+class MuZeroTrainer(Trainer):
+    """Everything that a step of such a run works with."""
+
+    def _network(self) -> Any:
+        config = self.config
+        if config.search.discount != config.targets.discount:
+            raise ConfigError(
+                f"search.discount is {config.search.discount} and targets.discount "
+                f"{config.targets.discount}: what is searched for must be what is learned, set "
+                "both to one number."
+            )
+        game = self.spec.first()
+        _need_learnable(game, self.spec.short_name, config.muzero.value_kind)
+        return build_muzero(
+            config.network.size,
+            game=game,
+            config=config.muzero,
+            seed=self.seed,
+            **config.network.settings,
+        )
+
+    def _join(self, network: Any, copied: Any) -> None:
+        config, spec, folder = self.config, self.spec, self.run.folder
+        header, device, threads = network.header, config.run.device, config.run.threads
+        search = config.search.replace(threads=threads)
+        self.learner = learner = MuZeroLearner(
+            network, config.learner, device, threads, folder, muzero=config.muzero
+        )
+        self.evaluator = TorchModel(learner.averaged, device=device, threads=threads)
+        self.replay = replay = SequenceReplay(
+            self.run.replay,
+            spec,
+            config.replay,
+            targets=config.targets,
+            encoding=header.encoding,
+            unroll=config.muzero.unroll,
+            lead_in=config.muzero.lead_in,
+            following=learner.looks_ahead,
+        )
+        if config.muzero.reanalyse or config.muzero.fresh_values:
+            replay.reanalyse = Reanalyse(self.evaluator, config.muzero, search)
+        self.selfplay = Actor(spec, config.selfplay, self.seed, search, header.encoding)
+        arena = EpisodeArena if header.num_players == 1 else LatentArena
+        self.arena = arena(spec, config.arena, self.seed, folder, search)
+        self.publisher = ModelPublisher(self.run.networks, copied)
+
+    def play(self) -> dict[str, float]:
+        """Self-play; the games that ended go to the replay."""
+        before = self.replay.positions
+        numbers = super().play()
+        self._stored = self.replay.positions - before
+        return numbers
+
+    def _new_positions(self) -> int:
+        """Those that can be learned: an episode is stored at its end, which may take many steps."""
+        return self._stored
+
+    def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
+        """Also how far the model that played these games could foresee them."""
+        for note in self.selfplay.notes:
+            self.watch.message(note)
+        self.selfplay.notes.clear()
+        rng = random_numbers(self.seed, "quality", self.step)
+        found = model_quality(self.evaluator, self.spec, records, self.config.targets, rng)
+        figures = super()._play_figures(records) | found.numbers()
+        figures["selfplay.dropped"] = float(self.selfplay.statistics.dropped)
+        paid = [float(record.rewards.sum()) for record in records if record.rewards is not None]
+        if paid and self.header.num_players == 1:
+            figures["selfplay.return"] = float(np.mean(paid))
+            figures.pop("selfplay.first_seat")
+            figures.pop("selfplay.draws")
+        return figures
+
+
+def _need_learnable(game: Game, name: str, value_kind: str) -> None:
+    """:raises ConfigError: a model of this game cannot be learned, or not with such values."""
+    if hides(game):
+        raise ConfigError(
+            f"{name} hides something from its seats, but a learned model plans for seats that see "
+            "everything: train it with its rules, --algorithm alphazero."
+        )
+    if value_kind == "wdl" and game.num_players != 2:
+        raise ConfigError(
+            "muzero.value_kind is 'wdl', which says how a game of two seats ends, but "
+            f"{name} has {game.num_players}: set it to auto, scalar or categorical."
+        )

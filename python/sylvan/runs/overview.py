@@ -1,0 +1,178 @@
+"""Runs from outside: which there are, what they do, how good they are, where they differ.
+
+Nothing here takes a run's lock or reads its networks, so a run can be looked at while it goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from sylvan.errors import RunError
+from sylvan.runs.figures import best_step, last, rating_name, run_columns, series
+from sylvan.runs.metrics import Columns
+from sylvan.runs.run import LOCK, Run
+
+__all__ = ["Overview", "find_run", "find_runs", "setting_rows"]
+
+State = Literal["running", "finished", "stopped", "new"]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One run, as tables show it."""
+
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.run.folder.name
+
+    @cached_property
+    def columns(self) -> Columns:
+        return run_columns(self.run.folder)
+
+    @property
+    def step(self) -> int:
+        """Steps that are safe on disk."""
+        return max(self.run.checkpoints.steps(), default=0)
+
+    @property
+    def progress(self) -> float:
+        """Share of the budget that is spent, 0 to 1."""
+        value = last(self.columns, "run.progress")
+        return value if math.isfinite(value) else 0.0
+
+    @property
+    def state(self) -> State:
+        """What the run is doing: `stopped` can go on, `finished` has spent its budget."""
+        if is_running(self.run.folder):
+            return "running"
+        if not self.step:
+            return "new"
+        budget = {"steps": self.run.config.run.steps, "minutes": self.run.config.run.minutes}
+        return "finished" if self._loop_state().get("finished") == budget else "stopped"
+
+    def _loop_state(self) -> dict[str, Any]:
+        path = self.run.checkpoints.path(self.step) / "state.json"
+        try:
+            loop = json.loads(path.read_bytes())["parts"]["loop"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}  # just replaced by the next, or damaged: going on with the run will say
+        return loop if isinstance(loop, dict) else {}
+
+    @property
+    def rating(self) -> float:
+        """The last one; NaN if there is none."""
+        return last(self.columns, rating_name(self.columns))
+
+    @property
+    def best(self) -> tuple[float, int] | None:
+        """The highest rating, and its step."""
+        index = best_step(self.columns)
+        if index is None:
+            return None
+        ratings = series(self.columns, rating_name(self.columns))
+        return float(ratings[index]), int(self.columns["step"][index])
+
+    def facts(self) -> dict[str, Any]:
+        """For programs: all of the above, and the newest number of every name."""
+        config = self.run.config
+        best = self.best
+        return {
+            "name": self.name,
+            "folder": str(self.run.folder),
+            "game": config.game.name,
+            "network": config.network.size,
+            "state": self.state,
+            "step": self.step,
+            "progress": self.progress,
+            "seconds": last(self.columns, "run.elapsed"),
+            "rating": {
+                "last": self.rating,
+                "best": best[0] if best else None,
+                "best_step": best[1] if best else None,
+            },
+            "newest": {
+                name: last(self.columns, name)
+                for name in self.columns
+                if name not in ("step", "rating.chosen")
+            },
+        }
+
+
+def find_runs(folder: Path) -> list[Overview]:
+    """The runs in a folder, by name; the folder itself, if it is one.
+
+    :raises RunError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise RunError(f"There is no folder {folder}: give the one that holds your runs.")
+    if Run.exists(folder):
+        return [Overview(Run.open(folder))]
+    inside = sorted(path for path in folder.iterdir() if path.is_dir() and Run.exists(path))
+    return [Overview(Run.open(path)) for path in inside]
+
+
+def find_run(name: str | Path, folder: Path = Path("runs")) -> Overview:
+    """A run by its path, or by its name in `folder`.
+
+    :raises RunError: there is none; the message lists those that there are.
+    """
+    for path in (Path(name), folder / name):
+        if Run.exists(path):
+            return Overview(Run.open(path))
+    names = [each.name for each in find_runs(folder)] if folder.is_dir() else []
+    there = f"in {folder} there are {', '.join(names)}" if names else f"there are none in {folder}"
+    raise RunError(f"There is no run {str(name)!r}: {there}.")
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process works on a run."""
+    try:
+        with (folder / LOCK).open() as file:
+            owner = int(file.read() or 0)
+            if not owner or not _is_alive(owner):
+                return False
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (FileNotFoundError, ValueError, ImportError):
+        return False
+    except OSError:  # another has it
+        return True
+    return False
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def setting_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """What differs between runs: rows of a setting's name and its value in each."""
+    dumped = [_flat(run.config.model_dump()) for run in runs]
+    names = dict.fromkeys(name for settings in dumped for name in settings)
+    rows = [[name, *(str(settings.get(name, "–")) for settings in dumped)] for name in names]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat

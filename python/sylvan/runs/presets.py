@@ -1,0 +1,232 @@
+"""Settings to begin with, per game and size of machine.
+
+| machine | means |
+|---|---|
+| `cpu` | two processor cores, no GPU |
+| `gpu8` | a GPU with 8 GB, 16 GB of memory beside it |
+| `big` | a GPU with 40 GB or more |
+
+Small machines get small networks, short searches and few games at once, because there a network's
+evaluation is what takes the time; large ones get as many games as fill their batches. Everything
+here can be changed by a file or on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sylvan.errors import ConfigError, GameContractError, SylvanError
+from sylvan.games.naming import GameSpec
+from sylvan.runs.config import ENVIRONMENTS, merged
+
+__all__ = ["MACHINES", "machine_here", "preset_settings"]
+
+MACHINES = ("cpu", "gpu8", "big")
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+_MACHINES: dict[str, Settings] = {
+    "cpu": {
+        "run": {"minutes": 20.0},
+        "network": {"size": "4x48"},
+        "search": {"simulations": 48},
+        "selfplay": {"games": 128, "positions": 4096},
+        "learner": {"batch": 256},
+        "replay": {"window_min": 50_000, "window_max": 500_000},
+    },
+    "gpu8": {
+        "run": {"minutes": 60.0},
+        "network": {"size": "6x96"},
+        "search": {"simulations": 64},
+        "selfplay": {"games": 1024, "positions": 32_768},
+        "learner": {"batch": 1024},
+        "replay": {"window_min": 200_000, "window_max": 4_000_000},
+    },
+    "big": {
+        "run": {"minutes": 60.0},
+        "network": {"size": "10x128"},
+        "search": {"simulations": 64},
+        "selfplay": {"games": 4096, "positions": 131_072},
+        "learner": {"batch": 4096},
+        "replay": {"window_min": 500_000, "window_max": 20_000_000},
+    },
+}
+"""What any game gets."""
+
+_GAMES: dict[str, Settings] = {
+    # Random openings of any length lead to every state, those of bad play too, so noise in the
+    # search would only blur what is learned; surprise finds the last states that are wrong. The
+    # network is too small for two threads.
+    "tictactoe": {
+        "run": {"steps": 12, "minutes": None, "threads": 1},
+        "network": {"size": "2x32"},
+        "search": {"simulations": 32, "noise": False},
+        "selfplay": {
+            "games": 512,
+            "positions": 8192,
+            "temperature_plies": 9,
+            "opening_share": 1.0,
+            "opening_plies": 8,
+        },
+        "targets": {"value_mix": 0.5},
+        "learner": {
+            "batch": 256,
+            "learning_rate": 5e-3,
+            "samples_per_position": 2.0,
+            "average": 0.995,
+        },
+        "replay": {"window_min": 30_000, "window_max": 60_000, "surprise_share": 0.5},
+        "arena": {"every": 12, "games": 10, "positions": 5000},
+    },
+    "connect4": {
+        "search": {"dirichlet_alpha": 1.0},
+        "selfplay": {"temperature_plies": 10},
+        "targets": {"value_mix": 0.5},
+    },
+    # A game is many rounds, and a value is about its own round. Few games at once end soon enough
+    # to be learned from. Ratings begin at the first card: random bids would decide them.
+    "blob": {
+        "network": {"size": "suits3x128"},
+        "search": {"simulations": 48, "dirichlet_alpha": 1.0},
+        "selfplay": {
+            "games": 64,
+            "positions": 8192,
+            "temperature_plies": 10_000,
+            "max_plies": None,
+            "reuse": False,
+        },
+        "targets": {"value_mix": 0.5, "until_chance": True},
+        "learner": {"batch": 256, "samples_per_position": 16.0, "learning_rate": 2e-3},
+        "arena": {"every": 10, "games": 20, "simulations": 16, "opening_plies": 0, "positions": 0},
+    },
+    "chess": {
+        "search": {"dirichlet_alpha": 0.3},
+        "selfplay": {"temperature_plies": 30, "max_plies": 200, "verdict": "estimate"},
+        "targets": {"value_mix": 0.25},
+    },
+}
+"""What is different in a game, on any machine."""
+
+_BOTH: dict[tuple[str, str], Settings] = {
+    ("connect4", "cpu"): {
+        "run": {"eight_bits": True},
+        "network": {"size": "5x48"},
+        "search": {"simulations": 64},
+        # Random openings: without them the policy alone knows little of what strong play avoids.
+        "selfplay": {
+            "full_share": 0.33,
+            "fast_simulations": 16,
+            "opening_share": 0.4,
+            "opening_plies": 12,
+        },
+        "learner": {"batch": 512, "learning_rate": 5e-3},
+        "arena": {"every": 20},
+    },
+    ("blob", "gpu8"): {
+        "network": {"size": "suits3x256"},
+        "selfplay": {"games": 512, "positions": 65_536},
+    },
+    ("blob", "big"): {
+        "network": {"size": "suits3x256"},
+        "selfplay": {"games": 2048, "positions": 262_144},
+    },
+    ("connect4", "gpu8"): {"network": {"size": "6x64"}},
+    ("connect4", "big"): {
+        "network": {"size": "8x96"},
+        "search": {"simulations": 96},
+        "selfplay": {"positions": 65_536, "full_share": 0.33, "fast_simulations": 24},
+        "learner": {"batch": 2048, "learning_rate": 3e-3},
+        "arena": {"every": 20, "games": 200},
+    },
+    ("chess", "cpu"): {
+        "run": {"eight_bits": True},
+        "game": {"params": {"encoder": "planes19"}},
+        "network": {"size": "4x32"},
+        "search": {"simulations": 48},
+        "selfplay": {"games": 64, "max_plies": 150, "full_share": 0.25, "fast_simulations": 8},
+        "learner": {"learning_rate": 4e-3},
+        "arena": {"every": 20, "games": 20, "simulations": 16},
+    },
+}
+"""What is different in a game on a machine."""
+
+
+def preset_settings(
+    game: str, machine: str = "auto", algorithm: str = "auto", **params: Any
+) -> dict[str, Any]:
+    """Settings for a game, section by section.
+
+    :param machine: `cpu`, `gpu8`, `big`, or `auto` for the one we are on.
+    :param algorithm: `alphazero`, `muzero`, or `auto`: the second where there are no rules.
+    :param params: arguments of the game's class.
+    :raises ConfigError: there is no such game or machine.
+
+    >>> preset_settings("connect4", "cpu")["network"]
+    {'size': '5x48'}
+    """
+    machine = machine_here() if machine == "auto" else machine
+    if machine not in MACHINES:
+        raise ConfigError(f"There is no preset {machine!r}: use {', '.join(MACHINES)} or auto.")
+    spec = GameSpec(game, params)
+    settings = merged({"game": {"name": game, "params": params}}, _MACHINES[machine])
+    if algorithm == "muzero" or (algorithm == "auto" and game.startswith(ENVIRONMENTS)):
+        layers: list[Settings] = [_for_game(spec, settings)] if game not in _GAMES else []
+        layers += _learned_rules(spec, machine)
+    else:
+        layers = [_GAMES.get(game) or _for_game(spec, settings), _BOTH.get((game, machine), {})]
+    for layer in layers:
+        settings = merged(settings, layer)
+    return merged(settings, {"game": {"params": params}})
+
+
+def _learned_rules(spec: GameSpec, machine: str) -> list[Settings]:
+    from sylvan.muzero.presets import muzero_settings
+
+    _, shape = _first_look(spec)
+    return muzero_settings(spec.name, machine, seats=spec.first().num_players, shape=shape)
+
+
+def machine_here() -> str:
+    """The preset that fits this machine."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu"
+    memory: int = torch.cuda.get_device_properties(0).total_memory
+    return "big" if memory >= 40e9 else "gpu8"
+
+
+def _for_game(spec: GameSpec, settings: Settings) -> dict[str, Any]:
+    """What a game of one's own needs: layers that fit what it shows, noise that fits its moves."""
+    moves, shape = _first_look(spec)
+    found: dict[str, Any] = {
+        "search": {"dirichlet_alpha": round(min(1.0, max(0.03, 10.0 / moves)), 2)},
+        "selfplay": {"temperature_plies": 10},
+        "targets": {"value_mix": 0.25},
+    }
+    if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # no board
+        width = {"4x48": 128, "6x96": 256}.get(settings["network"]["size"], 512)
+        found["network"] = {"size": f"mlp3x{width}"}
+    return found
+
+
+def _first_look(spec: GameSpec) -> tuple[int, tuple[int, ...]]:
+    """How many moves the first state has, two at least, and the shape of what is seen there.
+
+    :raises GameContractError: the game fails in its first state.
+    """
+    state = spec.first()
+    try:
+        while state.is_chance():
+            state.apply(state.chance_outcomes()[0][0])
+        return max(2, len(state.legal_actions())), np.shape(state.observation())
+    except SylvanError:
+        raise
+    except Exception as error:
+        raise GameContractError(
+            f"The game {spec.short_name} raised {type(error).__name__} ({error}) in its first "
+            "state: mend it, sylvan.testing.check_game helps to find such faults."
+        ) from error

@@ -1,0 +1,75 @@
+"""A run's networks as files that others use: `networks/best` and `networks/last`.
+
+Both are averaged networks, as `.onnx`, which plays without PyTorch, and as `.safetensors`, to train
+further. The second is written last: where it is, the first is too, and of the same step.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from sylvan.evaluators.onnx import OnnxEvaluator
+from sylvan.evaluators.pytorch import TorchEvaluator
+from sylvan.files import write_bytes
+from sylvan.learning.inference import SwappableModel
+from sylvan.networks.checkpoint import load_tensors, write_checkpoint
+from sylvan.runs.checkpoints import NetworkState
+
+__all__ = ["Publisher"]
+
+log = logging.getLogger(__name__)
+
+
+class Publisher:
+    """Writes networks of one architecture.
+
+    :param folder: `networks` of a run.
+    :param module: of that architecture; its numbers are overwritten.
+    :param model: an ONNX model of it, if there is one already: an export takes seconds.
+    """
+
+    def __init__(self, folder: Path, module: Any, model: SwappableModel | None = None) -> None:
+        self.folder = folder
+        self._module = module
+        self._model = model
+        self._exports = True
+
+    def filled(self, network: NetworkState) -> Any:
+        """The module with a network's numbers; the next one overwrites them."""
+        load_tensors(self._module, network.tensors, f"the network of {self.folder}")
+        self._module.header = network.header
+        return self._module
+
+    def publish(self, name: str, network: NetworkState) -> None:
+        """Write `name.onnx` and `name.safetensors`."""
+        self.filled(network)
+        model = self._onnx()
+        if model is not None:
+            write_bytes(self.folder / f"{name}.onnx", model)
+        write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
+
+    def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:
+        """An evaluator of a network, without exporting it again."""
+        module = self.filled(network)
+        if device == "cpu" and (model := self._onnx()) is not None:
+            return OnnxEvaluator(model, threads=threads)
+        return TorchEvaluator(module, device=device)
+
+    def _onnx(self) -> bytes | None:
+        """The module as an ONNX model; nothing, where it cannot be one."""
+        if not self._exports:
+            return None
+        try:
+            if self._model is None:
+                self._model = SwappableModel(self._module)
+            return self._model.filled(self._module)
+        except Exception as error:  # the exporter has many ways to give up
+            self._exports = False
+            log.warning(
+                "%s cannot be exported to ONNX (%s): it is kept as .safetensors alone",
+                type(self._module).__name__,
+                str(error).partition("\n")[0],
+            )
+            return None

@@ -1,0 +1,251 @@
+"""The parts of a run, joined: what each gives to the next, and how all of them are put to rest.
+
+`Trainer` makes the parts from a run's settings, does the things of a step with them, saves their
+state at its end and takes it up again.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from os import PathLike
+from typing import Any
+
+from sylvan.learning.inference import self_play_evaluator
+from sylvan.learning.learner import Learner
+from sylvan.learning.plugins import network_named
+from sylvan.ratings.arena import Arena
+from sylvan.replay.buffer import Replay
+from sylvan.replay.record import GameRecord
+from sylvan.runs.checkpoints import Checkpoint, NetworkState
+from sylvan.runs.play_figures import play_figures
+from sylvan.runs.publish import Publisher
+from sylvan.runs.run import Run
+from sylvan.runs.seeds import random_numbers
+from sylvan.runs.warm_start import warm_start
+from sylvan.runs.watcher import Watcher
+from sylvan.selfplay.selfplay import SelfPlay, SelfPlayStatistics
+
+__all__ = ["Trainer"]
+
+NETWORKS = ("network", "average")
+"""Networks in a checkpoint; the learner's state has their numbers under these names."""
+
+
+class Trainer:
+    """Everything that a step of a run works with.
+
+    :param start: begin with this network: a file, or another run's folder.
+    """
+
+    def __init__(self, run: Run, watch: Watcher, start: str | PathLike[str] | None = None) -> None:
+        self.run, self.watch, self.config = run, watch, run.config
+        self.seed, self.spec = run.config.run.seed, run.config.game.spec
+        network = self._network()
+        if start is not None:
+            warm_start(network, start)
+        self._join(network, copy.deepcopy(network).eval())
+        self.step = 0
+        self.elapsed = 0.0
+        """Seconds of the run when its last step ended."""
+        self.best: dict[str, Any] = {}
+        """Step and updates of the best network so far; empty before there is one."""
+        self.rated = 0
+        """The last step that was rated."""
+        self.finished: dict[str, Any] = {}
+        """The budget that the run has come to the end of; empty before."""
+
+    # --- the parts: what another algorithm has others of -----------------------------------
+
+    def _network(self) -> Any:
+        """A new network, as the settings have it."""
+        network = self.config.network
+        return network_named(
+            network.size,
+            game=self.spec.first(),
+            value=network.value,
+            moves_left=network.moves_left,
+            seed=self.seed,
+            **network.settings,
+        )
+
+    def _join(self, network: Any, copied: Any) -> None:
+        """Make all parts around a network, and a copy of it whose numbers may be overwritten."""
+        config, spec, folder = self.config, self.spec, self.run.folder
+        header, device, threads = network.header, config.run.device, config.run.threads
+        self.learner = Learner(network, config.learner, device, threads, folder)
+        self.replay = Replay(
+            self.run.replay,
+            spec,
+            config.replay,
+            targets=config.targets,
+            value=header.value,
+            encoding=header.encoding,
+        )
+        search = config.search.replace(threads=threads)
+        self.selfplay: Any = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
+        self.arena: Any = Arena(spec, config.arena, self.seed, folder, search)
+        self.evaluator: Any = self_play_evaluator(
+            self.learner.averaged,
+            device=device,
+            threads=threads,
+            cache_bytes=config.run.cache_megabytes * 2**20,
+            eight_bits=spec.first() if config.run.eight_bits else None,
+            games=config.selfplay.games,
+            compiled=config.learner.compile is not False,
+        )
+        model = getattr(self.evaluator, "model", None)
+        self.publisher: Any = Publisher(self.run.networks, copied, model)
+
+    # --- a step -----------------------------------------------------------------------------
+
+    def play(self) -> dict[str, float]:
+        """Self-play; the games that ended go to the replay."""
+        self.evaluator.refresh(self._player())
+        records = self.selfplay.play(self.evaluator, self.step, self._played)
+        if records:
+            self.watch.game_ended(records[-1])
+        self.replay.append(records)
+        found = self.selfplay.statistics
+        numbers = {
+            "selfplay.games": found.games,
+            "selfplay.positions": found.positions,
+            "selfplay.simulations": found.simulations,
+            "seconds.selfplay": found.seconds,
+            "seconds.network": found.network_seconds,
+            "seconds.search": found.search_seconds,
+            "replay.window": self.replay.window,
+            "replay.positions": self.replay.positions,
+            "replay.games": self.replay.records,
+        }
+        if found.cache_lookups:
+            numbers["selfplay.cache_hits"] = found.cache_hits / found.cache_lookups
+        if found.played_on:
+            numbers["selfplay.false_resignations"] = found.false_positives / found.played_on
+        return numbers | self._play_figures(records)
+
+    def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
+        """What the games that ended say; the network that played them has not learned them yet."""
+        return play_figures(records)
+
+    def _played(self, so_far: SelfPlayStatistics) -> None:
+        total = self.config.selfplay.positions
+        self.watch.selfplay_progress(so_far.positions, total, so_far.games)
+
+    def _player(self) -> Any:
+        """The network that plays: the averaged one, or the last that got through the gate."""
+        if self.config.arena.gate is None:
+            return self.learner.averaged
+        return self.publisher.filled(self._network_of(self.best.get("step", 0)))
+
+    def learn(self, begin: float, end: float) -> dict[str, float]:
+        """Updates on what is in the replay, while progress goes from `begin` to `end`."""
+        if not self.replay.window:
+            return {}
+        updates = self.learner.updates(self._new_positions())
+        rng = random_numbers(self.seed, "batches", self.step)
+        losses = self.learner.train(
+            self.replay, updates, lambda share: begin + share * (end - begin), rng, self.watch
+        )
+        return losses.numbers()
+
+    def _new_positions(self) -> int:
+        """How many positions this step's updates are to make up for."""
+        return int(self.selfplay.statistics.positions)
+
+    def rating_is_due(self, last: bool) -> bool:
+        """Whether this step ends with a rating: every so many do, and the last."""
+        every = self.config.arena.every
+        return every > 0 and (last or self.step % every == 0)
+
+    def rate(self) -> dict[str, float]:
+        """What the averaged network can do, against yardsticks and earlier networks."""
+        self.evaluator.refresh(self.learner.averaged)
+        earlier = {self.best.get("step", 0), self.rated} & set(self.run.checkpoints.steps())
+        previous = {step: partial(self._earlier, step) for step in earlier if step > 0}
+        rating = self.arena.rate(self.evaluator, self.step, previous, self.watch.arena_progress)
+        numbers: dict[str, float] = rating.numbers()
+        self.rated = self.step
+        if rating.is_best:
+            self._is_best()
+        self.watch.rated(self.step, numbers)
+        return numbers
+
+    def _is_best(self) -> None:
+        self.best = {"step": self.step, "updates": self.learner.updates_made}
+
+    def _earlier(self, step: int) -> Any:
+        """The evaluator of an earlier network."""
+        run = self.config.run
+        return self.publisher.evaluator(self._network_of(step), run.device, run.threads)
+
+    def _network_of(self, step: int) -> NetworkState:
+        """The network that was to play after a step, from its checkpoint."""
+        checkpoint = self.run.checkpoints.read(step)
+        return checkpoint.network("average" if checkpoint.has("average") else "network")
+
+    def finish(self) -> None:
+        """The budget is spent. Without ratings the newest network is the best there is."""
+        self.finished = self.run.budget
+        if not self.config.arena.every:
+            self._is_best()
+
+    def export_is_due(self) -> bool:
+        """Whether the newest network is written after this step: with ratings, or as set."""
+        every = self.config.run.export_every or self.config.arena.every
+        return every > 0 and self.step % every == 0
+
+    # --- state ------------------------------------------------------------------------------
+
+    def save(self, elapsed: float) -> None:
+        """Make the step safe; then older checkpoints go."""
+        learner = self.learner.state_dict()
+        networks = {}
+        for name in NETWORKS:
+            keys = [key for key in learner if key.startswith(f"{name}/")]
+            tensors = {key.partition("/")[2]: learner.pop(key) for key in keys}
+            if tensors:
+                networks[name] = NetworkState(self.header, tensors)
+        parts = {
+            "learner": learner,
+            "selfplay": self.selfplay.state_dict(),
+            "replay": self.replay.mark(),
+            "arena": self.arena.state_dict(),
+            "loop": {"best": self.best, "rated": self.rated, "finished": self.finished},
+        }
+        checkpoints = self.run.checkpoints
+        checkpoints.save(self.step, elapsed, networks, parts)
+        newest = checkpoints.steps()[-self.config.run.keep :]
+        checkpoints.keep({*newest, self.best.get("step", 0), self.rated})
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Take up the run where a checkpoint has it."""
+        learner = checkpoint.part("learner")
+        for name in NETWORKS:
+            if checkpoint.has(name):
+                tensors = checkpoint.network(name).tensors
+                learner |= {f"{name}/{key}": array for key, array in tensors.items()}
+        self.learner.load_state_dict(learner)
+        self.selfplay.load_state_dict(checkpoint.part("selfplay"))
+        self.replay.restore(checkpoint.part("replay"))
+        self.arena.load_state_dict(checkpoint.part("arena"))
+        loop = checkpoint.part("loop")
+        self.best, self.rated, self.finished = loop["best"], loop["rated"], loop["finished"]
+        self.step, self.elapsed = checkpoint.step, checkpoint.elapsed
+
+    def publish(self, *, last: bool) -> None:
+        """Write the files of the best network, and of the `last` too if asked; only what changed.
+
+        They are made from checkpoints: killed before, a run does it when it goes on.
+        """
+        wanted = {"best": (self.best["step"], self.best["updates"])} if self.best else {}
+        if last:
+            wanted["last"] = (self.step, self.learner.updates_made)
+        for name, (step, updates) in wanted.items():
+            if self.run.published(name) != updates:
+                self.publisher.publish(name, self._network_of(step))
+
+    @property
+    def header(self) -> Any:
+        """Of the network as it is now."""
+        return self.learner.header.replace(training_step=self.learner.updates_made)

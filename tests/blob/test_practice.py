@@ -1,0 +1,278 @@
+"""Practice without a search: who gets what credit, and that what pays becomes likelier; a critic
+that sees the deal, and a policy that does not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan.blob.practice import Practice, PracticeConfig, Turn, practise
+from sylvan.errors import ConfigError, NetworkError
+from sylvan.games import Blob
+from sylvan.networks import build_network, load_network
+
+SMALL = PracticeConfig(tables=40, batch=64, passes=1, average=0.0)
+
+
+def practice(**settings: Any) -> Practice:
+    network = build_network("suits1x16", game=Blob(), seed=1)
+    return Practice(network, SMALL.replace(**settings), "cpu")
+
+
+def test_advantages_by_hand() -> None:
+    """Three seats; seat 1 decides twice at the first table, seat 2 once at the second."""
+    own = practice(trace=0.5)
+    shares = np.full((2, 8), np.nan, np.float32)
+    shares[0, :3], shares[1, :3] = (0.0, 1.0, 0.5), (0.9, 0.0, 0.6)
+    values = np.zeros((3, 8), np.float32)
+    values[0, :3], values[1, :3], values[2, :3] = (0.5, 0.5, 0.1), (0.4, 0.2, 0.2), (0.8, 0.4, 0.2)
+    values[:, 3:] = 7.0  # of seats that nobody has
+    seen, hands = np.zeros((1, 168), np.uint8), np.zeros((1, 0), np.uint8)
+    rest = (seen, hands, np.ones((1, 66), bool), np.zeros(1, np.int64))
+    log = np.zeros(1, np.float32)
+    asked = [
+        (np.array([0]), np.array([1]), *rest, log, values[:1]),
+        (np.array([1]), np.array([2]), *rest, log, values[1:2]),
+        (np.array([0]), np.array([1]), *rest, log, values[2:]),
+    ]
+    turn = own._turn(asked, np.array([3, 3]), shares)
+    # Expected utilities: 0.5 - 0.3, 0.4 - 0.2, 0.8 - 0.3; in the end 1 - 0.25 and 0.6 - 0.45.
+    second = 0.75 - 0.5
+    first = (0.5 - 0.2) + 0.5 * second
+    assert turn.advantages == pytest.approx([first, 0.15 - 0.2, second])
+    assert turn.shares[0, :3] == pytest.approx([1.0, 0.5, 0.0])  # from seat 1 on
+    assert turn.shares[1, :3] == pytest.approx([0.6, 0.9, 0.0])  # from seat 2 on
+    assert np.isnan(turn.shares[:, 3:]).all()
+
+
+def test_a_turn_has_what_was_drawn() -> None:
+    own = practice()
+    turn = own.play()
+    assert len(turn.actions) > 100
+    assert turn.legal[np.arange(len(turn.actions)), turn.actions].all()
+    assert (turn.legal.sum(axis=1) > 1).all()
+    seen = own._unpacked(torch.from_numpy(turn.seen))
+    assert np.array_equal(np.packbits(seen.numpy().astype(bool), axis=1), turn.seen)
+    with torch.no_grad():
+        policy = own.network(seen).policy.masked_fill(~torch.from_numpy(turn.legal), -np.inf)
+    logs = torch.log_softmax(policy, 1).gather(1, torch.from_numpy(turn.actions)[:, None])
+    assert np.allclose(logs[:, 0], turn.logs, atol=1e-5)
+
+
+def test_what_pays_becomes_likelier() -> None:
+    own = practice(entropy=0.0)
+    turn = own.play()
+    bids = turn.actions >= 52
+    turn.advantages[:] = np.where(turn.actions == 52, 1.0, -1.0) * bids  # a bid of none pays
+
+    def chance() -> float:
+        seen = own._unpacked(torch.from_numpy(turn.seen[bids]))
+        legal = torch.from_numpy(turn.legal[bids])
+        with torch.no_grad():
+            policy = own.network(seen).policy.masked_fill(~legal, -np.inf)
+        return float(torch.softmax(policy, 1)[:, 52].mean())
+
+    before = chance()
+    for _ in range(5):
+        own.learn(turn, 1e-3)
+    assert chance() > before + 0.02
+
+
+def test_it_goes_on_for_some_minutes(tmp_path: Path) -> None:
+    told: list[str] = []
+    network = build_network("suits1x16", game=Blob(), seed=1)
+    practise(network, tmp_path, SMALL, minutes=0.01, device="cpu", tell=told.append)
+    assert told and "decisions" in told[0]
+    load_network(tmp_path / "networks" / "last.safetensors", game=Blob())
+
+
+# --- a critic that sees the deal ------------------------------------------------------------------
+
+
+def dealt(players: int, cards: int, seed: int) -> Blob:
+    """A round of its own."""
+    return Blob(players, cards, sequence="single", dealer=seed % players, seed=seed).this_round()
+
+
+def test_hands_are_those_of_the_games_from_the_seat_to_move_on() -> None:
+    games = [dealt(3 + seed % 6, 1 + seed % 6, seed) for seed in range(24)]
+    rngs = [[_native.Rng(1, seat) for seat in range(game.num_players)] for game in games]
+    tables = _native.BlobTables(games, [[None] * game.num_players for game in games], rngs)
+    rng = np.random.default_rng(1)
+    asked = 0
+    while len((answer := tables.ask())[0]):
+        places, seats, observations, legal = answer
+        hands = tables.hands()
+        assert hands.shape == (len(places), 8, 52) and hands.dtype == np.uint8
+        for row, (place, seat) in enumerate(zip(places, seats, strict=True)):
+            game = games[place]
+            while len(game.legal_actions()) == 1:  # tables do not ask about these
+                game.apply(game.legal_actions()[0])
+            assert game.to_play() == seat
+            count = game.num_players
+            for away in range(count):
+                held = np.flatnonzero(hands[row, away]).tolist()
+                assert held == sorted(game.hand((int(seat) + away) % count))
+            assert not hands[row, count:].any()
+            assert np.array_equal(hands[row, 0], observations[row, :52])
+        actions = [int(rng.choice(np.flatnonzero(may))) for may in legal]
+        for place, action in zip(places, actions, strict=True):
+            games[place].apply(action)
+        tables.tell(actions)
+        asked += len(places)
+    assert asked > 200
+    assert tables.hands().shape == (0, 8, 52)
+
+
+def test_the_critic_starts_as_the_networks_own_value() -> None:
+    """Whatever the hands: so the first advantages are those without it."""
+    own = practice(critic="deal")
+    assert own.critic is not None
+    turn = own.play()
+    seen = own._unpacked(torch.from_numpy(turn.seen))
+    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    with torch.no_grad():
+        assert torch.allclose(own.critic(seen, hands), own.network(seen).value, atol=1e-6)
+
+
+def test_the_critic_knows_no_suit_from_another() -> None:
+    own = practice(critic="deal")
+    critic = learned(own)
+    turn = own.play()
+    cells = own.network.body.suit_cells.reshape(4, -1)  # the network's own cells are its first
+    seen = own._unpacked(torch.from_numpy(turn.seen))
+    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    order = [2, 0, 3, 1]
+    other = seen.clone()
+    other[:, cells.flatten()] = seen[:, cells[order].flatten()]
+    moved = hands.reshape(-1, 8, 4, 13)[:, :, order].flatten(1)
+    with torch.no_grad():
+        assert torch.allclose(critic(seen, hands), critic(other, moved), atol=1e-5)
+        assert not torch.allclose(critic(seen, hands), critic(seen, moved), atol=1e-3)
+
+
+def learned(own: Practice) -> torch.nn.Module:
+    """Its critic, with weights for hands that matter."""
+    assert own.critic is not None
+    with torch.no_grad():
+        weight = own.critic.body.suit.weight
+        weight[:, -8 * 13 :] = torch.randn(
+            len(weight), 8 * 13, generator=torch.Generator().manual_seed(3)
+        )
+    return own.critic
+
+
+TABLES = _native.BlobTables
+
+
+class Shuffled:
+    """Tables that lie about the hands."""
+
+    def __init__(self, *given: Any) -> None:
+        self.tables = TABLES(*given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tables, name)
+
+    def hands(self) -> NDArray[np.uint8]:
+        return np.random.default_rng(5).permuted(self.tables.hands(), axis=2)
+
+
+def played(critic: str) -> tuple[Practice, Turn]:
+    own = practice(critic=critic)
+    if critic == "deal":
+        learned(own)
+    torch.manual_seed(1)
+    return own, own.play()
+
+
+def test_the_policy_does_not_see_the_hands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other hands, other advantages; but the same is seen, drawn and said, as without a critic."""
+    _, without = played("view")
+    _, true = played("deal")
+    monkeypatch.setattr(_native, "BlobTables", Shuffled)
+    _, false = played("deal")
+    assert not np.array_equal(true.hands, false.hands)
+    assert not np.allclose(true.advantages, false.advantages, atol=1e-3)
+    for turn in (true, false):
+        assert turn.seen.shape == without.seen.shape == (len(turn.actions), 168)
+        for column in ("seen", "legal", "actions", "logs", "shares"):
+            same = np.array_equal(
+                getattr(turn, column), getattr(without, column), equal_nan=column == "shares"
+            )
+            assert same, column
+
+
+def test_the_network_learns_nothing_from_the_hands() -> None:
+    """With the same advantages, the same weights come of any hands, or of none."""
+    after = []
+    for critic, lie in (("view", False), ("deal", False), ("deal", True)):
+        own, turn = played(critic)
+        turn.advantages[:] = np.linspace(-1, 1, len(turn.actions))
+        if lie:
+            turn.hands[:] = np.random.default_rng(2).integers(0, 256, turn.hands.shape)
+        own.learn(turn, 1e-3)
+        after.append(own.network.state_dict())
+    for weights in after[1:]:
+        assert list(weights) == list(after[0])
+        assert all(torch.equal(weights[name], after[0][name]) for name in weights)
+
+
+def test_advantages_of_a_critic_by_hand() -> None:
+    """V is the critic's, not the network's: worked out seat by seat from what it says."""
+    own = practice(critic="deal", trace=1.0)  # then an advantage is what came less V
+    critic, turn = learned(own), own.play()
+    seen = own._unpacked(torch.from_numpy(turn.seen))
+    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    with torch.no_grad():
+        values = critic(seen, hands).numpy()
+
+    def above(them: NDArray[np.float32]) -> float:
+        return float(them[0] - them[1:].mean())
+
+    for shares, said, advantage in zip(turn.shares, values, turn.advantages, strict=True):
+        there = ~np.isnan(shares)
+        assert advantage == pytest.approx(above(shares[there]) - above(said[there]), abs=1e-5)
+
+
+def test_the_critic_learns_what_the_view_cannot_know() -> None:
+    """The next seat's share is made to be whether it holds an ace."""
+    own = practice(critic="deal", batch=4096)
+    turn = own.play()
+    hands = own._unpacked(torch.from_numpy(turn.hands), 416).numpy().reshape(-1, 8, 52)
+    next_has_ace = hands[:, 1, 12::13].any(axis=1)
+    turn.shares[:, 1] = next_has_ace
+    figures: dict[str, float] = {}
+    for _ in range(60):
+        figures = own.learn(turn, 3e-3)
+    assert figures["critic"] < 0.8 * figures["value"]
+
+
+def test_a_critic_is_not_kept(tmp_path: Path) -> None:
+    """The file is one of the same network; it goes on from there with either critic."""
+    start = build_network("suits1x16", game=Blob(), seed=1)
+    names = {name: weight.shape for name, weight in start.state_dict().items()}
+    config = SMALL.replace(critic="deal")
+    told: list[str] = []
+    practise(start, tmp_path, config, minutes=0.01, device="cpu", tell=told.append)
+    assert "critic" in told[0]
+    network = load_network(tmp_path / "networks" / "last.safetensors", game=Blob())
+    assert {name: weight.shape for name, weight in network.state_dict().items()} == names
+    assert network.header == start.header
+    for critic in ("deal", "view"):
+        Practice(network, SMALL.replace(critic=critic), "cpu").play()
+
+
+def test_a_critic_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ConfigError, match="critic"):
+        SMALL.replace(critic="all")
+    network = build_network("mlp1x16", game=Blob(), seed=1)
+    with pytest.raises(NetworkError, match="suits"):
+        Practice(network, SMALL.replace(critic="deal"), "cpu")

@@ -1,0 +1,41 @@
+"""It learns: from nothing to perfect play of tic-tac-toe."""
+
+import numpy as np
+import pytest
+
+from sylvan.evaluators import load_evaluator
+from sylvan.games.tic_tac_toe_states import tic_tac_toe_set
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.loop import train
+from sylvan.runs.presets import preset_settings
+
+
+def mistakes(evaluator) -> int:
+    """States in which the network's own first choice gives away something."""
+    solved = tic_tac_toe_set()
+    observations = np.stack([state.observation() for state in solved.states])
+    policy = evaluator.infer(observations).policy
+    for row, state in enumerate(solved.states):
+        illegal = np.setdiff1d(np.arange(9), state.legal_actions())
+        policy[row, illegal] = -np.inf
+    chosen = policy.argmax(axis=1)
+    return int((~solved.keeps[np.arange(len(chosen)), chosen]).sum())
+
+
+@pytest.mark.slow
+def test_a_run_learns_tic_tac_toe_to_the_last_state(tmp_path):
+    """The preset as it is: all 4,520 states in which somebody is to move."""
+    outcome = train(TrainingConfig(**preset_settings("tictactoe", "cpu")), tmp_path / "run")
+    assert len(tic_tac_toe_set().states) == 4520
+    assert mistakes(load_evaluator(outcome.run.folder)) == 0
+    assert mistakes(load_evaluator(outcome.run.networks / "last.onnx")) == 0
+
+
+def test_an_untrained_network_does_not():
+    """The same measure, of a network that knows nothing."""
+    from sylvan.evaluators.pytorch import TorchEvaluator
+    from sylvan.games import TicTacToe
+    from sylvan.networks import build_network
+
+    network = build_network("2x32", game=TicTacToe(), seed=0)
+    assert mistakes(TorchEvaluator(network, device="cpu")) > 1000

@@ -1,0 +1,111 @@
+"""The run's folder: made once, opened again, held by one process, true to its settings."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sylvan.errors import NetworkError, RunError
+from sylvan.evaluators import load_evaluator
+from sylvan.evaluators.loading import is_network, network_file
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.run import Run, disk_full, locked
+
+
+def config(**settings):
+    return TrainingConfig(**{"game": {"name": "tictactoe"}} | settings)
+
+
+def test_a_run_is_opened_as_it_was_made(tmp_path):
+    made = Run.create(tmp_path / "a" / "run", config(run={"seed": 3, "steps": 9}))
+    again = Run.open(tmp_path / "a" / "run")
+    assert again.config == made.config and again.config.run.seed == 3
+    assert again.checkpoints.steps() == [] and Run.exists(tmp_path / "a" / "run")
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(RunError, match="already"):
+        Run.create(tmp_path, config())
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+    with pytest.raises(RunError, match=r"config\.toml"):
+        Run.open(tmp_path)
+
+
+def test_settings_that_cannot_be_read_are_named(tmp_path):
+    run = Run.create(tmp_path / "run", config())
+    (run.folder / "config.toml").write_text("[run]\nsed = 1\n")
+    with pytest.raises(RunError, match=r"config\.toml.*'seed'"):
+        Run.open(run.folder)
+
+
+def test_what_may_change_and_what_may_not(tmp_path):
+    run = Run.create(tmp_path / "run", config(run={"steps": 9}))
+    longer = config(run={"steps": 20}, learner={"learning_rate": 0.5})
+    changed = run.change(longer)
+    assert changed == {"run.steps": "9 → 20", "learner.learning_rate": "0.002 → 0.5"}
+    assert Run.open(run.folder).config == longer
+    for other, sentence in (
+        (config(game={"name": "connect4"}), r"game\.name.*'tictactoe'.*'connect4'"),
+        (config(network={"size": "3x16"}), r"network\.size.*'4x48'.*'3x16'"),
+        (config(run={"seed": 4}), r"run\.seed.*0.*4"),
+    ):
+        with pytest.raises(RunError, match=sentence):
+            run.change(other)
+    assert Run.open(run.folder).config == longer
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from sylvan.runs.run import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_two_processes_cannot_have_one_run(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with (
+            pytest.raises(RunError, match=f"process {holder.pid}"),
+            locked(tmp_path),
+        ):
+            pass
+    finally:
+        holder.kill()  # as a crash would: nobody tidies up
+        holder.communicate()
+    with locked(tmp_path):
+        pass
+
+
+def test_a_full_disk_is_a_sentence(tmp_path):
+    run = Run.create(tmp_path / "run", config())
+    with (
+        pytest.raises(
+            RunError,
+            match=r"full.*step 0",
+        ),
+        disk_full(run),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(OSError, match="Input/output"), disk_full(run):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_run_is_a_network_by_its_name(tmp_path):
+    run = Run.create(tmp_path / "four", config())
+    assert is_network(run.folder) and not is_network(tmp_path)
+    with pytest.raises(NetworkError, match="no network"):
+        load_evaluator(run.folder)
+    for name in ("best.onnx", "best.safetensors", "last.onnx"):
+        (run.networks / name).touch()
+    assert network_file(run.folder) == run.networks / "best.onnx"
+    assert network_file(run.folder, "torch") == run.networks / "best.safetensors"
+    assert network_file("other.onnx").name == "other.onnx"
