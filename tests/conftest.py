@@ -1,17 +1,25 @@
-"""What all tests share: where nothing may be skipped, a skip is a failure.
+"""What all tests share: skips that may be failures, and Ctrl-C that reaches child processes.
 
 A test that needs a program from outside (stockfish, graphviz) skips with its reason where that is
 absent. With SYLVAN_NO_SKIP=1, as on the machine that judges a change, it fails with that reason.
 Only lc0's networks may be missing there too: they are others' work and no part of the project, so
 where SYLVAN_NETS is not set, a test whose reason names it still skips.
+
+A process that ignores SIGINT hands that on to its children, and a run started by nohup or by a CI
+system often ignores it. Tests send Ctrl-C to programs that they start, so the run restores the
+default first.
 """
 
 import os
+import signal
 from typing import Any
 
 import pytest
 
 NO_SKIP = os.environ.get("SYLVAN_NO_SKIP") == "1"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def refuse_skip(report: Any) -> None:

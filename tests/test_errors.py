@@ -68,56 +68,56 @@ def check(row: Row, *arguments: object) -> None:
 
 
 @rows(
-    (lambda: Chess("8/8/8/8/8/8/8/8 w - - 0 1"), IllegalPosition, "board is empty; put both kings"),
-    (lambda: Chess("4k3/8/8/8/8/8/8/8 w - - 0 1"), IllegalPosition, "king is missing"),
-    (lambda: Chess("4k3/8/8/8/8/8/8/K3K3 w - - 0 1"), IllegalPosition, "more than one king"),
-    (lambda: Chess("P3k3/8/8/8/8/8/8/4K3 w - - 0 1"), IllegalPosition, "pawn stands on the first"),
-    (lambda: Chess("4k3/8/8/8/8/8/4R3/K7 w - - 0 1"), IllegalPosition, "not to move is in check"),
-    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 w K - 0 1"), IllegalPosition, "castling right without"),
-    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 w - e6 0 1"), IllegalPosition, "en-passant square is not"),
-    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 x - - 0 1"), IllegalPosition, "side to move must be 'w'"),
-    (lambda: Chess("4k3/8/8/8/8/8/4K3 w - - 0 1"), IllegalPosition, "must be 8 ranks"),
-    (lambda: Chess("nonsense"), IllegalPosition, "The FEN .* cannot be read"),
-    (lambda: Chess(""), IllegalPosition, '^The FEN "" cannot be read: it is empty; give'),
-    (lambda: Chess(" "), IllegalPosition, "it is empty; give the fields of a position"),
-    (lambda: Chess("a b c d e f g"), IllegalPosition, "cannot be read: its board must be 8 ranks"),
+    (lambda: Chess("8/8/8/8/8/8/8/8 w - - 0 1"), IllegalPosition, "empty"),
+    (lambda: Chess("4k3/8/8/8/8/8/8/8 w - - 0 1"), IllegalPosition, "missing"),
+    (lambda: Chess("4k3/8/8/8/8/8/8/K3K3 w - - 0 1"), IllegalPosition, "king"),
+    (lambda: Chess("P3k3/8/8/8/8/8/8/4K3 w - - 0 1"), IllegalPosition, "pawn"),
+    (lambda: Chess("4k3/8/8/8/8/8/4R3/K7 w - - 0 1"), IllegalPosition, "in check"),
+    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 w K - 0 1"), IllegalPosition, "castling"),
+    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 w - e6 0 1"), IllegalPosition, "en-passant"),
+    (lambda: Chess("4k3/8/8/8/8/8/8/4K3 x - - 0 1"), IllegalPosition, "'w'"),
+    (lambda: Chess("4k3/8/8/8/8/8/4K3 w - - 0 1"), IllegalPosition, "8 ranks"),
+    (lambda: Chess("nonsense"), IllegalPosition, "FEN"),
+    (lambda: Chess(""), IllegalPosition, r'FEN "".*empty'),
+    (lambda: Chess(" "), IllegalPosition, "empty"),
+    (lambda: Chess("a b c d e f g"), IllegalPosition, "8 ranks"),
     (
         lambda: Chess(chess.Board()),
         IllegalPosition,
-        r"^The FEN is of type Board: .* Chess.from_board",
+        r"Board.*Chess\.from_board",
     ),
-    (lambda: Chess(5), IllegalPosition, "^The FEN is of type int: give it as text"),
-    (lambda: Chess.from_board("x"), IllegalPosition, "^The board is 'x': give a chess.Board"),
-    (lambda: Chess(moves="e4 e5 Ke3"), IllegalAction, "not legal in .*; the nearest legal moves"),
-    (lambda: Chess(moves=5), IllegalAction, "^moves is 5: give a list"),
-    (lambda: Chess(moves=[3.5]), IllegalAction, "^3.5 is no move: a move is a code, UCI or SAN"),
+    (lambda: Chess(5), IllegalPosition, r"FEN.*int"),
+    (lambda: Chess.from_board("x"), IllegalPosition, r"'x'.*chess.Board"),
+    (lambda: Chess(moves="e4 e5 Ke3"), IllegalAction, "nearest"),
+    (lambda: Chess(moves=5), IllegalAction, r"moves.*5"),
+    (lambda: Chess(moves=[3.5]), IllegalAction, r"3.5"),
     (
         lambda: Chess.from_pgn("1. e4 e5 2. Ke3"),
         IllegalAction,
-        r"^2\. Ke3 cannot be played: .*; the nearest legal moves are Ke2",
+        r"2\. Ke3.*Ke2",
     ),
     (
         lambda: Chess.from_pgn("1. e4 (1. d4 e4) e5"),
         IllegalAction,
-        r"^1\.\.\. e4 cannot be played: .*; the nearest legal moves are .*e5",
+        r"1\.\.\. e4.*e5",
     ),
-    (lambda: Chess.from_pgn("1. f3 e5 2. g4 Qh4# 3. e4"), IllegalAction, "^3. e4 .* Black has mat"),
-    (lambda: Chess.from_pgn('[FEN "x"]\n\n1. e4'), IllegalPosition, "^The PGN cannot be read: "),
-    (lambda: Chess(repetitions=4), ConfigError, r"^repetitions is 4, but must be 3 \(threefold\)"),
-    (lambda: ConnectFour("4x"), IllegalAction, r"\"x\" is not a column"),
+    (lambda: Chess.from_pgn("1. f3 e5 2. g4 Qh4# 3. e4"), IllegalAction, r"3\. e4.*mat"),
+    (lambda: Chess.from_pgn('[FEN "x"]\n\n1. e4'), IllegalPosition, "PGN"),
+    (lambda: Chess(repetitions=4), ConfigError, r"repetitions.*4.*3"),
+    (lambda: ConnectFour("4x"), IllegalAction, '"x"'),
     (
         lambda: ConnectFour("4444444"),
         IllegalAction,
-        r"^Move 7 of the list .*: column 4 is full: choose one of the columns \[1, 2, 3, 5, 6, 7\]",
+        "Move 7",
     ),
-    (lambda: ConnectFour([3] * 7), IllegalAction, r"column 3 is full: .* \[0, 1, 2, 4, 5, 6\]"),
-    (lambda: ConnectFour([1.5]), IllegalAction, "^1.5 is no action: give a whole number"),
-    (lambda: ConnectFour(5), IllegalAction, "^moves is 5: give a list"),
-    (lambda: ConnectFour("12121212"), GameOver, "^Move 8 of the list .* game is over"),
-    (lambda: ConnectFour(columns=9, rows=9), ConfigError, "9 columns and 9 rows does not fit"),
-    (lambda: TicTacToe([0, 0]), IllegalAction, "^Move 2 of the list .* cell 0 is taken"),
-    (lambda: TicTacToe("abc"), IllegalAction, "^'a' is no action: .*, or what string_to_action"),
-    (lambda: TicTacToe([12]), IllegalAction, "no cell 12: the cells are 0 to 8"),
+    (lambda: ConnectFour([3] * 7), IllegalAction, r"3.*\[0, 1, 2, 4, 5, 6\]"),
+    (lambda: ConnectFour([1.5]), IllegalAction, r"1.5"),
+    (lambda: ConnectFour(5), IllegalAction, r"moves.*5"),
+    (lambda: ConnectFour("12121212"), GameOver, r"Move 8.*over"),
+    (lambda: ConnectFour(columns=9, rows=9), ConfigError, r"9 columns.*9 rows"),
+    (lambda: TicTacToe([0, 0]), IllegalAction, r"Move 2.*cell 0"),
+    (lambda: TicTacToe("abc"), IllegalAction, r"'a'.*string_to_action"),
+    (lambda: TicTacToe([12]), IllegalAction, "cell 12"),
 )
 def test_what_is_no_position(row):
     check(row)
@@ -192,19 +192,19 @@ def test_a_refused_move_leaves_the_game_alone(game, row):
 
 
 @rows(
-    (lambda _: Rng(-1), ConfigError, "^seed is -1: give a whole number from 0 to 18446744073709"),
-    (lambda _: Rng(2**64), ConfigError, "^seed is 18446744073709551616: give a whole number from"),
-    (lambda _: Rng("x"), ConfigError, "^seed is 'x': give a whole number from 0"),
-    (lambda rng: rng.gumbel(10**15), ConfigError, "^n is 1000000000000000: give a .* to 16777216"),
-    (lambda rng: rng.gumbel(-1), ConfigError, "^n is -1: give a whole number from 0 to 16777216"),
-    (lambda rng: rng.dirichlet(0.3, 10**15), ConfigError, "^n is 10+: give a whole number from 0"),
-    (lambda rng: rng.dirichlet(0.0, 3), ConfigError, "^alpha is 0: give a positive number"),
-    (lambda rng: rng.below(0), ConfigError, "^n is 0: give a whole number from 1 to"),
-    (lambda rng: rng.pick([]), ConfigError, "^weights is empty: give one or more, which add up to"),
-    (lambda rng: rng.pick([math.nan]), ConfigError, "^A weight is NaN: give numbers of at least 0"),
-    (lambda rng: rng.pick([2.0, -1.0]), ConfigError, "^A weight is -1: give numbers of at least 0"),
-    (lambda rng: rng.pick([math.inf]), ConfigError, "^A weight is inf: give numbers of at least 0"),
-    (lambda rng: rng.pick([0.0, 0.0]), ConfigError, "^All weights are 0: give some that add up to"),
+    (lambda _: Rng(-1), ConfigError, r"seed.*-1"),
+    (lambda _: Rng(2**64), ConfigError, r"seed.*18446744073709551616"),
+    (lambda _: Rng("x"), ConfigError, r"seed.*'x'"),
+    (lambda rng: rng.gumbel(10**15), ConfigError, r"^n .*1000000000000000.*16777216"),
+    (lambda rng: rng.gumbel(-1), ConfigError, r"^n .*-1"),
+    (lambda rng: rng.dirichlet(0.3, 10**15), ConfigError, r"^n .*10+"),
+    (lambda rng: rng.dirichlet(0.0, 3), ConfigError, r"alpha.*0"),
+    (lambda rng: rng.below(0), ConfigError, r"^n .*0"),
+    (lambda rng: rng.pick([]), ConfigError, r"weights.*empty"),
+    (lambda rng: rng.pick([math.nan]), ConfigError, r"weight.*NaN"),
+    (lambda rng: rng.pick([2.0, -1.0]), ConfigError, r"weight.*-1"),
+    (lambda rng: rng.pick([math.inf]), ConfigError, r"weight.*inf"),
+    (lambda rng: rng.pick([0.0, 0.0]), ConfigError, r"weights.*0"),
 )
 def test_what_cannot_be_drawn(row):
     rng, twin = Rng(3), Rng(3)
@@ -216,88 +216,88 @@ def test_what_cannot_be_drawn(row):
 
 
 @rows(
-    (lambda: SearchConfig(simulatons=9), ConfigError, "'simulatons': did you mean 'simulations'"),
-    (lambda: SearchConfig(root_dirichlet_alfa=1), ConfigError, "did you mean 'root_dirichlet_alph"),
+    (lambda: SearchConfig(simulatons=9), ConfigError, r"'simulatons'.*'simulations'"),
+    (lambda: SearchConfig(root_dirichlet_alfa=1), ConfigError, "'root_dirichlet_alph"),
     (
         lambda: SearchConfig(qqqqqq=9),
         ConfigError,
-        "no setting 'qqqqqq': there are simulations, sec",
+        "'qqqqqq'",
     ),
-    (lambda: SearchConfig().replace(sed=1), ConfigError, "'sed': did you mean 'seed'"),
+    (lambda: SearchConfig().replace(sed=1), ConfigError, r"'sed'.*'seed'"),
     (
         lambda: SearchConfig(simulations=-1),
         ConfigError,
-        r"^simulations is -1: it must be at least 0",
+        r"simulations.*-1",
     ),
-    (lambda: SearchConfig(simulations=2.5), ConfigError, "is 2.5: it must be a whole number"),
-    (lambda: SearchConfig(simulations=True), ConfigError, "is True: it must be a whole number"),
-    (lambda: SearchConfig(seconds=True), ConfigError, "^seconds is True: it must be a number"),
+    (lambda: SearchConfig(simulations=2.5), ConfigError, r"2.5"),
+    (lambda: SearchConfig(simulations=True), ConfigError, "True"),
+    (lambda: SearchConfig(seconds=True), ConfigError, r"seconds.*True"),
     (
         lambda: SearchConfig(fpu=False),
         ConfigError,
-        "^fpu is False: it must be 'parent', .*, or a n",
+        r"fpu.*False",
     ),
-    (lambda: SearchConfig(noise="yes"), ConfigError, "^noise is 'yes': it must be True or False"),
-    (lambda: SearchConfig(add_noise="no"), ConfigError, "^add_noise is 'no': it must be True or F"),
+    (lambda: SearchConfig(noise="yes"), ConfigError, r"noise.*'yes'"),
+    (lambda: SearchConfig(add_noise="no"), ConfigError, r"add_noise.*'no'"),
     (
         lambda: setattr(SearchConfig(), "simulations", 5),
         ConfigError,
-        r"^SearchConfig is frozen: make a copy with replace\(simulations=5\)",
+        r"SearchConfig.*replace\(simulations=5\)",
     ),
     (
         lambda: delattr(SearchConfig(), "seed"),
         ConfigError,
-        "^SearchConfig is frozen: seed stays, or changes in a copy",
+        r"SearchConfig.*seed",
     ),
-    (lambda: SearchConfig(seconds=-0.1), ConfigError, "seconds is -0.1: it must be at least 0"),
-    (lambda: SearchConfig(bytes=1000), ConfigError, "bytes is 1000: it must be at least 65536"),
+    (lambda: SearchConfig(seconds=-0.1), ConfigError, r"seconds.*-0.1"),
+    (lambda: SearchConfig(bytes=1000), ConfigError, r"bytes.*1000"),
     (
         lambda: SearchConfig(cpuct=math.nan),
         ConfigError,
-        "^cpuct is nan: it must be a finite number",
+        r"cpuct.*nan",
     ),
-    (lambda: SearchConfig(c_base=0), ConfigError, "c_base is 0: it must be above 0"),
-    (lambda: SearchConfig(discount=1.1), ConfigError, "discount is 1.1: it must be at most 1"),
-    (lambda: SearchConfig(selection="ucb"), ConfigError, "'ucb': it must be 'puct', 'uct' or 'gum"),
-    (lambda: SearchConfig(fpu="win"), ConfigError, "'win': it must be 'parent', .*, or a number"),
-    (lambda: SearchConfig(value_range=(2, 1)), ConfigError, "the second must be above the first"),
-    (lambda: SearchConfig(value_range=(1, 2, 3)), ConfigError, "or a pair of finite numbers"),
-    (lambda: SearchConfig(prior_bits=9), ConfigError, "prior_bits is 9: it must be 8, 16 or 32"),
+    (lambda: SearchConfig(c_base=0), ConfigError, r"c_base.*0"),
+    (lambda: SearchConfig(discount=1.1), ConfigError, r"discount.*1.1"),
+    (lambda: SearchConfig(selection="ucb"), ConfigError, "'ucb'"),
+    (lambda: SearchConfig(fpu="win"), ConfigError, "'win'"),
+    (lambda: SearchConfig(value_range=(2, 1)), ConfigError, "second"),
+    (lambda: SearchConfig(value_range=(1, 2, 3)), ConfigError, "pair"),
+    (lambda: SearchConfig(prior_bits=9), ConfigError, r"prior_bits.*9"),
     (
         lambda: SearchConfig(simulations=1, playouts=2),
         ConfigError,
-        "'simulations' and 'playouts' ar",
+        r"'simulations'.*'playouts'",
     ),
-    (lambda: SearchConfig().replace(alpha=1, dirichlet_alpha=1), ConfigError, "are one setting"),
+    (lambda: SearchConfig().replace(alpha=1, dirichlet_alpha=1), ConfigError, "setting"),
     (
         lambda: SearchConfig(simulations=None),
         ConfigError,
-        "Nothing ends the search: set simulations",
+        "simulations",
     ),
     (
         lambda: SearchConfig(selection="gumbel", simulations=None, seconds=1),
         ConfigError,
-        "plans each simulation ahead: set simulations",
+        "simulations",
     ),
     (
         lambda: Search(config=800),
         ConfigError,
-        "^config is 800: give a SearchConfig, or settings by",
+        r"config.*800",
     ),
-    (lambda: Rollout(playouts=0), ConfigError, "^playouts is 0: it must be at least 1"),
+    (lambda: Rollout(playouts=0), ConfigError, r"playouts.*0"),
     (
         lambda: Search("alphazero"),
         ConfigError,
-        "no evaluator 'alphazero': use one of uniform, roll",
+        "'alphazero'",
     ),
-    (lambda: Search(5), ConfigError, "^evaluate is 5: give a function from leaves to logits"),
-    (lambda: Search(Rollout), ConfigError, "^evaluate is <class .*Rollout'>: give a function"),
+    (lambda: Search(5), ConfigError, r"evaluate.*5"),
+    (lambda: Search(Rollout), ConfigError, r"evaluate.*Rollout"),
     (
         lambda: Search("material").run(TicTacToe()),
         ConfigError,
-        "^The evaluator 'material' knows only chess, not TicTacToe: use 'rollout'",
+        r"'material'.*TicTacToe",
     ),
-    (lambda: Forest([TicTacToe()]).run("material"), ConfigError, "knows only chess, not TicTacToe"),
+    (lambda: Forest([TicTacToe()]).run("material"), ConfigError, "TicTacToe"),
 )
 def test_what_is_no_setting(row):
     check(row)
@@ -310,54 +310,54 @@ def test_what_is_no_setting(row):
     (
         lambda: sylvan.search(Chess(moves="f3 e5 g4 Qh4")),
         GameOver,
-        "^The position is a finished ga",
+        "finished",
     ),
-    (lambda: Forest([TicTacToe(), TicTacToe([0, 3, 1, 4, 2])]), GameOver, "^State 1 is a finished"),
+    (lambda: Forest([TicTacToe(), TicTacToe([0, 3, 1, 4, 2])]), GameOver, r"State 1.*finished"),
     (
         lambda: sylvan.search(Pass(chance=True)),
         SearchStateError,
-        "^The position waits for chance: ",
+        "chance",
     ),
-    (lambda: Forest([]), ConfigError, "^states is empty: a forest needs at least one state"),
-    (lambda: Forest(TicTacToe()), ConfigError, "^states is a TicTacToe: give a list of states"),
+    (lambda: Forest([]), ConfigError, r"states.*empty"),
+    (lambda: Forest(TicTacToe()), ConfigError, r"states.*TicTacToe"),
     (
         lambda: sylvan.search(TicTacToe),
         GameContractError,
-        "is the class TicTacToe: give a state of",
+        "TicTacToe",
     ),
     (
         lambda: sylvan.search(chess.Board()),
         GameContractError,
-        "^The position is a Board of python-chess: make a game of it with Chess.from_board",
+        r"Chess.from_board",
     ),
-    (lambda: sylvan.search(KINGS), GameContractError, "^The position is a str, which has no apply"),
-    (lambda: Forest([Pass(seats=0)]), GameContractError, "^Pass.num_players is 0: set it to a who"),
-    (lambda: Forest([Pass(seats=9)]), GameContractError, "whole number from 1 to 8"),
+    (lambda: sylvan.search(KINGS), GameContractError, r"str.*apply"),
+    (lambda: Forest([Pass(seats=0)]), GameContractError, r"Pass.num_players.*0"),
+    (lambda: Forest([Pass(seats=9)]), GameContractError, "1 to 8"),
     (
         lambda: Forest([Pass(actions=0)]),
         GameContractError,
-        "^Pass.num_actions is 0: set it to a wh",
+        r"Pass.num_actions.*0",
     ),
     (
         lambda: Forest([Pass(span=(1, -1))]),
         GameContractError,
-        r"^Pass.value_range is \(1, -1\): set",
+        r"Pass.value_range.*\(1, -1\)",
     ),
     (
         lambda: Forest([TicTacToe(), ConnectFour()]),
         GameContractError,
-        "^State 1 is a ConnectFour and state 0 a TicTacToe: search them in two forests",
+        r"State 1.*ConnectFour.*state 0",
     ),
     (
         lambda: Forest([ConnectFour(), ConnectFour(columns=5, rows=4)]),
         GameContractError,
-        "^State 1 of the forest follows other rules than state 0: search them in two forests",
+        r"State 1.*state 0",
     ),
-    (lambda: Search().run(), SearchStateError, r"There is no tree yet: call run\(state\) first"),
-    (lambda: Search().result, SearchStateError, "There is no tree yet"),
-    (lambda: Search().advance(1), SearchStateError, "There is no tree yet"),
-    (lambda: Search().stop(), SearchStateError, "There is no tree yet"),
-    (lambda: Forest([TicTacToe()]).result(), SearchStateError, "not evaluated yet: search before"),
+    (lambda: Search().run(), SearchStateError, r"no tree.*run\(state\)"),
+    (lambda: Search().result, SearchStateError, "no tree"),
+    (lambda: Search().advance(1), SearchStateError, "no tree"),
+    (lambda: Search().stop(), SearchStateError, "no tree"),
+    (lambda: Forest([TicTacToe()]).result(), SearchStateError, "evaluated"),
 )
 def test_what_cannot_be_searched(row):
     check(row)
@@ -385,97 +385,97 @@ ZEROS = np.zeros(2, np.float32)
     (
         lambda f, _: f.select(),
         SearchStateError,
-        r"^2 leaves wait .*: call update\(\) or abandon\(\)",
+        r"2 leaves.*update\(\).*abandon\(\)",
     ),
-    (lambda f, _: f.begin(), SearchStateError, "^2 leaves wait for their evaluation"),
+    (lambda f, _: f.begin(), SearchStateError, "2 leaves"),
     (
         lambda f, _: f.run("uniform"),
         SearchStateError,
-        "^Leaves wait for their evaluation: call upd",
+        "evaluation",
     ),
-    (lambda f, _: f.advance(0, 4), SearchStateError, "^2 leaves wait for their evaluation"),
-    (lambda f, _: f.plant(0, TicTacToe()), SearchStateError, "^2 leaves wait for their evaluation"),
+    (lambda f, _: f.advance(0, 4), SearchStateError, "2 leaves"),
+    (lambda f, _: f.plant(0, TicTacToe()), SearchStateError, "2 leaves"),
     (
         lambda f, _: f.update(WHOLE[:1], ZEROS),
         EvaluationError,
-        r"shape \(1, 9\): it must be \(2, 9\)",
+        r"\(1, 9\)",
     ),
-    (lambda f, _: f.update(WHOLE.T, ZEROS), EvaluationError, r"policy has shape \(9, 2\)"),
+    (lambda f, _: f.update(WHOLE.T, ZEROS), EvaluationError, r"\(9, 2\)"),
     (
         lambda f, _: f.update(np.zeros(3), ZEROS),
         EvaluationError,
-        r"shape \(3,\): .* or \(\d+,\) \(leg",
+        r"\(3,\)",
     ),
-    (lambda f, _: f.update(WHOLE, np.zeros(3)), EvaluationError, r"values have shape \(3,\): they"),
+    (lambda f, _: f.update(WHOLE, np.zeros(3)), EvaluationError, r"\(3,\)"),
     (
         lambda f, _: f.update(WHOLE, np.zeros((2, 3))),
         EvaluationError,
         r"\(2, 2\) or \(2,\) or \(2, 1",
     ),
-    (lambda f, _: f.update(WHOLE, 0.5), EvaluationError, r"values have shape \(1,\): they must"),
+    (lambda f, _: f.update(WHOLE, 0.5), EvaluationError, r"\(1,\)"),
     (
         lambda f, _: f.update([[1], [1, 2]], ZEROS),
         EvaluationError,
-        "policy cannot be read as an arr",
+        "policy",
     ),
     (
         lambda f, _: f.update(WHOLE.astype(str), ZEROS),
         EvaluationError,
-        "policy is of dtype <U32: giv",
+        "<U32",
     ),
     (
         lambda f, _: f.update(WHOLE, ZEROS * 1j),
         EvaluationError,
-        "value array is of dtype complex64",
+        "complex64",
     ),
     (
         lambda f, _: f.update(WHOLE, [None, 1]),
         EvaluationError,
-        "value array is of dtype object: giv",
+        "dtype object",
     ),
-    (lambda f, _: f.update(WHOLE.astype(bool), ZEROS), EvaluationError, "policy is of dtype bool"),
+    (lambda f, _: f.update(WHOLE.astype(bool), ZEROS), EvaluationError, r"policy.*bool"),
     (
         lambda f, leaves: f.update(*bad(leaves, logit=math.nan)),
         EvaluationError,
-        r"^The policy of leaf 1 \(tree 1\) has NaN for action \d: logits are finite or -inf",
+        r"policy.*leaf 1.*tree 1.*NaN",
     ),
     (
         lambda f, leaves: f.update(*bad(leaves, logit=math.inf)),
         EvaluationError,
-        r"^The policy of leaf 1 \(tree 1\) has inf for action \d",
+        r"policy.*leaf 1.*tree 1.*inf.*\d",
     ),
     (
         lambda f, leaves: f.update(np.full((2, 9), 1e300), ZEROS),
         EvaluationError,
-        r"leaf 0 \(tree 0\) has inf",
+        r"leaf 0.*tree 0.*inf",
     ),
     (
         lambda f, leaves: f.update(*bad(leaves, logit=-math.inf)),
         EvaluationError,
-        r"^The policy of leaf 1 \(tree 1\) has no finite logit among its \d legal actions: give at",
+        r"policy.*leaf 1.*tree 1.*finite",
     ),
     (
         lambda f, leaves: f.update(*bad(leaves, value=math.nan)),
         EvaluationError,
-        r"^The value of leaf 1 \(tree 1\) is nan for seat 1: give finite values",
+        r"value.*leaf 1.*tree 1.*nan.*seat 1",
     ),
     (
         lambda f, leaves: f.update(*bad(leaves, value=math.inf, leaf=0)),
         EvaluationError,
-        r"^The value of leaf 0 \(tree 0\) is inf for seat 1",
+        r"value.*leaf 0.*tree 0.*inf.*seat 1",
     ),
     (
         lambda f, _: f.update(WHOLE, [0, math.nan]),
         EvaluationError,
-        r"leaf 1 \(tree 1\) is nan: give",
+        r"leaf 1.*tree 1.*nan",
     ),
-    (lambda _, leaves: leaves.state(2), SearchStateError, "^There is no leaf 2 in flight"),
+    (lambda _, leaves: leaves.state(2), SearchStateError, "leaf 2"),
     (
         lambda f, _: f.result(2),
         SearchStateError,
-        "There is no tree 2: the trees of this forest are 0",
+        "tree 2",
     ),
-    (lambda f, _: f.result(-1), SearchStateError, "There is no tree -1"),
+    (lambda f, _: f.result(-1), SearchStateError, "tree -1"),
 )
 def test_a_refused_answer_leaves_the_forest_alone(row):
     forests = [Forest([TicTacToe(), TicTacToe([4])], simulations=30, seed=3) for _ in range(2)]
@@ -495,23 +495,23 @@ def test_a_refused_answer_leaves_the_forest_alone(row):
     (
         lambda s, _: s.advance(9),
         IllegalAction,
-        "^Action 9 is not legal here: choose one of 8, 7, 6",
+        "Action 9",
     ),
-    (lambda s, _: s.advance("x"), IllegalAction, "^Action x is not legal here: choose one of 0"),
-    (lambda s, _: s.advance(1, 1), IllegalAction, "^Action 1 is not legal here: choose one of"),
-    (lambda s, _: s._forest.advance(1, 0), SearchStateError, "There is no tree 1"),
-    (lambda s, _: s._forest.advance(-1, 0), SearchStateError, "There is no tree -1"),
+    (lambda s, _: s.advance("x"), IllegalAction, "Action x"),
+    (lambda s, _: s.advance(1, 1), IllegalAction, "Action 1"),
+    (lambda s, _: s._forest.advance(1, 0), SearchStateError, "tree 1"),
+    (lambda s, _: s._forest.advance(-1, 0), SearchStateError, "tree -1"),
     (
         lambda s, _: s._forest.update(*[WHOLE[:1], ZEROS[:1]]),
         SearchStateError,
-        r"update\(\) without",
+        r"update\(\)",
     ),
-    (lambda s, _: s._forest.plant(0, ConnectFour()), GameContractError, "in a forest of TicTacToe"),
-    (lambda s, _: s._forest.plant(0, TicTacToe([0, 3, 1, 4, 2])), GameOver, "is a finished game"),
-    (lambda s, _: s.run(noise=[0.1] * 8), ConfigError, "without: set noise=True"),
-    (lambda s, _: s.run(5), GameContractError, "^The position is a int, which has no"),
-    (lambda s, _: s.run(TicTacToe([0, 3, 1, 4, 2])), GameOver, "^The position is a finished game"),
-    (lambda _, r: r.tree.root.edge(99), SearchStateError, "^Action 99 is not among the 8 edges"),
+    (lambda s, _: s._forest.plant(0, ConnectFour()), GameContractError, "TicTacToe"),
+    (lambda s, _: s._forest.plant(0, TicTacToe([0, 3, 1, 4, 2])), GameOver, "finished"),
+    (lambda s, _: s.run(noise=[0.1] * 8), ConfigError, "noise=True"),
+    (lambda s, _: s.run(5), GameContractError, "int"),
+    (lambda s, _: s.run(TicTacToe([0, 3, 1, 4, 2])), GameOver, "finished"),
+    (lambda _, r: r.tree.root.edge(99), SearchStateError, r"Action 99.*8"),
     (lambda _, r: r.save("tree.png"), errors.SylvanError, r"png"),
 )
 def test_a_refused_call_leaves_the_search_alone(row):
@@ -530,12 +530,10 @@ def test_a_refused_call_leaves_the_search_alone(row):
 @pytest.mark.parametrize("settings", [{"noise": True}, {"selection": "gumbel"}], ids=str)
 def test_noise_that_does_not_fit(row, settings):
     search = Search("uniform", simulations=10, **settings)
-    with pytest.raises(
-        ConfigError, match=r"^noise for tree 0 is .*: give 9 finite numbers, one fo"
-    ):
+    with pytest.raises(ConfigError, match=r"noise.*tree 0.*9"):
         search.run(TicTacToe(), noise=row)
     assert search.run(TicTacToe(), noise=[0.1] * 9).simulations == 10
-    with pytest.raises(ConfigError, match="noise has 2 rows: give one for each of 1 trees"):
+    with pytest.raises(ConfigError, match=r"noise.*2 rows"):
         search._forest.begin([None, None])
 
 
@@ -675,9 +673,7 @@ def test_observations_of_two_shapes():
 
 
 def test_a_rule_that_is_no_game():
-    with pytest.raises(
-        GameContractError, match=r"^Crowd.num_players is 9, but a game has 1 to 8 seat"
-    ):
+    with pytest.raises(GameContractError, match=r"Crowd\.num_players.*9.*1 to 8"):
 
         class Crowd(Game):
             num_players = 9

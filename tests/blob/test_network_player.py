@@ -133,5 +133,5 @@ def test_a_search_with_an_opinion_does_not_peek(file: Path) -> None:
 
 def test_other_networks_are_refused(tmp_path: Path) -> None:
     export_onnx(build_network("mlp1x8", game=TicTacToe(), seed=0), tmp_path / "other.onnx")
-    with pytest.raises(NetworkError, match="plays tic_tac_toe, not blob"):
+    with pytest.raises(NetworkError, match=r"tic_tac_toe.*blob"):
         NetworkPlayer(tmp_path / "other.onnx")

@@ -127,9 +127,9 @@ def test_one_card_oracles():
 
 
 def test_players_that_cannot_be():
-    with pytest.raises(ConfigError, match=r"^There is no player .cheat. of Blob: use random"):
+    with pytest.raises(ConfigError, match="cheat"):
         Bot("cheat")
-    with pytest.raises(ConfigError, match=r"^deals is 0"):
+    with pytest.raises(ConfigError, match=r"deals.*0"):
         Bot("rollouts", deals=0)
     for name in (
         "rollouts:many",
@@ -137,9 +137,9 @@ def test_players_that_cannot_be():
         "rollouts:3:weighted:5",
         "rollouts::weighted",
     ):
-        with pytest.raises(ConfigError, match="is no player of Blob: give a name"):
+        with pytest.raises(ConfigError, match="player"):
             bot_named(name)
-    with pytest.raises(ConfigError, match="does not judge actions"):
+    with pytest.raises(ConfigError, match="action"):
         Bot("rule").judge(Blob(), _native.Rng(1))
     with pytest.raises(WrongPhase):
         Bot("rule").choose(Blob(seed=None), _native.Rng(1))
@@ -188,9 +188,9 @@ def test_paired_differences():
     gain, half = paired_difference(one, two)
     assert gain == pytest.approx(one.difference - two.difference)
     assert half == pytest.approx(one.half_width)  # the rule bot among its likes has no spread
-    with pytest.raises(ConfigError, match="on other deals"):
+    with pytest.raises(ConfigError, match="deals"):
         paired_difference(one, play_match(Bot("rule"), Bot("rule"), 30, first=5))
-    with pytest.raises(ConfigError, match="deals is 0"):
+    with pytest.raises(ConfigError, match=r"deals.*0"):
         play_match(Bot("rule"), Bot("rule"), 0)
 
 

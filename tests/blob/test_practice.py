@@ -274,5 +274,5 @@ def test_a_critic_that_cannot_be_is_refused() -> None:
     with pytest.raises(ConfigError, match="critic"):
         SMALL.replace(critic="all")
     network = build_network("mlp1x16", game=Blob(), seed=1)
-    with pytest.raises(NetworkError, match="network of suits"):
+    with pytest.raises(NetworkError, match="suits"):
         Practice(network, SMALL.replace(critic="deal"), "cpu")

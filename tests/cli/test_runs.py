@@ -96,7 +96,7 @@ def test_the_list_as_json_is_strict(two):
 def test_no_runs_and_no_folder(tmp_path):
     empty = run("list", tmp_path)
     assert empty.exit_code == 0 and "There is no run in" in empty.stdout
-    with pytest.raises(RunError, match=r"There is no folder .*/nowhere: give the one that holds"):
+    with pytest.raises(RunError, match="/nowhere"):
         find_runs(tmp_path / "nowhere")
     assert run("list", tmp_path / "nowhere").exit_code == 2
 
@@ -135,7 +135,7 @@ def test_a_run_is_found_by_its_name_in_runs(two, monkeypatch):
     os.rename(two / "one", two / "runs" / "one")
     monkeypatch.chdir(two)
     assert run("show", "one").exit_code == 0
-    with pytest.raises(RunError, match="There is no run 'oen': in runs there are one"):
+    with pytest.raises(RunError, match="'oen'"):
         find_run("oen")
 
 

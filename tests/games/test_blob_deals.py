@@ -152,7 +152,7 @@ def test_a_model_that_is_certain_and_wrong_rules_nothing_out():
     view.bid(2, 1)
     deals = weighted_deals(view, 5, lambda _: {}, _native.Rng(1), noise=0.0)
     assert len(deals) == 5 and all(deal.observe(0) == view for deal in deals)
-    with pytest.raises(ConfigError, match=r"^count is 0, candidates 8 and noise 0.1"):
+    with pytest.raises(ConfigError, match=r"count.*0.*candidates 8"):
         weighted_deals(view, 0, certain, _native.Rng(1))
 
 
@@ -200,9 +200,9 @@ def test_a_belief_is_kept():
     assert Blob.from_json(view.to_json()).belief == view.belief
     assert view.clone().belief == view.sample(3).belief == view.belief
     assert "belief" not in Blob(3, 2).to_json()
-    with pytest.raises(ConfigError, match=r"^[Cc]andidates is 0: it must be 1 to"):
+    with pytest.raises(ConfigError, match=r"[Cc]andidates.*0"):
         view.with_belief(0, 0.1, 0.1)
-    with pytest.raises(ConfigError, match=r"^[Pp]lay_noise is 2: it must be 0 to 1"):
+    with pytest.raises(ConfigError, match=r"[Pp]lay_noise.*2"):
         view.with_belief(4, 0.1, 2.0)
     with pytest.raises(ConfigError, match="rivalry"):
         view.with_rivalry(1.5)

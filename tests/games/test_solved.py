@@ -128,7 +128,7 @@ def test_held_out_positions_are_known_however_they_are_reached():
 
 
 def test_an_unknown_set_is_refused():
-    with pytest.raises(ConfigError, match="no set 'harder'"):
+    with pytest.raises(ConfigError, match="'harder'"):
         read_set("harder")
 
 

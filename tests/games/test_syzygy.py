@@ -225,12 +225,12 @@ def test_positions_that_tables_do_not_have():
 
 
 def test_folders_without_tables_are_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"nowhere.*there is no folder"):
+    with pytest.raises(ConfigError, match=r"nowhere.*folder"):
         Chess(syzygy=tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match=r"has no tables, files like KQvK"):
+    with pytest.raises(ConfigError, match="KQvK"):
         Chess(syzygy=tmp_path)
     (tmp_path / "KQvK.rtbw").write_bytes(b"broken")
-    with pytest.raises(ConfigError, match=r"cannot be read \(unexpected file size\)"):
+    with pytest.raises(ConfigError, match=r"\(unexpected file size\)"):
         Chess(syzygy=tmp_path)
     (tmp_path / "KQvK.rtbw").write_bytes(bytes(80))
     game = Chess("8/8/3k4/8/8/3K4/8/7Q w - - 0 1", syzygy=tmp_path)

@@ -159,7 +159,7 @@ def test_where_eight_bits_cost_too_much_they_are_left_out(monkeypatch, caplog):
 
 def test_eight_bits_need_a_convolution():
     network = build_network("mlp1x8", game=TicTacToe(), seed=1)
-    with pytest.raises(NetworkError, match="no 3 × 3 convolution inside, so eight bits gain"):
+    with pytest.raises(NetworkError, match="3 × 3"):
         self_play_evaluator(network, device="cpu", eight_bits=TicTacToe())
 
 

@@ -213,7 +213,7 @@ def test_float16_skips_updates_that_overflow_until_the_scale_fits(monkeypatch, t
         trained(each, 3, seed=2)
     assert same_bits(weights(learner.network), weights(again.network))
     learner._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**100, growth_interval=1000)
-    with pytest.raises(TrainingError, match="no finite number"):
+    with pytest.raises(TrainingError, match="finite"):
         trained(learner, 40)
 
 
@@ -239,11 +239,11 @@ def test_the_state_of_another_game_is_refused_with_a_sentence():
     state = learner_of("mlp1x8", TicTacToe()).state_dict()
     learner = learner_of("mlp1x8", ConnectFour())
     before = weights(learner.network)
-    with pytest.raises(NetworkError, match=r"plays tic_tac_toe, not connect_four: resume"):
+    with pytest.raises(NetworkError, match=r"tic_tac_toe.*connect_four"):
         learner.load_state_dict(state)
-    with pytest.raises(NetworkError, match="saved from another network"):
+    with pytest.raises(NetworkError, match="another network"):
         learner.load_state_dict(learner_of("mlp1x4").state_dict())
-    with pytest.raises(ConfigError, match=r"optimizer is 'adamw', but the state is of 'sgd'"):
+    with pytest.raises(ConfigError, match=r"optimizer.*'adamw'.*'sgd'"):
         learner.load_state_dict(learner_of("mlp1x8", optimizer="sgd").state_dict())
     assert same_bits(before, weights(learner.network))
 
@@ -260,7 +260,7 @@ class Spoiled(MadeUp):
 
 def test_a_loss_that_is_no_number_stops_with_the_batch_saved(tmp_path):
     learner, twin = learner_of(folder=tmp_path), learner_of()
-    with pytest.raises(TrainingError, match=r"Update 2 .*value nan.* batch's value are") as caught:
+    with pytest.raises(TrainingError, match=r"Update 2.*value.*nan") as caught:
         trained(learner, 3, examples=Spoiled(learner.header))
     (path,) = tmp_path.iterdir()
     assert str(path) in str(caught.value)
@@ -275,13 +275,13 @@ def test_a_gradient_that_overflows_stops_too(tmp_path):
     learner = learner_of("mlp1x8", folder=tmp_path)
     learner.network.value.out.weight.data[:] = 3e38
     before = weights(learner.network)
-    with pytest.raises(TrainingError, match=r"the batch is finite, so lower"):
+    with pytest.raises(TrainingError, match="finite"):
         trained(learner)
     assert same_bits(before, weights(learner.network))
 
 
 def test_examples_of_another_game_are_refused():
-    with pytest.raises(TrainingError, match=r"observations of shape \(2, 3, 3\), but the network"):
+    with pytest.raises(TrainingError, match=r"\(2, 3, 3\)"):
         trained(learner_of("mlp1x8"), examples=MadeUp(learner_of("mlp1x8", TicTacToe()).header))
 
 
@@ -350,10 +350,10 @@ def test_seats_of_a_game_for_three():
 
 
 def test_a_processor_has_no_half_precision():
-    with pytest.raises(ConfigError, match=r"precision is 'bfloat16', which is for a GPU"):
+    with pytest.raises(ConfigError, match=r"precision.*'bfloat16'.*GPU"):
         learner_of(precision="bfloat16")
 
 
 def test_a_module_without_header_is_refused():
-    with pytest.raises(NetworkError, match=r"Linear has no header"):
+    with pytest.raises(NetworkError, match=r"Linear.*header"):
         Learner(torch.nn.Linear(1, 1), LearnerConfig())

@@ -73,7 +73,7 @@ def test_a_network_of_ones_own_is_made_trained_and_loaded(code, tmp_path):
     learner, _ = trained(network, learning_rate=0.02)
     assert learner.train(MadeUp(network.header), 2, 0.3, rng()).parts["policy"] < 0.3
     save_network(learner.averaged, tmp_path / "net.safetensors")
-    with pytest.raises(NetworkError, match=r"build its module yourself"):
+    with pytest.raises(NetworkError, match="module"):
         load_network(tmp_path / "net.safetensors")  # a file never runs code by itself
     loaded = load_network(tmp_path / "net.safetensors", module=same)
     assert torch.equal(loaded.body.weight, learner.averaged.body.weight)
@@ -86,10 +86,10 @@ def test_sizes_are_still_sizes():
 @pytest.mark.parametrize(
     ("name", "error", "sentence"),
     [
-        ("Narrow", NetworkError, r"gives shape \(2, 8\) as policy of two positions: it must be"),
-        ("Plain", NetworkError, r"gives tuple: forward must give a NetworkOutput"),
-        ("loss", NetworkError, r"is not made from a header"),
-        ("Nat", ConfigError, r"has no 'Nat'"),
+        ("Narrow", NetworkError, r"\(2, 8\)"),
+        ("Plain", NetworkError, "NetworkOutput"),
+        ("loss", NetworkError, "header"),
+        ("Nat", ConfigError, "'Nat'"),
     ],
 )
 def test_what_is_no_network_is_refused(code, name, error, sentence):
@@ -98,7 +98,7 @@ def test_what_is_no_network_is_refused(code, name, error, sentence):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(ConfigError, match=r"no file 'nowhere.py'"):
+    with pytest.raises(ConfigError, match=r"'nowhere.py'"):
         network_named("nowhere.py:Net", game=TicTacToe())
 
 
@@ -118,7 +118,7 @@ def test_a_loss_may_be_one_number(code):
 
 def test_what_is_no_loss_is_refused(code):
     network = network_named("mlp1x8", game=TicTacToe(), seed=1)
-    with pytest.raises(TrainingError, match=r"gives 'policy' of shape \(32,\): each loss must be"):
+    with pytest.raises(TrainingError, match=r"'policy'.*\(32,\)"):
         trained(network, loss=f"{code}:one_per_position")
-    with pytest.raises(ConfigError, match=r"has no 'los'"):
+    with pytest.raises(ConfigError, match="'los'"):
         trained(network, loss=f"{code}:los")

@@ -312,13 +312,13 @@ def test_examples_are_imported_once(tmp_path):
 def test_nothing_to_learn_from_is_said(tmp_path):
     path = tmp_path / "games.pgn"
     path.write_text("1. e4 *\n")
-    with pytest.raises(ConfigError, match=r"Nothing in .*games.pgn can be learned from \(game 1"):
+    with pytest.raises(ConfigError, match=r"games\.pgn.*game 1"):
         stream_of(path, tmp_path / "out")
-    with pytest.raises(ConfigError, match=r"give .pgn, .jsonl or .csv"):
+    with pytest.raises(ConfigError, match=r"\.pgn"):
         stream_of(tmp_path / "games.txt", tmp_path / "out")
-    with pytest.raises(ConfigError, match="cannot be read: no such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         stream_of(tmp_path / "nowhere.pgn", tmp_path / "out")
-    with pytest.raises(ConfigError, match="ThreeSeats is no game of two seats"):
+    with pytest.raises(ConfigError, match="ThreeSeats"):
         stream_of(path, tmp_path / "out", game="examples/three_seats.py:ThreeSeats")
 
 

@@ -67,5 +67,5 @@ def test_progress_beyond_the_end_is_the_end():
 
 
 def test_a_wrong_setting_is_named():
-    with pytest.raises(ConfigError, match=r"schedule.floor is 2: it must be at most 1"):
+    with pytest.raises(ConfigError, match=r"schedule.floor.*2"):
         ScheduleConfig(floor=2)

@@ -340,13 +340,13 @@ def test_an_environment_that_does_not_start_with_some_seed_is_tried_with_another
 
 
 def test_an_environment_that_never_starts_is_one_sentence():
-    with pytest.raises(GameContractError, match=r"raised OSError \(no coin\).*mend it"):
+    with pytest.raises(GameContractError, match=r"OSError.*\(no coin\)"):
         actor("gym:test/Dead-v0")
 
 
 def test_where_every_episode_fails_it_is_said_once():
     played = actor("gym:test/Broken-v0")
-    with pytest.raises(GameContractError, match=r"RuntimeError \(the wheel came off\).*mend"):
+    with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         played.play(Hashed(2), 0)
 
 
@@ -365,7 +365,7 @@ def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress(
 
 @pytest.mark.parametrize(
     ("game", "sentence"),
-    [("Dice", "moves of chance.*--algorithm alphazero"), ("Twice", "moves after seat")],
+    [("Dice", "--algorithm alphazero"), ("Twice", "seat")],
 )
 def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
     name = f"{HERE / 'games.py'}:{game}"
@@ -383,11 +383,11 @@ def test_settings_that_make_no_sense_are_refused():
         actor(CARTPOLE, seconds=1.0)
     with pytest.raises(ConfigError, match=r"restart_share"):
         actor(CARTPOLE, restart_share=0.5)
-    with pytest.raises(ConfigError, match="continuous actions"):
+    with pytest.raises(ConfigError, match="continuous"):
         actor("gym:Pendulum-v1")
     played = actor(CARTPOLE)
     played.play(Hashed(2), 0)
-    with pytest.raises(ConfigError, match="have 1 seats"):
+    with pytest.raises(ConfigError, match="1 seats"):
         actor("tictactoe").load_state_dict(played.state_dict())
 
 

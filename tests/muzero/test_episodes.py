@@ -95,7 +95,7 @@ def test_an_episode_that_fails_is_dropped_and_the_others_count(kind):
 
 @pytest.mark.usefixtures("environments")
 def test_where_every_episode_fails_it_is_said_in_a_sentence():
-    with pytest.raises(GameContractError, match=r"RuntimeError \(the wheel came off\).*mend the"):
+    with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         play_episodes(GameSpec("gym:test/Broken-v0"), Always(1), 3)
 
 

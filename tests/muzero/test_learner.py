@@ -147,7 +147,7 @@ def test_nan_stops_it_with_the_weights_as_they_were_and_the_batch_saved(tmp_path
     batch = Counted(Counter()).sample(16, generator(3))
     batch.reward[4, 2] = np.nan
     before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
-    with pytest.raises(TrainingError, match="the batch's reward are not finite") as caught:
+    with pytest.raises(TrainingError, match=r"reward.*finite") as caught:
         learner.train(Fixed(batch), 1, 0.5, generator())
     for name, tensor in learner.network.state_dict().items():
         assert torch.equal(tensor, before[name])
@@ -201,10 +201,10 @@ def test_packed_planes_of_chess_are_learned_from():
 @pytest.mark.parametrize(
     ("replay", "sentence"),
     [
-        (Counted(Counter(actions=3)), "a policy of shape .16, 4, 3. for 3 steps"),
-        (Counted(Counter(players=2)), "a value of shape .16, 4, 2. for 3 steps"),
-        (Counted(Counter(), following=False), "make the replay with following=True"),
-        (Counted(Counter(shape=(7,))), "observations of shape .7,., but the network sees .6,."),
+        (Counted(Counter(actions=3)), r"policy.*\(16, 4, 3\)"),
+        (Counted(Counter(players=2)), r"value.*\(16, 4, 2\)"),
+        (Counted(Counter(), following=False), "following=True"),
+        (Counted(Counter(shape=(7,))), r"\(7,\).*\(6,\)"),
     ],
 )
 def test_batches_that_do_not_fit_are_refused_in_a_sentence(replay, sentence):
@@ -213,16 +213,16 @@ def test_batches_that_do_not_fit_are_refused_in_a_sentence(replay, sentence):
 
 
 def test_networks_that_do_not_fit_are_refused_in_a_sentence():
-    with pytest.raises(NetworkError, match="Network is no learned model"):
+    with pytest.raises(NetworkError, match=r"Network.*learned model"):
         MuZeroLearner(build_network("mlp1x8", game=TicTacToe()), LearnerConfig(), "cpu")
     without = build_muzero("mlp1x8", game=Counter(), config=MuZeroConfig(consistency=0.0))
-    with pytest.raises(ConfigError, match=r"muzero\.consistency is 2, but the network was built"):
+    with pytest.raises(ConfigError, match=r"muzero\.consistency.*2"):
         MuZeroLearner(without, LearnerConfig(), "cpu")
     blind = build_muzero("mlp1x8", game=Counter())
     shows = MuZeroConfig(reconstruction=0.5)
-    with pytest.raises(ConfigError, match=r"muzero\.reconstruction is 0\.5, but the network was"):
+    with pytest.raises(ConfigError, match=r"muzero\.reconstruction.*0\.5"):
         MuZeroLearner(blind, LearnerConfig(), "cpu", muzero=shows)
-    with pytest.raises(ConfigError, match=r"learner\.loss is for networks that know the rules"):
+    with pytest.raises(ConfigError, match=r"learner\.loss"):
         learner_of(loss="my.py:loss")
 
 

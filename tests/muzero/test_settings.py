@@ -22,7 +22,7 @@ def test_an_environment_implies_the_algorithm():
 
 
 def test_an_environment_has_no_rules_to_search_with():
-    with pytest.raises(ConfigError, match=r"gym:CartPole-v1 is an environment: leave it out"):
+    with pytest.raises(ConfigError, match="gym:CartPole-v1"):
         TrainingConfig(game=CARTPOLE, run={"algorithm": "alphazero"})
 
 
@@ -46,14 +46,14 @@ def test_presets_of_environments_are_settings(machine):
 def test_what_shapes_the_model_stays_for_life(tmp_path):
     run = Run.create(tmp_path / "run", TrainingConfig(game=CARTPOLE))
     assert set(SHAPING) < set(type(run.config.muzero).model_fields)
-    with pytest.raises(RunError, match=r"muzero\.support is 30, not 40"):
+    with pytest.raises(RunError, match=r"muzero\.support.*30.*40"):
         run.change(run.config.replace(muzero=run.config.muzero.replace(support=40)))
     assert run.change(run.config.replace(muzero=run.config.muzero.replace(unroll=7))) == {
         "muzero.unroll": "5 → 7"
     }
     tictactoe = Run.create(tmp_path / "other", TrainingConfig(game={"name": "tictactoe"}))
     learned = tictactoe.config.run.replace(algorithm="muzero")
-    with pytest.raises(RunError, match=r"run\.algorithm is 'alphazero', not 'muzero'"):
+    with pytest.raises(RunError, match=r"run\.algorithm.*'alphazero'.*'muzero'"):
         tictactoe.change(tictactoe.config.replace(run=learned))
 
 

@@ -63,9 +63,9 @@ def test_a_module_of_ones_own(tmp_path):
     save_network(mine, tmp_path / "mine.safetensors", header=header)
     again = load_network(tmp_path / "mine.safetensors", module=Mine(), game=TicTacToe())
     assert torch.equal(again.layer.weight, mine.layer.weight) and again.header == header
-    with pytest.raises(NetworkError, match=r"'mine' is none of .* load_network\(path, module="):
+    with pytest.raises(NetworkError, match=r"'mine'.*load_network\(path.*module="):
         load_network(tmp_path / "mine.safetensors")
-    with pytest.raises(NetworkError, match=r"^Mine has no header: give header=NetworkHeader"):
+    with pytest.raises(NetworkError, match="header=NetworkHeader"):
         save_network(Mine(), tmp_path / "other.safetensors")
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_half_written(network, saved, monkeypatch):
 
 
 def test_no_folder_to_write_to(network, tmp_path):
-    with pytest.raises(NetworkError, match=r"there is no folder .*none; make it first"):
+    with pytest.raises(NetworkError, match=r"folder.*none"):
         save_network(network, tmp_path / "none" / "net.safetensors")
 
 
@@ -119,27 +119,27 @@ def header_changed(**fields):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda p: p.write_bytes(b""), "is cut off: it has 0 bytes"),
-        (lambda p: p.write_bytes(p.read_bytes()[:5]), "is cut off: it has 5 bytes"),
-        (lambda p: p.write_bytes(p.read_bytes()[:90]), "is cut off in its list of tensors"),
-        (lambda p: p.write_bytes(p.read_bytes()[:-10]), r"is cut off: 10 bytes of \d+ are missing"),
-        (lambda p: p.write_bytes(p.read_bytes() + b"more"), "is damaged"),
-        (lambda p: p.write_bytes(b"nonsense" * 20), "is no safetensors file"),
-        (lambda p: p.write_bytes(gzip.compress(p.read_bytes())), "is a gzip file"),
-        (lambda p: torch.save({"a": 1}, p), "is a zip file, such as PyTorch's .pt, which can run"),
-        (lambda p: p.write_bytes(b"\x80\x04" + b"x" * 30), "is a pickle, which can run code"),
-        (lambda p: p.unlink(), "cannot be opened: no such file"),
-        (lambda p: changed(p, lambda index: index.pop("__metadata__")), "does not say which"),
-        (lambda p: changed(p, header_changed(format=2)), "has format 2, written by Sylvan"),
-        (lambda p: changed(p, header_changed(num_logits=-1)), "field 'num_logits'"),
-        (lambda p: changed(p, header_changed(num_logits=18)), "'policy.logits.weight' of shape"),
+        (lambda p: p.write_bytes(b""), r"cut off.*0"),
+        (lambda p: p.write_bytes(p.read_bytes()[:5]), r"cut off.*5"),
+        (lambda p: p.write_bytes(p.read_bytes()[:90]), r"cut off.*tensors"),
+        (lambda p: p.write_bytes(p.read_bytes()[:-10]), r"cut off.*10"),
+        (lambda p: p.write_bytes(p.read_bytes() + b"more"), "damaged"),
+        (lambda p: p.write_bytes(b"nonsense" * 20), "safetensors"),
+        (lambda p: p.write_bytes(gzip.compress(p.read_bytes())), "gzip"),
+        (lambda p: torch.save({"a": 1}, p), "zip"),
+        (lambda p: p.write_bytes(b"\x80\x04" + b"x" * 30), "pickle"),
+        (lambda p: p.unlink(), "no such file"),
+        (lambda p: changed(p, lambda index: index.pop("__metadata__")), "which"),
+        (lambda p: changed(p, header_changed(format=2)), "format 2"),
+        (lambda p: changed(p, header_changed(num_logits=-1)), "'num_logits'"),
+        (lambda p: changed(p, header_changed(num_logits=18)), r"'policy.logits.weight'"),
         (
             lambda p: changed(p, header_changed(observation_shape=[3, 3, 3])),
             "'body.input.0.weight'",
         ),
         (
             lambda p: changed(p, lambda index: index.update({"body.input.0.weight": 3})),
-            "is damaged",
+            "damaged",
         ),
     ],
 )
@@ -154,26 +154,24 @@ def test_tensors_that_do_not_fit(saved):
     header, tensors = read_checkpoint(saved)
     name = "value.out.bias"
     write_checkpoint(saved, header, {k: v for k, v in tensors.items() if k != name})
-    with pytest.raises(NetworkError, match=r"has no tensor 'value.out.bias', which Network needs"):
+    with pytest.raises(NetworkError, match=r"'value.out.bias'"):
         load_network(saved)
     write_checkpoint(saved, header, tensors | {"more": np.zeros(3, np.float32)})
-    with pytest.raises(NetworkError, match="has a tensor 'more', which Network does not know"):
+    with pytest.raises(NetworkError, match="'more'"):
         load_network(saved)
     write_checkpoint(saved, header, tensors | {name: np.zeros(4, np.float32)})
-    with pytest.raises(
-        NetworkError, match=r"has 'value.out.bias' of shape \(4,\), but Network nee"
-    ):
+    with pytest.raises(NetworkError, match=r"'value.out.bias'.*\(4,\)"):
         load_network(saved)
 
 
 def test_a_network_for_another_game(saved):
     load_network(saved, game=TicTacToe())
-    with pytest.raises(NetworkError, match="plays tic_tac_toe, not connect_four"):
+    with pytest.raises(NetworkError, match=r"tic_tac_toe.*connect_four"):
         load_network(saved, game=ConnectFour())
     chess = build_network("1x8", game=Chess())
     save_network(chess, saved)
     load_network(saved, game=Chess())
-    with pytest.raises(NetworkError, match="plays chess, not tic_tac_toe"):
+    with pytest.raises(NetworkError, match=r"chess.*tic_tac_toe"):
         load_network(saved, game=TicTacToe())
 
 

@@ -83,13 +83,13 @@ def test_a_module_of_ones_own(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
     export_onnx(Mine().eval(), tmp_path / "net.onnx", header=header)
     assert run(tmp_path / "net.onnx", seen(TicTacToe(), 3))[1].shape == (3, 3)
-    with pytest.raises(NetworkError, match="Mine has no header"):
+    with pytest.raises(NetworkError, match=r"Mine.*header"):
         export_onnx(Mine(), tmp_path / "other.onnx")
 
 
 def test_a_model_that_says_something_else_is_not_written(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
-    with pytest.raises(NetworkError, match=r"differs from Mine by .*net\.onnx is not written"):
+    with pytest.raises(NetworkError, match=r"net\.onnx"):
         export_onnx(Mine(noise=1.0).eval(), tmp_path / "net.onnx", header=header)
     assert not list(tmp_path.iterdir())
 

@@ -50,15 +50,15 @@ def test_json_gives_the_same_header(shape, logits, encoding, moves_left, step, a
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"num_logits": 0}, "field 'num_logits': Input should be greater than or equal to 1"),
-        ({"observation_shape": []}, "field 'observation_shape'"),
-        ({"value": "win"}, "field 'value'"),
-        ({"num_players": 3}, "value 'wdl' does not say what 3 seats get: use 'seats'"),
-        ({"num_players": 3, "value": "scalar"}, "value 'scalar' does not say"),
-        ({"colour": 1}, "field 'colour'"),
-        ({"game": None}, "field 'game'"),
-        ({"format": 2, "sylvan": "9.0"}, r"net\.x has format 2, written by Sylvan 9\.0: .*update"),
-        ({"encoding": {"encoder": 3}}, "field 'encoding.encoder'"),
+        ({"num_logits": 0}, "'num_logits'"),
+        ({"observation_shape": []}, "'observation_shape'"),
+        ({"value": "win"}, "'value'"),
+        ({"num_players": 3}, r"'wdl'.*3.*'seats'"),
+        ({"num_players": 3, "value": "scalar"}, "'scalar'"),
+        ({"colour": 1}, "'colour'"),
+        ({"game": None}, "'game'"),
+        ({"format": 2, "sylvan": "9.0"}, r"net\.x.*format 2.*Sylvan 9\.0"),
+        ({"encoding": {"encoder": 3}}, r"'encoding.encoder'"),
     ],
 )
 def test_a_header_that_cannot_be(change, sentence):
@@ -69,7 +69,7 @@ def test_a_header_that_cannot_be(change, sentence):
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"format": 1}'])
 def test_what_is_no_header(text):
-    with pytest.raises(NetworkError, match=r"^net\.x"):
+    with pytest.raises(NetworkError, match=r"net\.x"):
         NetworkHeader.from_json(text, "net.x")
 
 
@@ -109,13 +109,13 @@ def test_a_header_from_a_game():
 def test_a_network_of_another_game():
     header = NetworkHeader.for_game(ConnectFour())
     header.check(ConnectFour("4453"))
-    with pytest.raises(NetworkError, match="plays connect_four, not tic_tac_toe: load one for"):
+    with pytest.raises(NetworkError, match=r"connect_four.*tic_tac_toe"):
         header.check(TicTacToe())
-    with pytest.raises(NetworkError, match=r"shape \(2, 6, 7\), but this connect_four has \(2, 5"):
+    with pytest.raises(NetworkError, match=r"\(2, 6, 7\).*\(2, 5"):
         header.check(ConnectFour(columns=6, rows=5))
-    with pytest.raises(NetworkError, match="policy of length 8, but this connect_four has 7"):
+    with pytest.raises(NetworkError, match=r"8.*7"):
         header.replace(num_logits=8).check(ConnectFour())
-    with pytest.raises(NetworkError, match=r"wants Encoding.*search game\.encoded"):
+    with pytest.raises(NetworkError, match=r"Encoding.*game\.encoded"):
         header.replace(encoding=Encoding()).check(ConnectFour())
 
 

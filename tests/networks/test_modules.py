@@ -197,45 +197,45 @@ def test_global_pooling_tells_every_square():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: build_network("big", game=TicTacToe()), "'big' is no size of a network: write"),
-        (lambda: build_network("6x64"), "does not say for which game: give game="),
+        (lambda: build_network("big", game=TicTacToe()), "'big'"),
+        (lambda: build_network("6x64"), "game="),
         (
             lambda: build_network("2x8", game=TicTacToe(), blcks=3),
-            "no setting 'blcks': did you mean 'blocks'",
+            r"'blcks'.*'blocks'",
         ),
-        (lambda: build_network("0x8", game=TicTacToe()), "has blocks 0: Input should be greater"),
-        (lambda: build_network("2x8", game=TicTacToe(), activation="elu"), "has activation 'elu'"),
+        (lambda: build_network("0x8", game=TicTacToe()), "blocks 0"),
+        (lambda: build_network("2x8", game=TicTacToe(), activation="elu"), "'elu'"),
         (
             lambda: built("2x8", header(shape=(5,))),
-            r"shape \(5,\) are no board: a residual tower needs \(planes, height, width\)",
+            r"\(5,\)",
         ),
         (
             lambda: build_network("2x8", game=ConnectFour(), policy="planes"),
-            "7 logits do not fill planes .* use policy='dense'",
+            r"7.*policy='dense'",
         ),
         (
             lambda: build_network("2x8", game=Chess(), policy="lc0"),
-            "'lc0' needs the codec lc0 and a body",
+            r"'lc0'.*lc0",
         ),
         (
             lambda: build_network("t2x30", game=TicTacToe(), heads=4),
-            "width of 30 cannot be shared by 4 heads",
+            r"30.*4",
         ),
         (
             lambda: build_network(header().replace(architecture={"name": "mine"})),
-            "'mine' is none of mlp, suits, tower, transformer: build its module yourself",
+            "'mine'",
         ),
         (
             lambda: build_network(built("2x8", header()).header, moves_left=True),
-            "header says all about a network",
+            "header",
         ),
         (
             lambda: build_network(built("2x8", header()).header, game=TicTacToe()),
-            "plays made up, not tic_tac_toe",
+            r"made up.*tic_tac_toe",
         ),
         (
             lambda: build_network("2x8", game=TicTacToe(), encoding=Encoding()),
-            "tic_tac_toe has one encoding only",
+            r"tic_tac_toe.*encoding",
         ),
     ],
 )

@@ -86,7 +86,7 @@ def test_positions_of_a_small_game_run_out():
             return Short(self.moves())
 
     assert len(sample_positions(Short(), 1000, evaluator="uniform")) == 1 + 9
-    with pytest.raises(ConfigError, match="count is 0"):
+    with pytest.raises(ConfigError, match=r"count.*0"):
         sample_positions(TicTacToe(), 0)
 
 
@@ -231,25 +231,25 @@ def test_the_same_positions_give_the_same_file(model, positions, tmp_path):
 
 def test_what_cannot_be_quantized(positions, tmp_path):
     target = tmp_path / "int8.onnx"
-    with pytest.raises(NetworkError, match=r"none\.onnx cannot be opened: no such file"):
+    with pytest.raises(NetworkError, match=r"none\.onnx"):
         quantize_onnx(tmp_path / "none.onnx", target, positions)
     (tmp_path / "bad.onnx").write_bytes(b"\x0a\xff\xff nonsense")
-    with pytest.raises(NetworkError, match=r"bad\.onnx is no ONNX model"):
+    with pytest.raises(NetworkError, match=r"bad\.onnx.*ONNX"):
         quantize_onnx(tmp_path / "bad.onnx", target, positions)
     export_onnx(build_network("mlp1x8", game=ConnectFour(), seed=1), tmp_path / "mlp.onnx")
-    with pytest.raises(NetworkError, match="no 3 × 3 convolution inside, so eight bits gain noth"):
+    with pytest.raises(NetworkError, match="3 × 3"):
         quantize_onnx(tmp_path / "mlp.onnx", target, positions)
     stranger = onnx.load(tmp_path / "mlp.onnx")
     del stranger.metadata_props[:]
     onnx.save(stranger, tmp_path / "stranger.onnx")
-    with pytest.raises(NetworkError, match="does not say which game it plays"):
+    with pytest.raises(NetworkError, match="game"):
         quantize_onnx(tmp_path / "stranger.onnx", target, positions)
     assert not target.exists()
 
 
 def test_networks_that_cannot_be_compared(model, positions):
     other = build_network("1x8", game=ConnectFour(), value="scalar", seed=1)
-    with pytest.raises(NetworkError, match="differ in their outputs"):
+    with pytest.raises(NetworkError, match="outputs"):
         measure_loss(model, onnx_bytes(other, other.header), positions)
 
 

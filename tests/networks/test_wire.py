@@ -64,11 +64,11 @@ def test_what_is_absent_is_empty():
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\x80", "ends in the middle of a number"),
-        (b"\x08" + b"\xff" * 10, "too long"),
-        (b"\x0b", "unknown type 3"),
-        (b"\x12\x05abc", "field 2 at byte 2 goes beyond the end"),
-        (b"\x0d\x01\x02", "field 1 at byte 1 goes beyond the end"),
+        (b"\x80", "number"),
+        (b"\x08" + b"\xff" * 10, "long"),
+        (b"\x0b", "type 3"),
+        (b"\x12\x05abc", r"field 2.*byte 2"),
+        (b"\x0d\x01\x02", r"field 1.*byte 1"),
     ],
 )
 def test_malformed_bytes_say_where(data, reason):

@@ -124,15 +124,15 @@ def test_chance_is_drawn_by_the_numbers_given():
 @pytest.mark.parametrize("moves", [[3, 9], [3, 2**40]])
 def test_unless_all_moves_are_legal_none_is_played(moves):
     forest = Forest([ConnectFour(), ConnectFour("4")], simulations=5)
-    with pytest.raises(IllegalAction, match=r"not legal at the root of tree 1"):
+    with pytest.raises(IllegalAction, match="tree 1"):
         forest.play(moves)
     assert forest.states == [ConnectFour(), ConnectFour("4")]
-    with pytest.raises(SearchStateError, match="give one for each of 2 trees"):
+    with pytest.raises(SearchStateError, match="2 trees"):
         forest.play([3])
 
 
 def test_nothing_is_played_while_leaves_wait():
     forest = Forest([ConnectFour()], simulations=5)
     forest.select()
-    with pytest.raises(SearchStateError, match="wait for their evaluation"):
+    with pytest.raises(SearchStateError, match="evaluation"):
         forest.play([3])

@@ -159,7 +159,7 @@ def test_any_value_is_taken_or_refused_in_one_sentence(name, value):
 
 def test_a_gumbel_search_is_planned_within_reason():
     assert SearchConfig(selection="gumbel", simulations=GUMBEL_MOST)
-    with pytest.raises(ConfigError, match=r"plans each one ahead: give at most \d+\.$"):
+    with pytest.raises(ConfigError, match=r"at most \d+"):
         SearchConfig(selection="gumbel", simulations=GUMBEL_MOST + 1)
 
 

@@ -99,7 +99,7 @@ def test_moving_on_keeps_the_subtree(seed, chance, config, data):
     nodes = 1 + sum(1 for _ in below(node))
     forest.advance(0, *path)
     if node.kind == "chance":
-        with pytest.raises(SearchStateError, match=r"^The root of tree 0 waits for chance"):
+        with pytest.raises(SearchStateError, match=r"tree 0.*chance"):
             forest.begin()
         return
     forest.begin()
@@ -147,7 +147,7 @@ def test_an_unknown_move_starts_a_new_tree():
     result = search.run(ConnectFour())
     unvisited = next(edge.action for edge in result.tree.root.edges if edge.N == 0)
     search.advance(unvisited)
-    with pytest.raises(SearchStateError, match="not evaluated yet"):
+    with pytest.raises(SearchStateError, match="evaluated"):
         _ = search.result
     result = search.run()
     assert result.tree.root.N == 4 and result.game == ConnectFour([unvisited])
@@ -205,7 +205,7 @@ def test_finished_games_wait_while_others_go_on(proofs):
         assert set(leaves.trees.tolist()) == {1}
         forest.update(*flat(leaves))
     assert forest.result(1).simulations == 30
-    with pytest.raises(GameOver, match=r"^The root of tree 0 is a finished game"):
+    with pytest.raises(GameOver, match=r"tree 0.*finished"):
         forest.result(0)
     forest.plant(0, TicTacToe([4]))
     forest.run("uniform")

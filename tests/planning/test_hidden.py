@@ -194,13 +194,13 @@ def test_a_cheating_search_is_told_apart_by_other_hands():
 def test_nothing_falls_back_to_the_true_hands():
     game = make(Shape(seed=3))
     seat = game.to_play()
-    with pytest.raises(SearchStateError, match="hides something from every seat"):
+    with pytest.raises(SearchStateError, match="every seat"):
         Search("uniform").run(game)
-    with pytest.raises(SearchStateError, match="hides something from every seat"):
+    with pytest.raises(SearchStateError, match="every seat"):
         Forest([game])
-    with pytest.raises(ConfigError, match="cheating search needs the whole game"):
+    with pytest.raises(ConfigError, match="cheating"):
         Search("uniform", hidden="cheating").run(game.observe(seat))
-    with pytest.raises(SearchStateError, match=f"but seat {seat} is to move"):
+    with pytest.raises(SearchStateError, match=f"seat {seat}"):
         Search("uniform").run(game.observe(1 - seat))
 
 
@@ -210,7 +210,7 @@ def test_a_game_that_gives_a_view_for_a_deal_is_told():
             return self.clone()
 
     game = Lazy(make(Shape(seed=3)).shape)
-    with pytest.raises(GameContractError, match=r"Lazy.sample\(\) gave a view"):
+    with pytest.raises(GameContractError, match=r"Lazy\.sample\(\)"):
         Search("uniform").run(game.observe(game.to_play()))
 
 
@@ -336,7 +336,7 @@ def test_playouts_by_a_policy():
     one = Search(Rollout(policy=first, playouts=2), simulations=50).run(view)
     two = Search(Rollout(policy=first, playouts=2), simulations=50).run(view)
     assert found(one) == found(two) and set(asked) == {None}
-    with pytest.raises(ConfigError, match='no playout policy "clever" for this game'):
+    with pytest.raises(ConfigError, match='"clever"'):
         Search(Rollout(policy="clever"), simulations=5).run(view)
 
 

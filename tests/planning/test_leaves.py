@@ -202,7 +202,7 @@ def test_values_are_one_per_seat_where_one_does_not_say_all(players):
     leaves = forest.select()
     logits = np.zeros((1, state.num_actions), np.float32)
     if players > 1:
-        with pytest.raises(EvaluationError, match=rf"must be \(1, {players}\)\.$"):
+        with pytest.raises(EvaluationError, match=rf"\(1, {players}\)"):
             forest.update(logits, [0.0])
     values = np.linspace(-1, 1, players, dtype=np.float32)
     forest.update(logits, [values])
@@ -388,7 +388,7 @@ def test_observations_into_an_array(game, threads):
     for other in (np.ones(wanted.shape, np.float64), np.ones_like(wanted)[::-1]):
         leaves.observe(other)
         np.testing.assert_array_equal(other, wanted)
-    with pytest.raises(EvaluationError, match=r"have shape \(7, .*do not fit into \(6, "):
+    with pytest.raises(EvaluationError, match=r"\(7, .*\(6, "):
         leaves.observe(made_for_them[1:])
 
 
@@ -397,7 +397,7 @@ def test_observations_into_an_array_in_time():
     forest = Forest([ConnectFour()], simulations=2)
     leaves = forest.select()
     forest.update(np.zeros((1, 7)), np.zeros(1))
-    with pytest.raises(SearchStateError, match="evaluated already"):
+    with pytest.raises(SearchStateError, match="already"):
         leaves.observe(np.zeros((1, 2, 6, 7), np.float32))
 
 

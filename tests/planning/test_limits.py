@@ -56,9 +56,9 @@ def test_limits_may_change_from_search_to_search(evaluate):
     assert (search.run().stopped_by, search.result.nodes) == ("nodes", 150)
     search.limit(nodes=None, seconds=0)
     assert search.run().stopped_by == "seconds"
-    with pytest.raises(ConfigError, match="'c_puct' is no limit that can change between searches"):
+    with pytest.raises(ConfigError, match="'c_puct'"):
         search.limit(c_puct=1)
-    with pytest.raises(ConfigError, match="seconds is -1: it must be at least 0"):
+    with pytest.raises(ConfigError, match=r"seconds.*-1"):
         search.limit(seconds=-1)
     assert search.config.seconds == 0
 

@@ -142,10 +142,10 @@ def test_a_test_errs_as_seldom_as_it_says(elo, wrong):
     ("call", "sentence"),
     [
         (lambda: elo_difference(-1, 0, 0), "numbers from 0 up"),
-        (lambda: Sprt(5, 5), "second must be the larger"),
-        (lambda: Sprt(0, math.nan), "second must be the larger"),
-        (lambda: Sprt(0, 5, alpha=0.7), "alpha is 0.7"),
-        (lambda: Sprt(0, 5).llr((1, 2)), "3 of games or 5 of pairs"),
+        (lambda: Sprt(5, 5), "second"),
+        (lambda: Sprt(0, math.nan), "second"),
+        (lambda: Sprt(0, 5, alpha=0.7), r"alpha.*0.7"),
+        (lambda: Sprt(0, 5).llr((1, 2)), r"3 .*5 "),
     ],
 )
 def test_refused(call, sentence):

@@ -162,7 +162,7 @@ class TestUci:
 
     def test_a_program_that_stalls(self):
         client = fake_client("hangs")
-        with pytest.raises(EngineError, match=r"did not say bestmove within 0\.2 s") as caught:
+        with pytest.raises(EngineError, match=r"within 0\.2") as caught:
             client.go("startpos", "nodes 1", 0.2)
         assert caught.value.ending == "stall"
         client.close()
@@ -178,11 +178,11 @@ class TestUci:
 
     def test_a_program_that_says_nothing(self, monkeypatch):
         monkeypatch.setattr("sylvan.players.uci_client.START", 0.5)
-        with pytest.raises(EngineError, match=r"did not say uciok .*does not speak UCI"):
+        with pytest.raises(EngineError, match="UCI"):
             fake_client("silent")
 
     def test_an_option_that_does_not_exist(self):
-        with pytest.raises(ConfigError, match=r"Fake 1 has no option 'Skil', only Skill Level"):
+        with pytest.raises(ConfigError, match=r"'Skil'.*Skill Level"):
             fake_client("good", Skil="3")
 
     def test_closing_ends_the_program(self):
@@ -238,22 +238,22 @@ class TestSpecs:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
-            ("", "no player ''"),
-            ("stockfish", "no player 'stockfish': give random, material"),
-            ("random:seed=1", "'random' has no settings"),
-            ("material:simulations", "no player 'material:simulations'"),
-            ("material:simulations=5,c_puct", "'c_puct' .* has no value"),
-            ("material:c_puckt=5", "did you mean 'c_puct'"),
-            ("material:simulations=many", "simulations is 'many'"),
-            ("material:nodes=many", "nodes is 'many': give a number"),
-            ("material:nodes=0", "nodes is 0: give a number above 0"),
-            ("material:tc=soon", "time control 'soon'"),
-            ("material:tc=0", "time control '0'"),
-            ("no/such/net.onnx", "no network file 'no/such/net.onnx'"),
-            ("uci:", "uci: has no command"),
-            ("uci:no-such-program", "no program 'no-such-program' here: install it"),
-            ("uci:'open", "No closing quotation"),
-            ("uci:sh; Hash", "'Hash' .* has no value"),
+            ("", "''"),
+            ("stockfish", "'stockfish'"),
+            ("random:seed=1", "'random'"),
+            ("material:simulations", "'material:simulations'"),
+            ("material:simulations=5,c_puct", "'c_puct'"),
+            ("material:c_puckt=5", "'c_puct'"),
+            ("material:simulations=many", r"simulations.*'many'"),
+            ("material:nodes=many", r"nodes.*'many'"),
+            ("material:nodes=0", r"nodes.*0"),
+            ("material:tc=soon", "'soon'"),
+            ("material:tc=0", "'0'"),
+            ("no/such/net.onnx", r"'no/such/net.onnx'"),
+            ("uci:", "command"),
+            ("uci:no-such-program", "'no-such-program'"),
+            ("uci:'open", "quotation"),
+            ("uci:sh; Hash", "'Hash'"),
         ],
     )
     def test_refused(self, text, sentence):
@@ -263,10 +263,10 @@ class TestSpecs:
     @pytest.mark.parametrize(
         ("settings", "sentence"),
         [
-            ("cache_bytes=much", "cache_bytes is 'much': it must be of type int"),
-            ("deterministic=1", "deterministic is 1: it must be of type bool"),
-            ("policy_temperature=hot", "must be of type int or float"),
-            ("tempo=3", "There is no setting 'tempo'"),
+            ("cache_bytes=much", r"cache_bytes.*'much'"),
+            ("deterministic=1", r"deterministic.*1"),
+            ("policy_temperature=hot", "float"),
+            ("tempo=3", "'tempo'"),
         ],
     )
     def test_options_of_a_network(self, tmp_path, settings, sentence):
@@ -278,7 +278,7 @@ class TestSpecs:
     @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not name a folder")
     def test_an_option_of_another_backend(self):
         spec = player_spec(f"{Path(NETS) / 'maia-1100.pb.gz'}:device=cpu")
-        with pytest.raises(ConfigError, match="its backend has no option 'device'"):
+        with pytest.raises(ConfigError, match="'device'"):
             spec.evaluator()
 
     @settings(max_examples=200, deadline=None)
@@ -293,7 +293,7 @@ class TestSpecs:
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")
-        with pytest.raises(ConfigError, match="Nothing ends the thinking"):
+        with pytest.raises(ConfigError, match="think"):
             spec.limited(Limits())
 
     def test_time_controls(self):

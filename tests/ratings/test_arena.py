@@ -143,7 +143,7 @@ def test_programs_of_others_run_only_during_ratings():
 
 
 def test_settings_out_of_range_are_refused():
-    with pytest.raises(ConfigError, match=r"arena.gate is 0.3"):
+    with pytest.raises(ConfigError, match=r"arena.gate.*0.3"):
         ArenaConfig(gate=0.3)
-    with pytest.raises(ConfigError, match="did you mean 'simulations'"):
+    with pytest.raises(ConfigError, match="'simulations'"):
         ArenaConfig(simulation=3)

@@ -87,5 +87,5 @@ def test_who_won_everything_is_strong_but_not_infinitely_so():
 def test_players_without_a_way_to_the_anchor_are_left_out():
     results = [Result("a", "b", 1, 0, 0), Result("c", "d", 1, 0, 0)]
     assert set(rate_all(results, "a")) == {"a", "b"}
-    with pytest.raises(ConfigError, match="'e' has played no game"):
+    with pytest.raises(ConfigError, match="'e'"):
         rate_all(results, "e")

@@ -238,20 +238,20 @@ def test_moves_of_another_game_are_refused():
     rows = np.zeros(1, np.int64)
     empty = np.zeros(0, np.uint16)
     illegal = np.array([4000], np.uint16)
-    with pytest.raises(IllegalAction, match="Action 4000 of the policy target in row 0"):
+    with pytest.raises(IllegalAction, match=r"Action 4000.*row 0"):
         _native.remake_positions([first], rows, empty, rows, rows, illegal, illegal, rows, rows + 1)
     five = np.zeros(5, np.int64)
     ends = np.array([0, 0, 0, 1, 1])
     for threads in (1, 2, 3, 9):
-        with pytest.raises(IllegalAction, match="in row 3 is"):
+        with pytest.raises(IllegalAction, match="row 3"):
             _native.remake_positions(
                 [first], five, empty, five, five, illegal, illegal, five, ends, threads
             )
-    with pytest.raises(ValueError, match="leave their array"):
+    with pytest.raises(ValueError, match="array"):
         _native.remake_positions([first], rows, empty, rows, rows + 1, empty, empty, rows, rows)
     with pytest.raises(ValueError, match="not there"):
         _native.remake_positions([first], rows + 1, empty, rows, rows, empty, empty, rows, rows)
-    with pytest.raises(ValueError, match="one entry per row"):
+    with pytest.raises(ValueError, match="per row"):
         _native.remake_positions([first], rows, empty, rows[:0], rows, empty, empty, rows, rows)
 
 

@@ -22,6 +22,18 @@ def test_the_first_is_a_request_and_the_second_an_order(number):
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_ignored_signal_stays_ignored(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with Interrupts(lambda: None) as interrupts:
+            os.kill(os.getpid(), number)
+            assert not interrupts.requested
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
 def test_in_another_thread_signals_are_left_alone():
     before, found = signal.getsignal(signal.SIGINT), []
 

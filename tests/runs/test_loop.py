@@ -153,10 +153,10 @@ def test_more_steps_go_on_from_there(finished, tmp_path):
 def test_another_game_or_seed_is_refused(finished, tmp_path):
     folder = copied(finished, tmp_path)
     for config, sentence in (
-        (tiny(3).replace(game={"name": "connect4"}), "game.name is 'tictactoe', not 'connect4'"),
-        (tiny(3, seed=6), "run.seed is 5, not 6"),
+        (tiny(3).replace(game={"name": "connect4"}), r"game\.name.*'tictactoe'.*'connect4'"),
+        (tiny(3, seed=6), r"run\.seed.*5.*6"),
     ):
-        with pytest.raises(RunError, match=f"is another run: {sentence}"):
+        with pytest.raises(RunError, match=sentence):
             train(config, folder)
     assert train(tiny(3), folder).reason == "done"
 
@@ -199,7 +199,7 @@ def test_a_full_disk_ends_the_sitting_and_loses_nothing(finished, tmp_path, monk
         return original(*arguments)
 
     monkeypatch.setattr(place, full)
-    with pytest.raises(RunError, match="is full: make room and run the same command again"):
+    with pytest.raises(RunError, match="full"):
         train(tiny(9), folder)
     monkeypatch.undo()
     assert train(tiny(4), folder).reason == "done"
@@ -276,7 +276,7 @@ def test_a_warm_start_from_another_game_is_refused(tmp_path):
 
     path = tmp_path / "four.safetensors"
     save_network(build_network("mlp1x16", game=ConnectFour(), seed=0), path)
-    with pytest.raises(NetworkError, match="plays connect_four, not tic_tac_toe"):
+    with pytest.raises(NetworkError, match=r"connect_four.*tic_tac_toe"):
         train(tiny(1), tmp_path / "runs/new/run", start=path)
     assert not (tmp_path / "runs").exists()
 

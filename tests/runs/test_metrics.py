@@ -166,5 +166,5 @@ def test_a_damaged_line_is_named(tmp_path, damage):
     Metrics(tmp_path).log(1, a=1)
     with (tmp_path / FILE).open("ab") as file:
         file.write(damage + b'{"step": 3}\n')
-    with pytest.raises(RunError, match=r"metrics.jsonl, line 2, is damaged: .* delete that line"):
+    with pytest.raises(RunError, match=r"metrics.jsonl.*line 2"):
         read_columns(tmp_path / FILE)

@@ -209,16 +209,14 @@ def test_false_resignations_are_counted_in_games_that_are_played_on():
 
 
 def test_only_two_seats_against_each_other_can_resign():
-    with pytest.raises(ConfigError, match=r"resign_below is -0.9, but Four is no game"):
+    with pytest.raises(ConfigError, match=r"resign_below.*-0.9"):
         self_play(game("Four"), resign_below=-0.9)
 
 
 def test_settings_are_checked():
-    with pytest.raises(ConfigError, match="did you mean 'temperature_plies'"):
+    with pytest.raises(ConfigError, match="'temperature_plies'"):
         self_play("tictactoe", temperature_ply=3)
-    with pytest.raises(
-        ConfigError, match=r"search.seconds is 0.5, but games that depend on a clock"
-    ):
+    with pytest.raises(ConfigError, match=r"search.seconds.*0.5"):
         self_play("tictactoe", seconds=0.5)
-    with pytest.raises(ConfigError, match=r"selfplay.games is 0: it must be at least 1"):
+    with pytest.raises(ConfigError, match=r"selfplay.games.*0"):
         self_play("tictactoe", games=0)

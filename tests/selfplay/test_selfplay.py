@@ -242,7 +242,7 @@ def test_a_faulty_evaluator_is_not_blamed_on_the_game():
     play = self_play("tictactoe")
     with pytest.raises(ZeroDivisionError):
         play.play(lambda leaves: 1 / 0, 0)
-    with pytest.raises(EvaluationError, match="must give a pair"):
+    with pytest.raises(EvaluationError, match="pair"):
         play.play(lambda leaves: 3, 0)
     with pytest.raises(EvaluationError, match="finite"):
         play.play(lambda leaves: (flat(leaves)[0], np.full(len(leaves), np.nan)), 0)
@@ -266,7 +266,7 @@ def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):
 
 
 def test_another_games_state_is_refused():
-    with pytest.raises(ConfigError, match=r"2 seats, but .*Four has 4"):
+    with pytest.raises(ConfigError, match=r"2 seats.*Four.*4"):
         self_play(game("Four")).load_state_dict(self_play_state(2))
 
 

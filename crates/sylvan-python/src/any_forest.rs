@@ -5,10 +5,10 @@ use numpy::ndarray::ArrayView2;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::bulk::MoveError;
+use sylvan_core::MoveError;
+use sylvan_core::NodeKind;
+use sylvan_core::NodeStats;
 use sylvan_core::config::{Limits, Stop};
-use sylvan_core::node::Kind;
-use sylvan_core::outcome::NodeStats;
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
 
@@ -314,7 +314,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     /// The root's actions, policy, best action, principal variation.
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>> {
         let search = self.search(tree);
-        if search.pool[search.tree.root].kind() != Kind::Decision {
+        if search.pool[search.tree.root].kind() != NodeKind::Decision {
             return Ok(py.None());
         }
         let actions: Vec<i64> = search

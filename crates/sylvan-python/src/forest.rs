@@ -12,8 +12,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sylvan_core::NodeKind;
 use sylvan_core::config::Limits;
-use sylvan_core::node::Kind;
 use sylvan_core::{Action, Timing};
 
 use crate::any_forest::AnyForest;
@@ -457,11 +457,11 @@ fn need_one_each(given: usize, trees: usize) -> PyResult<()> {
     Err(SearchStateError::new_err(message))
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Leaf => "leaf",
-        Kind::Decision => "decision",
-        Kind::Chance => "chance",
-        Kind::Terminal => "terminal",
+        NodeKind::Leaf => "leaf",
+        NodeKind::Decision => "decision",
+        NodeKind::Chance => "chance",
+        NodeKind::Terminal => "terminal",
     }
 }

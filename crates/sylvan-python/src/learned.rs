@@ -3,9 +3,9 @@
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use sylvan_core::learned::{Numbers, StepError, Told};
 use sylvan_core::values::Values;
 use sylvan_core::{Forest, Timing};
+use sylvan_core::{ModelOutput, SeatArray, StepError};
 
 use crate::any_forest::search_error;
 use crate::bridge::{Bridge, unlocked};
@@ -40,7 +40,7 @@ pub fn step<G: Bridge, V: Values>(
 ) -> PyResult<()> {
     let told = match answer {
         None => None,
-        Some(Answer(policy, actions, values, rewards, relative)) => Some(Told {
+        Some(Answer(policy, actions, values, rewards, relative)) => Some(ModelOutput {
             policy: policy.as_slice()?,
             width: policy.shape()[1],
             actions: actions
@@ -79,21 +79,21 @@ pub fn step<G: Bridge, V: Values>(
     })
 }
 
-fn numbers<'a>(array: &'a PyReadonlyArrayDyn<'_, f32>, relative: bool) -> PyResult<Numbers<'a>> {
+fn numbers<'a>(array: &'a PyReadonlyArrayDyn<'_, f32>, relative: bool) -> PyResult<SeatArray<'a>> {
     let numbers = array.as_slice()?;
     Ok(match (array.ndim(), relative) {
-        (1, _) => Numbers::Mover(numbers),
-        (_, false) => Numbers::Seats(numbers),
-        (_, true) => Numbers::FromMover(numbers),
+        (1, _) => SeatArray::Mover(numbers),
+        (_, false) => SeatArray::Seats(numbers),
+        (_, true) => SeatArray::FromMover(numbers),
     })
 }
 
 /// A value or reward of a leaf that is not finite.
-fn not_finite(told: &Told<'_>, leaf: usize) -> Option<f32> {
-    let of = |numbers: Numbers<'_>| {
+fn not_finite(told: &ModelOutput<'_>, leaf: usize) -> Option<f32> {
+    let of = |numbers: SeatArray<'_>| {
         let (all, each) = match numbers {
-            Numbers::Mover(all) => (all, 1),
-            Numbers::Seats(all) | Numbers::FromMover(all) => {
+            SeatArray::Mover(all) => (all, 1),
+            SeatArray::Seats(all) | SeatArray::FromMover(all) => {
                 (all, all.len() * told.width / told.policy.len().max(1))
             }
         };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use numpy::ndarray::ArrayView2;
 use pyo3::prelude::*;
-use sylvan_core::tree::Visit;
+use sylvan_core::Visit;
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Forest};
 

@@ -74,7 +74,8 @@ def serve_analysis(
             os._exit(0)
 
     server = Server(say, evaluator, slots=batch, **settings)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
     for line in lines_of(sys.stdin.buffer):
         server.hear(line)
     server.close()

@@ -252,8 +252,6 @@ def player_spec(text: str) -> PlayerSpec:
 
     >>> player_spec("material:simulations=100,c_puct=2").settings
     {'simulations': 100, 'c_puct': 2}
-    >>> player_spec("uci:stockfish Skill Level=3 Hash=16 depth=4").settings
-    {'Skill Level': '3', 'Hash': '16'}
     """
     text = text.strip()
     spec = _uci(text) if text.startswith("uci:") else _own(text)
@@ -293,7 +291,11 @@ def _pair(part: str, text: str) -> tuple[str, Any]:
 
 
 def _uci(text: str) -> PlayerSpec:
-    """Program and options: with semicolons, or the first word and then `Name of option=value`."""
+    """Program and options: with semicolons, or the first word and then `Name of option=value`.
+
+    >>> _uci("uci:stockfish Skill Level=3 Hash=16 depth=4").settings
+    {'Skill Level': '3', 'Hash': '16'}
+    """
     command, semicolon, rest = text.removeprefix("uci:").partition(";")
     if semicolon:
         parts = [part.strip() for part in rest.split(";") if part.strip()]

@@ -14,7 +14,8 @@ __all__ = ["Interrupts"]
 class Interrupts:
     """While inside, SIGINT and SIGTERM set `requested`; another one interrupts at once.
 
-    Outside the main thread signals do not arrive, and nothing is changed.
+    Outside the main thread signals do not arrive, and nothing is changed. A signal that is ignored
+    from the start (by nohup, or in a shell's background) stays ignored.
 
     :param asked: called at the first signal, to say what will happen.
     """
@@ -27,7 +28,8 @@ class Interrupts:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._heard)
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._heard)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -78,7 +78,7 @@ class TestSchedule:
         assert games[2].fen == "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
 
     def test_concurrency_must_be_positive(self):
-        with pytest.raises(ConfigError, match="concurrency is 0"):
+        with pytest.raises(ConfigError, match=r"concurrency.*0"):
             list(match("random", "random").play(range(1), concurrency=0))
 
     def test_closing_abandons_what_is_in_progress(self):
@@ -365,10 +365,10 @@ class TestLedger:
     @pytest.mark.parametrize(
         ("other", "said"),
         [
-            (match("random", "uniform:simulations=2"), "its B is"),
-            (match("random", "random", seed=1), "its seed is 0, not 1"),
-            (match("random", "random", rules=SHORT), "its adjudication is"),
-            (match("random", "random", openings=(Opening("x"),)), "its openings is"),
+            (match("random", "uniform:simulations=2"), r"\bB\b"),
+            (match("random", "random", seed=1), r"seed.*0.*1"),
+            (match("random", "random", rules=SHORT), "adjudication"),
+            (match("random", "random", openings=(Opening("x"),)), "openings"),
         ],
     )
     def test_another_match_is_refused(self, tmp_path, other, said):
@@ -376,7 +376,7 @@ class TestLedger:
         with Ledger(file, match("random", "random")):
             pass
         before = file.read_bytes()
-        with pytest.raises(ConfigError, match=f"another match: {said}"):
+        with pytest.raises(ConfigError, match=said):
             Ledger(file, other)
         assert file.read_bytes() == before
 
@@ -386,7 +386,7 @@ class TestLedger:
     def test_any_other_file_is_left_alone(self, tmp_path, content):
         file = tmp_path / "notes.txt"
         file.write_bytes(content)
-        with pytest.raises(ConfigError, match="is no file of a match"):
+        with pytest.raises(ConfigError, match="match"):
             Ledger(file, match("random", "random"))
         assert file.read_bytes() == content
 
@@ -397,18 +397,18 @@ class TestLedger:
                 ledger.add(game)
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join([lines[0], lines[1][:50] + b"\n", lines[2]]))
-        with pytest.raises(ConfigError, match="damaged: line 2"):
+        with pytest.raises(ConfigError, match="line 2"):
             Ledger(file, plan)
         file.write_bytes(b"".join([lines[0], b"{}\n"]))
-        with pytest.raises(ConfigError, match="damaged: line 2 is no game"):
+        with pytest.raises(ConfigError, match="line 2"):
             Ledger(file, plan)
         file.write_bytes(b"".join([lines[0], lines[1], lines[1]]))
-        with pytest.raises(ConfigError, match="a game twice"):
+        with pytest.raises(ConfigError, match="twice"):
             Ledger(file, plan)
 
     def test_one_writer_at_a_time(self, tmp_path):
         file, plan = tmp_path / "match.jsonl", match("random", "random")
-        with Ledger(file, plan), pytest.raises(ConfigError, match="being written by another"):
+        with Ledger(file, plan), pytest.raises(ConfigError, match="another"):
             Ledger(file, plan)
 
     @pytest.mark.slow

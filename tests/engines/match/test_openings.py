@@ -75,17 +75,17 @@ def test_epd_and_fen(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("book.txt", "", "its name must end in .pgn, .epd or .fen"),
-        ("book.pgn", "", "has no game"),
-        ("book.pgn", "hello there", "has no game"),
-        ("book.pgn", "1. e4 e5 2. Ke3 *", "game 1: 2. Ke3 cannot be played"),
-        ("book.pgn", '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n[SetUp "1"]\n\n*', "game 1: .*empty"),
-        ("book.epd", "", "has no openings"),
-        ("book.epd", "4k3/8/8 w - -", "line 1: .*8 ranks"),
-        ("book.fen", "\nnonsense", "line 2: .*cannot be read"),
-        ("book.fen", "7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "line 1: the game is over there"),
-        ("book.epd", "4k3/8\0", "zero bytes"),
-        (None, None, "cannot be read: no such file"),
+        ("book.txt", "", r"\.pgn"),
+        ("book.pgn", "", "game"),
+        ("book.pgn", "hello there", "game"),
+        ("book.pgn", "1. e4 e5 2. Ke3 *", r"game 1.*2\. Ke3"),
+        ("book.pgn", '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n[SetUp "1"]\n\n*', r"game 1.*empty"),
+        ("book.epd", "", "opening"),
+        ("book.epd", "4k3/8/8 w - -", r"line 1.*8"),
+        ("book.fen", "\nnonsense", r"line 2.*read"),
+        ("book.fen", "7k/5KQ1/8/8/8/8/8/8 b - - 0 1", r"line 1.*over"),
+        ("book.epd", "4k3/8\0", "bytes"),
+        (None, None, "no such file"),
     ],
 )
 def test_refused(tmp_path, name, content, sentence):

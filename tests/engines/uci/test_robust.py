@@ -160,7 +160,7 @@ def test_every_option_takes_its_default_and_its_ends():
         if option.kind == "spin":
             for text in (option.least, option.most):
                 assert getattr(changed(Options(), option.name, str(text)), own) == text
-            with pytest.raises(ConfigError, match="must be from"):
+            with pytest.raises(ConfigError, match="from"):
                 changed(Options(), option.name, str(option.most + 1))
 
 
@@ -275,6 +275,14 @@ def test_ctrl_c_ends_it_at_once():
         gui.send("go infinite")
         gui.process.send_signal(signal.SIGINT)
         assert gui.process.wait(timeout=10) == -signal.SIGINT and not gui.errors
+
+
+def test_ctrl_c_that_is_ignored_from_the_start_stays_ignored():
+    """As behind nohup: a shell that protects its background jobs is obeyed."""
+    with Gui(["sh", "-c", 'trap "" INT; exec "$@"', "sh", *COMMAND]) as gui:
+        gui.ask("isready", answer="readyok")
+        gui.process.send_signal(signal.SIGINT)
+        gui.ask("isready", answer="readyok")
 
 
 # --- weights --------------------------------------------------------------------------------

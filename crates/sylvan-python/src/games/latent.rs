@@ -4,8 +4,8 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use sylvan_core::latent::{Latent, Model};
 use sylvan_core::{Action, Seat};
+use sylvan_core::{Latent, Model};
 
 use crate::bridge::{Bridge, object_from};
 

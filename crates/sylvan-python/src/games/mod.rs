@@ -16,7 +16,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use sylvan_core::Config;
-use sylvan_core::latent::Latent;
+use sylvan_core::Latent;
 use sylvan_games::blob::Blob;
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;

@@ -218,7 +218,8 @@ def obey(lines: Iterable[str], output: Output, options: Options | None = None) -
 def main(options: Options | None = None) -> None:
     """`sylvan-uci`: talk UCI on stdin and stdout."""
     # Ctrl-C ends the program at once. As an exception it could come too late to interrupt a read.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     output = Output(sys.stdout)
     converse(lines_of(sys.stdin.buffer), output, options)
     output.leave()

@@ -1,0 +1,175 @@
+//! What a search is told: rules of choice, limits, noise. Checked by whoever builds it
+//! (`sylvan.SearchConfig`), so the core takes the numbers as they are.
+
+use crate::contracts::numbers::PriorBits;
+
+/// The rule that picks the edge a simulation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selection {
+    /// `selection.rs`: exploration `c(N) = c_puct + c_factor * ln((1 + N + c_base) / c_base)`;
+    /// the logarithm only with a `c_base`.
+    Puct {
+        c_puct: f64,
+        c_base: Option<f64>,
+        c_factor: f64,
+    },
+    /// `uct.rs`
+    Uct { c_uct: f64 },
+    /// `gumbel.rs`
+    Gumbel {
+        max_considered: usize,
+        scale: f64,
+        c_visit: f64,
+        c_scale: f64,
+    },
+}
+
+/// First-play urgency: the Q of an edge that no finished simulation took, on the scale of scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fpu {
+    /// The mean value of the node itself.
+    Parent,
+    /// The same, less this times the root of the prior mass already tried.
+    Reduction(f32),
+    /// The lowest value of the scale.
+    Loss,
+    Value(f32),
+}
+
+/// What maps a seat's return to the scale of scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRange {
+    /// Known bounds, mapped to -1..1.
+    Known(f64, f64),
+    /// The least and greatest Q seen in the tree, mapped to 0..1 (MuZero).
+    Tree,
+    /// Those of the node and its visited edges, mapped to 0..1 (mctx).
+    Siblings,
+}
+
+/// Dirichlet noise on the root's priors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dirichlet {
+    pub alpha: f64,
+    pub fraction: f64,
+}
+
+/// When a search ends, whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// New simulations per tree.
+    pub simulations: Option<u64>,
+    /// Nodes alive in a tree.
+    pub nodes: Option<u64>,
+    /// Plies below the root that a simulation reached.
+    pub depth: Option<u32>,
+    pub seconds: Option<f64>,
+    /// Bytes of all trees together, divided evenly; kept by dropping subtrees (`budget.rs`).
+    pub bytes: Option<u64>,
+}
+
+/// How a search over a view deals with what the view leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// One tree over public actions, a fresh deal for every simulation (`information_set.rs`).
+    InformationSet,
+    /// There is nothing open: the state is searched as it stands.
+    Open,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    pub selection: Selection,
+    pub fpu: Fpu,
+    pub fpu_root: Fpu,
+    pub value_range: ValueRange,
+    pub discount: f64,
+    pub noise: Option<Dirichlet>,
+    /// `forced_playouts.rs`: k, 0 for none.
+    pub forced_playouts: f64,
+    pub temperature: f64,
+    /// Prove results and act on them (`proofs.rs`).
+    pub proofs: bool,
+    /// Leaves of one tree that wait for evaluation at a time.
+    pub leaves_in_flight: usize,
+    /// Descents of one batch that may end at a leaf already waiting.
+    pub collisions: usize,
+    /// Of a learned model, actions that are kept below the root, those with the highest priors; 0
+    /// for all.
+    pub top_k: usize,
+    /// `widening.rs`: factor and power of the number of edges that may be tried.
+    pub widening: Option<(f64, f64)>,
+    /// `widening.rs`: visits at which Q and what an action brings later count the same; 0 for none.
+    pub rave: f64,
+    pub hidden: Hidden,
+    /// All priors below the root are equal, whatever the evaluator says: its logits are not awaited.
+    pub flat_priors: bool,
+    /// In an information-set search, a walk ends where the seat to move has a view that is new there.
+    pub stop_at_new_views: bool,
+    /// Of priors below the root, whose own are kept as they come.
+    pub prior_bits: PriorBits,
+    pub seed: u64,
+    pub threads: usize,
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            selection: Selection::Puct {
+                c_puct: 1.5,
+                c_base: None,
+                c_factor: 1.0,
+            },
+            fpu: Fpu::Reduction(0.3),
+            fpu_root: Fpu::Reduction(0.3),
+            value_range: ValueRange::Known(-1.0, 1.0),
+            discount: 1.0,
+            noise: None,
+            forced_playouts: 0.0,
+            temperature: 0.0,
+            proofs: true,
+            leaves_in_flight: 1,
+            collisions: 1,
+            top_k: 0,
+            widening: None,
+            rave: 0.0,
+            hidden: Hidden::InformationSet,
+            flat_priors: false,
+            stop_at_new_views: false,
+            prior_bits: PriorBits::Eight,
+            seed: 0,
+            threads: 1,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What ended a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Simulations,
+    Nodes,
+    Depth,
+    Seconds,
+    /// The budget is too small to go on even after dropping all that may be dropped.
+    Bytes,
+    /// The root's value is proven.
+    Proven,
+    /// Somebody asked.
+    External,
+}
+
+impl Stop {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simulations => "simulations",
+            Self::Nodes => "nodes",
+            Self::Depth => "depth",
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+            Self::Proven => "proven",
+            Self::External => "stop",
+        }
+    }
+}

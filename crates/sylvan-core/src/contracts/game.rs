@@ -1,0 +1,185 @@
+//! What the search asks of a game.
+//!
+//! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
+//! takes an action in place, and at its end pays one return per seat. The search holds one state
+//! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
+//! `clone_from` and `apply` are the two calls whose speed matters; games for which that is too slow
+//! have their states kept (`KEEP_STATES`).
+//!
+//! An episode pays every seat `Σ_t γ^t · rewards_t + γ^T · returns_T`: what a game pays on the way
+//! it must not pay again at the end.
+//!
+//! Where something is hidden, a search starts from a *view*: a state of the same type that holds what
+//! one seat knows and nothing else. `sample` completes it to a deal, and all that follows happens in
+//! that deal; what the view does not hold, no search can read.
+//!
+//! A game whose moves can fail while the search runs (one written in Python) names its error type;
+//! the games of `sylvan-games` use `Infallible`, for which the checks compile to nothing.
+
+use std::convert::Infallible;
+
+use crate::contracts::rng::Rng;
+
+/// A stable, documented integer per game; chance outcomes are actions too.
+pub type Action = u32;
+
+/// A player, `0..num_players`.
+pub type Seat = u8;
+
+/// The most seats a game may have.
+pub const MAX_SEATS: usize = 8;
+
+/// Who acts in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A seat chooses one of its legal actions.
+    Seat(Seat),
+    /// The rules draw one of the chance outcomes.
+    Chance,
+    /// The game is over.
+    Over,
+}
+
+/// The facts about a game that hold in all its states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    pub num_players: usize,
+    /// Action codes are below this.
+    pub num_actions: usize,
+    /// Two seats whose returns and rewards always add up to zero.
+    pub zero_sum: bool,
+    /// Steps may pay rewards; without, only the end pays.
+    pub has_rewards: bool,
+    /// The lowest and highest return of a seat.
+    pub value_range: (f64, f64),
+    /// The shape of one observation.
+    pub observation_shape: Vec<usize>,
+}
+
+impl Rules {
+    /// Cells of one observation.
+    pub fn observation_len(&self) -> usize {
+        self.observation_shape.iter().product()
+    }
+}
+
+/// A state of a game.
+///
+/// Listing the legal actions twice in the same state must give the same order: the tree knows an
+/// unvisited edge only by its place in that list.
+pub trait Game: Clone + Send + Sync {
+    /// What can go wrong inside the game's own code.
+    type Error: Send + 'static;
+    /// One cell of an observation: `f32`, or `u64` for bit planes.
+    type Cell: Copy + Default + Send + Sync + 'static;
+    /// Moving and listing actions is dear: the tree keeps the state and the list of actions of
+    /// every node that it has expanded, within its budget, instead of deriving them again.
+    const KEEP_STATES: bool = false;
+    /// A learned model instead of rules: what a step paid and which actions follow is told with the
+    /// evaluation of the state that it leads to.
+    const LEARNED: bool = false;
+    /// States may be views, which `sample` completes.
+    const HIDDEN: bool = false;
+
+    fn rules(&self) -> Rules;
+
+    /// `rules().value_range`, for games that know it without the rest.
+    fn value_range(&self) -> (f64, f64) {
+        self.rules().value_range
+    }
+
+    /// Another handle to the same state, which nobody will change; for games that are kept.
+    fn share(&self) -> Self {
+        self.clone()
+    }
+
+    /// Bytes that a kept state takes.
+    fn bytes(&self) -> u64 {
+        size_of::<Self>() as u64
+    }
+
+    /// A search starts here: a game that could be claimed drawn here is searched all the same, and
+    /// rules that count "inside the tree" count from here.
+    fn set_root(&mut self) {}
+
+    /// The seat whose knowledge this is, of a view.
+    fn observer(&self) -> Option<Seat> {
+        None
+    }
+
+    /// Whether this is what one seat knows, with something left open.
+    fn is_view(&self) -> bool {
+        self.observer().is_some()
+    }
+
+    /// Completes a view: draws one of the states that its seat cannot tell from the true one, each as
+    /// likely as it is to that seat. It depends on the view and the draws alone.
+    fn sample(&mut self, _rng: &mut Rng) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Tells apart what the seat to move knows beside the actions since the root: its hand. Where it
+    /// is equal, the legal actions and what an evaluator says of them are equal too.
+    fn own_key(&self) -> u64 {
+        self.key()
+    }
+
+    /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
+    fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
+
+    /// The legal action at a place of the list that `turn` gives; `buffer` may be overwritten. For
+    /// games that find one sooner than all.
+    fn action_at(&self, place: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
+        self.turn(buffer)?;
+        Ok(buffer[place])
+    }
+
+    /// Takes one of the legal actions, all equally likely, by one draw from 0 to their number, where
+    /// a seat is to move; whose turn it is then. `actions` are the legal ones, of which the next such
+    /// step may be told again, and nobody else: a game that needs no list leaves them as they are.
+    fn step_at_random(
+        &mut self,
+        actions: &mut Vec<Action>,
+        rng: &mut Rng,
+    ) -> Result<Turn, Self::Error> {
+        self.apply(actions[rng.below(actions.len())])?;
+        self.turn(actions)
+    }
+
+    /// Replaces `outcomes` by the chance outcomes with their probabilities, which add up to one.
+    fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Result<(), Self::Error> {
+        outcomes.clear();
+        Ok(())
+    }
+
+    /// Takes a legal action or a chance outcome. What happens on another is up to the game, but it
+    /// must not be undefined behaviour.
+    fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
+
+    /// Of a learned model, how many edges a leaf keeps if the search will go on for `left` simulations:
+    /// more cannot be tried.
+    fn edges_kept(&self, left: usize) -> usize {
+        left
+    }
+
+    /// The state waits for an evaluation, the tree's `number`-th since it was planted.
+    fn arrive(&mut self, _number: u64) {}
+
+    /// What the end pays each seat; `out` has `num_players` entries. Asked only in finished games.
+    fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;
+
+    /// What the last step paid each seat; `out` has `num_players` entries, all zero.
+    fn rewards(&self, _out: &mut [f64]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Writes what the seat to move sees into every cell of `out`, which has `observation_len` of
+    /// them, with anything in them before.
+    fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
+
+    /// Equal keys are taken to mean equal futures.
+    fn key(&self) -> u64;
+}
+
+/// The result of a call that cannot fail.
+pub type Sure<T = ()> = Result<T, Infallible>;

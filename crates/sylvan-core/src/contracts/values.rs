@@ -1,0 +1,184 @@
+//! Values by seat: what a leaf is worth to each player, and how a tree stores it.
+//!
+//! Nothing here or anywhere else flips a sign by depth: a node's choice maximises the entry of
+//! the seat that moves there. `Duel` stores two-seat zero-sum values as one number, seat 0's, and
+//! reads seat 1's as its negation, which is exact; `Seats<N>` stores one number per seat, and per
+//! node the rewards of the step into it and its proven result.
+//!
+//! Sums are doubles: a sum of ten million values of single precision in -1..1 is exact to about
+//! 1e-9 of its size, where a single-precision sum would have stopped growing.
+
+use std::fmt::Debug;
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::contracts::game::Seat;
+use crate::contracts::simd;
+
+/// One value per seat, and what a node must store beside it; plain numbers both, eight bytes each,
+/// because nodes lie in an arena of plain memory.
+pub trait Values: Pod + Default + Debug + Send + Sync {
+    /// Stored in every node: rewards and proven results where the flags have no room for them.
+    type Extra: Pod + Default + Debug + Send + Sync;
+
+    /// From one number per seat.
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self;
+    fn seat(&self, seat: Seat) -> f64;
+    fn add(&mut self, other: &Self);
+    /// A sum divided by the number of its terms.
+    fn over(self, n: f64) -> Self;
+
+    /// Two values of a seat in single precision.
+    #[inline]
+    fn round_both(a: Self, b: Self, seat: Seat) -> [f32; 2] {
+        [a.seat(seat) as f32, b.seat(seat) as f32]
+    }
+
+    /// The rewards of the step into a node.
+    fn set_reward(extra: &mut Self::Extra, rewards: &Self);
+    fn reward(extra: &Self::Extra, seat: Seat) -> f64;
+    /// The value of a step from the value of its end: reward + discount * value.
+    fn through(self, extra: &Self::Extra, discount: f64) -> Self;
+
+    /// The proven result of a node that has one.
+    fn set_exact(extra: &mut Self::Extra, exact: Self);
+    fn exact(extra: &Self::Extra) -> Self;
+
+    /// Proofs are win, draw and loss bounds in the node's flags, not exact results in `Extra`.
+    const BOUNDS: bool;
+}
+
+/// Two seats, zero-sum, returns in -1..1, no rewards, no discount.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(transparent)]
+pub struct Duel(f64);
+
+// SAFETY: a double in another name.
+unsafe impl Zeroable for Duel {}
+// SAFETY: as above.
+unsafe impl Pod for Duel {}
+
+impl Values for Duel {
+    type Extra = ();
+    const BOUNDS: bool = true;
+
+    #[inline]
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self {
+        Self(values[0].into())
+    }
+
+    #[inline]
+    fn seat(&self, seat: Seat) -> f64 {
+        // Seat 1 flips the sign, as a bit: a branch here would be mispredicted at every other ply.
+        f64::from_bits(self.0.to_bits() ^ u64::from(seat) << 63)
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+
+    #[inline]
+    fn over(self, n: f64) -> Self {
+        Self(self.0 / n)
+    }
+
+    #[inline]
+    fn round_both(a: Self, b: Self, seat: Seat) -> [f32; 2] {
+        simd::round_both(a.0, b.0, u64::from(seat) << 63)
+    }
+
+    fn set_reward(_: &mut (), _: &Self) {}
+
+    fn reward(_: &(), _: Seat) -> f64 {
+        0.0
+    }
+
+    fn through(self, _: &(), _: f64) -> Self {
+        self
+    }
+
+    fn set_exact(_: &mut (), _: Self) {}
+
+    fn exact(_: &()) -> Self {
+        Self::default()
+    }
+}
+
+/// Up to `N` seats, any returns, rewards and a discount.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+pub struct Seats<const N: usize>([f64; N]);
+
+// SAFETY: an array of doubles in another name.
+unsafe impl<const N: usize> Zeroable for Seats<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Pod for Seats<N> {}
+
+impl<const N: usize> Default for Seats<N> {
+    fn default() -> Self {
+        Self([0.0; N])
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Paid<const N: usize> {
+    reward: Seats<N>,
+    exact: Seats<N>,
+}
+
+// SAFETY: two arrays of doubles, one behind the other, nothing between.
+unsafe impl<const N: usize> Zeroable for Paid<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Pod for Paid<N> {}
+
+impl<const N: usize> Values for Seats<N> {
+    type Extra = Paid<N>;
+    const BOUNDS: bool = false;
+
+    fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self {
+        let mut seats = [0.0; N];
+        for (seat, &value) in seats.iter_mut().zip(values) {
+            *seat = value.into();
+        }
+        Self(seats)
+    }
+
+    fn seat(&self, seat: Seat) -> f64 {
+        self.0[usize::from(seat)]
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            *a += b;
+        }
+    }
+
+    fn over(self, n: f64) -> Self {
+        Self(self.0.map(|sum| sum / n))
+    }
+
+    fn set_reward(extra: &mut Paid<N>, rewards: &Self) {
+        extra.reward = *rewards;
+    }
+
+    fn reward(extra: &Paid<N>, seat: Seat) -> f64 {
+        extra.reward.seat(seat)
+    }
+
+    fn through(mut self, extra: &Paid<N>, discount: f64) -> Self {
+        for (value, reward) in self.0.iter_mut().zip(extra.reward.0) {
+            *value = reward + discount * *value;
+        }
+        self
+    }
+
+    fn set_exact(extra: &mut Paid<N>, exact: Self) {
+        extra.exact = exact;
+    }
+
+    fn exact(extra: &Paid<N>) -> Self {
+        extra.exact
+    }
+}

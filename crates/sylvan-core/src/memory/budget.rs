@@ -1,0 +1,168 @@
+//! The byte budget: a tree that is full drops its least useful subtrees and searches on.
+//!
+//! A sweeper walks through the tree, a few thousand nodes at a time, and drops everything below
+//! nodes with fewer visits than a threshold: the node stays, with its visits, value sum and bounds
+//! (the statistics of the edge that leads there), and becomes a leaf that may be evaluated again.
+//! When a whole round through the tree frees too little the threshold doubles, when it frees much
+//! it halves; so what goes is always the least visited part. The root's own edges are never
+//! dropped, nor anything on the path of a leaf in flight, so the root's counts stay exact.
+//!
+//! The work is spread over the simulations that need the room: a step of the sweeper looks at no
+//! more than `STRIDE` nodes, which keeps deadlines, and lets the tree grow past its budget by at
+//! most `SLACK` meanwhile.
+//!
+//! Bytes are those of nodes and blocks as the pool hands them out, before sharing between trees:
+//! what a tree drops depends on nothing but the tree itself.
+
+use crate::contracts::values::Values;
+use crate::memory::node::{NodeId, NodeKind};
+use crate::memory::pool::Pool;
+
+/// Nodes that one step of the sweeper looks at.
+const STRIDE: usize = 4096;
+/// The part of the budget by which a tree may outgrow it while the sweeper works: one in 32.
+const SLACK: u64 = 32;
+/// A step stops early once this many bytes are free again.
+const RESERVE: u64 = 64 * 1024;
+
+/// Where the sweeper is.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The path from the root to the sweeper, with the slot to look at next.
+    stack: Vec<(NodeId, u16)>,
+    /// Subtrees below nodes with fewer visits go.
+    threshold: u32,
+    /// Bytes freed in this round through the tree.
+    freed: u64,
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        Self {
+            stack: Vec::new(),
+            threshold: 2,
+            freed: 0,
+        }
+    }
+}
+
+/// A tree as the byte budget sees it.
+pub trait Owner {
+    fn root(&self) -> NodeId;
+    /// Bytes that the tree takes.
+    fn bytes(&mut self) -> &mut u64;
+    /// Nodes that the tree has.
+    fn nodes(&mut self) -> &mut u64;
+    /// Drops what the tree stores beside a node: the node goes, or its subtree.
+    fn forget(&mut self, id: NodeId);
+}
+
+impl Sweep {
+    /// Restarts the round, because nodes on the sweeper's path may be removed.
+    pub fn restart(&mut self) {
+        self.stack.clear();
+    }
+
+    /// Forgets position and threshold, because the tree gets another root.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Frees some memory; false if nothing more can be dropped and the budget is exceeded.
+    pub fn make_room<V: Values>(
+        &mut self,
+        pool: &mut Pool<V>,
+        tree: &mut impl Owner,
+        budget: u64,
+    ) -> bool {
+        let target = budget.saturating_sub(RESERVE.min(budget / SLACK));
+        let hard = budget + budget / SLACK;
+        let mut looked = 0;
+        while *tree.bytes() > target {
+            if looked >= STRIDE && *tree.bytes() <= hard {
+                return true;
+            }
+            if !self.step(pool, tree, budget) {
+                return *tree.bytes() <= budget;
+            }
+            looked += 1;
+        }
+        true
+    }
+
+    /// Looks at one node; false if a whole round at the highest threshold freed nothing.
+    fn step<V: Values>(&mut self, pool: &mut Pool<V>, tree: &mut impl Owner, budget: u64) -> bool {
+        let Some((parent, next)) = self.stack.last_mut() else {
+            return self.next_round(tree.root(), budget);
+        };
+        let (parent, slot) = (*parent, *next);
+        if usize::from(slot) >= pool.num_children(parent) {
+            self.stack.pop();
+            return true;
+        }
+        *next += 1;
+        let child = pool.child(parent, slot);
+        let node = &pool[child];
+        if !matches!(node.kind(), NodeKind::Decision | NodeKind::Chance) {
+            return true;
+        }
+        if node.visits < self.threshold && node.in_flight == 0 {
+            let before = *tree.bytes();
+            pool.drop_below(child, tree);
+            pool.relink(parent, slot, child);
+            self.freed += before - *tree.bytes();
+        } else if pool[child].has_family() {
+            self.stack.push((child, 0));
+        }
+        true
+    }
+
+    fn next_round(&mut self, root: NodeId, budget: u64) -> bool {
+        if self.freed < budget / 8 {
+            if self.threshold == u32::MAX && self.freed == 0 {
+                return false;
+            }
+            self.threshold = self.threshold.saturating_mul(2);
+        } else if self.freed > budget / 2 {
+            self.threshold = (self.threshold / 2).max(2);
+        }
+        self.freed = 0;
+        self.stack.push((root, 0));
+        true
+    }
+}
+
+impl<V: Values> Pool<V> {
+    /// Drops everything below a node, which becomes a leaf and keeps its statistics.
+    fn drop_below(&mut self, id: NodeId, tree: &mut impl Owner) {
+        for child in self.ids(id).collect::<Vec<_>>() {
+            self.remove_subtree(child, tree);
+        }
+        self.release(id, tree);
+        self[id].num_edges = 0;
+        self[id].set_kind(NodeKind::Leaf);
+    }
+
+    /// Removes a node and everything below it.
+    pub fn remove_subtree(&mut self, id: NodeId, tree: &mut impl Owner) {
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            stack.extend(self.ids(id));
+            self.remove_node(id, tree);
+        }
+    }
+
+    /// Removes a node whose children are gone or have another parent.
+    pub fn remove_node(&mut self, id: NodeId, tree: &mut impl Owner) {
+        self.release(id, tree);
+        self.remove(id, tree.bytes());
+        *tree.nodes() -= 1;
+    }
+
+    /// Frees what a node owns, in the pool and beside it.
+    fn release(&mut self, id: NodeId, tree: &mut impl Owner) {
+        tree.forget(id);
+        self.drop_family(id, tree.bytes());
+        self.drop_edges(id, tree.bytes());
+    }
+}

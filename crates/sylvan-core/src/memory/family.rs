@@ -1,0 +1,448 @@
+//! Families: the visited children of a node, and the step that a walk takes from there.
+//!
+//! ```text
+//!     back    best: the highest unvisited prior, -inf if none is left                   (f32)
+//!             mass: the sum of the priors of the children                               (f32)
+//!             edges, or NONE
+//!             unfinished, place (16 bits each): the children without a finished visit;
+//!             the legal action with the best prior
+//!     front   next: where the next walk goes from here, as a link, or UNKNOWN, or NEW
+//!             the slot of that child, len (16 bits each): the number of children
+//!             the node, its action
+//!     then per four children a unit each of
+//!             q     Q for the seat that moves here, on the scale of scores
+//!                   where the range of values is known; -inf if closed                  (f32)
+//!             u     P / (1 + n)                                                         (f32)
+//!             link  where the child is: its family if it has one, else its node
+//! ```
+//!
+//! What a walk will choose here changes only when something here changes, which is when a backup
+//! comes through. So the backup chooses, for all nodes of its path at once, since none waits for
+//! another; and the next walk follows the links, one read per level, and never waits for a node.
+//!
+//! Scores are compared four at a time: places without a child look like closed edges. Children
+//! stand in the order in which they were first tried, which under PUCT and UCT is that of falling
+//! priors, then rising index: the order in which ties are resolved.
+//!
+//! A link changes when the child's family comes, moves or goes: whoever does that calls `relink`.
+//! Whoever changes anything else that a choice depends on makes the next step unknown.
+
+use crate::contracts::game::Action;
+use crate::contracts::values::Values;
+use crate::memory::arena::Unit;
+use crate::memory::node::{Node, NodeId};
+use crate::memory::pool::Pool;
+
+/// The Q of a closed edge: no score beats another with it.
+pub const CLOSED: f32 = f32::NEG_INFINITY;
+
+/// Children in a group.
+pub const LANES: usize = 4;
+
+/// Units of a group: q, u, link.
+pub const GROUP: usize = 3;
+
+/// Four children side by side.
+pub type Group = [[u32; LANES]; GROUP];
+
+pub(super) const Q: usize = 0;
+pub(super) const U: usize = 1;
+pub(super) const LINK: usize = 2;
+
+/// Units before the groups.
+const HEAD: u32 = 2;
+
+/// Where a child is: its family if it has one, else its node. As the next step from a family also
+/// what is no child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link(pub(super) u32);
+
+/// What tells links to families from those to nodes: pools have fewer than 2^31 - 2 units.
+const FAMILY: u32 = 1 << 31;
+
+/// Bytes from which on memory is far: more than the caches of most processors hold.
+const FAR: u64 = 128 << 20;
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    Node(NodeId),
+    Family(u32),
+}
+
+impl Link {
+    /// Something changed, or the choice is not plain: it has to be made.
+    pub const UNKNOWN: Self = Self(u32::MAX);
+    /// The best unvisited edge.
+    pub const NEW: Self = Self(u32::MAX - 1);
+
+    #[inline]
+    pub fn is_child(self) -> bool {
+        self.0 < Self::NEW.0
+    }
+
+    /// Where a link to a child leads.
+    #[inline]
+    pub fn end(self) -> End {
+        match self.0 & FAMILY {
+            0 => End::Node(self.0),
+            _ => End::Family(self.0 & !FAMILY),
+        }
+    }
+}
+
+/// What a walk reads of a family.
+#[derive(Clone, Copy)]
+pub struct Front {
+    pub next: Link,
+    /// The next child's slot.
+    pub slot: u16,
+    pub node: NodeId,
+    pub action: Action,
+}
+
+/// A visited child as its parent sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Child {
+    pub id: NodeId,
+    pub q: f32,
+    pub u: f32,
+}
+
+/// What a family knows of its node and of the edges that are not in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    pub len: u16,
+    pub unfinished: u16,
+    /// The place of the best unvisited edge and its prior, or `NO_EDGE`.
+    pub best: (usize, f32),
+    pub mass: f32,
+    pub(crate) edges: u32,
+}
+
+/// A family, for a backup that comes through.
+///
+/// There is room in its chunk for `len` children: only this file writes `len`, after it has made
+/// that room. So whoever has checked a slot against it needs no second check of the place in the
+/// arena; those second checks were a tenth of the instructions of a backup.
+pub struct FamilyMut<'a> {
+    back: &'a mut [u32; 4],
+    front: &'a mut [u32; 4],
+    /// The first group of those that `len` children need.
+    groups: *mut [Unit; GROUP],
+    /// The number of children.
+    len: usize,
+}
+
+impl FamilyMut<'_> {
+    /// The highest unvisited prior, -inf if none is left, and the sum of those of the children.
+    #[inline]
+    pub fn untried(&self) -> (f32, f32) {
+        (f32::from_bits(self.back[0]), f32::from_bits(self.back[1]))
+    }
+
+    /// The groups, places without a child included.
+    #[inline]
+    pub fn groups(&self) -> &[[Unit; GROUP]] {
+        // SAFETY: there is room for `len` children.
+        unsafe { std::slice::from_raw_parts(self.groups, self.len.div_ceil(LANES)) }
+    }
+
+    /// The Q of the child in a slot; u is four numbers on, the link four more.
+    #[inline]
+    fn place(&mut self, slot: usize) -> *mut u32 {
+        assert!(slot < self.len, "a slot behind the last child");
+        // SAFETY: there is room for `len` children.
+        unsafe {
+            self.groups
+                .cast::<u32>()
+                .add(slot + 2 * (slot & !(LANES - 1)))
+        }
+    }
+
+    #[inline]
+    pub fn link(&mut self, slot: usize) -> Link {
+        // SAFETY: `place` gives one of the first four numbers of a group's twelve.
+        Link(unsafe { *self.place(slot).add(LINK * LANES) })
+    }
+
+    /// Takes in a finished visit of the child in a slot, its first or not: its Q, unless the edge is
+    /// closed, and u. The number of children that have none yet.
+    #[inline]
+    pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
+        let place = self.place(slot.into());
+        // SAFETY: as above.
+        unsafe {
+            if *place != CLOSED.to_bits() {
+                *place = q.to_bits();
+            }
+            *place.add(U * LANES) = u.to_bits();
+        }
+        if first {
+            self.back[3] -= 1;
+        }
+        self.back[3] as u16
+    }
+
+    #[inline]
+    pub fn set_next(&mut self, next: Link, slot: u16) {
+        self.front[0] = next.0;
+        self.front[1] = (self.len as u32) << 16 | u32::from(slot);
+    }
+}
+
+impl<V: Values> Pool<V> {
+    #[inline]
+    pub fn family_mut(&mut self, family: u32) -> FamilyMut<'_> {
+        let start = family as usize;
+        let units: &mut [Unit] = &mut self.arena;
+        assert!(start + (HEAD as usize) < units.len());
+        // SAFETY: the head is inside the arena, and a row of four numbers is as long as a unit.
+        unsafe {
+            let back = units.as_mut_ptr().add(start);
+            let front: &mut [u32; 4] = &mut *back.add(1).cast();
+            let len = (front[1] >> 16) as usize;
+            debug_assert!(start + family_units(len) as usize <= units.len());
+            FamilyMut {
+                back: &mut *back.cast(),
+                front,
+                groups: back.add(HEAD as usize).cast(),
+                len,
+            }
+        }
+    }
+
+    #[inline]
+    pub fn family(&self, id: NodeId) -> Option<u32> {
+        let node = &self[id];
+        node.has_family().then_some(node.owned)
+    }
+
+    #[inline]
+    pub fn front(&self, family: u32) -> Front {
+        let [next, slot, node, action] = *self.arena.words(family + 1);
+        Front {
+            next: Link(next),
+            slot: slot as u16,
+            node,
+            action,
+        }
+    }
+
+    /// Makes the next step from a family unknown.
+    pub fn forget_next(&mut self, family: u32) {
+        self.arena.words_mut(family + 1)[0] = Link::UNKNOWN.0;
+    }
+
+    #[inline]
+    pub fn head(&self, node: &Node<V>) -> Option<Head> {
+        if !node.has_family() {
+            return None;
+        }
+        let [best, mass, edges, counts] = *self.arena.words(node.owned);
+        let len = self.arena.words(node.owned + 1)[1] >> 16;
+        Some(Head {
+            len: len as u16,
+            unfinished: counts as u16,
+            best: ((counts >> 16) as usize, f32::from_bits(best)),
+            mass: f32::from_bits(mass),
+            edges,
+        })
+    }
+
+    /// Writes what a family knows, which makes its next step unknown.
+    #[inline(always)]
+    pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
+        let family = self[id].owned;
+        let (place, best) = head.best;
+        let counts = u32::from(head.unfinished) | (place as u32) << 16;
+        *self.arena.words_mut(family) = [best.to_bits(), head.mass.to_bits(), head.edges, counts];
+        let (len, action) = (u32::from(head.len) << 16, self[id].action);
+        *self.arena.words_mut(family + 1) = [Link::UNKNOWN.0, len, id, action];
+    }
+
+    #[inline]
+    pub fn groups(&self, family: u32) -> &[[Unit; GROUP]] {
+        let len = self.arena.words(family + 1)[1] >> 16;
+        let groups = self.arena[(family + HEAD) as usize..].as_chunks().0;
+        &groups[..(len as usize).div_ceil(LANES)]
+    }
+
+    #[inline(always)]
+    pub(super) fn group_mut(&mut self, family: u32, slot: usize) -> &mut Group {
+        let start = (family + HEAD) as usize + GROUP * (slot / LANES);
+        let units: &mut [Unit] = &mut self.arena[start..start + GROUP];
+        &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
+    }
+
+    /// Whether the memory is larger than a processor keeps near, so that what a walk will need is
+    /// worth the fetching.
+    #[inline]
+    pub fn is_far(&self) -> bool {
+        self.arena.bytes() > FAR
+    }
+
+    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
+    #[inline]
+    pub fn fetch(&self, link: Link) {
+        self.arena.fetch((link.0 & !FAMILY) + 1);
+        self.arena.fetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
+    }
+
+    /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
+    #[inline]
+    pub fn fetch_for_backup(&self, node: NodeId, family: u32) {
+        self.arena.fetch(node);
+        self.arena.fetch(family + HEAD + GROUP as u32);
+    }
+
+    /// Has the edges of a family brought nearer, because a walk will soon take one.
+    #[inline]
+    pub fn fetch_edges(&self, family: u32) {
+        self.arena.fetch(self.arena.words(family)[2]);
+    }
+
+    /// The visited children of a node, in the order of their slots.
+    pub fn children(&self, id: NodeId) -> impl Iterator<Item = Child> {
+        let groups = self.groups_of(id);
+        (0..self.num_children(id)).map(move |slot| self.child_of(groups, slot))
+    }
+
+    /// The child in a slot of a node that has one there, as the node sees it.
+    pub fn child_at(&self, id: NodeId, slot: usize) -> Child {
+        self.child_of(self.groups_of(id), slot)
+    }
+
+    fn groups_of(&self, id: NodeId) -> &[Group] {
+        let family = self.family(id);
+        bytemuck::cast_slice(family.map_or(&[][..], |family| self.groups(family)))
+    }
+
+    #[inline]
+    fn child_of(&self, groups: &[Group], slot: usize) -> Child {
+        let (group, lane) = (&groups[slot / LANES], slot % LANES);
+        Child {
+            id: self.end(Link(group[LINK][lane])),
+            q: f32::from_bits(group[Q][lane]),
+            u: f32::from_bits(group[U][lane]),
+        }
+    }
+
+    /// The numbers of the visited children.
+    pub fn ids(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        self.children(id).map(|child| child.id)
+    }
+
+    /// The child in a slot of a node that has one there.
+    pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
+        self.end(self.link(self[id].owned, slot))
+    }
+
+    #[inline]
+    pub fn link(&self, family: u32, slot: u16) -> Link {
+        let slot = usize::from(slot);
+        let links = &self.groups(family)[slot / LANES][LINK];
+        Link(bytemuck::cast_ref::<_, [u32; LANES]>(links)[slot % LANES])
+    }
+
+    /// The node that a link leads to.
+    #[inline]
+    fn end(&self, link: Link) -> NodeId {
+        match link.end() {
+            End::Node(id) => id,
+            End::Family(family) => self.arena.words(family + 1)[2],
+        }
+    }
+
+    /// Brings the link to a child up to date, after its family came, moved or went.
+    #[inline(always)]
+    pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
+        let (family, link) = (self[parent].owned, self.link_to(child).0);
+        self.group_mut(family, slot.into())[LINK][usize::from(slot) % LANES] = link;
+        self.forget_next(family);
+    }
+
+    pub fn link_to(&self, id: NodeId) -> Link {
+        Link(self.family(id).map_or(id, |family| family | FAMILY))
+    }
+
+    pub fn num_children(&self, id: NodeId) -> usize {
+        self.head(&self[id]).map_or(0, |head| head.len.into())
+    }
+
+    /// The slot of the child behind legal action number `index`.
+    pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
+        let place = self.ids(id).position(|child| self[child].index == index);
+        place.map(|slot| slot as u16)
+    }
+}
+
+/// Units of a family with so many children: room for 4, 8, 12, 16, 24, 32, 48, ...
+pub(super) fn family_units(children: usize) -> u32 {
+    let groups = children.div_ceil(LANES);
+    let power = groups.next_power_of_two();
+    let groups = match groups {
+        0..=4 => groups,
+        _ if groups <= power / 4 * 3 => power / 4 * 3,
+        _ => power,
+    };
+    HEAD + (GROUP * groups) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::numbers::PriorBits;
+    use crate::contracts::values::Duel;
+    use crate::memory::edges::{Edges, NO_EDGE};
+
+    #[test]
+    fn a_visit_changes_one_child_and_a_closed_edge_stays_closed() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        let mut pool = Pool::<Duel>::new(edges, 0);
+        let mut bytes = 0;
+        let parent = pool.add(Node::new(0, 0, 1.0), &mut bytes);
+        for i in 0..10 {
+            let child = pool.add(Node::new(i, i as u16, 0.5), &mut bytes);
+            pool.push_child(parent, child, NO_EDGE, &mut bytes);
+        }
+        pool.close(parent, 6);
+        for slot in 0..10 {
+            let before: Vec<Child> = pool.children(parent).collect();
+            let mut family = pool.family_mut(pool[parent].owned);
+            assert_eq!(family.record(slot, 9.0, 0.25, true), 9 - slot);
+            assert_eq!(
+                family.link(slot.into()),
+                pool.link_to(before[usize::from(slot)].id)
+            );
+            for (other, (old, new)) in before.iter().zip(pool.children(parent)).enumerate() {
+                let (q, u) = match other == usize::from(slot) {
+                    true => (if slot == 6 { CLOSED } else { 9.0 }, 0.25),
+                    false => (old.q, old.u),
+                };
+                assert_eq!((new.id, new.q, new.u), (old.id, q, u));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "behind the last child")]
+    fn no_place_behind_the_last_child_is_written() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        let mut pool = Pool::<Duel>::new(edges, 0);
+        let mut bytes = 0;
+        let parent = pool.add(Node::new(0, 0, 1.0), &mut bytes);
+        let child = pool.add(Node::new(1, 0, 0.5), &mut bytes);
+        pool.push_child(parent, child, NO_EDGE, &mut bytes);
+        pool.family_mut(pool[parent].owned)
+            .record(1, 0.0, 0.0, false);
+    }
+}

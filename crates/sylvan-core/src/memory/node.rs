@@ -1,0 +1,269 @@
+//! A node: the statistics of one position in one tree.
+//!
+//! A node is also the edge that leads to it: its action, prior, visits and value sum are the
+//! N, P and W of that edge. What its parent needs while it chooses (Q and P / (1 + n) of every
+//! visited child) stands again in the parent's family (`pool.rs`), side by side.
+//!
+//! In two-player games of win, draw and loss a node takes 32 bytes.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::contracts::game::{Action, Seat};
+use crate::contracts::values::Values;
+
+/// A place in the pool.
+pub type NodeId = u32;
+
+/// No node, or no chunk.
+pub const NONE: u32 = u32::MAX;
+
+/// What the tree knows of a node's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Not evaluated, or its subtree was dropped: a simulation ends here.
+    Leaf,
+    /// A seat chooses among `num_edges` actions.
+    Decision,
+    /// The rules draw one of `num_edges` outcomes.
+    Chance,
+    /// The game is over.
+    Terminal,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Node<V: Values> {
+    /// W: the sum of the values of all finished visits, per seat.
+    pub w: V,
+    pub extra: V::Extra,
+    /// N: finished visits, the node's own evaluation included.
+    pub visits: u32,
+    /// P, as the selection uses it: at the root's children with noise.
+    pub prior: f32,
+    pub action: Action,
+    /// What the node owns: its family if it has children, else its edges, or `NONE`.
+    pub(crate) owned: u32,
+    /// Visits that wait for an evaluation.
+    pub in_flight: u16,
+    /// The place of `action` among the parent's legal actions.
+    pub index: u16,
+    pub num_edges: u16,
+    flags: u16,
+}
+
+// SAFETY: every field may be any bits, and none is followed by padding: `Values` are doubles, and
+// the rest are four times four and four times two bytes.
+unsafe impl<V: Values> Zeroable for Node<V> {}
+// SAFETY: as above.
+unsafe impl<V: Values> Pod for Node<V> {}
+
+const KIND: u16 = 0b11;
+const SEAT: u16 = 2;
+const LOW: u16 = 5;
+const HIGH: u16 = 7;
+const BOUNDS: u16 = 0b1111 << LOW;
+/// Anything from -1 to 1.
+const UNBOUNDED: u16 = 2 << HIGH;
+const EXACT: u16 = 1 << 9;
+const PENDING: u16 = 1 << 10;
+const PROVEN: u16 = 1 << 11;
+const FAMILY: u16 = 1 << 12;
+
+/// The bounds of seat 0's result, by the bits of the flags that encode them.
+static LIMITS: [(f64, f64); 16] = {
+    let mut limits = [(0.0, 0.0); 16];
+    let mut code = 0;
+    while code < 16 {
+        limits[code] = ((code & 3) as f64 - 1.0, (code >> 2) as f64 - 1.0);
+        code += 1;
+    }
+    limits
+};
+
+impl<V: Values> Node<V> {
+    #[inline(always)]
+    pub fn new(action: Action, index: u16, prior: f32) -> Self {
+        Self {
+            w: V::default(),
+            extra: V::Extra::default(),
+            visits: 0,
+            prior,
+            action,
+            owned: NONE,
+            in_flight: 0,
+            index,
+            num_edges: 0,
+            flags: UNBOUNDED,
+        }
+    }
+
+    #[inline]
+    pub fn kind(&self) -> NodeKind {
+        match self.flags & KIND {
+            0 => NodeKind::Leaf,
+            1 => NodeKind::Decision,
+            2 => NodeKind::Chance,
+            _ => NodeKind::Terminal,
+        }
+    }
+
+    pub fn set_kind(&mut self, kind: NodeKind) {
+        self.flags = self.flags & !KIND | kind as u16;
+    }
+
+    /// A seat chooses here, and what it will come to is not proven.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.flags & (KIND | PROVEN) == NodeKind::Decision as u16
+    }
+
+    /// The seat that chooses here; meaningful in decision nodes.
+    #[inline]
+    pub fn seat(&self) -> Seat {
+        (self.flags >> SEAT & 7) as Seat
+    }
+
+    pub fn set_seat(&mut self, seat: Seat) {
+        self.flags = self.flags & !(7 << SEAT) | u16::from(seat) << SEAT;
+    }
+
+    /// A leaf whose evaluation was asked for.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.flags & PENDING != 0
+    }
+
+    pub fn set_pending(&mut self, pending: bool) {
+        self.flags = self.flags & !PENDING | if pending { PENDING } else { 0 };
+    }
+
+    /// The node has children, and `owned` is its family.
+    #[inline]
+    pub fn has_family(&self) -> bool {
+        self.flags & FAMILY != 0
+    }
+
+    pub(crate) fn set_family(&mut self, family: bool) {
+        self.flags = self.flags & !FAMILY | if family { FAMILY } else { 0 };
+    }
+
+    /// Visits started: finished and in flight.
+    #[inline]
+    pub fn started(&self) -> u32 {
+        self.visits + u32::from(self.in_flight)
+    }
+
+    /// Whether anything is known of the result beyond its statistics.
+    #[inline]
+    pub fn is_bounded(&self) -> bool {
+        self.flags & (EXACT | BOUNDS) != UNBOUNDED
+    }
+
+    /// The bounds of seat 0's result, each -1, 0 or 1 (`Values::BOUNDS`).
+    #[inline]
+    pub fn bounds(&self) -> (i8, i8) {
+        let code = |shift: u16| (self.flags >> shift & 3) as i8 - 1;
+        (code(LOW), code(HIGH))
+    }
+
+    pub fn set_bounds(&mut self, low: i8, high: i8) {
+        let code = ((low + 1) as u16) << LOW | ((high + 1) as u16) << HIGH;
+        let proven = if low == high { PROVEN } else { 0 };
+        self.flags = self.flags & !(BOUNDS | PROVEN) | code | proven;
+    }
+
+    /// `V::exact` holds the proven result.
+    pub fn is_exact(&self) -> bool {
+        self.flags & EXACT != 0
+    }
+
+    pub fn set_exact(&mut self, exact: V) {
+        V::set_exact(&mut self.extra, exact);
+        self.flags |= EXACT | PROVEN;
+    }
+
+    /// The result is proven.
+    #[inline]
+    pub fn is_proven(&self) -> bool {
+        self.flags & PROVEN != 0
+    }
+
+    /// The result of a proven node.
+    pub fn proven(&self) -> V {
+        if V::BOUNDS {
+            let low = f64::from(self.bounds().0);
+            V::from_seats(&[low, -low])
+        } else {
+            V::exact(&self.extra)
+        }
+    }
+
+    /// The bounds of what the step into this node is worth to `seat`.
+    #[inline]
+    pub fn step_bounds(&self, seat: Seat, discount: f64) -> (f64, f64) {
+        if V::BOUNDS {
+            let (low, high) = LIMITS[usize::from(self.flags >> LOW & 15)];
+            match seat {
+                0 => (low, high),
+                _ => (-high, -low),
+            }
+        } else if self.is_exact() {
+            let value = V::exact(&self.extra)
+                .through(&self.extra, discount)
+                .seat(seat);
+            (value, value)
+        } else {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        }
+    }
+
+    /// W / N. Only for nodes with a finished visit.
+    #[inline]
+    pub fn mean(&self) -> V {
+        self.w.over(f64::from(self.visits))
+    }
+
+    /// Q of the step into this node for `seat`: reward + discount * `mean`, held inside its proven
+    /// bounds.
+    #[inline]
+    pub fn q(&self, mean: V, seat: Seat, discount: f64) -> f32 {
+        let mean = mean.seat(seat);
+        if V::BOUNDS {
+            let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
+                (-1.0, 1.0)
+            } else {
+                self.step_bounds(seat, discount)
+            };
+            let mean = if mean < low { low } else { mean };
+            (if mean > high { high } else { mean }) as f32
+        } else if self.is_exact() {
+            self.step_bounds(seat, discount).0 as f32
+        } else {
+            (V::reward(&self.extra, seat) + discount * mean) as f32
+        }
+    }
+
+    /// `q`, and beside it the mean value of the parent for `seat`, which chooses there.
+    #[inline]
+    pub fn q_beside(&self, mean: V, parent: V, seat: Seat, discount: f64) -> [f32; 2] {
+        if !V::BOUNDS {
+            return [self.q(mean, seat, discount), parent.seat(seat) as f32];
+        }
+        // Rounded first, then held inside its bounds, which are whole numbers: the same.
+        let [q, value] = V::round_both(mean, parent, seat);
+        let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
+            (-1.0, 1.0)
+        } else {
+            let (low, high) = self.step_bounds(seat, discount);
+            (low as f32, high as f32)
+        };
+        let q = if q < low { low } else { q };
+        [if q > high { high } else { q }, value]
+    }
+
+    /// The mean value of this node itself for `seat`.
+    #[inline]
+    pub fn value(&self, seat: Seat) -> f32 {
+        self.mean().seat(seat) as f32
+    }
+}

@@ -1,0 +1,71 @@
+//! Giving up: a walk that does not come to its end leaves the tree as it found it.
+//!
+//! Its virtual visits go, and so do the nodes that it added; their edges wait again, unvisited, with
+//! the priors they had. What other walks finished meanwhile stays, and so does what was drawn at
+//! chance nodes.
+
+use crate::contracts::game::Game;
+use crate::contracts::values::Values;
+use crate::memory::edges::NO_EDGE;
+use crate::memory::node::{NONE, NodeId, NodeKind};
+use crate::search::tree::Search;
+use crate::search::visit::{Step, Visit};
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Takes back the virtual visits of a waiting leaf. The path is to be pruned once all leaves of
+    /// the tree are given up, because that moves children to other slots.
+    pub fn abandon(&mut self, visit: &Visit<G>) {
+        let id = visit.end();
+        self.pool[id].set_pending(false);
+        self.remove_virtual_visits(&visit.path);
+        if self.deals() {
+            self.tree.views.stop_waiting(id, visit.own);
+            self.take_back(&visit.passed);
+        }
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.started -= u64::from(id != self.tree.root);
+        self.tree.progress.stop = None; // it may have counted this leaf
+        self.tree.evaluations -= 1;
+        self.tree.arrived -= 1;
+    }
+
+    /// Removes the nodes at the end of a path that no walk has finished or waits for.
+    pub fn prune(&mut self, path: &[Step]) {
+        self.forget_next(path);
+        for i in (1..path.len()).rev() {
+            let (parent, id) = (path[i - 1].node, path[i].node);
+            if self.pool[id].started() > 0 || self.pool.num_children(id) > 0 {
+                break;
+            }
+            // Its slot may have changed since the walk.
+            let above = i.checked_sub(2).map(|i| path[i].node);
+            let slot = above.and_then(|above| self.pool.slot_of(above, self.pool[parent].index));
+            self.put_back(parent, id);
+            if let (Some(above), Some(slot)) = (above, slot) {
+                self.pool.relink(above, slot, parent); // its family may be gone
+            }
+        }
+    }
+
+    /// Makes the edge to a node unvisited again.
+    fn put_back(&mut self, parent: NodeId, id: NodeId) {
+        let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
+        let mut best = NO_EDGE;
+        let listed = self.deals() && parent != self.tree.root;
+        if self.pool[parent].kind() == NodeKind::Decision && !listed {
+            if parent == self.tree.root {
+                self.tree.edges.mark_unvisited(index, prior);
+            } else {
+                self.pool.restore_code(parent, index, prior);
+            }
+            best = self.best_unvisited(parent);
+        }
+        self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
+        if listed {
+            self.pool.seen_mut(parent)[index].node = NONE;
+            self.pool.refresh_slots(parent);
+        }
+        self.tree.sweep.restart();
+        self.pool.remove_subtree(id, self.tree);
+    }
+}

@@ -1,0 +1,58 @@
+//! The walks that wait for evaluations, in the order in which they came to their leaves.
+
+use crate::contracts::game::Game;
+use crate::search::visit::Visit;
+
+/// Walks in flight, and behind them walks whose room is used again.
+#[derive(Debug)]
+pub struct Batch<G> {
+    /// Boxed, because a state may be large.
+    visits: Vec<Box<Visit<G>>>,
+    len: usize,
+}
+
+impl<G> Default for Batch<G> {
+    fn default() -> Self {
+        Self {
+            visits: Vec::new(),
+            len: 0,
+        }
+    }
+}
+
+impl<G: Game> Batch<G> {
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn visits(&self) -> &[Box<Visit<G>>] {
+        &self.visits[..self.len]
+    }
+
+    /// Room for a walk behind those of the batch.
+    #[inline]
+    pub fn next(&mut self, root: &G) -> &mut Visit<G> {
+        if self.len == self.visits.len() {
+            self.visits.push(Box::new(Visit::new(root)));
+        }
+        &mut self.visits[self.len]
+    }
+
+    /// Makes the walk in that room one of the batch.
+    pub fn add(&mut self) {
+        self.len += 1;
+    }
+
+    /// Forgets the first `n` walks.
+    #[inline]
+    pub fn forget(&mut self, n: usize) {
+        if n < self.len {
+            self.visits[..self.len].rotate_left(n);
+        }
+        self.len -= n;
+    }
+}

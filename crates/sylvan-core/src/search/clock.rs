@@ -1,0 +1,76 @@
+//! What can end or interrupt a search from outside: a deadline, a request to stop, a pause.
+//!
+//! Asked before every simulation, so the clock itself is read only about every quarter of a
+//! millisecond; with slow evaluations that is every time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::contracts::config::Stop;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    Go,
+    /// Return to the caller, who will come back.
+    Pause,
+    Stop(Stop),
+}
+
+#[derive(Debug)]
+pub struct Clock<'a> {
+    deadline: Option<Instant>,
+    pause: Option<Instant>,
+    asked: &'a AtomicBool,
+    /// Questions to answer without a look at the time.
+    skip: u32,
+    stride: u32,
+    last: Instant,
+}
+
+const INTERVAL: Duration = Duration::from_micros(250);
+
+impl<'a> Clock<'a> {
+    pub fn new(deadline: Option<Instant>, pause: Option<Instant>, asked: &'a AtomicBool) -> Self {
+        Self {
+            deadline,
+            pause,
+            asked,
+            skip: 0,
+            stride: 1,
+            last: Instant::now(),
+        }
+    }
+
+    #[inline]
+    pub fn signal(&mut self) -> Signal {
+        if self.asked.load(Ordering::Relaxed) {
+            return Signal::Stop(Stop::External);
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Signal::Go;
+        }
+        self.look()
+    }
+
+    /// The same after a look at the time.
+    #[cold]
+    fn look(&mut self) -> Signal {
+        let now = Instant::now();
+        self.stride = if now - self.last < INTERVAL {
+            (2 * self.stride).min(256)
+        } else {
+            (self.stride / 4).max(1)
+        };
+        (self.skip, self.last) = (self.stride - 1, now);
+        let passed = |moment: Option<Instant>| moment.is_some_and(|moment| now >= moment);
+        if passed(self.deadline) {
+            self.skip = 0; // whoever may not stop yet asks again
+            Signal::Stop(Stop::Seconds)
+        } else if passed(self.pause) {
+            Signal::Pause
+        } else {
+            Signal::Go
+        }
+    }
+}

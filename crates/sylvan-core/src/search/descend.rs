@@ -1,0 +1,353 @@
+//! The walk of one simulation from the root to a leaf, and the batch that walks fill.
+//!
+//! The batch rule, for each tree: walk again and again; a walk ends
+//!
+//! - at a position that needs an evaluation: it joins the batch, and until its evaluation comes
+//!   every edge of its path counts one visit more (a virtual visit: `n` and `N` grow, Q does not);
+//! - at a finished or proven position: its value is backed up at once, and the batch goes on;
+//! - at a position that already waits for its evaluation (a collision): the walk counts as no
+//!   simulation, but its virtual visits stay until the batch closes, so that the next walk goes
+//!   elsewhere.
+//!
+//! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when
+//! the root itself waits, or when a limit is reached; then the virtual visits of collisions go.
+//! A tree that finds no leaf for long gives back an empty batch and is asked again.
+//! No walk changes anything before it knows its end, so an error inside a game leaves no trace.
+//!
+//! Twin: `sylvan.reference.search`.
+
+use crate::contracts::game::{Action, Game, Turn};
+use crate::contracts::values::Values;
+use crate::memory::family::{End, Link};
+use crate::memory::node::{NodeId, NodeKind};
+use crate::memory::pool::{MAX_EDGES, Pool};
+use crate::search::selection::Choice;
+use crate::search::tree::Search;
+use crate::search::visit::{Step, Visit};
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Leaf,
+    Finished,
+    Collision,
+}
+
+/// Why a search could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError<E> {
+    #[error("the game failed")]
+    Game(E),
+    #[error("a position has {0} legal actions; a tree holds at most 65532")]
+    TooManyActions(usize),
+    #[error("a position where it is a seat's turn has no legal action")]
+    NoActions,
+    #[error("a chance node has no outcome")]
+    NoOutcomes,
+}
+
+impl<E> From<E> for SearchError<E> {
+    fn from(error: E) -> Self {
+        Self::Game(error)
+    }
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Walks from the root to where this simulation ends. Values of finished positions are backed
+    /// up; the statistics are otherwise untouched.
+    #[inline(never)] // apart from what surrounds it, its variables stay in registers
+    pub(super) fn descend(
+        &mut self,
+        visit: &mut Visit<G>,
+    ) -> Result<Outcome, SearchError<G::Error>> {
+        visit.path.clear();
+        visit.path.push(Step {
+            node: self.tree.root,
+            slot: 0,
+        });
+        if G::KEEP_STATES {
+            visit.synced = 0;
+        } else {
+            visit.state.clone_from(&self.tree.state);
+        }
+        let mut id = self.tree.root;
+        if let Some(choice) = self.forced() {
+            let step = self.follow(visit, id, choice)?;
+            visit.path.push(step);
+            id = step.node;
+        }
+        if self.stroll(visit, &mut id)? {
+            id = self.branch_off(visit, id)?;
+            // Nothing is known of what is new, which is where most walks end.
+            if let Some(outcome) = self.look_around(visit, id)? {
+                return Ok(outcome);
+            }
+        }
+        self.wander(visit, id)
+    }
+
+    /// Walks on from a node, whatever it is.
+    #[inline(never)] // or what it needs is made ready for every walk, and most do not come here
+    fn wander(
+        &mut self,
+        visit: &mut Visit<G>,
+        mut id: NodeId,
+    ) -> Result<Outcome, SearchError<G::Error>> {
+        loop {
+            if self.stroll(visit, &mut id)? {
+                id = self.branch_off(visit, id)?;
+                continue;
+            }
+            let step = if self.pool[id].is_open() {
+                let choice = if self.settings.wide() {
+                    self.choose_wide(visit, id)?
+                } else {
+                    self.choose(id)
+                };
+                self.follow(visit, id, choice)?
+            } else {
+                match self.pause_at(visit, id)? {
+                    Some(outcome) => return Ok(outcome),
+                    None => self.draw(visit, id)?,
+                }
+            };
+            visit.path.push(step);
+            id = step.node;
+        }
+    }
+
+    /// Takes the best unvisited edge of a node; the new node.
+    #[inline(always)]
+    fn branch_off(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<NodeId, SearchError<G::Error>> {
+        let (index, prior) = self.newcomer(id);
+        let step = self.add_child(visit, id, index, prior)?;
+        visit.path.push(step);
+        Ok(step.node)
+    }
+
+    /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
+    /// best unvisited edge comes next. If not, there is more to find out.
+    #[inline]
+    fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
+        if self.settings.plain.is_none() {
+            return Ok(false); // none are noted
+        }
+        if let Some(family) = self.pool.family(*id) {
+            let (next, end) = stroll(self.pool, family, &mut visit.state, &mut visit.path)?;
+            *id = end;
+            if !next.is_child() {
+                return Ok(next == Link::NEW);
+            }
+        }
+        Ok(self.pool[*id].is_open())
+    }
+
+    /// Deals with a node at which no seat chooses; `None` if chance moves there.
+    #[inline(always)]
+    fn pause_at(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        let node = &self.pool[id];
+        match node.kind() {
+            NodeKind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
+            NodeKind::Leaf if !node.is_proven() => self.look_around(visit, id),
+            NodeKind::Chance if !node.is_proven() => Ok(None),
+            _ => self.finish(visit, id).map(Some),
+        }
+    }
+
+    /// Finds out what a node is of which nothing is known; `None` if it is a chance node.
+    #[inline(always)]
+    fn look_around(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        self.sync(visit)?;
+        let turn = visit.state.turn(&mut visit.actions)?;
+        self.settle(visit, id, turn)
+    }
+
+    /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
+    /// kept one; in others it is there already.
+    pub(crate) fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
+        if !G::KEEP_STATES || visit.synced == visit.path.len() {
+            return Ok(());
+        }
+        let path = visit.path.iter().enumerate().rev();
+        let mut kept = path.filter_map(|(i, step)| Some((i, self.tree.kept.get(step.node)?)));
+        let (last, state) = kept.next().unwrap_or((0, &self.tree.state));
+        visit.state.clone_from(state);
+        for step in &visit.path[last + 1..] {
+            visit.state.apply(self.pool[step.node].action)?;
+        }
+        visit.synced = visit.path.len();
+        Ok(())
+    }
+
+    /// Moves the state, which is at the end of the path, one step on.
+    pub(super) fn step(visit: &mut Visit<G>, action: Action) -> Result<(), G::Error> {
+        if G::KEEP_STATES {
+            visit.synced = visit.path.len() + 1;
+        }
+        visit.state.apply(action)
+    }
+
+    /// Decides what a node without children is; `None` if it is a chance node, now expanded.
+    #[inline(always)]
+    fn settle(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        turn: Turn,
+    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+        match turn {
+            Turn::Seat(seat) => {
+                let n = visit.actions.len();
+                if n == 0 && !(G::LEARNED && id != self.tree.root) {
+                    return Err(SearchError::NoActions);
+                }
+                if n > MAX_EDGES {
+                    return Err(SearchError::TooManyActions(n));
+                }
+                visit.seat = seat;
+                self.note_depth(visit);
+                Ok(Some(Outcome::Leaf))
+            }
+            Turn::Chance => {
+                visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
+                match self.scratch.outcomes.len() {
+                    0 => return Err(SearchError::NoOutcomes),
+                    n if n > MAX_EDGES => return Err(SearchError::TooManyActions(n)),
+                    n => self.pool[id].num_edges = n as u16,
+                }
+                self.pool[id].set_kind(NodeKind::Chance);
+                if G::KEEP_STATES {
+                    // A copy of its own, because the walk goes on with the one it has.
+                    self.tree.keep(id, &visit.state.clone());
+                }
+                Ok(None)
+            }
+            Turn::Over => {
+                let value = self.returns(&visit.state)?;
+                self.pool[id].set_kind(NodeKind::Terminal);
+                self.note_depth(visit);
+                let proven = self.settings.config.proofs && self.prove_terminal(id, &value);
+                self.add_finished(&visit.path, value, proven);
+                Ok(Some(Outcome::Finished))
+            }
+        }
+    }
+
+    /// Ends a walk at a position whose result is known.
+    fn finish(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+    ) -> Result<Outcome, SearchError<G::Error>> {
+        let value = if self.settings.config.proofs && self.pool[id].is_proven() {
+            self.pool[id].proven()
+        } else {
+            self.sync(visit)?;
+            self.returns(&visit.state)?
+        };
+        self.note_depth(visit);
+        self.add_finished(&visit.path, value, false);
+        Ok(Outcome::Finished)
+    }
+
+    fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
+        self.backup(path, value, proven);
+        self.tree.progress.started += 1;
+        self.tree.progress.finished += 1;
+    }
+
+    pub(crate) fn note_depth(&mut self, visit: &Visit<G>) {
+        let depth = visit.path.len() as u32 - 1;
+        self.tree.progress.depth = self.tree.progress.depth.max(depth);
+    }
+
+    pub(crate) fn returns(&mut self, state: &G) -> Result<V, G::Error> {
+        let seats = &mut self.scratch.seats;
+        seats.clear();
+        seats.resize(self.settings.rules.num_players, 0.0);
+        state.returns(seats)?;
+        Ok(V::from_seats(seats))
+    }
+
+    /// Takes an edge.
+    fn follow(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        choice: Choice,
+    ) -> Result<Step, SearchError<G::Error>> {
+        match choice {
+            Choice::Visited(slot, node) => {
+                if !G::KEEP_STATES {
+                    Self::step(visit, self.pool[node].action)?;
+                }
+                Ok(Step { node, slot })
+            }
+            Choice::New(index, prior) => self.add_child(visit, id, index, prior),
+        }
+    }
+}
+
+/// Bytes of a state that is small enough for registers.
+const FEW: usize = 32;
+
+/// Follows the steps noted in a family and those behind it, with the state and the path; the last
+/// link, to a node without a family if to any, and the node it came to.
+#[inline(never)] // arguments do not overlap
+fn stroll<G: Game, V: Values>(
+    pool: &Pool<V>,
+    family: u32,
+    state: &mut G,
+    path: &mut Vec<Step>,
+) -> Result<(Link, NodeId), G::Error> {
+    if G::KEEP_STATES || size_of::<G>() > FEW {
+        return follow_noted(pool, family, state, path);
+    }
+    let mut near = state.clone();
+    let end = follow_noted(pool, family, &mut near, path)?;
+    *state = near;
+    Ok(end)
+}
+
+#[inline(always)]
+fn follow_noted<G: Game, V: Values>(
+    pool: &Pool<V>,
+    family: u32,
+    state: &mut G,
+    path: &mut Vec<Step>,
+) -> Result<(Link, NodeId), G::Error> {
+    let mut front = pool.front(family);
+    loop {
+        let (next, slot) = (front.next, front.slot);
+        if !next.is_child() {
+            return Ok((next, front.node));
+        }
+        let (node, action) = match next.end() {
+            End::Family(family) => {
+                front = pool.front(family);
+                pool.fetch_for_backup(front.node, family);
+                (front.node, front.action)
+            }
+            End::Node(node) => (node, pool[node].action),
+        };
+        if !G::KEEP_STATES {
+            state.apply(action)?;
+        }
+        path.push(Step { node, slot });
+        if let End::Node(node) = next.end() {
+            return Ok((next, node));
+        }
+    }
+}

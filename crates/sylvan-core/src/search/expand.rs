@@ -1,0 +1,160 @@
+//! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
+//!
+//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf never shows
+//! its children before its evaluation came, and gets them all at once, as edges without nodes.
+//! Where a model is learned, the evaluation also says what the step to the leaf paid and which
+//! actions follow (`top_actions.rs`).
+
+use crate::contracts::evaluator::Evaluator;
+use crate::contracts::game::{Action, Game};
+use crate::contracts::numbers::{PADDING, pad, softmax_padded};
+use crate::contracts::values::Values;
+use crate::memory::node::NodeKind;
+use crate::search::batch::Batch;
+use crate::search::descend::SearchError;
+use crate::search::root_edges::RootEdges;
+use crate::search::tree::Search;
+use crate::search::visit::Visit;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Evaluates a batch, which is that of this tree, and takes it in; `logits` and `values` are room for
+    /// those of one leaf.
+    pub fn evaluate(
+        &mut self,
+        batch: &mut Batch<G>,
+        evaluator: &dyn Evaluator<G>,
+        logits: &mut Vec<f32>,
+        values: &mut [f32],
+    ) -> Result<(), SearchError<G::Error>> {
+        let (mut result, mut done) = (Ok(()), 0);
+        for visit in batch.visits() {
+            result = if G::HIDDEN && visit.walks_on {
+                evaluator.priors(&visit.leaf(), logits, values)
+            } else {
+                evaluator.evaluate(&visit.leaf(), logits, values)
+            };
+            if result.is_err() {
+                break;
+            }
+            self.expand(visit, logits, values);
+            done += 1;
+        }
+        batch.forget(done); // the rest is abandoned
+        result.map_err(SearchError::Game)
+    }
+
+    /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
+    /// has one entry per seat. Both were checked to be numbers.
+    pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
+        let id = visit.end();
+        if self.deals() && id != self.tree.root {
+            return self.expand_view(visit, logits, values);
+        }
+        let n = pad(logits);
+        // The softmax takes its time, which what comes behind it can use: so the backup is first.
+        let raw = self.add_value(visit, values);
+        softmax_padded(logits, n);
+        let priors = logits;
+        if id == self.tree.root {
+            self.pool[id].num_edges = n as u16;
+            self.tree.edges = RootEdges::new(visit.actions.clone(), priors[..n].to_vec(), raw);
+        } else {
+            let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
+            pool.set_edges(id, priors, &visit.actions, bytes);
+            if !self.settings.first_is_best {
+                pool.set_note(id, raw.to_bits());
+            }
+        }
+        self.open(visit);
+    }
+
+    /// Takes in what a learned model says: logits of all actions, or of those that stand beside
+    /// them, of which a root's illegal ones do not count; values and rewards, one per seat and checked
+    /// to be numbers. False, and nothing has changed, if a logit is no number or none is finite.
+    /// `buffer` is room for logits.
+    pub fn learn(
+        &mut self,
+        visit: &Visit<G>,
+        (logits, names): (&[f32], Option<&[i64]>),
+        values: &[f32],
+        rewards: &[f32],
+        buffer: &mut Vec<f32>,
+    ) -> bool {
+        let id = visit.end();
+        if id == self.tree.root {
+            let legal = visit.actions.iter().map(|&action| logits[action as usize]);
+            buffer.clear();
+            buffer.extend(legal);
+            let sound = logits.iter().all(|&x| x < f32::INFINITY);
+            if !sound || buffer.iter().all(|&x| x == f32::NEG_INFINITY) {
+                return false;
+            }
+            self.expand(visit, buffer, values);
+            return true;
+        }
+        let config = &self.settings.config;
+        let most = match logits.len() {
+            ..=PADDING => usize::MAX, // a list of some would take more room than all
+            _ => visit.state.edges_kept(self.visits_to_come(visit)).max(1),
+        };
+        let list = &mut self.scratch.shortlist;
+        if !list.fill(logits, config.top_k, most, config.prior_bits) {
+            return false;
+        }
+        if let Some(names) = names {
+            for action in &mut list.actions {
+                *action = names[*action as usize] as Action;
+            }
+        }
+        V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
+        let raw = self.add_value(visit, values);
+        let list = &mut self.scratch.shortlist;
+        list.finish();
+        let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
+        pool.set_edges(id, &list.priors, &list.actions, bytes);
+        if !self.settings.first_is_best {
+            pool.set_note(id, raw.to_bits());
+        }
+        self.open(visit);
+        true
+    }
+
+    /// Simulations of this search that may yet come through the leaf of a walk, once its evaluation
+    /// is there: more edges cannot be tried.
+    fn visits_to_come(&self, visit: &Visit<G>) -> usize {
+        let simulations = self.settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let left = simulations.saturating_sub(self.tree.progress.started);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let (Some(gumbel), [_, first, ..]) = (&self.tree.progress.gumbel, &visit.path[..]) else {
+            return left;
+        };
+        let first = &self.pool[first.node];
+        let visits = gumbel.visits_left(first.index.into(), first.visits);
+        left.min(visits.saturating_sub(1))
+    }
+
+    /// Backs a leaf's values up; the one for the seat to move there.
+    fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
+        let value = V::from_seats(values);
+        self.remove_virtual_visits(&visit.path);
+        self.backup(&visit.path, value, false);
+        value.seat(visit.seat) as f32
+    }
+
+    /// Makes a leaf whose edges are there a node to choose at.
+    fn open(&mut self, visit: &Visit<G>) {
+        let id = visit.end();
+        let is_root = id == self.tree.root;
+        self.tree.keep(id, &visit.state);
+        let node = &mut self.pool[id];
+        node.set_kind(NodeKind::Decision);
+        node.set_seat(visit.seat);
+        node.set_pending(false);
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.finished += u64::from(!is_root);
+        if is_root {
+            self.tree.views.clear_waiting(); // nothing else waits before the root has its evaluation
+            self.prepare_root();
+        }
+    }
+}

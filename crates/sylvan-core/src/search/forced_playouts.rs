@@ -1,0 +1,102 @@
+//! Forced playouts and what they leave behind (Wu 2019, KataGo, section 3.2).
+//!
+//! Noise on the root's priors is of use only if the moves that it proposes are looked at long
+//! enough. Under PUCT, an edge of the root that was tried at all is taken before any other while
+//!
+//! ```text
+//!     n(a) < sqrt(k * P(a) * sum n)
+//! ```
+//!
+//! where P includes the noise, `n` counts visits in flight and `k` is `forced_playouts`. Several
+//! such edges: the higher prior, then the lower index.
+//!
+//! The policy target must not teach what was only forced. From every edge but the most visited, c*,
+//! up to ceil(sqrt(k * P * sum n)) visits are taken away, one by one as long as the edge would then
+//! still score less than c* does; an edge that is left with one visit is left with none.
+//!
+//! Limits: no edge is forced in a search without noise (`Forest::begin`); of a proven root nothing
+//! is taken away. Rounding: the bound is double precision, scores are those of `selection.rs`.
+//!
+//! Twin: `sylvan.reference.selection`, `sylvan.reference.outcome`.
+
+use crate::contracts::config::Selection;
+use crate::contracts::game::Game;
+use crate::contracts::values::Values;
+use crate::memory::family::CLOSED;
+use crate::search::gumbel::Tried;
+use crate::search::outcome::Found;
+use crate::search::selection::Choice;
+use crate::search::tree::Search;
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Whether this search forces playouts.
+    fn forces(&self) -> bool {
+        let config = &self.settings.config;
+        config.forced_playouts > 0.0
+            && !self.settings.quiet
+            && matches!(config.selection, Selection::Puct { .. })
+            && self.pool[self.tree.root].is_open()
+    }
+
+    /// Visits that an edge of the root with this prior gets whatever its value.
+    fn forced_visits(&self, prior: f32) -> f64 {
+        let total = f64::from(self.pool[self.tree.root].started() - 1);
+        (self.settings.config.forced_playouts * f64::from(prior) * total).sqrt()
+    }
+
+    /// The edge of the root that must be taken, if there is one.
+    #[inline]
+    pub(crate) fn forced(&self) -> Option<Choice> {
+        if self.settings.config.forced_playouts == 0.0 || !self.forces() {
+            return None;
+        }
+        let mut best: Option<(f32, u16, Choice)> = None;
+        for (slot, child) in self.pool.children(self.tree.root).enumerate() {
+            let node = &self.pool[child.id];
+            let owed = child.q != CLOSED
+                && node.started() > 0
+                && f64::from(node.started()) < self.forced_visits(node.prior);
+            let first = best.is_none_or(|(prior, index, _)| {
+                node.prior > prior || node.prior == prior && node.index < index
+            });
+            if owed && first {
+                let choice = Choice::Visited(slot as u16, child.id);
+                best = Some((node.prior, node.index, choice));
+            }
+        }
+        best.map(|(_, _, choice)| choice)
+    }
+
+    /// Visits of the root's tried edges less what was only forced.
+    pub(crate) fn earned_visits(&self, found: &Found) -> Vec<u32> {
+        let mut visits: Vec<u32> = found.tried.iter().map(|edge| edge.visits).collect();
+        if !self.forces() {
+            return visits;
+        }
+        let root = self.tree.root;
+        let explore = self.settings.explore(self.pool[root].started());
+        let scale = self.learned_scale(root);
+        let score = |edge: &Tried, n: u32| {
+            let q = self.pool.child_at(root, edge.slot.into()).q;
+            let q = scale.map_or(q, |scale| scale.apply(q));
+            q + explore * (edge.prior / (1 + n) as f32)
+        };
+        let is_best = |edge: &&Tried| usize::from(edge.index) == found.best;
+        let best = found.tried.iter().find(is_best);
+        let bar = best.map_or(f32::NEG_INFINITY, |best| score(best, best.visits));
+        for (edge, n) in found.tried.iter().zip(&mut visits) {
+            if is_best(&edge) {
+                continue;
+            }
+            let forced = self.forced_visits(edge.prior).ceil() as u32;
+            let least = n.saturating_sub(forced);
+            while *n > least && score(edge, *n - 1) < bar {
+                *n -= 1;
+            }
+            if *n == 1 {
+                *n = 0;
+            }
+        }
+        visits
+    }
+}

@@ -1,0 +1,426 @@
+//! A forest: many trees that fill one batch.
+//!
+//! Ask and tell: `select` collects leaves from all trees (`descend.rs` has the rule), somebody
+//! evaluates them, `update` hands the evaluations back. `run` does both with an evaluator that
+//! lives beside the search, tree by tree, since nobody waits for a batch; under a clock the trees
+//! take turns.
+//!
+//! Trees are dealt to shards, one thread and one pool each. A tree's search depends on nothing
+//! outside the tree, so results are the same for any number of threads.
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::contracts::config::Config;
+use crate::contracts::evaluator::Evaluator;
+use crate::contracts::game::{Action, Game, Rules};
+use crate::contracts::values::Values;
+use crate::memory::edges::Edges;
+use crate::memory::pool::Pool;
+use crate::search::batch::Batch;
+use crate::search::clock::Clock;
+use crate::search::descend::SearchError;
+use crate::search::settings::Settings;
+use crate::search::tree::{Scratch, Search, Tree};
+use crate::search::visit::Visit;
+use crate::search::workers::each;
+
+/// The trees of one thread, on lines of the cache that no other thread writes to.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Shard<G: Game, V: Values> {
+    pub(crate) pool: Pool<V>,
+    pub(crate) trees: Vec<Tree<G>>,
+    pub(crate) batch: Batch<G>,
+    scratch: Scratch,
+    /// Room for the logits of one leaf.
+    pub(crate) logits: Vec<f32>,
+    /// The tree that `run` goes on with.
+    turn: usize,
+}
+
+/// Simulations of one tree before the next one's turn, where a clock ends them all.
+const TURN: u64 = 64;
+/// Bytes of a pool: it numbers its units of 16 bytes with 31 bits.
+const POOL_MOST: u64 = 30_000_000_000;
+
+#[derive(Debug)]
+pub struct Forest<G: Game, V: Values> {
+    pub settings: Settings,
+    pub(crate) shards: Vec<Shard<G, V>>,
+    /// Trees in every shard but the last.
+    pub(crate) per_shard: usize,
+    num_trees: usize,
+}
+
+/// When to return to the caller: at the deadline or a request for good, at the pause to come back.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing<'a> {
+    pub deadline: Option<Instant>,
+    pub pause: Option<Instant>,
+    pub asked: &'a AtomicBool,
+}
+
+impl Timing<'_> {
+    fn clock(&self) -> Clock<'_> {
+        Clock::new(self.deadline, self.pause, self.asked)
+    }
+}
+
+impl<G: Game, V: Values> Shard<G, V> {
+    /// A shard for trees that may take about this many bytes together.
+    fn new(settings: &Settings, bytes: u64) -> Self {
+        let edges = Edges {
+            bits: settings.config.prior_bits,
+            kept_below: if G::LEARNED {
+                settings.rules.num_actions // all of them in order need no list
+            } else if G::KEEP_STATES {
+                usize::MAX
+            } else {
+                0
+            },
+            listed: settings.deals,
+        };
+        Self {
+            pool: Pool::new(edges, bytes),
+            trees: Vec::new(),
+            batch: Batch::default(),
+            scratch: Scratch::default(),
+            logits: Vec::new(),
+            turn: 0,
+        }
+    }
+
+    /// A tree at work, and the batch that it fills.
+    #[inline]
+    pub(crate) fn parts<'a>(
+        &'a mut self,
+        tree: usize,
+        settings: &'a Settings,
+        budget: u64,
+    ) -> (Search<'a, G, V>, &'a mut Batch<G>) {
+        let search = Search {
+            pool: &mut self.pool,
+            tree: &mut self.trees[tree],
+            settings,
+            scratch: &mut self.scratch,
+            budget,
+        };
+        (search, &mut self.batch)
+    }
+
+    pub(crate) fn select(
+        &mut self,
+        settings: &Settings,
+        budget: u64,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let mut clock = timing.clock();
+        for tree in 0..self.trees.len() {
+            let (mut search, batch) = self.parts(tree, settings, budget);
+            search.fill(batch, &mut clock)?;
+        }
+        Ok(())
+    }
+
+    /// Searches the trees to their ends, or to the pause.
+    fn run(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        settings: &Settings,
+        budget: u64,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let mut clock = timing.clock();
+        let (mut logits, mut values) = (Vec::new(), vec![0.0; settings.rules.num_players]);
+        let turn = timing.deadline.map_or(u64::MAX, |_| TURN);
+        while let Some(tree) = self.next_tree() {
+            let end = self.trees[tree].progress.finished.saturating_add(turn);
+            let (mut search, batch) = self.parts(tree, settings, budget);
+            while !search.tree.is_done() && search.tree.progress.finished < end {
+                search.fill(batch, &mut clock)?;
+                if batch.is_empty() && search.tree.progress.stop.is_none() {
+                    return Ok(()); // paused
+                }
+                search.evaluate(batch, evaluator, &mut logits, &mut values)?;
+            }
+            self.turn = tree + 1;
+        }
+        Ok(())
+    }
+
+    /// The tree whose turn it is, none when all are done.
+    fn next_tree(&self) -> Option<usize> {
+        let n = self.trees.len();
+        let mut trees = (self.turn..self.turn + n).map(|tree| tree % n);
+        trees.find(|&tree| !self.trees[tree].is_done())
+    }
+
+    fn abandon(&mut self, settings: &Settings) {
+        let batch = std::mem::take(&mut self.batch);
+        for visit in batch.visits() {
+            self.parts(visit.tree, settings, 0).0.abandon(visit);
+        }
+        let mut pruned = HashSet::new(); // with deals, several views may wait at one node
+        for visit in batch.visits().iter().rev() {
+            if pruned.insert((visit.tree, visit.end())) {
+                self.parts(visit.tree, settings, 0).0.prune(&visit.path);
+            }
+        }
+        for tree in 0..if settings.deals { self.trees.len() } else { 0 } {
+            self.parts(tree, settings, 0).0.give_up();
+        }
+        self.batch = batch;
+        self.batch.forget(self.batch.len());
+    }
+}
+
+impl<G: Game, V: Values> Forest<G, V> {
+    /// A forest with one tree per state, in each of which it must be a seat's turn.
+    pub fn new(states: Vec<G>, rules: Rules, config: Config) -> Self {
+        let num_trees = states.len();
+        let num_shards = config.threads.clamp(1, num_trees.max(1));
+        let mut settings = Settings::new(config, rules);
+        if G::HIDDEN && states.iter().any(Game::is_view) {
+            settings = settings.with_deals();
+        }
+        let bytes = settings.config.limits.bytes.unwrap_or(u64::MAX) / num_shards as u64;
+        let mut forest = Self {
+            shards: (0..num_shards)
+                .map(|_| Shard::new(&settings, bytes))
+                .collect(),
+            per_shard: num_trees.div_ceil(num_shards).max(1),
+            settings,
+            num_trees,
+        };
+        let seed = forest.settings.config.seed;
+        for (i, state) in states.into_iter().enumerate() {
+            let shard = &mut forest.shards[i / forest.per_shard];
+            let mut tree = Tree::new(state, &mut shard.pool, seed, i as u64);
+            tree.place = shard.trees.len();
+            shard.trees.push(tree);
+        }
+        forest
+    }
+
+    pub fn num_trees(&self) -> usize {
+        self.num_trees
+    }
+
+    /// Bytes that each tree may take: its share, less a reserve of a sixth for what lies free
+    /// between chunks of the arena (`python -m benchmarks.memory` measures it).
+    pub(crate) fn budget(&self) -> u64 {
+        let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
+        let share = bytes / self.num_trees.max(1) as u64 / 6 * 5;
+        share.min(POOL_MOST / self.per_shard as u64)
+    }
+
+    pub fn tree(&self, i: usize) -> &Tree<G> {
+        &self.shards[i / self.per_shard].trees[i % self.per_shard]
+    }
+
+    pub fn pool_of(&self, i: usize) -> &Pool<V> {
+        &self.shards[i / self.per_shard].pool
+    }
+
+    /// Tree number `i` at work.
+    pub fn search(&mut self, i: usize) -> Search<'_, G, V> {
+        let budget = self.budget();
+        let shard = &mut self.shards[i / self.per_shard];
+        shard.parts(i % self.per_shard, &self.settings, budget).0
+    }
+
+    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`. A quiet one draws no
+    /// noise and forces no playouts, whatever the settings.
+    pub fn begin(&mut self, quiet: bool, noise: impl Fn(usize) -> Option<Vec<f64>> + Sync) {
+        self.abandon();
+        self.settings.quiet = quiet;
+        let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
+        let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
+            for tree in 0..shard.trees.len() {
+                let noise = noise(*number * per_shard + tree);
+                shard.parts(tree, settings, budget).0.begin(noise);
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
+    }
+
+    /// Every tree has ended its search.
+    pub fn is_done(&self) -> bool {
+        let mut trees = self.shards.iter().flat_map(|shard| &shard.trees);
+        trees.all(Tree::is_done)
+    }
+
+    /// Fills the next batch, which must be empty; after an error nothing is in flight.
+    pub fn select(&mut self, timing: &Timing) -> Result<(), SearchError<G::Error>> {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let result = each(&mut self.shards, |shard| {
+            shard.select(settings, budget, timing)
+        });
+        if result.is_err() {
+            self.abandon();
+        }
+        result
+    }
+
+    /// Searches every tree with an evaluator, to the end or to the pause.
+    pub fn run(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        timing: &Timing,
+    ) -> Result<(), SearchError<G::Error>> {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let result = each(&mut self.shards, |shard| {
+            shard.run(evaluator, settings, budget, timing)
+        });
+        self.abandon();
+        result
+    }
+
+    /// The leaves of the batch with the number of their tree, in order.
+    pub fn leaves(&self) -> impl Iterator<Item = (usize, &Visit<G>)> {
+        let per_shard = self.per_shard;
+        self.shards.iter().enumerate().flat_map(move |(s, shard)| {
+            let batch = shard.batch.visits().iter();
+            batch.map(move |visit| (s * per_shard + visit.tree, visit.as_ref()))
+        })
+    }
+
+    pub fn num_leaves(&self) -> usize {
+        self.shards.iter().map(|shard| shard.batch.len()).sum()
+    }
+
+    /// Writes the observations of the batch one after another.
+    pub fn observe(&mut self, out: &mut [G::Cell]) -> Result<(), G::Error> {
+        let len = self.settings.rules.observation_len();
+        let mut jobs = Vec::with_capacity(self.shards.len());
+        let mut rest = out;
+        for shard in &self.shards {
+            let (part, tail) = rest.split_at_mut(shard.batch.len() * len);
+            jobs.push((shard, part));
+            rest = tail;
+        }
+        each(&mut jobs, |(shard, part)| {
+            for (visit, cells) in shard.batch.visits().iter().zip(part.chunks_mut(len.max(1))) {
+                visit.state.observe(cells)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What `write` adds for every leaf of the batch, one after another.
+    pub fn of_leaves<T: Send, E: Send>(
+        &self,
+        write: impl Fn(&Visit<G>, &mut Vec<T>) -> Result<(), E> + Sync,
+    ) -> Result<Vec<T>, E> {
+        let mut jobs: Vec<_> = self
+            .shards
+            .iter()
+            .map(|shard| (shard, Vec::new()))
+            .collect();
+        each(&mut jobs, |(shard, written)| {
+            let mut visits = shard.batch.visits().iter();
+            visits.try_for_each(|visit| write(visit, written))
+        })?;
+        let mut parts = jobs.into_iter().map(|(_, written)| written);
+        let first = parts.next().unwrap_or_default();
+        Ok(parts.fold(first, |mut all, mut part| {
+            all.append(&mut part);
+            all
+        }))
+    }
+
+    /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
+    /// action of leaf `i`, `values` holds one per seat, leaf after leaf. All were checked.
+    pub fn update(
+        &mut self,
+        logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
+        values: &[f32],
+    ) {
+        let budget = self.budget();
+        let settings = &self.settings;
+        let seats = settings.rules.num_players;
+        let mut first = 0;
+        let mut jobs: Vec<(&mut Shard<G, V>, usize)> = Vec::with_capacity(self.shards.len());
+        for shard in &mut self.shards {
+            let len = shard.batch.len();
+            jobs.push((shard, first));
+            first += len;
+        }
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(shard, first)| {
+            let mut buffer = std::mem::take(&mut shard.logits);
+            let batch = std::mem::take(&mut shard.batch);
+            for (offset, visit) in batch.visits().iter().enumerate() {
+                let leaf = *first + offset;
+                buffer.clear();
+                logits(leaf, visit, &mut buffer);
+                let values = &values[leaf * seats..][..seats];
+                let (mut search, _) = shard.parts(visit.tree, settings, budget);
+                search.expand(visit, &mut buffer, values);
+            }
+            shard.batch = batch;
+            shard.batch.forget(shard.batch.len());
+            shard.logits = buffer;
+            Ok(())
+        });
+        let Ok(()) = done;
+    }
+
+    /// Gives up on all leaves in flight.
+    pub fn abandon(&mut self) {
+        let settings = &self.settings;
+        self.shards
+            .iter_mut()
+            .for_each(|shard| shard.abandon(settings));
+    }
+
+    /// Makes the position after `action` the root of tree `i`; nothing may be in flight.
+    pub fn advance(&mut self, i: usize, action: Action) -> Result<(), G::Error> {
+        self.search(i).advance(action, true).map(|_| ())
+    }
+
+    /// Plants a new tree in place of tree `i`.
+    pub fn plant(&mut self, i: usize, state: G) {
+        let is_alone = self.shards[i / self.per_shard].trees.len() == 1;
+        let mut search = self.search(i);
+        if is_alone {
+            search.pool.arena.clear(); // in no time, however large the old tree was
+            search.start(state, i as u64);
+        } else {
+            search.plant(state, i as u64);
+        }
+    }
+
+    /// Plants a new tree in place of every one: `state(i, old)` is the root of tree `i`, whose state
+    /// at the root was `old`.
+    pub fn replant(&mut self, state: impl Fn(usize, &G) -> G + Sync) {
+        let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
+        let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
+        let done: Result<(), std::convert::Infallible> = each(&mut jobs, |(number, shard)| {
+            shard.pool.arena.clear();
+            for tree in 0..shard.trees.len() {
+                let i = *number * per_shard + tree;
+                let root = state(i, &shard.trees[tree].state);
+                shard.parts(tree, settings, budget).0.start(root, i as u64);
+            }
+            Ok(())
+        });
+        let Ok(()) = done;
+    }
+
+    /// Bytes of all pools, free ones included, and where a model is learned of the roots' edges, which
+    /// are many there.
+    pub fn bytes(&self) -> u64 {
+        let of_root = |tree: &Tree<G>| tree.edges.bytes();
+        let bytes = self.shards.iter().map(|shard| match G::LEARNED {
+            true => shard.pool.bytes() + shard.trees.iter().map(of_root).sum::<u64>(),
+            false => shard.pool.bytes(),
+        });
+        bytes.sum()
+    }
+}

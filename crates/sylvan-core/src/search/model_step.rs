@@ -1,0 +1,152 @@
+//! Ask and tell where a model is learned: what it says of the last steps goes in, and the leaves of
+//! the next ones are found, in one go per thread.
+//!
+//! A model may give values for the seat to move alone (one seat, or two of a zero-sum game), one
+//! per seat in seat order, or one per seat beginning with the mover: the seat to move for values,
+//! for rewards the seat that made the step.
+
+use crate::contracts::game::{Game, MAX_SEATS, Seat};
+use crate::contracts::values::Values;
+use crate::search::descend::SearchError;
+use crate::search::forest::{Forest, Shard, Timing};
+use crate::search::settings::Settings;
+use crate::search::workers::each;
+
+/// Values or rewards of B leaves for S seats.
+#[derive(Clone, Copy, Debug)]
+pub enum SeatArray<'a> {
+    /// `[B]` for the mover.
+    Mover(&'a [f32]),
+    /// `[B, S]` in seat order.
+    Seats(&'a [f32]),
+    /// `[B, S]` from the mover on.
+    FromMover(&'a [f32]),
+}
+
+impl SeatArray<'_> {
+    /// Those of one leaf in seat order; false if one is not finite.
+    #[inline]
+    fn read(self, leaf: usize, mover: Seat, out: &mut [f32]) -> bool {
+        if let (Self::Mover(numbers), [out]) = (self, &mut *out) {
+            *out = numbers[leaf];
+            return out.is_finite();
+        }
+        let (seats, mover) = (out.len(), usize::from(mover));
+        match self {
+            Self::Mover(numbers) => {
+                out.fill(-numbers[leaf]);
+                out[mover] = numbers[leaf];
+            }
+            Self::Seats(numbers) => out.copy_from_slice(&numbers[leaf * seats..][..seats]),
+            Self::FromMover(numbers) => {
+                out.copy_from_slice(&numbers[leaf * seats..][..seats]);
+                out.rotate_right(mover);
+            }
+        }
+        out.iter().all(|x| x.is_finite())
+    }
+}
+
+/// What a model says of the batch in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelOutput<'a> {
+    /// Logits, `width` for each leaf.
+    pub policy: &'a [f32],
+    pub width: usize,
+    /// The actions that they belong to, rising within each leaf; without, all of them in order.
+    pub actions: Option<&'a [i64]>,
+    pub values: SeatArray<'a>,
+    pub rewards: SeatArray<'a>,
+}
+
+/// Why a search over a model could not go on; nothing is in flight then.
+#[derive(Debug)]
+pub enum StepError<E> {
+    /// Leaf number so much of the batch, of a tree, has a policy without a finite logit, or with one
+    /// that is no number.
+    Policy {
+        leaf: usize,
+        tree: usize,
+    },
+    /// A value or reward of a leaf is not finite.
+    Number {
+        leaf: usize,
+    },
+    Search(SearchError<E>),
+}
+
+impl<G: Game, V: Values> Forest<G, V> {
+    /// Takes in what a model says of the batch, if there is one, and fills the next.
+    pub fn step(
+        &mut self,
+        told: Option<&ModelOutput>,
+        timing: &Timing,
+    ) -> Result<(), StepError<G::Error>> {
+        let budget = self.budget();
+        let (settings, per_shard) = (&self.settings, self.per_shard);
+        let mut first = 0;
+        let mut jobs = Vec::with_capacity(self.shards.len());
+        for (number, shard) in self.shards.iter_mut().enumerate() {
+            let len = shard.batch.len();
+            jobs.push((shard, number * per_shard, first));
+            first += len;
+        }
+        let result = each(&mut jobs, |(shard, tree, leaf)| {
+            if let Some(told) = told {
+                shard.hear(told, (*tree, *leaf), settings, budget)?;
+            }
+            let selected = shard.select(settings, budget, timing);
+            selected.map_err(StepError::Search)
+        });
+        if result.is_err() {
+            self.abandon();
+        }
+        result
+    }
+}
+
+impl<G: Game, V: Values> Shard<G, V> {
+    /// Takes in what a model says of the shard's part of the batch; `first` are the numbers of its
+    /// first tree and leaf.
+    fn hear(
+        &mut self,
+        told: &ModelOutput,
+        first: (usize, usize),
+        settings: &Settings,
+        budget: u64,
+    ) -> Result<(), StepError<G::Error>> {
+        let seats = settings.rules.num_players;
+        let (mut values, mut rewards) = ([0.0; MAX_SEATS], [0.0; MAX_SEATS]);
+        let (values, rewards) = (&mut values[..seats], &mut rewards[..seats]);
+        let mut logits = std::mem::take(&mut self.logits);
+        let batch = std::mem::take(&mut self.batch);
+        let (mut done, mut result) = (0, Ok(()));
+        for visit in batch.visits() {
+            let leaf = first.1 + done;
+            let before = match visit.seat {
+                0 => seats as Seat - 1,
+                seat => seat - 1,
+            };
+            if !told.values.read(leaf, visit.seat, values)
+                || !told.rewards.read(leaf, before, rewards)
+            {
+                result = Err(StepError::Number { leaf });
+                break;
+            }
+            let row = leaf * told.width..(leaf + 1) * told.width;
+            let actions = told.actions.map(|actions| &actions[row.clone()]);
+            let (mut search, _) = self.parts(visit.tree, settings, budget);
+            let policy = (&told.policy[row], actions);
+            if !search.learn(visit, policy, values, rewards, &mut logits) {
+                let tree = first.0 + visit.tree;
+                result = Err(StepError::Policy { leaf, tree });
+                break;
+            }
+            done += 1;
+        }
+        self.batch = batch;
+        self.batch.forget(done);
+        self.logits = logits;
+        result
+    }
+}

@@ -1,0 +1,225 @@
+//! What a search found: statistics of any node, the policy, the action to take.
+//!
+//! The *policy target* is the visit distribution at temperature 1 (PUCT, UCT) or the improved
+//! policy (Gumbel), whatever temperature picks the action. Both respect proofs: edges that are
+//! closed have no part in them, and at a proven root only edges that keep its value have. A root
+//! none of whose eligible edges was visited falls back to its priors. Visits that were only forced
+//! do not count (`forced_playouts.rs`).
+//!
+//! Temperature works on logarithms of counts relative to the greatest,
+//! `p ∝ exp((ln n - ln n_max) / T)`, so small temperatures cannot overflow; 0 is the greatest count,
+//! ties to the higher prior, then the lower index.
+//!
+//! Twin: `sylvan.reference.outcome`.
+
+use crate::contracts::config::Selection;
+use crate::contracts::game::Game;
+use crate::contracts::numbers::{exp_double, ln};
+use crate::contracts::simd::multiversioned;
+use crate::contracts::values::Values;
+use crate::search::gumbel::{Sums, Tried};
+use crate::search::sequential_halving::Rank;
+use crate::search::tree::Search;
+
+/// The root's edges as a search leaves them: those tried one by one, the others together.
+pub(crate) struct Found {
+    /// By falling prior, then rising index.
+    pub tried: Vec<Tried>,
+    sums: Sums,
+    /// Which of them an action may be chosen from.
+    eligible: Vec<bool>,
+    /// Whether it may be one of the others; there are some then.
+    fresh: bool,
+    /// The place of the preferred action.
+    pub best: usize,
+}
+
+impl Found {
+    /// The tried edges that an action may be chosen from, with what there is of each.
+    fn eligible_of<'a, T>(&'a self, each: &'a [T]) -> impl Iterator<Item = (&'a Tried, &'a T)> {
+        let edges = self.tried.iter().zip(each).zip(&self.eligible);
+        edges
+            .filter(|(_, eligible)| **eligible)
+            .map(|(edge, _)| edge)
+    }
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// What the search says of the root's edges.
+    pub(crate) fn found(&self) -> Found {
+        let (tried, sums) = self.tried(self.tree.root);
+        let (eligible, fresh) = self.eligible(&tried);
+        let mut found = Found {
+            tried,
+            sums,
+            eligible,
+            fresh,
+            best: 0,
+        };
+        found.best = self.preferred(&found);
+        found
+    }
+
+    /// Which of the root's tried edges an action may be chosen from, and whether from the others.
+    fn eligible(&self, tried: &[Tried]) -> (Vec<bool>, bool) {
+        let root = &self.pool[self.tree.root];
+        let (seat, discount) = (root.seat(), self.settings.config.discount);
+        let untried = tried.len() < self.tree.edges.actions.len();
+        let proven = self.settings.config.proofs && root.is_proven();
+        let eligible: Vec<bool> = if proven {
+            let value = root.proven().seat(seat);
+            let lows = tried
+                .iter()
+                .map(|edge| self.pool[edge.id].step_bounds(seat, discount).0);
+            lows.map(|low| low >= value).collect()
+        } else {
+            tried.iter().map(|edge| !edge.closed).collect()
+        };
+        if eligible.contains(&true) || (untried && !proven) {
+            (eligible, untried && !proven)
+        } else {
+            (vec![true; tried.len()], untried)
+        }
+    }
+
+    /// The policy target over the root's legal actions, in their order.
+    pub fn policy(&self) -> Vec<f32> {
+        let mut policy = vec![0.0; self.tree.edges.actions.len()];
+        self.target(&self.found(), &mut policy);
+        policy
+    }
+
+    /// Writes the policy target over the root's edges; by what factor it differs from the priors of
+    /// those that were not tried.
+    pub(crate) fn target(&self, found: &Found, policy: &mut [f32]) -> f64 {
+        let growth = match self.settings.config.selection {
+            Selection::Gumbel { .. } => {
+                let mut tried = found.tried.clone();
+                let shares = self.share(self.tree.root, &mut tried, &found.sums);
+                let weights = tried.iter().map(|edge| shares.tried(edge));
+                self.spread(found, shares.fresh_factors(), weights, policy)
+            }
+            _ => self.count(found, policy),
+        };
+        growth.unwrap_or_else(|| {
+            let priors = found.tried.iter().map(|edge| edge.prior);
+            self.spread(found, (1.0, 1.0), priors, policy)
+                .unwrap_or(0.0)
+        })
+    }
+
+    /// The visit distribution as policy; None if there are no visits. Untried edges have no part in
+    /// it.
+    fn count(&self, found: &Found, policy: &mut [f32]) -> Option<f64> {
+        let earned = self.earned_visits(found);
+        let sum: u64 = found.eligible_of(&earned).map(|(_, &n)| u64::from(n)).sum();
+        policy.fill(0.0);
+        for (edge, &n) in found.eligible_of(&earned) {
+            policy[usize::from(edge.index)] = (f64::from(n) / sum as f64) as f32;
+        }
+        (sum > 0).then_some(0.0)
+    }
+
+    /// Makes weights a policy: those given of tried edges, of the others their priors times the first
+    /// factor, divided by the second. By what factor the latter differ in the end; None if all
+    /// weights are 0.
+    fn spread(
+        &self,
+        found: &Found,
+        factors: (f32, f32),
+        weights: impl Iterator<Item = f32>,
+        policy: &mut [f32],
+    ) -> Option<f64> {
+        if found.fresh {
+            self.tree.edges.write_untried(factors, policy);
+        } else {
+            policy.fill(0.0);
+        }
+        let weights: Vec<f32> = weights.collect();
+        for (edge, &weight) in found.eligible_of(&weights) {
+            policy[usize::from(edge.index)] = weight;
+        }
+        let sum = policy
+            .iter()
+            .fold(0.0, |sum, &weight| sum + f64::from(weight));
+        if sum == 0.0 {
+            return None;
+        }
+        divide_all(policy, sum);
+        Some(f64::from(factors.0 / factors.1) / sum)
+    }
+
+    /// The place of the action that the search prefers.
+    pub fn best(&self) -> usize {
+        self.found().best
+    }
+
+    /// The same where the rest is known.
+    fn preferred(&self, found: &Found) -> usize {
+        let gumbel = self.tree.progress.gumbel.as_ref();
+        let completion = gumbel.map(|_| self.completion(self.tree.root, &found.sums));
+        let edges = &self.tree.edges;
+        let aim = |index: usize| gumbel.map_or(0.0, |gumbel| gumbel.aim(index, edges));
+        let sigma = |edge: &Tried| completion.as_ref().map_or(0.0, |c| c.of_edge(edge));
+        let mut best: Option<(u32, Rank)> = None;
+        for (edge, _) in found.eligible_of(&found.tried) {
+            let index = usize::from(edge.index);
+            let count = match gumbel {
+                Some(gumbel) => gumbel.new_visits(index, edge.visits),
+                None => edge.visits,
+            };
+            let rank = Rank::new(index, aim(index), sigma(edge), edge.prior);
+            if best.is_none_or(|(most, top)| count > most || count == most && rank.leads(&top)) {
+                best = Some((count, rank));
+            }
+        }
+        if found.fresh && best.is_none_or(|(most, _)| most == 0) {
+            let next = gumbel.map_or_else(|| Some(edges.best().0), |gumbel| gumbel.next(edges));
+            let sigma = completion.map_or(0.0, |c| c.of_untried());
+            let rank = next.map(|i| Rank::new(i, aim(i), sigma, edges.in_force(i)));
+            if let Some(rank) = rank
+                && best.is_none_or(|(_, top)| rank.leads(&top))
+            {
+                return rank.index;
+            }
+        }
+        best.map_or(0, |(_, rank)| rank.index)
+    }
+
+    /// The place of the action picked at the search's temperature; one draw unless it is 0, and
+    /// the same answer when asked again.
+    pub fn pick(&mut self) -> usize {
+        let temperature = self.settings.config.temperature;
+        if temperature == 0.0 {
+            return self.best();
+        }
+        let finished = self.tree.progress.finished;
+        match self.tree.progress.picked {
+            Some((at, place)) if at == finished => return place,
+            _ => {}
+        }
+        let policy = self.policy();
+        let max = policy.iter().copied().fold(0.0, f32::max);
+        let weight = |p: f32| {
+            let relative = ln(f64::from(p)) - ln(f64::from(max));
+            if p > 0.0 {
+                exp_double(relative / temperature)
+            } else {
+                0.0
+            }
+        };
+        let mut weights: Vec<f64> = policy.into_iter().map(weight).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w /= sum);
+        let place = self.tree.rng.pick(weights);
+        self.tree.progress.picked = Some((finished, place));
+        place
+    }
+}
+
+multiversioned! {
+    /// Divides numbers in double precision.
+    fn divide_all(numbers: &mut [f32], divisor: f64) {
+        numbers.iter_mut().for_each(|x| *x = (f64::from(*x) / divisor) as f32);
+    }
+}

@@ -1,0 +1,268 @@
+//! The root: its priors as the evaluator gave them, its noise, and how it moves.
+//!
+//! Noise is drawn once per search, after the root's expansion, and mixed into the original priors:
+//! P = (1 - fraction) * prior + fraction * noise with noise ~ Dirichlet(alpha), so that a second
+//! search of the same root does not add noise to noise. Priors of the root are kept in full
+//! precision; a node that becomes root starts from what the tree remembered of them.
+
+use crate::contracts::config::Selection;
+use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
+use crate::contracts::values::Values;
+use crate::memory::node::{Node, NodeId, NodeKind};
+use crate::search::root_edges::{EXACT, RootEdges};
+use crate::search::scale::Seen;
+use crate::search::sequential_halving::Noise;
+use crate::search::tree::{Progress, Search, Tree};
+
+/// Where a move led, by the rules of the game alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    pub turn: Turn,
+    /// What the end pays each seat; zeros while the game goes on.
+    pub returns: [f64; MAX_SEATS],
+    /// What the move paid each seat.
+    pub rewards: [f64; MAX_SEATS],
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// Starts the tree, number `stream` of its forest, again from another state.
+    pub fn plant(&mut self, state: G, stream: u64) {
+        self.pool.remove_subtree(self.tree.root, self.tree);
+        self.start(state, stream);
+    }
+
+    /// The same where the pool holds nothing of the tree any more.
+    pub(crate) fn start(&mut self, state: G, stream: u64) {
+        let seed = self.settings.config.seed;
+        let old = std::mem::replace(self.tree, Tree::new(state, self.pool, seed, stream));
+        self.tree.place = old.place;
+        self.tree.rng = old.rng;
+        self.tree.evaluations = old.evaluations;
+        self.tree.kept = old.kept; // for its room
+        self.tree.kept.clear();
+    }
+
+    /// Starts a new search of the tree as it stands.
+    pub fn begin(&mut self, noise: Option<Vec<f64>>) {
+        self.tree.progress = Progress {
+            noise,
+            ..Progress::default()
+        };
+        if self.pool[self.tree.root].kind() == NodeKind::Decision
+            && !self.tree.edges.actions.is_empty()
+        {
+            self.prepare_root();
+        }
+    }
+
+    /// Gives the root its noise, once it is expanded.
+    pub fn prepare_root(&mut self) {
+        let n = self.tree.edges.actions.len();
+        let handed = self.tree.progress.noise.take();
+        if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
+            let noise = handed.map_or_else(
+                || {
+                    let rng = self.tree.rng.clone();
+                    self.tree.rng.skip(n);
+                    Noise::Drawn(rng, if self.settings.quiet { 0.0 } else { scale })
+                },
+                Noise::Handed,
+            );
+            let priors = std::mem::take(&mut self.tree.edges.priors);
+            self.set_priors(&priors);
+            self.tree.edges.priors = priors;
+            self.tree.progress.gumbel = Some(self.gumbel_root(noise));
+            return;
+        }
+        let mut priors = self.tree.edges.priors.clone();
+        if let Some(dirichlet) = self.settings.config.noise.filter(|_| !self.settings.quiet) {
+            let noise = handed.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
+            for (prior, noise) in priors.iter_mut().zip(noise) {
+                let mixed = (1.0 - dirichlet.fraction) * f64::from(*prior);
+                *prior = (mixed + dirichlet.fraction * noise) as f32;
+            }
+        }
+        self.set_priors(&priors);
+    }
+
+    /// Puts these priors of the root in force, for visited and unvisited edges.
+    fn set_priors(&mut self, priors: &[f32]) {
+        let root = self.tree.root;
+        let mut order = self.pool.ids(root).collect::<Vec<_>>();
+        for (index, &prior) in priors.iter().enumerate() {
+            self.tree.edges.codes[index] = EXACT.encode(prior);
+        }
+        for &child in &order {
+            let index = usize::from(self.pool[child].index);
+            self.pool[child].prior = EXACT.quantise(priors[index]);
+            self.tree.edges.mark_visited(index);
+        }
+        order.sort_by(|&a, &b| {
+            let (a, b) = (&self.pool[a], &self.pool[b]);
+            b.prior.total_cmp(&a.prior).then(a.index.cmp(&b.index))
+        });
+        let simulations = self.settings.config.limits.simulations.unwrap_or(u64::MAX);
+        let tried = match self.settings.config.selection {
+            Selection::Gumbel { max_considered, .. } => max_considered,
+            _ => usize::try_from(simulations).unwrap_or(usize::MAX),
+        };
+        self.tree.edges.rank(tried.saturating_add(1)); // and the best that is left
+        let best = self.tree.edges.best();
+        self.pool.reorder(root, &order, best);
+    }
+
+    /// Makes the position after `action` the new root and frees the rest; with `keep`, its subtree
+    /// stays. A position that the tree does not know starts a new tree, and so does one in which a
+    /// root has other moves than a node inside: a drawn game that is searched all the same. Nothing
+    /// may be in flight.
+    pub fn advance(&mut self, action: Action, keep: bool) -> Result<Landing, G::Error> {
+        let mut state = self.tree.state.clone();
+        state.apply(action)?;
+        let (mut inside, mut at_root) = (Vec::new(), Vec::new());
+        let turn = state.turn(&mut inside)?;
+        let landing = self.landing(&state, turn)?;
+        state.set_root();
+        let same = keep && state.turn(&mut at_root)? == turn && at_root == inside;
+        self.reroot(action, same);
+        self.tree.state = state;
+        self.adopt_root()?;
+        Ok(landing)
+    }
+
+    /// The same along some actions to a state that is given, because a view alone cannot tell what
+    /// its seat sees next.
+    pub fn advance_to(&mut self, actions: &[Action], mut state: G) -> Result<(), G::Error> {
+        state.set_root();
+        for &action in actions {
+            self.reroot(action, true);
+        }
+        self.tree.state = state;
+        self.adopt_root()
+    }
+
+    /// Makes the node behind `action` the root and frees the rest; a new one if it is not `same` as
+    /// that in the tree.
+    fn reroot(&mut self, action: Action, same: bool) {
+        self.tree.sweep.reset();
+        self.tree.seen = Seen::default();
+        let old = self.tree.root;
+        let others: Vec<NodeId> = self.pool.ids(old).collect();
+        let mut kept = others.iter().copied();
+        let kept = kept.find(|&child| {
+            let child = &self.pool[child];
+            // A proof whose edges were dropped has nothing to choose from.
+            let bare = child.kind() == NodeKind::Leaf && child.is_proven();
+            same && !bare && child.action == action
+        });
+        let root = kept.unwrap_or_else(|| {
+            self.tree.nodes += 1;
+            self.pool
+                .add(Node::new(action, 0, 1.0), &mut self.tree.bytes)
+        });
+        for child in others.into_iter().filter(|&child| child != root) {
+            self.pool.remove_subtree(child, self.tree);
+        }
+        self.pool.remove_node(old, self.tree);
+        self.tree.root = root;
+    }
+
+    fn landing(&self, state: &G, turn: Turn) -> Result<Landing, G::Error> {
+        let rules = &self.settings.rules;
+        let mut landing = Landing {
+            turn,
+            returns: [0.0; MAX_SEATS],
+            rewards: [0.0; MAX_SEATS],
+        };
+        if turn == Turn::Over {
+            state.returns(&mut landing.returns[..rules.num_players])?;
+        }
+        if rules.has_rewards {
+            state.rewards(&mut landing.rewards[..rules.num_players])?;
+        }
+        Ok(landing)
+    }
+
+    /// Moves the edges of a node that became root out of the pool.
+    fn adopt_root(&mut self) -> Result<(), G::Error> {
+        let root = self.tree.root;
+        if self.deals() {
+            return self.adopt_view();
+        }
+        self.tree.forget_state(root);
+        self.tree.edges = RootEdges::default();
+        if self.pool[root].kind() != NodeKind::Decision {
+            return Ok(());
+        }
+        let mut actions = Vec::new();
+        self.tree.state.turn(&mut actions)?;
+        let mut priors: Vec<f32> = (0..actions.len())
+            .map(|i| self.pool.bits().decode(self.pool.code(root, i)))
+            .collect();
+        for child in self.pool.ids(root) {
+            priors[usize::from(self.pool[child].index)] = self.pool[child].prior;
+        }
+        let raw = f32::from_bits(self.pool.note(root));
+        self.tree.edges = RootEdges::new(actions, priors, raw);
+        for child in self.pool.ids(root) {
+            self.tree
+                .edges
+                .mark_visited(usize::from(self.pool[child].index));
+        }
+        self.pool.drop_edges(root, &mut self.tree.bytes);
+        Ok(())
+    }
+
+    /// Makes a node of an information-set tree ready to be searched from, if its view's seat is to
+    /// move there; until then it only leads on.
+    fn adopt_view(&mut self) -> Result<(), G::Error> {
+        self.tree.edges = RootEdges::default();
+        let root = self.tree.root;
+        let mut actions = Vec::new();
+        let turn = self.tree.state.turn(&mut actions)?;
+        if self.tree.state.observer().map(Turn::Seat) != Some(turn) {
+            return Ok(());
+        }
+        if self.pool[root].num_edges == 0 {
+            self.pool[root].set_kind(NodeKind::Leaf); // of an end in other deals, too
+            return Ok(());
+        }
+        let n = actions.len();
+        let known = self.tree.views.get(root, self.tree.state.own_key());
+        let priors = match known {
+            _ if self.settings.config.flat_priors => Some(vec![1.0 / n as f32; n]),
+            Some(priors) if priors.len() == n => Some(priors.to_vec()),
+            _ => None,
+        };
+        let places: Vec<_> = self.pool.ids(root).map(|id| self.pool[id].action).collect();
+        let places = places.iter().map(|a| actions.iter().position(|b| a == b));
+        let places: Option<Vec<usize>> = places.collect();
+        let (Some(priors), Some(places), Turn::Seat(seat)) = (priors, places, turn) else {
+            return self.replant(); // it was never searched in this view
+        };
+        let children: Vec<NodeId> = self.pool.ids(root).collect();
+        for (&child, &place) in children.iter().zip(&places) {
+            self.pool[child].index = place as u16;
+            self.pool[child].prior = priors[place];
+        }
+        self.tree.forget_views(root);
+        self.pool.drop_edges(root, &mut self.tree.bytes);
+        let raw = self.pool[root].value(seat);
+        self.pool[root].num_edges = n as u16;
+        self.pool[root].set_seat(seat);
+        self.pool[root].set_kind(NodeKind::Decision);
+        self.tree.edges = RootEdges::new(actions, priors, raw);
+        for place in places {
+            self.tree.edges.mark_visited(place);
+        }
+        Ok(())
+    }
+
+    /// Starts the tree anew from the state at its root.
+    fn replant(&mut self) -> Result<(), G::Error> {
+        let root = self.tree.root;
+        self.pool.remove_subtree(root, self.tree);
+        self.tree.nodes += 1;
+        self.tree.root = self.pool.add(Node::new(0, 0, 1.0), &mut self.tree.bytes);
+        Ok(())
+    }
+}

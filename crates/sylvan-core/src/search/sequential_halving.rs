@@ -1,0 +1,317 @@
+//! Sequential halving at the root of a Gumbel search (`gumbel.rs`): the noise, the edges that are
+//! considered, and the schedule of their visits (Karnin et al. 2013).
+//!
+//! Cost: of thousands of legal actions few are considered, those with the highest g + ln P, and only
+//! where that may be an action has its logarithms taken.
+
+use crate::contracts::config::Selection;
+use crate::contracts::game::Game;
+use crate::contracts::numbers::{ln, ln_all};
+use crate::contracts::rng::Rng;
+use crate::contracts::values::Values;
+use crate::search::gumbel::Tried;
+use crate::search::root_edges::RootEdges;
+use crate::search::top_actions::places_of_greatest;
+use crate::search::tree::Search;
+
+/// The root's part of a Gumbel search.
+#[derive(Clone, Debug)]
+pub struct GumbelRoot {
+    noise: Noise,
+    /// Places and g + ln P of the legal actions, by rising place; of many only those that may be
+    /// considered.
+    aims: Vec<(u16, f64)>,
+    /// The places with the highest of them, as many as are considered, in falling order.
+    first: Vec<u16>,
+    /// The visit count considered by each simulation.
+    pub(crate) schedule: Vec<u32>,
+    /// Visits per legal action before this search; nothing if there were none.
+    pub(crate) base: Vec<u32>,
+    pub(crate) listed: Listed,
+}
+
+/// The tried edges of the root as they were when it last chose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listed {
+    pub tried: Vec<Tried>,
+    /// The place of the one that was taken.
+    pub taken: usize,
+    /// Finished visits of the root.
+    pub visits: u32,
+}
+
+impl GumbelRoot {
+    /// g + ln P of an edge.
+    pub fn aim(&self, index: usize, edges: &RootEdges) -> f64 {
+        match self.aims.get(index) {
+            Some(&(place, aim)) if usize::from(place) == index => return aim,
+            _ => {}
+        }
+        let known = self.aims.binary_search_by_key(&(index as u16), |aim| aim.0);
+        known.map_or_else(|_| self.noise.aims(edges)[index].1, |at| self.aims[at].1)
+    }
+
+    /// Visits of an edge that this search made.
+    pub fn new_visits(&self, index: usize, visits: u32) -> u32 {
+        visits - self.base.get(index).copied().unwrap_or(0)
+    }
+
+    /// How many of the tried edges have the scheduled visits, and the place of the last of them.
+    pub(crate) fn due(&self, scheduled: u32, tried: &[Tried]) -> (usize, usize) {
+        let mut due = (0, 0);
+        for (place, edge) in tried.iter().enumerate() {
+            // Which ones have cannot be foreseen: no branches.
+            let visits = self.new_visits(edge.index.into(), edge.started);
+            let is_due = !edge.closed & (visits == scheduled);
+            due.0 += usize::from(is_due);
+            due.1 = if is_due { place } else { due.1 };
+        }
+        due
+    }
+
+    /// The visits of the edges among which the next simulation chooses: as many as are scheduled, else
+    /// the nearest count below, else the nearest above.
+    pub(crate) fn considered(&self, scheduled: u32, tried: &[Tried], untried: bool) -> u32 {
+        let (mut below, mut above) = (None, u32::MAX);
+        if untried {
+            below = Some(0);
+        }
+        for edge in tried.iter().filter(|edge| !edge.closed) {
+            let n = self.new_visits(edge.index.into(), edge.started);
+            if n <= scheduled {
+                below = below.max(Some(n));
+            } else {
+                above = above.min(n);
+            }
+        }
+        below.unwrap_or(above)
+    }
+
+    /// Visits that this search may still make to an edge which now has so many, the one under way
+    /// included. No edge is considered with more visits than the schedule ends with, because
+    /// whenever a count is due some edge has no more: fewer visits were made than would take all
+    /// beyond it. (Closed edges are passed over, but a learned model knows none.)
+    pub fn visits_left(&self, index: usize, visits: u32) -> usize {
+        let most = self.schedule.last().map_or(u32::MAX, |&last| last + 1);
+        most.saturating_sub(self.new_visits(index, visits)) as usize
+    }
+
+    /// The untried edge that comes next: the highest g + ln P, then prior, then the lower index.
+    pub(crate) fn next(&self, edges: &RootEdges) -> Option<usize> {
+        let mut first = self.first.iter().map(|&index| usize::from(index));
+        first.find(|&i| edges.is_unvisited(i)).or_else(|| {
+            let aims = self.noise.aims(edges).into_iter();
+            let others = aims.filter(|&(i, _)| edges.is_unvisited(i.into()));
+            let next = others.max_by(|a, b| ahead(&edges.priors, a, b));
+            next.map(|(i, _)| i.into())
+        })
+    }
+}
+
+/// Where g comes from.
+#[derive(Clone, Debug)]
+pub enum Noise {
+    Handed(Vec<f64>),
+    /// What the generator gives from here on, times a scale.
+    Drawn(Rng, f64),
+}
+
+impl Noise {
+    /// g + ln P of all edges of the root, by rising place.
+    fn aims(&self, edges: &RootEdges) -> Vec<(u16, f64)> {
+        let mut logs: Vec<f64> = edges.priors.iter().map(|&p| edges.kept(p).into()).collect();
+        ln_all(&mut logs);
+        let noise = match self {
+            Self::Handed(noise) => noise.clone(),
+            Self::Drawn(rng, scale) => {
+                let mut noise = rng.clone().gumbel(logs.len());
+                noise.iter_mut().for_each(|g| *g *= scale);
+                noise
+            }
+        };
+        let aims = noise.into_iter().zip(logs).map(|(g, log)| g + log);
+        (0..).zip(aims).collect()
+    }
+
+    /// The same of few edges, among which are the `n` highest.
+    ///
+    /// g is `-ln E` with `E = -ln u` of a uniform number u, so that the order is that of P / E, and
+    /// E lies between `1 - u` and `(1 - u) / u`: most edges need no logarithm.
+    fn highest_aims(&self, edges: &RootEdges, n: usize) -> Vec<(u16, f64)> {
+        let Self::Drawn(rng, 1.0) = self else {
+            return self.aims(edges);
+        };
+        if edges.priors.len() < FEW.max(8 * n) {
+            return self.aims(edges);
+        }
+        let mut rng = rng.clone();
+        let uniform: Vec<f64> = edges.priors.iter().map(|_| rng.open_uniform()).collect();
+        let prior = |i: usize| f64::from(edges.kept(edges.priors[i]));
+        let most: Vec<f32> = (0..uniform.len())
+            .map(|i| (prior(i) / (1.0 - uniform[i])) as f32)
+            .collect();
+        let least = |&i: &u16| {
+            let i = usize::from(i);
+            prior(i) * uniform[i] / (1.0 - uniform[i])
+        };
+        let mut bounds: Vec<f64> = places_of_greatest(&most, n).iter().map(least).collect();
+        bounds.sort_unstable_by(|a, b| b.total_cmp(a));
+        let floor = (bounds[n - 1] * (1.0 - 1e-6)) as f32; // less than rounding makes of it
+        let places = (0..most.len()).filter(|&i| most[i] >= floor);
+        let aim = |i: usize| -ln(-ln(uniform[i])) + ln(prior(i));
+        places.map(|i| (i as u16, aim(i))).collect()
+    }
+}
+
+/// Edges of which all have their logarithms taken.
+const FEW: usize = 64;
+
+/// What decides between edges of the root with equally many visits.
+#[derive(Clone, Copy)]
+pub(crate) struct Rank {
+    /// g + ln P + sigma(completed), and without sigma.
+    score: f64,
+    aim: f64,
+    prior: f32,
+    pub index: usize,
+}
+
+impl Rank {
+    pub fn new(index: usize, aim: f64, sigma: f64, prior: f32) -> Self {
+        let score = aim + sigma;
+        Self {
+            score,
+            aim,
+            prior,
+            index,
+        }
+    }
+
+    pub fn leads(&self, other: &Self) -> bool {
+        if self.score != other.score {
+            return self.score > other.score;
+        }
+        let one = (self.aim, self.prior, other.index);
+        one > (other.aim, other.prior, self.index)
+    }
+}
+
+/// How two places of the root with their aims compare before anything was tried.
+fn ahead(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
+    let prior = |place: u16| priors[usize::from(place)];
+    let order = a.1.total_cmp(&b.1);
+    order
+        .then(prior(a.0).total_cmp(&prior(b.0)))
+        .then(b.0.cmp(&a.0))
+}
+
+/// The visit count that each simulation considers, for `m` considered edges.
+pub fn schedule(m: usize, simulations: usize) -> Vec<u32> {
+    if m <= 1 {
+        return (0..simulations as u32).collect();
+    }
+    let phases = m.next_power_of_two().ilog2() as usize;
+    let mut visits = vec![0; m];
+    let mut considered = m;
+    let mut schedule = Vec::with_capacity(simulations);
+    while schedule.len() < simulations {
+        for _ in 0..(simulations / (phases * considered)).max(1) {
+            schedule.extend_from_slice(&visits[..considered]);
+            visits[..considered].iter_mut().for_each(|v| *v += 1);
+        }
+        considered = (considered / 2).max(2);
+    }
+    schedule.truncate(simulations);
+    schedule
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    pub(crate) fn gumbel_root(&self, noise: Noise) -> GumbelRoot {
+        let Selection::Gumbel { max_considered, .. } = self.settings.config.selection else {
+            unreachable!("asked by a Gumbel search");
+        };
+        let simulations = self.settings.config.limits.simulations.unwrap_or(0) as usize;
+        let edges = &self.tree.edges;
+        let considered = max_considered.min(edges.priors.len());
+        let aims = noise.highest_aims(edges, considered);
+        let mut first = aims.clone();
+        first.sort_unstable_by(|a, b| ahead(&edges.priors, b, a));
+        first.truncate(considered);
+        GumbelRoot {
+            schedule: schedule(considered, simulations),
+            base: self.started_at_root(),
+            listed: Listed::default(),
+            first: first.into_iter().map(|(place, _)| place).collect(),
+            aims,
+            noise,
+        }
+    }
+
+    /// Visits started per legal action of the root, nothing if there are none.
+    fn started_at_root(&self) -> Vec<u32> {
+        let mut base = Vec::new();
+        for id in self.pool.ids(self.tree.root) {
+            base.resize(self.tree.edges.actions.len(), 0);
+            base[usize::from(self.pool[id].index)] = self.pool[id].started();
+        }
+        base
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_aims_are_among_those_that_are_computed() {
+        let mut rng = Rng::new(9, 0);
+        for round in 0..400 {
+            let n = 60 + rng.below(600);
+            let peak = [0.0, 1.0, 8.0, 40.0][round % 4];
+            let mut priors: Vec<f32> = (0..n)
+                .map(|_| (-peak * rng.uniform()).exp() as f32)
+                .collect();
+            priors[rng.below(n)] = 0.0;
+            let edges = RootEdges::new((0..n as u32).collect(), priors, 0.0);
+            let noise = Noise::Drawn(Rng::new(round as u64, 1), 1.0);
+            let considered = 1 + rng.below(20);
+            let highest = |mut aims: Vec<(u16, f64)>| {
+                aims.sort_by(|a, b| ahead(&edges.priors, b, a));
+                aims.truncate(considered);
+                aims
+            };
+            let found = noise.highest_aims(&edges, considered);
+            assert!(found.is_sorted_by_key(|aim| aim.0));
+            assert_eq!(highest(found), highest(noise.aims(&edges)));
+        }
+    }
+
+    #[test]
+    fn no_edge_is_visited_more_often_than_the_schedule_says() {
+        // Whichever of the edges with the scheduled count is taken.
+        let mut rng = Rng::new(10, 0);
+        for _ in 0..2000 {
+            let (m, simulations) = (1 + rng.below(20), rng.below(200));
+            let schedule = schedule(m, simulations);
+            let mut visits = vec![0; m];
+            for &due in &schedule {
+                let equal: Vec<usize> = (0..m).filter(|&i| visits[i] == due).collect();
+                visits[equal[rng.below(equal.len())]] += 1;
+            }
+            let most = schedule.last().map_or(0, |last| last + 1);
+            assert_eq!(visits.into_iter().max(), Some(most));
+        }
+    }
+
+    #[test]
+    fn schedules_halve() {
+        // 16 simulations over 4 edges: two rounds for each of four, then the better two get the rest.
+        assert_eq!(
+            schedule(4, 16),
+            [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+        );
+        assert_eq!(schedule(1, 3), [0, 1, 2]);
+        assert_eq!(schedule(8, 3), [0, 0, 0]);
+        assert!(schedule(5, 0).is_empty());
+    }
+}

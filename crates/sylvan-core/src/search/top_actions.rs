@@ -1,0 +1,415 @@
+//! What a tree keeps of a learned model's policy at a leaf.
+//!
+//! A model has an opinion on every action, thousands of them, and a search tries few: at most as
+//! many as it has simulations left. Edges are tried by falling prior, as the tree stores it, then
+//! rising action. So only the first ones in that order are kept, and not a visit changes. Priors
+//! are the softmax over all actions with a finite logit; with `top_k`, over the highest of these,
+//! ties to the lower action.
+//!
+//! Cost: one pass finds the greatest of every group of 8 logits and one adds up exponentials. The
+//! k-th greatest of the groups bounds the k-th greatest logit from below, so that few groups are
+//! read again. A group is a lane of a block: its logits lie 8 apart, so that eight groups are compared
+//! at once.
+
+use crate::contracts::game::Action;
+use crate::contracts::numbers::{PADDING, PriorBits, exp, pad, softmax_padded, softmax_scale};
+use crate::contracts::simd::multiversioned;
+use crate::contracts::simd::{COLUMNS, Columns};
+
+/// Groups that are compared at once, and logits of a group.
+const LANES: usize = COLUMNS;
+/// Logits of eight groups.
+const BLOCK: usize = LANES * LANES;
+
+/// The edges of a leaf, by rising action, and room for finding them.
+#[derive(Debug, Default)]
+pub struct Shortlist {
+    pub actions: Vec<Action>,
+    /// Goes on with zeros up to a multiple of `PADDING`.
+    pub priors: Vec<f32>,
+    /// `priors` are logits still.
+    raw: bool,
+    /// The greatest logit of each group.
+    tops: Vec<f32>,
+    /// Finite logits, where not all are, and their places.
+    finite: Vec<f32>,
+    names: Vec<Action>,
+    /// What a place counts, and behind that the place, turned round: the greater come first.
+    keys: Vec<u64>,
+    sorted: Vec<u64>,
+    order: Vec<f32>,
+}
+
+/// What one pass over logits finds.
+#[derive(Clone, Copy, Debug)]
+struct Scan {
+    greatest: f32,
+    least: f32,
+    /// None is NaN or +inf.
+    valid: bool,
+}
+
+impl Shortlist {
+    /// Keeps up to `most` of the actions to which these logits belong, one each, and which `top_k`
+    /// leaves if that is not 0. False, and nothing of use is kept, if one is NaN or +inf or none is
+    /// finite. Priors are there once it is `finish`ed.
+    pub fn fill(&mut self, logits: &[f32], top_k: usize, most: usize, bits: PriorBits) -> bool {
+        let n = logits.len();
+        self.raw = false;
+        if n <= PADDING && most >= n && (top_k == 0 || top_k >= n) && all_finite(logits) {
+            self.keep_all(logits);
+            return true;
+        }
+        let scan = scan(logits, &mut self.tops);
+        if !scan.valid || scan.greatest == f32::NEG_INFINITY {
+            return false;
+        }
+        if scan.least > f32::NEG_INFINITY {
+            self.choose(logits, scan.greatest, top_k, most, bits);
+            return true;
+        }
+        let mut finite = std::mem::take(&mut self.finite);
+        let mut names = std::mem::take(&mut self.names);
+        finite.clear();
+        names.clear();
+        for (action, &logit) in logits.iter().enumerate() {
+            if logit > f32::NEG_INFINITY {
+                finite.push(logit);
+                names.push(action as Action);
+            }
+        }
+        self::scan(&finite, &mut self.tops);
+        self.choose(&finite, scan.greatest, top_k, most, bits);
+        for action in &mut self.actions {
+            *action = names[*action as usize];
+        }
+        (self.finite, self.names) = (finite, names);
+        true
+    }
+
+    /// The same where all logits are finite, `max` is the greatest and `tops` are known.
+    fn choose(&mut self, logits: &[f32], max: f32, top_k: usize, most: usize, bits: PriorBits) {
+        let n = logits.len();
+        self.priors.clear();
+        if top_k != 0 && top_k < n {
+            let bound = self.bound(top_k);
+            self.gather(logits, bound, ordered);
+            self.pick(top_k);
+            let kept = self.actions.iter().map(|&place| logits[place as usize]);
+            self.priors.extend(kept);
+            let n = pad(&mut self.priors);
+            softmax_padded(&mut self.priors, n);
+            if most < top_k {
+                self.cut(most, bits);
+            }
+        } else if most < n {
+            let scale = softmax_scale(logits, max);
+            self.likeliest(logits, max, scale, most, bits);
+        } else {
+            self.keep_all(logits);
+        }
+    }
+
+    fn keep_all(&mut self, logits: &[f32]) {
+        self.actions.clear();
+        self.actions.extend(0..logits.len() as Action);
+        self.priors.clear();
+        self.priors.extend_from_slice(logits);
+        pad(&mut self.priors);
+        self.raw = true;
+    }
+
+    /// Makes logits priors. Apart from `fill`, because a softmax reads together what was just
+    /// written apart, and waits for it: something else may be done meanwhile.
+    pub fn finish(&mut self) {
+        if std::mem::take(&mut self.raw) {
+            softmax_padded(&mut self.priors, self.actions.len());
+        }
+    }
+
+    /// A number that at least `k` logits are not below; the lowest of all if there are too few
+    /// groups to tell.
+    fn bound(&mut self, k: usize) -> f32 {
+        if k > self.tops.len() {
+            return f32::NEG_INFINITY;
+        }
+        // Of many groups, larger ones tell well enough.
+        self.order.clear();
+        self.order.extend_from_slice(&self.tops);
+        let mut len = self.order.len();
+        while len / 2 >= LANES * k {
+            let (first, second) = self.order[..len].split_at_mut(len / 2);
+            raise(first, second);
+            len /= 2;
+        }
+        let least_first = |a: &f32, b: &f32| ordered(*b).cmp(&ordered(*a));
+        *self.order[..len]
+            .select_nth_unstable_by(k - 1, least_first)
+            .1
+    }
+
+    /// Lists the keys of logits that are not below a floor.
+    fn gather(&mut self, logits: &[f32], floor: f32, count: impl Fn(f32) -> u32) {
+        self.keys.clear();
+        for (block, tops) in self.tops.chunks(LANES).enumerate() {
+            if !reaches(tops, floor) {
+                continue;
+            }
+            let logits = &logits[block * BLOCK..];
+            for (lane, _) in tops.iter().enumerate().filter(|(_, top)| **top >= floor) {
+                // Which ones cannot be foreseen: no branches.
+                let (mut places, mut found) = ([0; LANES + 1], 0);
+                let group = logits.iter().skip(lane).step_by(LANES).take(LANES);
+                for (i, &logit) in group.enumerate() {
+                    places[found] = i * LANES + lane;
+                    found += usize::from(logit >= floor);
+                }
+                for &i in &places[..found] {
+                    self.keys.push(key(count(logits[i]), block * BLOCK + i));
+                }
+            }
+        }
+    }
+
+    /// Lists the places of the `k` greatest keys by rising place; what the least of them counts.
+    fn pick(&mut self, k: usize) -> u32 {
+        let least = if self.keys.len() > k {
+            self.sorted.clear();
+            self.sorted.extend_from_slice(&self.keys);
+            *self.sorted.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1
+        } else {
+            self.keys.iter().copied().min().unwrap_or(0)
+        };
+        self.actions.clear();
+        self.actions.resize(self.keys.len(), 0);
+        let mut found = 0;
+        for &key in &self.keys {
+            self.actions[found] = !(key as u32);
+            found += usize::from(key >= least);
+        }
+        self.actions.truncate(found);
+        self.actions.sort_unstable();
+        (least >> 32) as u32
+    }
+
+    /// Lists the `k` edges that come first, with their priors `exp(logit - max) * scale`.
+    fn likeliest(&mut self, logits: &[f32], max: f32, scale: f32, k: usize, bits: PriorBits) {
+        // As far apart, two logits have different codes; the exponential may be off by 3e-7.
+        let apart = match bits {
+            PriorBits::Eight => 0.0607,
+            PriorBits::Sixteen => 5e-4,
+            PriorBits::ThirtyTwo => 1e-5,
+        };
+        let prior = |logit: f32| exp(logit - max) * scale;
+        let bound = self.bound(k) - apart;
+        self.gather(logits, bound, |logit| bits.encode(prior(logit)));
+        let lowest = bits.encode(0.0);
+        if self.pick(k) == lowest {
+            // Below some prior all have the same code: of these the first, gathered or not.
+            self.actions
+                .retain(|&place| bits.encode(prior(logits[place as usize])) > lowest);
+            let mut room = k - self.actions.len();
+            let mut above = std::mem::take(&mut self.actions).into_iter().peekable();
+            for place in 0..logits.len() as Action {
+                let listed = above.next_if_eq(&place).is_some();
+                if listed || room > 0 {
+                    room -= usize::from(!listed);
+                    self.actions.push(place);
+                }
+            }
+        }
+        let places = self.actions.iter();
+        self.priors
+            .extend(places.map(|&place| prior(logits[place as usize])));
+        self.pad();
+    }
+
+    /// Keeps of the listed edges the `k` that come first.
+    fn cut(&mut self, k: usize, bits: PriorBits) {
+        let names = std::mem::take(&mut self.actions);
+        self.keys.clear();
+        let codes = self.priors[..names.len()].iter().map(|&p| bits.encode(p));
+        self.keys
+            .extend(codes.enumerate().map(|(place, code)| key(code, place)));
+        self.pick(k);
+        for (i, action) in self.actions.iter_mut().enumerate() {
+            let place = *action as usize; // not before `i`
+            self.priors[i] = self.priors[place];
+            *action = names[place];
+        }
+        self.priors.truncate(self.actions.len());
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        let len = self.actions.len().next_multiple_of(PADDING);
+        self.priors.resize(len, 0.0);
+    }
+}
+
+fn all_finite(logits: &[f32]) -> bool {
+    logits.iter().filter(|x| !x.is_finite()).count() == 0
+}
+
+fn key(count: u32, place: usize) -> u64 {
+    u64::from(count) << 32 | u64::from(!(place as u32))
+}
+
+/// A whole number in the order of floats; zeros of both signs are equal.
+fn ordered(x: f32) -> u32 {
+    let bits = (x + 0.0).to_bits();
+    bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
+}
+
+/// Whether one of few numbers is not below a floor.
+fn reaches(numbers: &[f32], floor: f32) -> bool {
+    numbers.iter().filter(|&&x| x >= floor).count() > 0
+}
+
+/// Places, rising, among which are those of the `k` greatest numbers, and few others.
+pub fn places_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
+    let mut list = Shortlist::default();
+    if k < numbers.len() {
+        scan(numbers, &mut list.tops);
+        let bound = list.bound(k.max(1));
+        list.gather(numbers, bound, |_| 0);
+        let mut places: Vec<u16> = list.keys.iter().map(|&key| !(key as u32) as u16).collect();
+        places.sort_unstable();
+        places
+    } else {
+        (0..numbers.len() as u16).collect()
+    }
+}
+
+multiversioned! {
+    /// Makes each number the greater of itself and another.
+    fn raise(numbers: &mut [f32], others: &[f32]) {
+        for (number, &other) in numbers.iter_mut().zip(others) {
+            *number = if other > *number { other } else { *number };
+        }
+    }
+}
+
+multiversioned! {
+    /// Finds the greatest of every group, and of all, and whether all are numbers.
+    fn scan(logits: &[f32], tops: &mut Vec<f32>) -> Scan {
+        tops.clear();
+        tops.resize(logits.len().div_ceil(BLOCK) * LANES, f32::NEG_INFINITY);
+        let mut all = Columns::EMPTY;
+        for (block, tops) in logits.chunks(BLOCK).zip(tops.as_chunks_mut().0) {
+            let (rows, rest) = block.as_chunks();
+            all.high = Columns::EMPTY.high;
+            all = all.with(rows);
+            for (column, &x) in rest.iter().enumerate() {
+                all.include(column, x);
+            }
+            *tops = all.high;
+        }
+        all.high = Columns::EMPTY.with(tops.as_chunks().0).high;
+        let greater = |a: f32, &b: &f32| if b > a { b } else { a };
+        let less = |a: f32, &b: &f32| if b < a { b } else { a };
+        Scan {
+            greatest: all.high.iter().fold(f32::NEG_INFINITY, greater),
+            least: all.low.iter().fold(f32::INFINITY, less),
+            valid: all.valid.iter().all(|&yes| yes != 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contracts::numbers::softmax;
+    use crate::contracts::rng::Rng;
+
+    /// The definition: all priors, then the first by stored prior and place.
+    fn expected(
+        logits: &[f32],
+        top_k: usize,
+        most: usize,
+        bits: PriorBits,
+    ) -> (Vec<Action>, Vec<f32>) {
+        let mut places: Vec<usize> = (0..logits.len())
+            .filter(|&i| logits[i].is_finite())
+            .collect();
+        if top_k > 0 && top_k < places.len() {
+            places.sort_by(|&a, &b| logits[b].partial_cmp(&logits[a]).unwrap().then(a.cmp(&b)));
+            places.truncate(top_k);
+            places.sort_unstable();
+        }
+        let mut priors: Vec<f32> = places.iter().map(|&i| logits[i]).collect();
+        softmax(&mut priors);
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&i| (std::cmp::Reverse(bits.encode(priors[i])), i));
+        order.truncate(most);
+        order.sort_unstable();
+        let actions = order.iter().map(|&i| places[i] as Action).collect();
+        (actions, order.iter().map(|&i| priors[i]).collect())
+    }
+
+    #[test]
+    fn the_edges_kept_are_the_first_by_stored_prior() {
+        let mut rng = Rng::new(5, 0);
+        let mut list = Shortlist::default();
+        for round in 0..6000 {
+            let n = 1 + rng.below(if round % 10 == 0 { 700 } else { 90 });
+            let kind = rng.below(6);
+            let width = [0.02, 1.0, 8.0, 60.0, 1.0, 3.0][kind];
+            let logits: Vec<f32> = (0..n)
+                .map(|_| match kind {
+                    4 => rng.below(5) as f32,
+                    5 if rng.below(3) == 0 => f32::NEG_INFINITY,
+                    _ => (width * (rng.uniform() - 0.5)) as f32,
+                })
+                .collect();
+            if !logits.iter().any(|x| x.is_finite()) {
+                continue;
+            }
+            let top_k = rng.below(3) * rng.below(n + 5);
+            let most = 1 + rng.below(n + 5);
+            let bits = [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo][rng.below(3)];
+            assert!(list.fill(&logits, top_k, most, bits));
+            list.finish();
+            let (actions, priors) = expected(&logits, top_k, most, bits);
+            assert_eq!(list.actions, actions, "{kind} {top_k} {most} {bits:?}");
+            assert_eq!(list.priors[..actions.len()], priors);
+            assert_eq!(list.priors.len(), actions.len().next_multiple_of(PADDING));
+        }
+    }
+
+    #[test]
+    fn the_greatest_are_among_the_places() {
+        let mut rng = Rng::new(6, 0);
+        for _ in 0..2000 {
+            let n = 1 + rng.below(400);
+            let numbers: Vec<f32> = (0..n).map(|_| rng.below(50) as f32).collect();
+            let k = 1 + rng.below(n);
+            let places = places_of_greatest(&numbers, k);
+            assert!(places.len() >= k && places.is_sorted());
+            let least = places
+                .iter()
+                .map(|&i| numbers[usize::from(i)])
+                .fold(99.0, f32::min);
+            assert_eq!(
+                numbers.iter().filter(|&&x| x >= least).count(),
+                places.len(),
+                "all that are not less"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_noticed() {
+        let mut list = Shortlist::default();
+        let mut fill = |logits: &[f32]| list.fill(logits, 0, 9, PriorBits::Eight);
+        for place in [0, 7, 15, 16, 20] {
+            let mut logits = vec![1.0; 21];
+            assert!(fill(&logits));
+            for bad in [f32::NAN, -f32::NAN, f32::INFINITY] {
+                logits[place] = bad;
+                assert!(!fill(&logits), "{bad} at {place}");
+            }
+        }
+        assert!(!fill(&[f32::NEG_INFINITY; 40]));
+    }
+}

@@ -1,0 +1,220 @@
+//! A tree and the search that grows it.
+//!
+//! `Tree` is what belongs to one root: its state, its random stream, the progress of the search.
+//! `Search` is a tree at work, together with the pool that holds its nodes and the settings it
+//! follows; the steps of the algorithm are methods of it, one file each:
+//! `descend.rs` walks to a leaf (`information_set.rs` where something is hidden), `selection.rs` (`uct.rs`, `gumbel.rs`, `forced_playouts.rs`) picks the edges,
+//! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
+//! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::contracts::config::Stop;
+use crate::contracts::game::{Action, Game};
+use crate::contracts::rng::{Rng, finish, half_mix, mix};
+use crate::contracts::values::Values;
+use crate::memory::budget::{Owner, Sweep};
+use crate::memory::node::{Node, NodeId};
+use crate::memory::pool::Pool;
+use crate::search::backup::Level;
+use crate::search::gumbel::Tried;
+use crate::search::rave::{AMAF_BYTES, Amaf};
+use crate::search::root_edges::RootEdges;
+use crate::search::scale::Seen;
+use crate::search::sequential_halving::GumbelRoot;
+use crate::search::settings::Settings;
+use crate::search::top_actions::Shortlist;
+use crate::search::visit::Visit;
+use crate::sources::deals::ViewPriors;
+use crate::sources::rules::KeptStates;
+
+/// How far the current search of a tree has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Simulations started and finished by this search.
+    pub started: u64,
+    pub finished: u64,
+    /// Leaves that wait for an evaluation.
+    pub waiting: usize,
+    /// The greatest depth a simulation reached.
+    pub depth: u32,
+    /// Why no further simulation will start.
+    pub stop: Option<Stop>,
+    /// Noise handed in for this search, one number per legal action of the root.
+    pub noise: Option<Vec<f64>>,
+    pub gumbel: Option<GumbelRoot>,
+    /// The action picked after so many finished simulations.
+    pub picked: Option<(u64, usize)>,
+}
+
+#[derive(Debug)]
+pub struct Tree<G> {
+    /// The state at the root; all others are derived from it.
+    pub state: G,
+    pub root: NodeId,
+    pub edges: RootEdges,
+    /// States of expanded nodes, where the game wants them kept.
+    pub kept: KeptStates<G>,
+    /// What actions brought that were taken later, where the search asks (`widening.rs`).
+    pub amaf: HashMap<NodeId, Amaf>,
+    /// Priors of the seats' own views, in an information-set tree.
+    pub views: ViewPriors,
+    /// Walks that go on now that they have their priors.
+    pub suspended: VecDeque<Box<Visit<G>>>,
+    pub rng: Rng,
+    pub seen: Seen,
+    pub progress: Progress,
+    /// Evaluations asked for since the tree was made.
+    pub evaluations: u64,
+    /// The same since it was planted.
+    pub arrived: u64,
+    pub nodes: u64,
+    pub bytes: u64,
+    pub sweep: Sweep,
+    /// Its place among the trees of its shard.
+    pub place: usize,
+    /// `half_mix` of the number of its random stream.
+    stream: u64,
+}
+
+impl<G: Game> Tree<G> {
+    pub fn new<V: Values>(state: G, pool: &mut Pool<V>, seed: u64, stream: u64) -> Self {
+        let mut bytes = 0;
+        let root = pool.add(Node::new(0, 0, 1.0), &mut bytes);
+        let mut tree = Self {
+            state,
+            root,
+            edges: RootEdges::default(),
+            kept: KeptStates::default(),
+            amaf: HashMap::new(),
+            views: ViewPriors::default(),
+            suspended: VecDeque::new(),
+            rng: Rng::new(seed, stream),
+            seen: Seen::default(),
+            progress: Progress::default(),
+            evaluations: 0,
+            arrived: 0,
+            nodes: 1,
+            bytes,
+            sweep: Sweep::default(),
+            place: 0,
+            stream: half_mix(mix(seed, stream)),
+        };
+        tree.state.set_root();
+        tree
+    }
+
+    /// A number that names the next evaluation (`Leaf::ticket`).
+    pub fn next_ticket(&mut self) -> u64 {
+        self.evaluations += 1;
+        finish(self.stream.wrapping_add(self.evaluations))
+    }
+
+    /// How many evaluations were asked for before this one.
+    pub fn arrive(&mut self) -> u64 {
+        self.arrived += 1;
+        self.arrived - 1
+    }
+
+    /// Keeps the state of a node that was expanded, if the game wants that.
+    pub fn keep(&mut self, id: NodeId, state: &G) {
+        if G::KEEP_STATES && id != self.root {
+            self.bytes += self.kept.insert(id, state);
+        }
+    }
+
+    /// Forgets the state of a node.
+    pub fn forget_state(&mut self, id: NodeId) {
+        if G::KEEP_STATES {
+            self.bytes -= self.kept.remove(id);
+        }
+    }
+
+    /// Forgets the priors of views at a node.
+    pub fn forget_views(&mut self, id: NodeId) {
+        if G::HIDDEN {
+            self.bytes -= self.views.remove(id);
+        }
+    }
+
+    /// No simulation will start and none is under way.
+    pub fn is_done(&self) -> bool {
+        self.progress.stop.is_some() && self.progress.waiting == 0
+    }
+}
+
+impl<G: Game> Owner for Tree<G> {
+    fn root(&self) -> NodeId {
+        self.root
+    }
+
+    fn bytes(&mut self) -> &mut u64 {
+        &mut self.bytes
+    }
+
+    fn nodes(&mut self) -> &mut u64 {
+        &mut self.nodes
+    }
+
+    fn forget(&mut self, id: NodeId) {
+        self.forget_state(id);
+        self.forget_views(id);
+        if !self.amaf.is_empty()
+            && let Some(amaf) = self.amaf.remove(&id)
+        {
+            self.bytes -= amaf.len() as u64 * AMAF_BYTES;
+        }
+    }
+}
+
+/// Buffers that a walk needs, kept between walks.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub actions: Vec<Action>,
+    pub shortlist: Shortlist,
+    pub(crate) tried: Vec<Tried>,
+    pub outcomes: Vec<(Action, f64)>,
+    pub seats: Vec<f64>,
+    pub levels: Vec<Level>,
+    /// Of the actions legal in a deal: where the node has them, and their priors.
+    pub places: Vec<u32>,
+    pub priors: Vec<f32>,
+}
+
+/// A tree at work.
+pub struct Search<'a, G: Game, V: Values> {
+    pub pool: &'a mut Pool<V>,
+    pub tree: &'a mut Tree<G>,
+    pub settings: &'a Settings,
+    pub scratch: &'a mut Scratch,
+    /// Bytes that this tree may take.
+    pub budget: u64,
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
+    #[inline]
+    pub fn best_unvisited(&self, id: NodeId) -> (usize, f32) {
+        if id == self.tree.root {
+            return self.tree.edges.best();
+        }
+        self.pool.best_edge(id)
+    }
+
+    /// The prior of every edge of a decision node, in the game's order.
+    pub fn priors(&self, id: NodeId) -> Vec<f32> {
+        let mut priors: Vec<f32> = if id == self.tree.root {
+            self.tree.edges.current()
+        } else {
+            let n = usize::from(self.pool[id].num_edges);
+            (0..n)
+                .map(|i| self.pool.bits().decode(self.pool.code(id, i)))
+                .collect()
+        };
+        for child in self.pool.ids(id) {
+            let node = &self.pool[child];
+            priors[usize::from(node.index)] = node.prior;
+        }
+        priors
+    }
+}

@@ -1,0 +1,137 @@
+//! Positions made again from a first state and the actions since: what a learner sees of games that
+//! are kept as moves.
+//!
+//! A position that a search thought about is searched as a root, so that a game which could have
+//! been claimed drawn still lists its moves. Rows are dealt to threads; a row depends on nothing but
+//! itself.
+
+use std::convert::Infallible;
+
+use crate::contracts::game::{Action, Game};
+
+/// One position, and the policy target that belongs to it.
+#[derive(Debug)]
+pub struct Row<'a, G> {
+    pub start: &'a G,
+    /// What was played from `start` on.
+    pub actions: &'a [u16],
+    /// Actions that are legal in the position …
+    pub target: &'a [u16],
+    /// … and the weight of each of them, in proportion to its probability.
+    pub policy: &'a [u16],
+}
+
+/// What a batch of n rows becomes; the policy's two are zero at first.
+#[derive(Debug)]
+pub struct Arrays<'a, C> {
+    /// `[n, cells]`
+    pub observations: &'a mut [C],
+    /// `[n, logits]` the probabilities, each where a network has its action's logit.
+    pub policy: &'a mut [f32],
+    /// `[n, logits]` where the legal actions are.
+    pub legal: &'a mut [bool],
+}
+
+/// A target names an action that is not legal: the actions do not belong to this game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    pub row: usize,
+    pub action: u16,
+}
+
+/// Makes every row's position; `logit` says where a policy has the logit of a legal action.
+pub fn remake<G: Game<Error = Infallible>>(
+    rows: &[Row<'_, G>],
+    logit: impl Fn(&G, Action) -> Action + Sync,
+    arrays: Arrays<'_, G::Cell>,
+    threads: usize,
+) -> Result<(), Misfit> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let share = rows.len().div_ceil(threads.clamp(1, rows.len()));
+    let (cells, logits) = (
+        arrays.observations.len() / rows.len(),
+        arrays.policy.len() / rows.len(),
+    );
+    let parts = rows
+        .chunks(share)
+        .zip(arrays.observations.chunks_mut(share * cells.max(1)))
+        .zip(arrays.policy.chunks_mut(share * logits))
+        .zip(arrays.legal.chunks_mut(share * logits))
+        .enumerate();
+    let logit = &logit;
+    let mut found = Ok(());
+    std::thread::scope(|scope| {
+        let work = parts.map(|(part, (((rows, observations), policy), legal))| {
+            let arrays = Arrays {
+                observations,
+                policy,
+                legal,
+            };
+            move || {
+                some(rows, logit, arrays).map_err(|misfit| Misfit {
+                    row: misfit.row + part * share,
+                    ..misfit
+                })
+            }
+        });
+        let mut work: Vec<_> = work.collect();
+        let last = work.pop();
+        let threads: Vec<_> = work.into_iter().map(|part| scope.spawn(part)).collect();
+        let mine = last.map_or(Ok(()), |part| part()); // this thread would only wait
+        for thread in threads {
+            let theirs = thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            found = found.and(theirs);
+        }
+        found = found.and(mine);
+    });
+    found
+}
+
+/// The same for the rows of one thread.
+fn some<G: Game<Error = Infallible>>(
+    rows: &[Row<'_, G>],
+    logit: &impl Fn(&G, Action) -> Action,
+    arrays: Arrays<'_, G::Cell>,
+) -> Result<(), Misfit> {
+    let (cells, logits) = (
+        arrays.observations.len() / rows.len(),
+        arrays.policy.len() / rows.len(),
+    );
+    let mut legal = Vec::new();
+    let Some(mut state) = rows.first().map(|row| row.start.clone()) else {
+        return Ok(());
+    };
+    for (number, row) in rows.iter().enumerate() {
+        state.clone_from(row.start);
+        for &action in row.actions {
+            let Ok(()) = state.apply(Action::from(action));
+        }
+        state.set_root();
+        let Ok(_) = state.turn(&mut legal);
+        let Ok(()) = state.observe(&mut arrays.observations[number * cells..][..cells]);
+        let places = number * logits..(number + 1) * logits;
+        let (policy, mask) = (
+            &mut arrays.policy[places.clone()],
+            &mut arrays.legal[places],
+        );
+        for &action in &legal {
+            mask[logit(&state, action) as usize] = true;
+        }
+        let total: u64 = row.policy.iter().copied().map(u64::from).sum();
+        for (&action, &weight) in row.target.iter().zip(row.policy) {
+            if !legal.contains(&Action::from(action)) {
+                return Err(Misfit {
+                    row: number,
+                    action,
+                });
+            }
+            let probability = f64::from(weight) / total.max(1) as f64;
+            policy[logit(&state, Action::from(action)) as usize] = probability as f32;
+        }
+    }
+    Ok(())
+}

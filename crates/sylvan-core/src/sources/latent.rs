@@ -1,0 +1,163 @@
+//! States of a learned model (MuZero): the search knows no rules, only slots.
+//!
+//! Hidden states stay where the model keeps them. A tree numbers them: slot 0 is the root's, and
+//! every evaluation that the tree asks for gets the next one. A leaf says which slot its last step
+//! started from, which action it took and into which slot the model shall write; what the step paid
+//! and which actions follow is told with the evaluation (`Game::LEARNED`, `model_step.rs`). Below the root no action
+//! is illegal, except those to which the model gives no probability at all (a logit of -inf).
+//!
+//! Whose turn it is, the model is not asked: seats move one after another.
+
+use std::sync::Arc;
+
+use crate::contracts::game::{Action, Game, Rules, Seat, Sure, Turn};
+
+/// What is the same in all states of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    pub num_players: usize,
+    /// All actions, whether legal at the root or not.
+    pub num_actions: usize,
+    pub zero_sum: bool,
+    pub value_range: (f64, f64),
+    /// Nodes keep all their edges, not only those that can still be tried.
+    pub whole: bool,
+}
+
+/// The legal actions of a state.
+#[derive(Clone, Debug)]
+enum Legal {
+    /// Inside the tree nobody knows them.
+    Unknown,
+    All,
+    Some(Arc<[Action]>),
+}
+
+/// A state: where it comes from and where it is kept. Threads share nothing through it, below the
+/// roots.
+#[derive(Clone, Debug)]
+pub struct Latent {
+    model: Model,
+    legal: Legal,
+    seat: Seat,
+    /// The slot that the last step started from, and its action; meaningless at a root.
+    pub parent: u32,
+    pub action: Action,
+    /// Its own slot, once it waits for its evaluation.
+    pub slot: u32,
+}
+
+impl Latent {
+    /// A root where `seat` chooses from `legal`, which is not empty.
+    pub fn new(model: Model, seat: Seat, legal: Arc<[Action]>) -> Self {
+        Self::root_of(model, seat, Legal::Some(legal))
+    }
+
+    /// Another root of the same model, where `seat` chooses from the actions that `legal` marks, all
+    /// if it is None.
+    pub fn root(&self, seat: Seat, legal: Option<&[bool]>) -> Self {
+        let all = 0..self.model.num_actions as Action;
+        let legal = match legal {
+            Some(mask) if mask.contains(&false) => {
+                let marked = all.zip(mask).filter(|(_, legal)| **legal);
+                Legal::Some(marked.map(|(action, _)| action).collect())
+            }
+            _ => Legal::All,
+        };
+        Self::root_of(self.model, seat, legal)
+    }
+
+    fn root_of(model: Model, seat: Seat, legal: Legal) -> Self {
+        Self {
+            model,
+            legal,
+            seat,
+            parent: 0,
+            action: 0,
+            slot: 0,
+        }
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// The legal actions of a root; inside the tree, all.
+    pub fn legal(&self) -> Vec<Action> {
+        match &self.legal {
+            Legal::Some(legal) => legal.to_vec(),
+            Legal::All | Legal::Unknown => (0..self.model.num_actions as Action).collect(),
+        }
+    }
+
+    /// The state after an action.
+    pub fn step(&mut self, action: Action) {
+        self.legal = Legal::Unknown;
+        let next = self.seat + 1;
+        let last = usize::from(next) == self.model.num_players;
+        self.seat = if last { 0 } else { next };
+        (self.parent, self.action) = (self.slot, action);
+    }
+}
+
+impl Game for Latent {
+    type Error = std::convert::Infallible;
+    type Cell = f32;
+    const KEEP_STATES: bool = true;
+    const LEARNED: bool = true;
+
+    fn rules(&self) -> Rules {
+        Rules {
+            num_players: self.model.num_players,
+            num_actions: self.model.num_actions,
+            zero_sum: self.model.zero_sum,
+            has_rewards: true,
+            value_range: self.model.value_range,
+            observation_shape: Vec::new(),
+        }
+    }
+
+    fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
+        actions.clear();
+        match &self.legal {
+            Legal::Unknown => {}
+            Legal::All => actions.extend(0..self.model.num_actions as Action),
+            Legal::Some(legal) => actions.extend_from_slice(legal),
+        }
+        Ok(Turn::Seat(self.seat))
+    }
+
+    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(place as Action) // nodes with fewer actions than there are have a list of them
+    }
+
+    fn apply(&mut self, action: Action) -> Sure {
+        self.step(action);
+        Ok(())
+    }
+
+    fn edges_kept(&self, left: usize) -> usize {
+        if self.model.whole { usize::MAX } else { left }
+    }
+
+    fn arrive(&mut self, number: u64) {
+        self.slot = number as u32;
+    }
+
+    fn returns(&self, out: &mut [f64]) -> Sure {
+        out.fill(0.0); // never asked: no state of a model is known to be the last
+        Ok(())
+    }
+
+    fn observe(&self, _: &mut [f32]) -> Sure {
+        Ok(())
+    }
+
+    fn key(&self) -> u64 {
+        self.slot.into()
+    }
+}
