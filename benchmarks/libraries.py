@@ -2,8 +2,8 @@
 
 The measured reasons behind the section "Ours where a library exists" of `docs/dependencies.md`.
 
-- *int8*: `sylvan.networks.quantize` against `onnxruntime.quantization`, on Maia-1500 (from the folder
-  that SYLVAN_NETS names) and on the built-in Connect Four network: accuracy and speed against fp32.
+- *int8*: `sylvan.networks.quantize` against `onnxruntime.quantization`, on Maia-1500 and Maia-1900
+  (from the folder that SYLVAN_NETS names): accuracy and speed against fp32.
 - *shards*: a shard of games against the same columns as Arrow IPC (needs `pip install pyarrow`):
   bytes per position, time to write and to read.
 - *uci_client*: `UciClient` against `chess.engine.SimpleEngine` with Stockfish: time to start,
@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Measurement, repeat, run_named
+from benchmarks.measure import Measurement, rate, repeat, run_named
 from benchmarks.replay import games
 from sylvan.engines.uci_client import UciClient
 from sylvan.evaluators import OnnxEvaluator
-from sylvan.games import Chess, ConnectFour
+from sylvan.games import Chess
 from sylvan.games.naming import GameSpec
 from sylvan.networks.lc0 import read_lc0
 from sylvan.networks.lc0_graph import lc0_model
@@ -56,14 +56,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 def int8(quick: bool) -> list[Measurement]:
     """Accuracy and speed of eight-bit models."""
+    folder = os.environ.get("SYLVAN_NETS")
+    if folder is None:
+        sys.exit("error: set SYLVAN_NETS to the folder of maia-1500.pb.gz.")
     found = []
-    if folder := os.environ.get("SYLVAN_NETS"):
-        model = lc0_model(read_lc0(Path(folder) / "maia-1500.pb.gz"))
-        found += compare_int8("maia-1500", model, Chess(), quick)
-    import sylvan
-
-    path = Path(sylvan.__file__).parent / "nets" / "connect4.onnx"
-    return found + compare_int8("connect4", path.read_bytes(), ConnectFour(), quick)
+    for name in ("maia-1500", "maia-1900"):
+        model = lc0_model(read_lc0(Path(folder) / f"{name}.pb.gz"))
+        found += compare_int8(name, model, Chess(), quick)
+    return found
 
 
 def compare_int8(name: str, model: bytes, game: Any, quick: bool) -> list[Measurement]:
@@ -161,13 +161,11 @@ class Reader:
 
 
 def shards(quick: bool) -> list[Measurement]:
-    """Games on disk: our frames against Arrow record batches, uncompressed and with LZ4 and zstd."""
+    """Games on disk: our frames against Arrow record batches, plain, with LZ4 and with zstd."""
     found = []
     for name, count in (("connect4", 500 if quick else 4000), ("chess", 64 if quick else 512)):
         records, layout = games(name, count), Layout.of(GameSpec(name))
-        blocks = [
-            Block.of(records[i : i + TOGETHER], layout) for i in range(0, count, TOGETHER)
-        ]
+        blocks = [Block.of(records[i : i + TOGETHER], layout) for i in range(0, count, TOGETHER)]
         positions = sum(map(len, records))
         with tempfile.TemporaryDirectory() as folder:
             writers: dict[str, tuple[Callable[[Path], None], Callable[[Path], object]]] = {
@@ -181,12 +179,8 @@ def shards(quick: bool) -> list[Measurement]:
             for label, (write, read) in writers.items():
                 path = Path(folder) / label
                 repeats = 3 if quick else 9
-                out, out_spread = repeat(
-                    lambda: positions / seconds(partial(write, path)), repeats
-                )
-                back, back_spread = repeat(
-                    lambda: positions / seconds(partial(read, path)), repeats
-                )
+                out, out_spread = repeat(partial(rate, positions, partial(write, path)), repeats)
+                back, back_spread = repeat(partial(rate, positions, partial(read, path)), repeats)
                 size = path.stat().st_size / positions
                 found += [
                     Measurement(f"{name}, {label}: size", size, "bytes/position", 0.0),
@@ -294,9 +288,7 @@ def uci_client(quick: bool) -> list[Measurement]:
         ready = time.perf_counter() - begun
         board, limit = chess.Board(), chess.engine.Limit(nodes=1)
         took = seconds(
-            lambda: [
-                client.play(board, limit, info=chess.engine.INFO_SCORE) for _ in range(moves)
-            ]
+            lambda: [client.play(board, limit, info=chess.engine.INFO_SCORE) for _ in range(moves)]
         )
         client.quit()
         return ready, took / moves
