@@ -1,0 +1,58 @@
+"""docs/architecture.md names files and functions that exist; its pictures are up to date."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+# A path of ours, then the functions or classes in it: "`python/…/search.py`, `search`".
+NAMED = re.compile(r"`((?:crates|python|tests|docs)/[\w./-]+)`((?:, `\w+`)*)")
+FOUND = [(path, tuple(re.findall(r"\w+", names))) for path, names in NAMED.findall(PAGE)]
+DEFINITION = r"\b(?:def|class|fn|struct|enum|trait) {}\b"
+
+
+def missing(path: str, names: tuple[str, ...]) -> list[str]:
+    """What the page names and the tree does not have."""
+    file = ROOT / path
+    if not file.exists():
+        return [path]
+    if not names:
+        return []
+    text = file.read_text()
+    return [f"{path}: {name}" for name in names if not re.search(DEFINITION.format(name), text)]
+
+
+@pytest.mark.parametrize(("path", "names"), sorted(set(FOUND)))
+def test_what_it_names_exists(path: str, names: tuple[str, ...]) -> None:
+    assert missing(path, names) == []
+
+
+def test_the_three_walks_name_functions() -> None:
+    assert sum(bool(names) for _, names in FOUND) > 35
+
+
+def test_what_is_gone_would_be_noticed() -> None:
+    here = "tests/test_architecture.py"
+    assert missing(here, ("missing", "no_such_function")) == [f"{here}: no_such_function"]
+    assert missing("tests/no_such_file.py", ()) == ["tests/no_such_file.py"]
+
+
+def test_every_room_is_listed() -> None:
+    """The package's folders and the core's, apart from data and forwarders of old names."""
+    data = {"nets", "training", "__pycache__", "cluster", "web", "data"}
+    folders = [
+        *(ROOT / "python" / "sylvan").iterdir(),
+        *(ROOT / "crates" / "sylvan-core" / "src").iterdir(),
+    ]
+    rooms = {str(p.relative_to(ROOT)) for p in folders if p.is_dir() and p.name not in data}
+    listed = {path for path, _ in FOUND}
+    assert rooms <= listed
+
+
+def test_the_pictures_are_up_to_date() -> None:
+    drawing = runpy.run_path(str(ROOT / "docs" / "draw.py"))
+    for path, text in drawing["pictures"]().items():
+        assert path.read_text() == text, "run `python docs/draw.py`"
