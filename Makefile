@@ -42,7 +42,7 @@ test: $(VENV)/dev ## run all tests, Rust and Python
 	$(PYTEST) -n $(WORKERS) -m "not alone and not soak"
 	$(PYTEST) -m "alone and not soak"
 
-check: $(VENV)/dev ## run the tests that take under two minutes together
+check: $(VENV)/dev ## run the tests that should take under two minutes together
 	cargo test --workspace --exclude sylvan-python --quiet
 	$(PYTEST) -n $(WORKERS) -m "not slow and not alone and not soak"
 
