@@ -29,7 +29,7 @@ WORKERS ?= 2
 # mates at all.
 DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 
-.PHONY: help demo test check lint bench mutants clean
+.PHONY: help demo test check soak lint bench mutants clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
@@ -39,12 +39,15 @@ demo: $(VENV)/base ## search a chess position with a hidden mate, and draw the t
 
 test: $(VENV)/dev ## run all tests, Rust and Python
 	cargo test --workspace --exclude sylvan-python --quiet
-	$(PYTEST) -n $(WORKERS) -m "not alone"
-	$(PYTEST) -m alone
+	$(PYTEST) -n $(WORKERS) -m "not alone and not soak"
+	$(PYTEST) -m "alone and not soak"
 
-check: $(VENV)/dev ## run the tests that take under three minutes together
+check: $(VENV)/dev ## run the tests that should take under two minutes together
 	cargo test --workspace --exclude sylvan-python --quiet
-	$(PYTEST) -n $(WORKERS) -m "not slow and not alone"
+	$(PYTEST) -n $(WORKERS) -m "not slow and not alone and not soak"
+
+soak: $(VENV)/dev ## run the tests that take minutes each; tests/README.md has their last result
+	$(PYTEST) -n $(WORKERS) -m soak --durations=0
 
 lint: $(VENV)/dev ## formatters, linters, types, and the stub of the native module
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""What all tests share: skips that may be failures, and Ctrl-C that reaches child processes.
+"""What all tests share: skips that may be failures, Ctrl-C that reaches children, one thread.
 
 A test that needs a program from outside (stockfish, graphviz) skips with its reason where that is
 absent. With SYLVAN_NO_SKIP=1, as on the machine that judges a change, it fails with that reason.
@@ -8,6 +8,10 @@ where SYLVAN_NETS is not set, a test whose reason names it still skips.
 A process that ignores SIGINT hands that on to its children, and a run started by nohup or by a CI
 system often ignores it. Tests send Ctrl-C to programs that they start, so the run restores the
 default first.
+
+PyTorch takes one thread per process. Its threads wait for each other by spinning, so with two test
+workers on two cores small networks took up to fifteen times the processor time. OMP_NUM_THREADS in
+the environment overrides this.
 """
 
 import os
@@ -17,6 +21,8 @@ from typing import Any
 import pytest
 
 NO_SKIP = os.environ.get("SYLVAN_NO_SKIP") == "1"
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

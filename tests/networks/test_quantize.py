@@ -254,8 +254,14 @@ def test_networks_that_cannot_be_compared(model, positions):
 
 
 @needs_nets
-@pytest.mark.slow
-@pytest.mark.parametrize("rating", [1100, 1500, 1900])
+@pytest.mark.parametrize(
+    "rating",
+    [
+        pytest.param(1100, marks=pytest.mark.soak),
+        pytest.param(1500, marks=pytest.mark.slow),
+        pytest.param(1900, marks=pytest.mark.soak),
+    ],
+)
 def test_maia_in_eight_bits(rating):
     """The same best move in 97 of 100 positions that the calibration has not seen."""
     model = lc0_model(read_lc0(maia(rating)))

@@ -224,8 +224,8 @@ def compare(policy, simulations, players, discount):
         (32, 1, 0.9),
         (32, 2, 1.0),
         pytest.param(8, 2, 0.95, marks=pytest.mark.slow),
-        pytest.param(150, 1, 0.997, marks=pytest.mark.slow),
-        pytest.param(150, 2, 0.99, marks=pytest.mark.slow),
+        pytest.param(80, 1, 0.997, marks=pytest.mark.slow),
+        pytest.param(80, 2, 0.99, marks=pytest.mark.slow),
     ],
 )
 def test_mctx_builds_the_same_tree(policy, simulations, players, discount):

@@ -136,8 +136,8 @@ def compare(policy, roots, actions, simulations, players, discount):
         (5, 9, 32, 2, 1.0),  # mctx's discount is -1 there
         (2, 300, 32, 1, 0.99),
         pytest.param(1, 9, 60, 2, 0.9, marks=pytest.mark.slow),
-        pytest.param(16, 24, 50, 2, 0.95, marks=pytest.mark.slow),
-        pytest.param(3, 700, 40, 2, 1.0, marks=pytest.mark.slow),
+        pytest.param(8, 24, 40, 2, 0.95, marks=pytest.mark.slow),
+        pytest.param(2, 700, 12, 2, 1.0, marks=pytest.mark.slow),
     ],
 )
 def test_mctx_makes_the_same_search(policy, roots, actions, simulations, players, discount):

@@ -23,6 +23,17 @@ def mistakes(evaluator) -> int:
 
 
 @pytest.mark.slow
+def test_a_few_steps_learn_most_states(tmp_path):
+    """A quarter of the preset's steps with half its positions: fewer than 300 mistakes in 4,520."""
+    settings = preset_settings("tictactoe", "cpu")
+    settings["run"]["steps"] = 3
+    settings["selfplay"]["positions"] = 4096
+    settings["arena"] = {"every": 0}
+    outcome = train(TrainingConfig(**settings), tmp_path / "run")
+    assert mistakes(load_evaluator(outcome.run.networks / "last.onnx")) < 300
+
+
+@pytest.mark.soak
 def test_a_run_learns_tic_tac_toe_to_the_last_state(tmp_path):
     """The preset as it is: all 4,520 states in which somebody is to move."""
     outcome = train(TrainingConfig(**preset_settings("tictactoe", "cpu")), tmp_path / "run")
