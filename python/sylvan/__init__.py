@@ -44,12 +44,12 @@ __all__ = [
     "testing",
 ]
 
-# Pictures load when something is first shown.
+# Import the views when a result is first displayed.
 set_views(lambda: import_module("sylvan.views"))
 
 
 def __getattr__(name: str) -> Any:
-    """What not every program needs loads when somebody wants it."""
+    """Import rarely used names on first use."""
     if name in ("reference", "testing"):
         return import_module(f"sylvan.{name}")
     if name == "load":

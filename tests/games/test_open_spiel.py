@@ -18,10 +18,10 @@ from sylvan.testing import check_game
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed (sylvan[openspiel])")
 
-HIDDEN = "hides something"
-AT_ONCE = "move at once"
+HIDDEN = "hidden information"
+AT_ONCE = "simultaneous moves"
 MEAN_FIELD = "is a mean-field game"
-OWN_CHANCE = "draws its chance for itself"
+OWN_CHANCE = "samples its own chance"
 NEEDS_PARAMETERS = "cannot make the game"
 
 # Games that hide something which OpenSpiel can draw.
