@@ -209,7 +209,7 @@ class TestAnalyze:
         for part in ["8  r n b . k b . r", "White to move", "N", "Q", "P", "/s)", "proven"]:
             assert part in done.stdout
         assert "Principal variation: Qd8+ Kxd8 Bg5+" in done.stdout
-        assert f"drawn in {picture}" in done.stdout.replace("\n", "")
+        assert f"saved in {picture}" in done.stdout.replace("\n", "")
         assert picture.read_text().lstrip().startswith("<svg")
 
     @pytest.mark.parametrize(

@@ -46,16 +46,14 @@ __all__ = [
 
 moved.install()
 
-# Pictures load when something is first shown.
+# Import the views when a result is first displayed.
 set_views(lambda: import_module("sylvan.views"))
 
 
 def __getattr__(name: str) -> Any:
-    """What not every program needs loads when somebody wants it."""
-    if name == "reference":
-        return import_module("sylvan.reference")
-    if name == "testing":
-        return import_module("sylvan.testing")
+    """Import rarely used names on first use."""
+    if name in ("reference", "testing"):
+        return import_module(f"sylvan.{name}")
     if name == "load":
         return import_module("sylvan.runs.agent").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

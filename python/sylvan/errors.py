@@ -1,7 +1,7 @@
 """Every exception that Sylvan raises on purpose.
 
-A message is one sentence that names the input, the rule it breaks and the fix; whatever raised it
-has changed nothing. All are `SylvanError`; most are also the built-in exception that a caller
+A message is one sentence that names the input, the rule it breaks and the fix. A call that raises
+changes nothing. All are `SylvanError`; most also derive from the built-in exception that a caller
 would expect, so `except ValueError` works without knowing this file.
 
 >>> issubclass(IllegalAction, ValueError) and issubclass(MissingExtra, ImportError)
@@ -37,9 +37,9 @@ __all__ = [
 
 
 class SylvanError(Exception):
-    """The root of all of them: catch it to catch whatever Sylvan itself reports.
+    """Base class: catch it to catch every error that Sylvan reports.
 
-    Its text is a whole sentence, also where it comes from Rust, whose errors are fragments.
+    `str` completes the fragments that come from Rust to a sentence.
 
     >>> print(GameOver("the game is over: no move can follow"))
     The game is over: no move can follow.
@@ -47,7 +47,7 @@ class SylvanError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        if text.partition(" ")[0] in _OPENINGS:  # not the name or the value of an input
+        if text.partition(" ")[0] in _OPENINGS:  # keep the case of an input's name or value
             text = text[0].upper() + text[1:]
         return text if text.endswith((".", "?")) else f"{text}."
 
@@ -65,8 +65,9 @@ _OPENINGS = {
     "not",
     "nothing",
     "seat",
+    "the",
+    "there",
 }
-_OPENINGS |= {"the", "there"}
 
 
 class IllegalPosition(SylvanError, ValueError):
@@ -78,33 +79,33 @@ class IllegalAction(SylvanError, ValueError):
 
 
 class IllegalBid(IllegalAction):
-    """A bid that the round does not have, or that the hook forbids the dealer."""
+    """A bid above the number of tricks, or one that the hook rule forbids the dealer."""
 
 
 class IllegalCard(IllegalAction):
-    """A card that is not held, or that does not follow suit."""
+    """A card that is not in the hand, or does not follow suit."""
 
 
 class WrongPhase(IllegalAction):
-    """A bid while cards are played, a card while bids are made, either before the deal."""
+    """A bid during play, a card during the bidding, or either before the deal."""
 
 
 class WrongPlayer(IllegalAction):
-    """A move of a seat whose turn it is not."""
+    """A move of a seat that is not to move."""
 
 
 class HiddenCards(SylvanError, ValueError):
-    """A hand that cannot be seen was asked for, or a deal of a state in which nothing is hidden."""
+    """A request for a hidden hand, or for a deal from a state without hidden cards."""
 
 
 class GameOver(SylvanError, ValueError):
-    """A move, a search or an observation was asked of a game that has ended."""
+    """A move, a search or an observation in a game that has ended."""
 
 
 class GameContractError(SylvanError):
     """A game breaks the contract of `sylvan.Game`; the message names its class and method.
 
-    `actions` lead from the first state to the one where it shows, as far as they are known.
+    `actions` lead from the first state to the one that shows it, if they are known.
     """
 
     def __init__(self, message: str, actions: tuple[int, ...] = ()) -> None:
@@ -117,20 +118,20 @@ class ConfigError(SylvanError, ValueError):
 
 
 class EvaluationError(SylvanError, ValueError):
-    """An evaluator's answer cannot be used: wrong shape, NaN, no finite logit.
+    """An unusable answer of an evaluator: wrong shape, NaN, no finite logit.
 
     The message names the leaf (its row in the batch) and the output.
     """
 
 
 class NetworkError(SylvanError, ValueError):
-    """A network, or its file, that cannot be used: damaged, of another game, codec or shape."""
+    """An unusable network or file: damaged, for another game, codec or shape."""
 
 
 class EngineError(SylvanError, RuntimeError):
-    """A chess program that we run does not start, breaks off, or answers with nonsense.
+    """A chess engine that does not start, exits early, or gives an invalid answer.
 
-    `ending` is what a game that it loses by this counts as: `disconnect`, `stall`, `illegal move`.
+    `ending` says how the game it loses ended: `disconnect`, `stall`, `illegal move`.
     """
 
     def __init__(self, message: str, ending: str = "disconnect") -> None:
@@ -139,31 +140,31 @@ class EngineError(SylvanError, RuntimeError):
 
 
 class ReplayError(SylvanError, ValueError):
-    """Stored games that cannot be read or written: damaged, of another game, a full disk."""
+    """Stored games that cannot be read or written: damaged, for another game, a full disk."""
 
 
 class RunError(SylvanError, ValueError):
-    """A training run's folder that is not one, is damaged, or does not fit what is asked of it."""
+    """A run folder that is missing, damaged, or does not fit the request."""
 
 
 class SearchStateError(SylvanError, RuntimeError):
-    """A call that does not fit the state of the search: `update` without `select`."""
+    """A call in the wrong state of the search: `update` without `select`."""
 
 
 class SnapshotError(SylvanError, ValueError):
-    """A file or a dictionary that is not a snapshot of a tree."""
+    """A file or dictionary that is not a snapshot of a tree."""
 
 
 class SolveTimeout(SylvanError, TimeoutError):
-    """An exact solver did not know the score in the time that it was given."""
+    """An exact solver did not finish within its timeout."""
 
 
 class TrainingError(SylvanError, RuntimeError):
-    """Training cannot go on: a loss that is no number, examples that do not fit the network."""
+    """Training cannot continue: the loss is NaN, or examples do not fit the network."""
 
 
 class MissingExtra(SylvanError, ImportError):
-    """An optional dependency is not installed; the message gives the `pip install` line."""
+    """A missing optional dependency; the message gives the `pip install` line."""
 
 
 class MissingEntryPoint(SylvanError, LookupError):
@@ -175,9 +176,9 @@ class MissingFolder(ConfigError, NetworkError, FileNotFoundError):
 
 
 class ProtocolError(SylvanError, ValueError):
-    """A line of another program, UCI or JSON, that cannot be understood.
+    """An invalid line of UCI or JSON from another program.
 
-    `field` is what of it is at fault, where that has a name.
+    `field` names the offending part, if it has a name.
     """
 
     def __init__(self, message: str, field: str | None = None) -> None:

@@ -97,7 +97,7 @@ def test_eight_bits_are_for_onnx(tmp_path):
     ("source", "target", "sentence"),
     [
         ("absent.pb", "out.onnx", "There is no file"),
-        ("net.txt", "out.onnx", "is no network by its name: give one of .pb, .pb.gz"),
+        ("net.txt", "out.onnx", "give one of .pb, .pb.gz"),
         ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
         ("small.pb", "nowhere/out.onnx", "there is no folder"),
         ("bad.pb.gz", "out.onnx", "is not a network of lc0"),

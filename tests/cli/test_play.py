@@ -74,7 +74,7 @@ def test_an_early_position_is_not_waited_for_forever(monkeypatch):
     monkeypatch.setattr("sylvan.cli.opinion.PATIENCE", 0.01)
     with pytest.raises(ConfigError, match="early"):
         Oracle().opinion(ConnectFour("4"))
-    assert "no solver of Chess" in play("solve\n", "chess", "-n", "10").stdout
+    assert "no solver for Chess" in play("solve\n", "chess", "-n", "10").stdout
 
 
 def test_who_plays_second_is_answered_first():

@@ -398,7 +398,7 @@ def test_a_card_that_leaves_no_deal():
 def test_options_that_do_not_fit(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
         Blob(**options)
-    with pytest.raises(ConfigError, match="turned up"):
+    with pytest.raises(ConfigError, match="cards is 13"):
         Blob.oh_hell(4, 13)
 
 

@@ -18,8 +18,8 @@ from sylvan.testing import check_game
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed (sylvan[openspiel])")
 
-HIDDEN = "hides something"
-AT_ONCE = "move at once"
+HIDDEN = "hidden information"
+AT_ONCE = "simultaneous"
 MEAN_FIELD = "mean-field"
 OWN_CHANCE = "chance"
 NEEDS_PARAMETERS = "OpenSpiel"

@@ -372,7 +372,7 @@ def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
     with pytest.raises(ConfigError, match=sentence):
         actor(name, params={"seats": 2})
     with pytest.MonkeyPatch.context() as patch:  # and where it shows late
-        patch.setattr("sylvan.muzero.table.TRIED", 0)
+        patch.setattr("sylvan.muzero.game_slots.PROBE_MOVES", 0)
         played = actor(name, params={"seats": 2})
     with pytest.raises(ConfigError, match=sentence):
         played.play(Hashed(4, 2), 0)

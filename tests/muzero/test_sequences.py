@@ -1,4 +1,4 @@
-"""Stretches to unroll a model over, against their definition written out one state at a time."""
+"""Segments to unroll a model over, against their definition written out one state at a time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def made_up(rng, seats, plies, opening, ending, number, paid=True):
 
 
 class Oracle:
-    """What a stretch should say, by the definitions, in seat order until the last moment."""
+    """What a segment should say, by the definitions, in seat order until the last moment."""
 
     def __init__(self, record, targets):
         self.record, self.targets = record, targets
@@ -138,7 +138,7 @@ def test_stretches_are_what_their_definition_says(data):
 
 
 def compare(batch, b, first, record, targets, number):
-    """A stretch of a batch with what the record says."""
+    """A segment of a batch with what the record says."""
     oracle, plies = Oracle(record, targets), len(record)
     assert batch.observations[b].tolist() == [number, first]
     for k in range(batch.alive.shape[1]):
@@ -244,7 +244,7 @@ def test_a_symmetry_turns_a_whole_stretch(name, tmp_path):
 
 
 def shown_by(symmetry, batch, same, b):
-    """Whether a stretch is another one as a symmetry shows it."""
+    """Whether a segment is another one as a symmetry shows it."""
     turn, permutation = symmetry
     states = np.flatnonzero(batch.alive[b, 1:])
     return np.array_equal(batch.policy[b][:, np.asarray(permutation)], same.policy[b]) and all(
@@ -261,7 +261,7 @@ def shown_by(symmetry, batch, same, b):
 @settings(max_examples=25)
 def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
     """A lead-in shows the opening's states, its moves, and knows nothing else of them; from the
-    first searched state on it is like any other stretch.
+    first searched state on it is like any other segment.
     """
     spec, rng = GameSpec(name), generator(seed)
     records = [random_record(spec, rng, plies=14, fast=0, opening=each) for each in openings]

@@ -33,15 +33,16 @@ board, save FILE, help, quit"""
 
 
 def advise(
-    game: Annotated[str, typer.Argument(help="blob.")] = "blob",
+    game: Annotated[str, typer.Argument(help="The game: blob.")] = "blob",
     rule: Annotated[
-        list[str] | None, typer.Option(help="players=4, cards=5, trump=turned_up, dealer=2.")
+        list[str] | None,
+        typer.Option(help="Rules as NAME=VALUE: players=4, cards=5, trump=turned_up, dealer=2."),
     ] = None,
-    seat: Annotated[int, typer.Option(min=0, help="Yours, from 0.")] = 0,
+    seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
     simulations: Annotated[
-        int | None, typer.Option(min=1, help="Of the search; default: about a third of a second.")
+        int | None, typer.Option(min=1, help="Simulations per move (default: about 0.3 s).")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with saved notes.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Resume from a saved file.")] = None,
 ) -> None:
     """Get advice at a real table: enter your hand, then each bid and card as it falls.
 
@@ -69,7 +70,7 @@ def advise(
 
 
 class Table(Conversation):
-    """A copilot at the terminal."""
+    """The copilot's terminal session."""
 
     def __init__(self, copilot: Copilot) -> None:
         super().__init__()
@@ -77,7 +78,7 @@ class Table(Conversation):
 
     @property
     def is_over(self) -> bool:
-        """After the last card of the last round."""
+        """Return whether the last card of the last round has been played."""
         state = self.copilot.table
         return state.is_terminal() and state.round + 1 == len(state.sequence)
 
@@ -86,7 +87,7 @@ class Table(Conversation):
         self.show()
 
     def prompt(self) -> str:
-        """Asks for what comes next."""
+        """Return the prompt for the next input."""
         copilot, state = self.copilot, self.copilot.table
         if not state.is_view and copilot.needs_card and copilot.notes.turned_up is None:
             return "card turned up: "
@@ -99,7 +100,7 @@ class Table(Conversation):
         return f"{who} {verb}{'' if who == 'you' else 's'}: "
 
     def hear(self, line: str) -> None:
-        """A bid or card, or whatever else was asked for."""
+        """Handle a bid, a card or another entry."""
         copilot = self.copilot
         if not copilot.table.is_view and not copilot.table.is_terminal():
             if copilot.needs_card and copilot.notes.turned_up is None:
@@ -111,7 +112,7 @@ class Table(Conversation):
             self.after()
 
     def after(self) -> None:
-        """Tell what changed."""
+        """Print the changes."""
         copilot, state = self.copilot, self.copilot.table
         if state.is_terminal():
             bids = [bid for bid in state.bids if bid is not None]
@@ -127,7 +128,7 @@ class Table(Conversation):
         self.console.print(colours(text), soft_wrap=True)
 
     def show(self, _: str = "") -> None:
-        """The table."""
+        """Print the table."""
         self.say_painted(table(self.copilot.table, self.copilot.notes.seat, {}))
 
     def hint(self, _: str = "") -> None:
@@ -168,13 +169,13 @@ class Table(Conversation):
         self.show()
 
     def save(self, rest: str) -> None:
-        """Write the notes to a file."""
+        """Write the session to a file."""
         from sylvan.files import write_text
 
         if not rest:
             raise ConfigError("Where to? Write: save table.json")
         write_text(rest, json_text(self.copilot.to_json()) + "\n")
-        self.say(f"The notes are in {rest}. Go on with: sylvan advise blob --resume {rest}")
+        self.say(f"Saved to {rest}. Resume with: sylvan advise blob --resume {rest}")
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""`sylvan analyze`: search a position and rank its moves, or go over the games of a PGN."""
+"""`sylvan analyze`: search a position and rank its moves, or annotate the games of a PGN."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze"]
 
-# Searched when no limit is given: about a second of chess, without a network and with one.
+# Default limits, about a second of chess, without a network and with one.
 SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 2_000
 
 TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json")
@@ -40,40 +40,44 @@ def analyze(
         typer.Argument(help="A FEN, moves, a FEN and moves, a .pgn file, or `-` for a PGN."),
     ] = None,
     pgn: Annotated[
-        Path | None, typer.Option(help="Go over the games of this file.", show_default=False)
+        Path | None, typer.Option(help="Annotate the games of this PGN file.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the games with marks and lines here.")
+        Path | None, typer.Option("--out", "-o", help="Write the annotated games to this PGN file.")
     ] = None,
     game: Annotated[GameName, typer.Option("--game", "-g", help="The game.")] = GameName.chess,
-    chess960: Annotated[bool, typer.Option("--chess960", help="Castle as in Chess960.")] = False,
+    chess960: Annotated[bool, typer.Option("--chess960", help="Use Chess960 castling.")] = False,
     simulations: Annotated[
         int | None,
-        typer.Option("--simulations", "-n", min=0, help="Stop after so many simulations."),
+        typer.Option("--simulations", "-n", min=0, help="Stop after this many simulations."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", "-t", min=0, help="Stop after so many seconds.")
+        float | None, typer.Option("--seconds", "-t", min=0, help="Stop after this many seconds.")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", help="Keep the tree within this: `500MB`, `4GB`.")
+        str | None, typer.Option("--memory", help="Memory limit of the tree: `500MB`, `4GB`.")
     ] = None,
     net: Annotated[
         Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
     ] = None,
-    evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="They change no result.")] = None,
+    evaluator: Annotated[
+        EvaluatorName | None, typer.Option(help="Evaluator of positions without a network.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads; results do not depend on them.")
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Any other field of `SearchConfig`."),
     ] = None,
     top: Annotated[
-        int, typer.Option("--top", "--multipv", "-k", min=1, help="How many moves to show.")
+        int, typer.Option("--top", "--multipv", "-k", min=1, help="Number of moves to show.")
     ] = 10,
     tree: Annotated[
-        Path | None, typer.Option(help="Draw the tree: a path that ends in svg, dot or json.")
+        Path | None, typer.Option(help="Write the tree to this .svg, .dot or .json file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search a position and rank its moves, or go over the games of a PGN.
 
@@ -103,9 +107,9 @@ def analyze(
     settings = search_settings(setting or [], given)
     if pgn is not None or is_pgn(words):
         if tree is not None or game is not GameName.chess or (pgn is not None and words):
-            raise ConfigError("A PGN is gone over as a whole: leave out --tree, --game and moves.")
+            raise ConfigError("A PGN is analysed as a whole: leave out --tree, --game and moves.")
         if chess960:
-            raise ConfigError("A PGN says itself whether it is Chess960: leave out --chess960.")
+            raise ConfigError("A PGN states whether it is Chess960: leave out --chess960.")
         source = words[0] if pgn is None else str(pgn)
         analyze_games(source, evaluator_of(net, evaluator), settings, out, as_json)
         return
@@ -126,20 +130,20 @@ def analyze(
         _print(result, top)
     if tree is not None:
         result.save(tree)
-        print(f"The tree is drawn in {tree}.", file=sys.stderr if as_json else sys.stdout)
+        print(f"The tree is saved in {tree}.", file=sys.stderr if as_json else sys.stdout)
     if interrupted:
         raise typer.Exit(130)
 
 
 def _check_tree(path: Path) -> None:
-    """Refuse a path now that could not be written after a long search."""
+    """Reject an unwritable path before a long search."""
     if path.suffix not in TREE_SUFFIXES:
         raise ConfigError(f"--tree {path} must end in one of {', '.join(TREE_SUFFIXES)}.")
     check_folder(path)
 
 
 def _bytes(text: str) -> int:
-    """A size with its unit in bytes; a bare number is bytes already.
+    """Parse a size with its unit into bytes; a bare number is bytes.
 
     >>> _bytes("64MB"), _bytes("1.5 GiB"), _bytes("100000")
     (64000000, 1610612736, 100000)
@@ -153,14 +157,14 @@ def _bytes(text: str) -> int:
 
 
 def _search(state: Game, evaluator: Any, settings: dict[str, Any]) -> tuple[SearchResult, bool]:
-    """What the search found, and whether Ctrl-C ended it; a second Ctrl-C ends everything."""
+    """Return the result, and whether Ctrl-C ended the search; a second Ctrl-C exits."""
     from sylvan import Search
 
     search = Search(evaluator, **settings)
     with Bar("searching") as bar:
 
         def progress(status: Status) -> None:
-            # Of the limits that are set, the one that is nearer.
+            # Show the limit that is nearer.
             counts = (status.simulations, status.limit), (status.elapsed, status.seconds)
             shares = [done / limit for done, limit in counts if limit]
             bar.show(max(shares, default=0.0), 1.0 if shares else None)
@@ -172,7 +176,7 @@ def _search(state: Game, evaluator: Any, settings: dict[str, Any]) -> tuple[Sear
 
 
 def _facts(result: SearchResult, top: int) -> dict[str, Any]:
-    """The result as plain data; of chess with the score and the line of every move."""
+    """Return the result as plain data; for chess with the score and line of every move."""
     facts = result.to_json(moves=top)
     if not _is_chess(result):
         return facts
@@ -194,7 +198,7 @@ def _is_chess(result: SearchResult) -> bool:
 
 
 def line_labels(result: SearchResult, edge: EdgeView) -> list[str]:
-    """A move and what is expected to follow, as people write it."""
+    """Format a move and its expected continuation."""
     from sylvan.planning.roots import as_root
     from sylvan.planning.tree import label
 
@@ -206,7 +210,7 @@ def line_labels(result: SearchResult, edge: EdgeView) -> list[str]:
 
 
 def _print(result: SearchResult, top: int) -> None:
-    """The board, the ranked moves, what the search took, and the principal variation."""
+    """Print the board, the ranked moves, the search's cost and the principal variation."""
     from rich.console import Console
 
     from sylvan.views import table

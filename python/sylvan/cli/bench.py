@@ -10,8 +10,10 @@ __all__ = ["bench"]
 
 
 def bench(
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the signature stays.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads; the signature does not depend on them.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search fixed positions and print the speed and a signature.
 

@@ -1,4 +1,4 @@
-"""Blob in letters: the table, advice, and a look back, for `sylvan play blob` and its copilot."""
+"""Blob as text: the table, advice and review, for `sylvan play blob` and `sylvan advise`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["advice_table", "cards", "colours", "looked_back", "rules_of", "scoreboard", "table"]
 
 TELLING = 0.5
-"""Points; less than this is within what sampled deals leave open."""
+"""Points; smaller differences are within sampling error."""
 
 
 def rules_of(texts: Sequence[str]) -> dict[str, int | bool | str | list[int]]:
-    """Rules from `name=value` texts: numbers, lists, true and false as in JSON, else text.
+    """Parse rules from `name=value` texts: JSON numbers, lists and booleans, else text.
 
     >>> rules_of(["players=4", "trump=hearts"])
     {'players': 4, 'trump': 'hearts'}
@@ -41,7 +41,7 @@ def rules_of(texts: Sequence[str]) -> dict[str, int | bool | str | list[int]]:
 
 
 def colours(text: str) -> Text:
-    """Hearts and diamonds in red, where there are colours."""
+    """Colour hearts and diamonds red, if the terminal has colours."""
     from rich.text import Text
 
     painted = Text(text)
@@ -50,7 +50,7 @@ def colours(text: str) -> Text:
 
 
 def table(view: Blob, seat: int, names: Mapping[int, str]) -> str:
-    """Everything that a seat sees: who has bid, taken and shown what, the trick, its hand."""
+    """Format everything that a seat sees: bids, tricks, known voids, the trick, its hand."""
     count = f"{view.cards} card{'s' if view.cards > 1 else ''}"
     trump = "no trump" if view.trump is None else f"trump {SUITS[view.trump]}"
     if view.turned_up is not None:
@@ -59,26 +59,27 @@ def table(view: Blob, seat: int, names: Mapping[int, str]) -> str:
         trump = "trump not turned up yet"
     lines = [f"Round {view.round + 1} of {len(view.sequence)}: {count}, {trump}"]
     rows = [["", "", "cards", "bid", "took", "lacks", "points", ""]]
-    for place in range(view.num_players):
-        bid = view.bids[place]
+    for player in range(view.num_players):
+        bid = view.bids[player]
         rows.append(
             [
-                ">" if not view.is_terminal() and view.to_play() == place else " ",
-                f"seat {place} {names.get(place, 'you' if place == seat else '')}".strip(),
-                str(view.hand_sizes[place]),
+                ">" if not view.is_terminal() and view.to_play() == player else " ",
+                f"seat {player} {names.get(player, 'you' if player == seat else '')}".strip(),
+                str(view.hand_sizes[player]),
                 "-" if bid is None else str(bid),
-                str(view.tricks[place]),
-                "".join(SUITS[suit] for suit in view.voids[place]) or "-",
-                str(view.points[place]),
-                "deals" if place == view.dealer else "",
+                str(view.tricks[player]),
+                "".join(SUITS[suit] for suit in view.voids[player]) or "-",
+                str(view.points[player]),
+                "deals" if player == view.dealer else "",
             ]
         )
     lines += _columns(rows, left=2)
     if view.trick:
         best = view.winning
         fallen = ", ".join(
-            f"seat {place} {card_name(card)}{' (takes it so far)' if (place, card) == best else ''}"
-            for place, card in view.trick
+            f"seat {player} "
+            f"{card_name(card)}{' (takes it so far)' if (player, card) == best else ''}"
+            for player, card in view.trick
         )
         lines.append(f"Trick: {fallen}")
     if view.hand(seat):
@@ -87,7 +88,7 @@ def table(view: Blob, seat: int, names: Mapping[int, str]) -> str:
 
 
 def cards(hand: Sequence[int]) -> str:
-    """A hand suit by suit, the highest first.
+    """Format a hand suit by suit, highest card first.
 
     >>> cards([12, 3, 20])
     'A♠ 5♠  9♥'
@@ -98,7 +99,7 @@ def cards(hand: Sequence[int]) -> str:
 
 
 def advice_table(view: Blob, advice: Advice) -> str:
-    """A row per option, the best first."""
+    """Format a row per option, best first."""
     rows = [["", "visits", "points", "makes the bid"]]
     for row in advice.rows:
         name = view.action_to_string(row.action)
@@ -107,7 +108,7 @@ def advice_table(view: Blob, advice: Advice) -> str:
 
 
 def looked_back(number: int, decisions: Sequence[Decision]) -> str:
-    """What the person did in a round, what the adviser would have done, and what that cost."""
+    """Compare the person's choices in a round with the adviser's, and their cost in points."""
     if not decisions:
         return f"Round {number + 1}: you had no choice."
     rows = [["", "you", "advice", "points lost"]]
@@ -130,7 +131,7 @@ def scoreboard(
     names: Sequence[str],
     last: Sequence[tuple[int, int, int]] = (),
 ) -> str:
-    """Points, the leader first; `last` has bid, tricks and points of the round just over."""
+    """Format the points, leader first; `last` has bid, tricks and points of the last round."""
     rows = [["", "points", *(["bid", "took", "round"] if last else [])]]
     for seat in sorted(range(len(points)), key=lambda seat: -points[seat]):
         rows.append([names[seat], str(points[seat]), *(map(str, last[seat]) if last else [])])
@@ -138,13 +139,13 @@ def scoreboard(
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Rows with their columns under each other, the first `left` of them to the left."""
+    """Align columns; the first `left` of them to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return lines

@@ -18,7 +18,7 @@ RED, YELLOW, EMPTY, FRAME = "#e0453c", "#f5c832", "#123f86", "#2b5fb3"
 
 
 def plain(game: Game, seat: int) -> str:
-    """Any game in letters; chess with the person's own side below.
+    """Format any game as text; chess with the person's side at the bottom.
 
     Of a game that does not say how it is written, what the seat to move sees.
     """
@@ -32,7 +32,9 @@ def plain(game: Game, seat: int) -> str:
 
 
 def coloured(game: Game, seat: int, last: int | None = None) -> Text | None:
-    """A game's board in colours, its last move marked; None if there is no picture of it."""
+    """Format a game's board in colours, its last move marked; None if there is no coloured
+    board.
+    """
     from sylvan.games import Chess, ConnectFour, TicTacToe
 
     if isinstance(game, Chess):
@@ -45,7 +47,7 @@ def coloured(game: Game, seat: int, last: int | None = None) -> Text | None:
 
 
 def _connect_four(game: ConnectFour, last: int | None) -> Text:
-    """Red and yellow stones in a blue frame, numbers of columns below; the last stone is ringed."""
+    """Draw red and yellow stones in a blue frame with column numbers; the last stone is ringed."""
     from rich.text import Text
 
     text = Text()
@@ -61,7 +63,7 @@ def _connect_four(game: ConnectFour, last: int | None) -> Text:
 
 
 def _tic_tac_toe(game: TicTacToe, last: int | None) -> Text:
-    """Crosses, noughts, and the numbers of free cells; the last mark stands out."""
+    """Draw crosses, noughts and the numbers of free cells; the last mark is highlighted."""
     from rich.text import Text
 
     text = Text()
@@ -76,7 +78,7 @@ def _tic_tac_toe(game: TicTacToe, last: int | None) -> Text:
 
 
 def _ranks(game: Chess) -> list[list[str]]:
-    """The pieces, `.` where there is none, from White's side: the eighth rank first."""
+    """Return the pieces, `.` for empty squares, rank 8 first."""
     placement = game.fen().split()[0]
     for number in range(1, 9):
         placement = placement.replace(str(number), "." * number)
@@ -84,7 +86,7 @@ def _ranks(game: Chess) -> list[list[str]]:
 
 
 def plain_board(game: Chess, seat: int) -> str:
-    """Letters and dots, with the person's own side below.
+    """Format the board in letters and dots, the person's side at the bottom.
 
     >>> from sylvan.games import Chess
     >>> print(plain_board(Chess(moves="e4"), seat=1))
@@ -104,7 +106,7 @@ def plain_board(game: Chess, seat: int) -> str:
 
 
 def coloured_board(game: Chess, seat: int) -> Text:
-    """Figures on coloured squares; those of the last move stand out."""
+    """Draw pieces on coloured squares; the last move is highlighted."""
     from rich.text import Text
 
     text = Text()

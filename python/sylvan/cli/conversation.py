@@ -1,4 +1,4 @@
-"""A talk at the terminal, line by line: what `sylvan play` and `sylvan advise` have in common."""
+"""A read-eval-print loop for the terminal, shared by `sylvan play` and `sylvan advise`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Conversation"]
 
 
 class Conversation:
-    """Reads lines, does what they say, and goes on after whatever is wrong with one of them."""
+    """Reads and executes lines; reports an error and continues."""
 
     commands: ClassVar[Mapping[str, Callable[[Any, str], object]]] = {}
-    """What a first word means, given the rest of its line; `quit` leaves."""
+    """Commands by name, called with the rest of the line; `quit` leaves."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -26,8 +26,8 @@ class Conversation:
         self.console: Console = Console(highlight=False, markup=False)
 
     def talk(self) -> None:
-        """Until there is nothing left to do, or the person leaves."""
-        with suppress(ImportError):  # where there is none, lines are not edited
+        """Run until the session is over or the person leaves."""
+        with suppress(ImportError):  # without it, lines cannot be edited
             import readline  # noqa: F401
         try:
             self.begin()
@@ -43,7 +43,7 @@ class Conversation:
         self.end()
 
     def obey(self, line: str) -> bool:
-        """Do what a line says; False if the person leaves."""
+        """Execute a line; return False if the person leaves."""
         word, _, rest = line.partition(" ")
         try:
             if word == "quit":
@@ -61,26 +61,26 @@ class Conversation:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to say."""
+        """Return whether the session is over."""
         raise NotImplementedError
 
     def prompt(self) -> str | None:
-        """What the person is asked; None if nothing, because it was not the person's turn."""
+        """Return the prompt; None if it was not the person's turn."""
         raise NotImplementedError
 
     def hear(self, line: str) -> None:
-        """Do what a line says that is no command."""
+        """Handle a line that is not a command."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Said first."""
+        """Print the opening text."""
 
     def end(self) -> None:
-        """Said last."""
+        """Print the closing text."""
 
 
 def _asked(prompt: str) -> str:
-    """The line that answers a question; shown behind it, where no terminal has done so."""
+    """Ask a question and read the answer; echo it if stdin is not a terminal."""
     line = input(prompt).strip()
     if not sys.stdin.isatty():
         print(line)

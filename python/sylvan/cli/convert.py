@@ -1,4 +1,4 @@
-"""`sylvan convert`: a network's file in another format, or in eight bits."""
+"""`sylvan convert`: convert a network to another file format or to int8."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ READ = (*LC0, ".safetensors", ".onnx")
 WRITTEN = (".onnx", ".safetensors")
 
 CALIBRATION = 800
-"""Positions that eight-bit ranges are chosen on."""
+"""Positions for calibration."""
 MEASURED = 1000
-"""Other positions, on which the loss is measured."""
+"""Other positions, for measuring the loss."""
 
 
 def convert(
     source: Annotated[Path, typer.Argument(help="A network: .pb, .pb.gz, .safetensors, .onnx.")],
-    target: Annotated[Path, typer.Argument(help="What to write: .onnx or .safetensors.")],
+    target: Annotated[Path, typer.Argument(help="The file to write: .onnx or .safetensors.")],
     int8: Annotated[
-        bool, typer.Option("--int8", help="Eight bits per weight: faster, a little less exact.")
+        bool, typer.Option("--int8", help="Quantize to int8: faster, slightly less accurate.")
     ] = False,
     half: Annotated[
-        bool, typer.Option("--half", help="Sixteen bits per weight: half the file, as exact.")
+        bool, typer.Option("--half", help="Store weights as fp16: half the size, same accuracy.")
     ] = False,
     history_fill: Annotated[
         str,
-        typer.Option(help="Boards before the first, for lc0's networks: no, fen_only or always."),
+        typer.Option(help="History fill for lc0 networks: no, fen_only or always."),
     ] = "fen_only",
 ) -> None:
     """Convert a network's file to ONNX, or to safetensors for PyTorch.
@@ -68,15 +68,17 @@ def convert(
 
 
 def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
-    """Refuse now what could not be read or written later."""
+    """Reject unreadable sources and unwritable targets before the conversion."""
     if not source.name.endswith(READ):
-        raise NetworkError(f"{source} is no network by its name: give one of {', '.join(READ)}.")
+        raise NetworkError(
+            f"{source} does not have a network's file name: give one of {', '.join(READ)}."
+        )
     if not source.is_file():
         raise NetworkError(f"There is no file {source}: give the path of a network.")
     if target.suffix not in WRITTEN:
         raise ConfigError(f"{target} cannot be written: end its name in {' or '.join(WRITTEN)}.")
     if int8 and half:
-        raise ConfigError("--int8 stores in sixteen bits what has no eight: leave --half out.")
+        raise ConfigError("--int8 already stores the other weights as fp16: leave --half out.")
     if target.suffix == ".safetensors" and (int8 or half or source.suffix == ".onnx"):
         given = "--int8" if int8 else "--half"
         reason = f"{given} writes" if int8 or half else f"{source} can become"
@@ -88,7 +90,7 @@ def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
 
 
 def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHeader:
-    """The same arrays under the tower's names."""
+    """Write the arrays under the tower's parameter names."""
     from sylvan.networks.checkpoint import write_checkpoint
     from sylvan.networks.lc0.file import read_lc0
     from sylvan.networks.lc0.tower import lc0_arrays, lc0_header
@@ -102,7 +104,7 @@ def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHea
 def _to_onnx(
     source: Path, target: Path, int8: bool, half: bool, history_fill: str, bar: Bar
 ) -> tuple[NetworkHeader, Any]:
-    """The header, and what eight bits lost."""
+    """Print the header and the loss of quantization."""
     from sylvan.evaluators import OnnxEvaluator
     from sylvan.files import write_bytes
 
@@ -119,7 +121,7 @@ def _to_onnx(
 
 
 def _fp32(source: Path, history_fill: str) -> bytes:
-    """A network as the bytes of an ONNX model."""
+    """Convert a network to the bytes of an ONNX model."""
     if source.suffix == ".onnx":
         return source.read_bytes()
     if source.name.endswith(LC0):
@@ -136,7 +138,7 @@ def _fp32(source: Path, history_fill: str) -> bytes:
 
 
 def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
-    """An eight-bit version of a model, and what it lost on other positions."""
+    """Quantize a model; return it and its loss on other positions."""
     from sylvan.learning.positions import sample_positions
     from sylvan.learning.quantization_loss import measure_loss
     from sylvan.networks.half import halved_model
@@ -145,13 +147,13 @@ def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     game = _game(evaluator)
     calibration = sample_positions(game, CALIBRATION, seed=1, evaluator=evaluator)
     small = quantized_model(model, calibration, progress=bar.show, name=evaluator.name)
-    small = halved_model(small)  # what has no eight bits
+    small = halved_model(small)  # the weights that stay in floating point
     others = sample_positions(game, MEASURED, seed=2, evaluator=evaluator)
     return small, measure_loss(evaluator, small, others)
 
 
 def _game(evaluator: Any) -> Game:
-    """The start of the game that a network plays."""
+    """Return the first state of the game that a network plays."""
     from sylvan.games import Chess, ConnectFour, TicTacToe
     from sylvan.networks.header import game_name
 

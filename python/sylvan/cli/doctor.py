@@ -1,4 +1,4 @@
-"""`sylvan doctor`: what is installed here and works."""
+"""`sylvan doctor`: report installed versions, extras and hardware."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what is installed, which extras work, and what this machine has.
+    """Report what is installed, which extras work, and the machine's hardware.
 
     Exit code 1 if the native module does not load: then nothing else will work either.
     """

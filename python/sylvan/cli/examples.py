@@ -1,4 +1,4 @@
-"""`sylvan examples`: rounds that bots play, for a network to learn from."""
+"""`sylvan examples`: rounds played by bots, as training data."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ __all__ = ["examples"]
 
 
 def examples(
-    game: Annotated[str, typer.Argument(help="Whose bots play: blob.")],
-    out: Annotated[Path, typer.Option(help="The folder; rounds that it has are gone on from.")],
-    minutes: Annotated[float | None, typer.Option(help="How long to go on.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="How many there shall be in all.")] = None,
+    game: Annotated[str, typer.Argument(help="The game: blob.")],
+    out: Annotated[Path, typer.Option(help="Output folder; an existing one is continued.")],
+    minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Stop at this many rounds in total.")] = None,
     deals: Annotated[
-        int, typer.Option(help="Deals in which every action is tried; 0: imitate the card counter.")
+        int, typer.Option(help="Sampled deals per action; 0 imitates the card counter.")
     ] = 24,
-    explore: Annotated[float, typer.Option(help="How often any action is played.")] = 0.05,
-    usual: Annotated[float, typer.Option(help="Share of five players, up to seven cards.")] = 0.6,
-    most_cards: Annotated[int, typer.Option(help="Cards of the largest rounds.")] = 13,
-    seed: Annotated[int, typer.Option(help="From which all rounds follow.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Of this many cores; else of all.")] = None,
-    most_megabytes: Annotated[int | None, typer.Option(help="Of all files together.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    explore: Annotated[float, typer.Option(help="Probability of a random action.")] = 0.05,
+    usual: Annotated[
+        float, typer.Option(help="Share of rounds with five players and up to seven cards.")
+    ] = 0.6,
+    most_cards: Annotated[int, typer.Option(help="Most cards per hand.")] = 13,
+    seed: Annotated[int, typer.Option(help="Seed of all rounds.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads (default: one per core).")] = None,
+    most_megabytes: Annotated[
+        int | None, typer.Option(help="Size limit of all files in MB.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
-    """Have rounds played by bots, to train a network on: `sylvan pretrain` reads them.
+    """Let bots play rounds as training data for `sylvan pretrain`.
 
     Every legal action of a decision is tried in deals that fit what the seat sees, played out by
     the card counter; what each came to is kept. A killed command goes on where it stopped.
@@ -44,7 +48,7 @@ def examples(
     from sylvan.blob.rounds import RoundsConfig, make_rounds
 
     if game != "blob":
-        raise ConfigError(f"There are no bots of {game!r} to learn from: give blob.")
+        raise ConfigError(f"{game!r} has no bots to learn from: give blob.")
     if (minutes is None) == (rounds is None):
         raise ConfigError("Give either --minutes or --rounds, which say when to stop.")
     config = RoundsConfig(

@@ -1,4 +1,4 @@
-"""`sylvan analyze game.pgn`: go over all games of a PGN."""
+"""`sylvan analyze game.pgn`: annotate all games of a PGN."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze_games"]
 
-# Per position, when no limit is given: a fifth of a second, without a network and with one.
+# Default limits per position, a fifth of a second, without a network and with one.
 SIMULATIONS, NETWORK_SIMULATIONS = 20_000, 400
 
 
 def analyze_games(
     source: str, evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
 ) -> None:
-    """Go over the games of a file (`-`: of stdin), print a summary, write them to `out`."""
+    """Annotate the games of a file (`-`: stdin), print a summary, write them to `out`."""
     from sylvan.files import write_text
     from sylvan.games.pgn import game_text, read_games, read_text
     from sylvan.planning import Search
@@ -53,7 +53,7 @@ def analyze_games(
 
 
 def _gone_over(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:
-    """The games, one after another; Ctrl-C ends it with what is done."""
+    """Annotate games one after another; Ctrl-C ends with those that are done."""
     from sylvan.engines.analysis.annotate import annotate
 
     done: list[Annotation] = []
@@ -71,7 +71,7 @@ def _show(bar: Bar, before: int, total: int, done: int, _: int) -> None:
 
 
 def _report(annotation: Annotation) -> str:
-    """A game's summary, and its marked moves."""
+    """Print a game's summary and its marked moves."""
     headers = annotation.game.headers
     lines = [f"{headers.get('White', '?')} - {headers.get('Black', '?')}  {headers['Result']}"]
     lines.append("          moves  average loss  centipawns   ?!    ?   ??  as the search")

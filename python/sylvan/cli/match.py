@@ -1,4 +1,4 @@
-"""`sylvan match`: let two players play, and say which is the stronger."""
+"""`sylvan match`: let two players play and measure the difference in Elo."""
 
 from __future__ import annotations
 
@@ -19,41 +19,51 @@ __all__ = ["match"]
 
 
 def match(
-    a: Annotated[str, typer.Argument(metavar="A", help="A player; the result is from its side.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
-    games: Annotated[int, typer.Option("--games", "-g", min=1, help="How many games.")] = 100,
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="First player; the result is from its view.")
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="Second player.")],
+    games: Annotated[int, typer.Option("--games", "-g", min=1, help="Number of games.")] = 100,
     openings: Annotated[
-        Path | None, typer.Option(help="Openings: a .pgn, .epd or .fen file; else built-in ones.")
+        Path | None,
+        typer.Option(help="Openings from a .pgn, .epd or .fen file (default: built in)."),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option(min=1, help="Per move, for players without a limit of their own.")
+        int | None,
+        typer.Option(min=1, help="Simulations per move for players without their own limit."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="The same in seconds per move.")] = None,
-    tc: Annotated[str | None, typer.Option(help="The same as a clock: seconds+increment.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Seconds per move for those players.")
+    ] = None,
+    tc: Annotated[
+        str | None, typer.Option(help="Clock for those players: seconds+increment.")
+    ] = None,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", min=1, help="Games at once.")
+        int | None, typer.Option("--concurrency", "-c", min=1, help="Games played in parallel.")
     ] = None,
     sprt: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="ELO0 ELO1", help="Stop once one of two differences is refuted."),
+        typer.Option(metavar="ELO0 ELO1", help="Stop by SPRT between these two Elo differences."),
     ] = None,
     max_plies: Annotated[
         int | None,
-        typer.Option(min=1, help="Adjudicate a draw so many half-moves after the opening."),
+        typer.Option(min=1, help="Adjudicate a draw this many half-moves after the opening."),
     ] = None,
     resign: Annotated[
-        float | None, typer.Option(help="Adjudicate when both expect so much for one side, 0-1.")
+        float | None,
+        typer.Option(help="Adjudicate a win when both players expect this score, 0-1."),
     ] = None,
     draw: Annotated[
-        float | None, typer.Option(help="Adjudicate when both expect at most so much, 0-1.")
+        float | None,
+        typer.Option(help="Adjudicate a draw when both are within this of equal, 0-1."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Keep the games here; go on from there.")
+        Path | None, typer.Option("--out", "-o", help="Store the games here; a rerun continues.")
     ] = None,
-    pgn: Annotated[Path | None, typer.Option(help="Write the games as PGN.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games to this PGN file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report to this JSON file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let two players play each other and measure the difference in Elo.
 
@@ -107,7 +117,7 @@ def match(
 def _play(
     plan: Match, games: int, concurrency: int | None, test: Sprt | None, ledger: Ledger | None
 ) -> tuple[Report, bool]:
-    """What the match came to, and whether Ctrl-C ended it."""
+    """Return the match result, and whether Ctrl-C ended it."""
     from sylvan.engines.match.report import Report
 
     done = [] if ledger is None else [game for game in ledger.games if game.number < games]

@@ -1,4 +1,4 @@
-"""What perfect play says of a position, for those who ask during a game."""
+"""Exact values during a game, from solvers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["Oracle"]
 
 PATIENCE = 20.0
-"""Seconds that a person waits."""
+"""Seconds before a solve is given up."""
 
 
 class Oracle:
-    """Solves positions of Connect Four and tic-tac-toe, and remembers what it found.
+    """Solves positions of Connect Four and tic-tac-toe, and caches the results.
 
     >>> from sylvan.games import TicTacToe
     >>> print(Oracle().opinion(TicTacToe([0])))
@@ -28,7 +28,7 @@ class Oracle:
         self._solver: Solver | None = None
 
     def opinion(self, game: Game) -> str:
-        """The value of a position and the moves that keep it.
+        """Return the value of a position and the moves that keep it.
 
         :raises ConfigError: the game has no solver, or the position has too few stones.
         """
@@ -38,7 +38,7 @@ class Oracle:
             return _tic_tac_toe(game)
         if isinstance(game, ConnectFour):
             return self._connect_four(game)
-        raise ConfigError(f"There is no solver of {type(game).__name__}: ask for a hint.")
+        raise ConfigError(f"There is no solver for {type(game).__name__}: ask for a hint.")
 
     def _connect_four(self, game: ConnectFour) -> str:
         from sylvan.games.connect_four import Solver
@@ -48,7 +48,8 @@ class Oracle:
             return str(self._solver.solve(game, PATIENCE))
         except SolveTimeout:
             raise ConfigError(
-                f"The solver was not done after {PATIENCE:g} s, for it is early in the game: ask "
+                f"The solver did not finish within {PATIENCE:g} s, it is too early in the game: "
+                "ask "
                 "again, it remembers, or after some moves."
             ) from None
 

@@ -1,4 +1,4 @@
-"""`sylvan perft`: count the positions below a chess position, move by move."""
+"""`sylvan perft`: count the leaf positions of a chess position, move by move."""
 
 from typing import Annotated
 
@@ -11,9 +11,9 @@ __all__ = ["perft"]
 
 def perft(
     fen: Annotated[str, typer.Argument(help="A position, or `startpos`.")],
-    depth: Annotated[int, typer.Argument(min=0, help="How many plies deep.")],
-    chess960: Annotated[bool, typer.Option("--chess960", help="Castle as in Chess960.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    depth: Annotated[int, typer.Argument(min=0, help="Depth in plies.")],
+    chess960: Annotated[bool, typer.Option("--chess960", help="Use Chess960 castling.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Count the lines of play of a given length: the standard test of a move generator.
 
@@ -30,7 +30,7 @@ def perft(
     game = Chess(None if fen == "startpos" else fen, chess960=chess960)
     began = perf_counter()
     counts: dict[str, int] = {}
-    # Root move by root move, so that there is something to show on the way.
+    # One root move at a time, to show progress.
     actions = game.legal_actions() if depth > 0 else []
     with Bar(f"perft {depth}") as bar:
         for done, action in enumerate(actions):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["play"]
 
-# A network sees in one evaluation what `material` needs about so many for.
+# One network evaluation replaces about this many evaluations by `material`.
 NETWORK_WORTH = 75
-# Simulations behind a hint, whatever the level.
+# Simulations for a hint, at any level.
 ADVICE = 30_000
 
 MOVES = {
@@ -58,36 +58,46 @@ def play(
         typer.Argument(help="chess, connect4, tictactoe, blob, path.py:Class or open_spiel:name."),
     ] = "chess",
     position: Annotated[
-        list[str] | None, typer.Argument(help="Where to begin: a FEN, moves, or both.")
+        list[str] | None, typer.Argument(help="Initial position: a FEN, moves, or both.")
     ] = None,
     side: Annotated[
-        Side, typer.Option("--side", "-s", help="White begins, in every game.")
+        Side, typer.Option("--side", "-s", help="Your side; White moves first in every game.")
     ] = Side.white,
     level: Annotated[
         int, typer.Option("--level", "-l", min=1, max=10, help="Strength, 1 to 10.")
     ] = 5,
     simulations: Annotated[
-        int | None, typer.Option("--simulations", "-n", min=1, help="Per move, instead of a level.")
+        int | None,
+        typer.Option(
+            "--simulations", "-n", min=1, help="Simulations per move, instead of a level."
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", "-t", min=0, help="The same in seconds.")
+        float | None,
+        typer.Option("--seconds", "-t", min=0, help="Seconds per move, instead of a level."),
     ] = None,
     net: Annotated[
         Path | None,
-        typer.Option(help="A network: a run's folder, .onnx, .safetensors, .pb or .pb.gz."),
+        typer.Option(help="A network: a run folder, .onnx, .safetensors, .pb or .pb.gz."),
     ] = None,
-    evaluator: Annotated[EvaluatorName | None, typer.Option(help="What judges a position.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
-    pgn: Annotated[Path | None, typer.Option(help="Write the game here when it ends.")] = None,
+    evaluator: Annotated[
+        EvaluatorName | None, typer.Option(help="Evaluator of positions without a network.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
+    pgn: Annotated[
+        Path | None, typer.Option(help="Write the finished game to this PGN file.")
+    ] = None,
     rule: Annotated[
-        list[str] | None, typer.Option(help="Of Blob: players=4, cards=5, trump=turned_up.")
+        list[str] | None, typer.Option(help="Blob rules: players=4, cards=5, trump=turned_up.")
     ] = None,
-    seat: Annotated[int | None, typer.Option(min=0, help="Of Blob: yours, from 0.")] = None,
+    seat: Annotated[
+        int | None, typer.Option(min=0, help="Blob: your seat, counted from 0.")
+    ] = None,
     opponents: Annotated[
         str | None,
-        typer.Option(help="Of Blob, instead of a level: rule,counter,information_set:400."),
+        typer.Option(help="Blob opponents, instead of a level: rule,counter,information_set:400."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Of Blob: go on with a saved game.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Blob: resume a saved game.")] = None,
 ) -> None:
     """Play a game against the search.
 
@@ -127,9 +137,9 @@ def play(
             f"{game} has {start.num_players} seats: a game of two can be played here."
         )
     if start.is_terminal():
-        raise ConfigError("The game is over there: begin where somebody can move.")
+        raise ConfigError("The game is over in this position: start from one with a legal move.")
     drawn = random.Random(seed)
-    place = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
+    seat_index = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
     own = shipped_network(start) if net is None and evaluator is None else None
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
@@ -147,11 +157,11 @@ def play(
     seed = drawn.randrange(2**32) if seed is None else seed
     with opponent as player, adviser:
         player.new_game(seed)
-        _Table(game, Sitting(start, place, player, adviser, seed), pgn).talk()
+        _PlayTerminal(game, Sitting(start, seat_index, player, adviser, seed), pgn).talk()
 
 
 def _refuse(game: str, given: dict[str, object]) -> None:
-    """Fail if something is given that is not for this game."""
+    """Reject options that do not apply to this game."""
     for name, value in given.items():
         if value is not None and value is not False and value != []:
             raise ConfigError(f"{name} is not for {game}: leave it out.")
@@ -160,7 +170,7 @@ def _refuse(game: str, given: dict[str, object]) -> None:
 def _planners(
     run: Path, start: Game, config: SearchConfig, advice: int, name: str
 ) -> tuple[Player, Player]:
-    """Opponent and adviser that plan with the model that a run has learned."""
+    """Make opponent and adviser that plan with a run's learned model."""
     from sylvan.muzero.search import greedy
     from sylvan.runs.agent import load_model
     from sylvan.runs.model_player import ModelPlayer
@@ -180,7 +190,7 @@ def _planners(
 
 
 def _check(start: Game, judge: Any) -> None:
-    """Fail now if an evaluator is for another game."""
+    """Reject an evaluator for another game."""
     from sylvan.evaluators import evaluator_for, evaluator_named
     from sylvan.planning.roots import shown_to
 
@@ -194,7 +204,7 @@ def _check(start: Game, judge: Any) -> None:
 def _strength(
     level: int, simulations: int | None, seconds: float | None, *, is_network: bool
 ) -> SearchConfig:
-    """The settings of each search."""
+    """Return the search settings of opponent and adviser."""
     from sylvan.planning import SearchConfig
     from sylvan.players.strength import STRONGEST, WEAKEST, strength
 
@@ -205,8 +215,8 @@ def _strength(
     return SearchConfig(simulations=count, temperature=way.temperature)
 
 
-class _Table(Conversation):
-    """A sitting at the terminal."""
+class _PlayTerminal(Conversation):
+    """A game's terminal session."""
 
     def __init__(self, name: str, sitting: Sitting, pgn: Path | None) -> None:
         from sylvan.cli.opinion import Oracle
@@ -233,28 +243,28 @@ class _Table(Conversation):
         self.show()
 
     def prompt(self) -> str | None:
-        """Asks for the person's move, or makes the other's."""
+        """Return the prompt for the person's move, or make the opponent's."""
         if self.sitting.is_persons_turn:
             return "your move: "
         self.answer()
         return None
 
     def answer(self) -> None:
-        """The search's move."""
+        """Make the search's move."""
         with Bar("thinking"):
             reply = self.sitting.reply()
         self.say(f"{self.sitting.player.name} plays {reply}")
         self.show()
 
     def hear(self, line: str) -> None:
-        """A move."""
+        """Make the person's move."""
         (move,) = moves_of(line)[:1] or [line]
         self.sitting.play(self.sitting.read(move))
         if self.sitting.is_over:
             self.show()
 
     def show(self, _: str = "") -> None:
-        """The board."""
+        """Print the board."""
         from sylvan.cli.board import coloured, plain
 
         sitting, picture = self.sitting, None
@@ -277,7 +287,7 @@ class _Table(Conversation):
             self.say(f"The search would play {self.sitting.hint()}.")
 
     def solve(self, _: str) -> None:
-        """The exact value, for those who want to know."""
+        """Print the exact value."""
         with Bar("solving"):
             opinion = self.oracle.opinion(self.sitting.game)
         self.say(opinion)
@@ -306,7 +316,7 @@ class _Table(Conversation):
         self.say(f"The game is in {rest}.")
 
     def end(self) -> None:
-        """The result, and the game."""
+        """Print the result and the game."""
         self.say(self.sitting.verdict)
         if self.is_chess and self.sitting.actions:
             self.say(self.sitting.pgn().strip())
@@ -314,18 +324,18 @@ class _Table(Conversation):
             self.save(str(self.pgn))
 
 
-_Table.commands = {
+_PlayTerminal.commands = {
     "help": lambda table, _: table.say(
         HELP.format(moves=MOVES.get(table.name, "as `moves` lists them"))
     ),
-    "moves": _Table.moves,
-    "hint": _Table.hint,
-    "solve": _Table.solve,
-    "opinion": _Table.solve,
-    "undo": _Table.undo,
-    "draw": _Table.draw,
+    "moves": _PlayTerminal.moves,
+    "hint": _PlayTerminal.hint,
+    "solve": _PlayTerminal.solve,
+    "opinion": _PlayTerminal.solve,
+    "undo": _PlayTerminal.undo,
+    "draw": _PlayTerminal.draw,
     "resign": lambda table, _: table.sitting.resign(),
-    "board": _Table.show,
-    "fen": _Table.fen,
-    "save": _Table.save,
+    "board": _PlayTerminal.show,
+    "fen": _PlayTerminal.fen,
+    "save": _PlayTerminal.save,
 }

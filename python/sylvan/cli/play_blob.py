@@ -1,4 +1,4 @@
-"""`sylvan play blob`: a table of Blob in the terminal."""
+"""`sylvan play blob`: play Blob in the terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def play_blob(
     seed: int | None,
     resume: Path | None,
 ) -> None:
-    """A game from the options of `sylvan play`."""
+    """Start a game from the options of `sylvan play`."""
     from sylvan.blob.copilot import game_of
     from sylvan.blob.sitting import BlobSitting, opponents_at
 
@@ -69,7 +69,7 @@ def play_blob(
 
 
 class BlobTable(Conversation):
-    """A sitting at the terminal."""
+    """A game's terminal session."""
 
     def __init__(self, sitting: BlobSitting) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class BlobTable(Conversation):
             self.show()
 
     def prompt(self) -> str | None:
-        """Asks for the person's bid or card, or lets an opponent act."""
+        """Return the prompt for the person's bid or card, or let an opponent act."""
         sitting = self.sitting
         if sitting.is_persons_turn:
             return "your bid: " if sitting.game.phase == "bidding" else "your card: "
@@ -100,14 +100,14 @@ class BlobTable(Conversation):
         return None
 
     def hear(self, line: str) -> None:
-        """A bid or a card of the person's."""
+        """Make the person's bid or play."""
         sitting = self.sitting
         before = sitting.game.clone()
         sitting.play(sitting.read(line))
         self.after(before.round, sum(before.tricks))
 
     def after(self, number: int, tricks: int) -> None:
-        """Tell what a move brought about: a trick, the end of a round, the person's turn."""
+        """Report a finished trick or round and the person's turn."""
         game = self.sitting.game
         if game.round != number or game.is_terminal():
             self.end_of_round(number)
@@ -117,7 +117,7 @@ class BlobTable(Conversation):
             self.show()
 
     def end_of_round(self, number: int) -> None:
-        """The scoreboard, and a look back."""
+        """Print the scoreboard and the review of the round."""
         sitting = self.sitting
         *_, last = sitting.rounds()
         self.say(f"Round {number + 1} is over.")
@@ -127,7 +127,7 @@ class BlobTable(Conversation):
         self.say_painted(looked_back(number, decisions) + "\n")
 
     def seats(self) -> list[str]:
-        """Who sits where."""
+        """Return the players' names by seat."""
         return [
             f"seat {seat} {self.names.get(seat, 'you')}"
             for seat in range(self.sitting.game.num_players)
@@ -137,7 +137,7 @@ class BlobTable(Conversation):
         self.console.print(colours(text), soft_wrap=True)
 
     def show(self, _: str = "") -> None:
-        """What the person sees."""
+        """Print the person's view."""
         self.say_painted(table(self.sitting.view, self.sitting.seat, self.names))
         if self.sitting.is_persons_turn and self.sitting.game.phase == "playing":
             self.moves("")
@@ -167,10 +167,10 @@ class BlobTable(Conversation):
         if not rest:
             raise ConfigError("Where to? Write: save blob.json")
         write_text(rest, json_text(self.sitting.to_json()) + "\n")
-        self.say(f"The game is in {rest}. Go on with: sylvan play blob --resume {rest}")
+        self.say(f"Saved to {rest}. Resume with: sylvan play blob --resume {rest}")
 
     def end(self) -> None:
-        """Who has won."""
+        """Print the winner."""
         points, seat = self.sitting.game.points, self.sitting.seat
         if not self.sitting.is_over:
             self.say("The game is not finished.")

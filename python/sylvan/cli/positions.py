@@ -1,4 +1,4 @@
-"""Positions as the words of a command line."""
+"""Parse positions from the words of a command line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["is_pgn", "read_position"]
 
 
 def is_pgn(words: list[str]) -> bool:
-    """Whether the words name a PGN rather than a position: a file, or `-` for stdin."""
+    """Return whether the words name a PGN: a file, or `-` for stdin."""
     return len(words) == 1 and (words[0] == "-" or words[0].lower().endswith(".pgn"))
 
 
 def read_position(game: str, words: list[str], *, chess960: bool = False) -> Game:
-    """The position that `words` describe, of a game by its name.
+    """Parse the position of a named game.
 
     :param chess960: of chess: castling as in Chess960.
     :raises ConfigError: there is no such game.
@@ -43,19 +43,19 @@ def read_position(game: str, words: list[str], *, chess960: bool = False) -> Gam
 
 
 def _chess(words: list[str], chess960: bool) -> Game:
-    """A FEN, moves in SAN or UCI, or a FEN and then moves; nothing is the start position."""
+    """Parse a FEN, moves in SAN or UCI, or a FEN and moves; no words are the start position."""
     from sylvan.games import Chess
 
     fen: str | None = None
     if words and "/" in words[0]:
-        # Without quotes the shell hands over the fields of a FEN one by one.
+        # Without quotes the shell splits a FEN into its fields.
         fields = words[:1] if " " in words[0].strip() else words[:6]
         fen, words = " ".join(fields), words[len(fields) :]
     return Chess(fen, moves_of(" ".join(words)), chess960=chess960)
 
 
 def moves_of(text: str) -> list[str]:
-    """The moves of a text as people write and paste it: what is not a move is left out.
+    """Extract the moves from pasted text; skip everything else.
 
     >>> moves_of("1. e4! {best by test} e5 2.Nf3 2... Nc6 $1 3. 0-0?? 1/2-1/2")
     ['e4', 'e5', 'Nf3', 'Nc6', 'O-O']
@@ -68,14 +68,14 @@ def moves_of(text: str) -> list[str]:
 
 
 def _connect4(words: list[str]) -> Game:
-    """Columns counted from 1: `4453`, or one by one."""
+    """Parse columns counted from 1: `4453`, or as separate words."""
     from sylvan.games import ConnectFour
 
     return ConnectFour(" ".join(words))
 
 
 def _tictactoe(words: list[str]) -> Game:
-    """Cells counted from 0, row by row: `408`, or one by one."""
+    """Parse cells counted from 0, row by row: `408`, or as separate words."""
     from sylvan.games import TicTacToe
 
     game = TicTacToe()

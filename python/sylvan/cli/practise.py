@@ -1,4 +1,4 @@
-"""`sylvan practise`: a network plays rounds with itself and with bots, and learns from them."""
+"""`sylvan practise`: train a Blob network by policy gradient in rounds with itself and bots."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ __all__ = ["practise"]
 
 
 def practise(
-    game: Annotated[str, typer.Argument(help="What it plays: blob.")],
-    start: Annotated[Path, typer.Option("--from", help="A network, or a folder of one.")],
-    out: Annotated[Path, typer.Option(help="The folder for the better network.")],
-    minutes: Annotated[float, typer.Option(help="How long to go on.")],
-    tables: Annotated[int, typer.Option(help="Rounds of a turn, played side by side.")] = 4096,
-    learning_rate: Annotated[float, typer.Option(help="At first; it falls to a tenth.")] = 3e-4,
+    game: Annotated[str, typer.Argument(help="The game: blob.")],
+    start: Annotated[
+        Path, typer.Option("--from", help="Initial network: a file, or a folder with one.")
+    ],
+    out: Annotated[Path, typer.Option(help="Output folder.")],
+    minutes: Annotated[float, typer.Option(help="Stop after this many minutes.")],
+    tables: Annotated[int, typer.Option(help="Rounds played in parallel per update.")] = 4096,
+    learning_rate: Annotated[
+        float, typer.Option(help="Initial learning rate; decays to a tenth.")
+    ] = 3e-4,
     critic: Annotated[
         Literal["view", "deal"],
-        typer.Option(help="What the judge of decisions sees: what the seat sees, or all hands."),
+        typer.Option(help="Input of the critic: the seat's view, or all hands."),
     ] = "view",
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random choices.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option(help="Of this many cores; else of all.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads (default: one per core).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
-    """Let a network practise without a search: what went better than it expected becomes likelier.
+    """Train a network by policy gradient, without search: actions better than expected gain
+    probability.
 
     For a network that knows the game from `sylvan pretrain`; a GPU is wanted. The averaged network
     is written every minute.
@@ -46,7 +51,7 @@ def practise(
     from sylvan.networks import load_network
 
     if game != "blob":
-        raise ConfigError(f"Rounds of {game!r} cannot be practised: give blob.")
+        raise ConfigError(f"{game!r} cannot be practised: give blob.")
     given = {"tables": tables, "learning_rate": learning_rate, "critic": critic, "seed": seed}
     config = PracticeConfig.model_validate(given)
     network = load_network(network_file(start, "torch"), game=Blob())

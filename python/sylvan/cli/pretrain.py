@@ -1,4 +1,4 @@
-"""`sylvan pretrain`: a network from games or labelled positions of others."""
+"""`sylvan pretrain`: train a network on existing games or labelled positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["pretrain"]
 
 
 class Kind(StrEnum):
-    """What a file of examples is."""
+    """The format of an examples file."""
 
     auto = "auto"
     pgn = "pgn"
@@ -35,35 +35,36 @@ def pretrain(
             "folders of `sylvan examples`."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder for the records and the network.")],
-    network: Annotated[str, typer.Option(help="Its size: 6x64, t4x128, mlp2x256.")] = "6x64",
-    game: Annotated[str, typer.Option(help="Whose examples these are.")] = "chess",
-    epochs: Annotated[float, typer.Option(help="Times that every position is drawn.")] = 1.0,
-    min_elo: Annotated[int, typer.Option(help="Lowest rating of both players.")] = 0,
+    out: Annotated[Path, typer.Option(help="Output folder for records and network.")],
+    network: Annotated[str, typer.Option(help="Network size: 6x64, t4x128, mlp2x256.")] = "6x64",
+    game: Annotated[str, typer.Option(help="The game of the examples.")] = "chess",
+    epochs: Annotated[float, typer.Option(help="Passes over the positions.")] = 1.0,
+    min_elo: Annotated[int, typer.Option(help="Skip games with a player rated lower.")] = 0,
     max_centipawns: Annotated[
-        int | None, typer.Option(help="Leave out positions that are evaluated further from 0.")
+        int | None, typer.Option(help="Skip positions with a larger absolute evaluation.")
     ] = None,
     value_mix: Annotated[
-        float, typer.Option(help="Share of evaluations in the value, against results: 0 to 1.")
+        float,
+        typer.Option(help="Weight of evaluations against results in the value target, 0 to 1."),
     ] = 0.5,
     kind: Annotated[
-        Kind, typer.Option("--format", help="What the files are, if their names do not say.")
+        Kind, typer.Option("--format", help="Format of the files (default: by name).")
     ] = Kind.auto,
-    seed: Annotated[int, typer.Option(help="Of the weights and of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the weights and of sampling.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     threads: Annotated[
-        int | None, typer.Option(help="Of PyTorch; else as many as it uses.")
+        int | None, typer.Option(help="PyTorch threads (default: PyTorch's).")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Others: learner.batch=1024"),
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other setting: learner.batch=1024"),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="A network to go on from, or a folder of one.")
+        Path | None, typer.Option("--from", help="Initial network: a file, or a folder with one.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
-    """Train a network on games that were played, or on positions with labels.
+    """Train a network on existing games, or on labelled positions.
 
     The played move is what the policy learns, the result what the value learns; evaluations in
     comments, [%eval 0.17], are mixed in. A run of self-play can begin with the network.
@@ -125,7 +126,7 @@ def _run(
 
 
 def _config(given: dict[str, dict[str, Any]], texts: list[str]) -> PretrainConfig:
-    """Options, with what --set says over them."""
+    """Return the options, overridden by --set."""
     import json
 
     from sylvan.learning.pretrain import PretrainConfig

@@ -1,4 +1,4 @@
-"""`sylvan runs`: what was trained, how it went, and what came out."""
+"""`sylvan runs`: list, show, compare, plot and export training runs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ runs = typer.Typer(name="runs", rich_markup_mode="markdown")
 RUNS = Path("runs")
 
 Folder = Annotated[Path, typer.Argument(help="The folder that holds runs.")]
-Name = Annotated[str, typer.Argument(metavar="RUN", help="A run's folder, or its name in runs/.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Name = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name in runs/.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Across = Annotated[
-    Literal["step", "minutes"], typer.Option("--across", help="What plots go along: step, minutes.")
+    Literal["step", "minutes"],
+    typer.Option("--across", help="The x-axis of plots: step or minutes."),
 ]
 
 
@@ -40,7 +41,7 @@ def main(context: typer.Context) -> None:
 
 @runs.command("list")
 def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
-    """List the runs in a folder: how far each is, how good, and whether it is at work."""
+    """List the runs in a folder with their progress, best figures and state."""
     from sylvan.runs.overview import find_runs
 
     found = find_runs(folder)
@@ -56,7 +57,7 @@ def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
 
 @runs.command()
 def show(name: Name, as_json: AsJson = False) -> None:
-    """Show a run: its curves in short, and the settings that are not the defaults."""
+    """Show a run: its curves, and the settings that differ from the defaults."""
     from sylvan.runs.overview import find_run
     from sylvan.runs.report import summary
 
@@ -81,12 +82,12 @@ def show(name: Name, as_json: AsJson = False) -> None:
 def compare(
     names: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help="Two runs or more.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also draw them into this HTML page.")
+        Path | None, typer.Option("--out", "-o", help="Also write the plots to this HTML page.")
     ] = None,
     across: Across = "step",
     as_json: AsJson = False,
 ) -> None:
-    """Compare runs: settings that differ, last and best figures, curves over each other."""
+    """Compare runs: settings that differ, last and best figures, overlaid curves."""
     from sylvan.runs.overview import find_run, setting_rows
     from sylvan.runs.report import measured, summary, write_comparison
 
@@ -113,7 +114,7 @@ def compare(
 
 @runs.command()
 def report(name: Name, across: Across = "step") -> None:
-    """Draw a run: plots as PNG files and one HTML page, in its folder report/."""
+    """Plot a run: PNG files and one HTML page, in its folder report/."""
     from sylvan.runs.overview import find_run
     from sylvan.runs.report import write_report
 
@@ -124,13 +125,13 @@ def report(name: Name, across: Across = "step") -> None:
 def export(
     name: Name,
     path: Annotated[
-        Path, typer.Argument(help="Where to: .onnx or .safetensors; a folder for a model.")
+        Path, typer.Argument(help="Output: .onnx or .safetensors; a folder for a learned model.")
     ],
     last: Annotated[
-        bool, typer.Option("--last", help="The newest network instead of the best.")
+        bool, typer.Option("--last", help="Use the newest network instead of the best.")
     ] = False,
 ) -> None:
-    """Write a run's best network to a file that plays by itself; a learned model to a folder."""
+    """Export a run's best network to a self-contained file; a learned model to a folder."""
     from sylvan.runs.export import export_network
     from sylvan.runs.overview import find_run
 
@@ -159,7 +160,7 @@ def _row(run: Overview) -> list[str]:
 
 
 def _curves(run: Overview) -> list[list[str]]:
-    """The figures a person looks at first: first, last, and the way between."""
+    """Summarise the main figures: first, last, and a sparkline."""
     from sylvan.runs.figures import known, mistakes, rating_name, series, sparkline
 
     names = [rating_name(run.columns), *mistakes(run.columns), "loss.policy", "loss.value"]
@@ -173,7 +174,7 @@ def _curves(run: Overview) -> list[list[str]]:
 
 
 def _changed(run: Overview) -> list[list[str]]:
-    """Settings that are not the defaults of their game."""
+    """Return the settings that differ from the game's defaults."""
     from sylvan.runs.config import TrainingConfig, differences
 
     default = TrainingConfig(game=run.run.config.game)
@@ -182,7 +183,7 @@ def _changed(run: Overview) -> list[list[str]]:
 
 
 def _distinct(found: Sequence[Overview]) -> list[str]:
-    """A name for each run; their folders where two have one name."""
+    """Name each run; use folders where two names are equal."""
     names = [run.name for run in found]
     if len(set(names)) == len(names):
         return names
@@ -190,7 +191,7 @@ def _distinct(found: Sequence[Overview]) -> list[str]:
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]], right: int | None = None) -> Table:
-    """A table without lines; columns from `right` on are numbers."""
+    """Make a table without lines; columns from `right` on are right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -218,5 +219,5 @@ def _print(table: Table) -> None:
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=200)  # a file has no edge
+        console = Console(width=200)  # no terminal width in a file
     console.print(table)

@@ -1,4 +1,4 @@
-"""What commands that search have in common: the evaluator, and settings by name."""
+"""Options shared by the commands that search: the evaluator, and settings by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sylvan.errors import ConfigError
 __all__ = ["EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
 
 CACHE = 64 * 2**20
-"""Bytes of evaluations that a network remembers, for positions that come up again."""
+"""Size of the evaluation cache in bytes."""
 
 
 class EvaluatorName(StrEnum):
@@ -22,7 +22,7 @@ class EvaluatorName(StrEnum):
 
 
 def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
-    """The network of a file, or the evaluator with a name; None is the game's default."""
+    """Load the network of a file or the named evaluator; None is the game's default."""
     if net is None:
         return name and name.value
     if name is not None:
@@ -33,7 +33,7 @@ def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
 
 
 def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    """What is given and not None, and the `name=value` of `texts`.
+    """Merge the given settings that are not None with the `name=value` pairs of `texts`.
 
     Numbers, lists, true, false and null are read as in JSON, anything else is text.
 
@@ -58,5 +58,5 @@ def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_limit(settings: dict[str, Any]) -> bool:
-    """Whether something else than a number of simulations ends the search."""
+    """Return whether the search has a limit other than simulations."""
     return not {"seconds", "nodes", "depth"}.isdisjoint(settings)

@@ -1,4 +1,4 @@
-"""`sylvan serve-analysis`: analysis for programs, one JSON object per line."""
+"""`sylvan serve-analysis`: analysis for other programs, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ def serve_analysis(
         typer.Option("--net", "-n", metavar="PATH", help="A network, or the name of an evaluator."),
     ] = "material",
     simulations: Annotated[
-        int, typer.Option(min=0, help="Per position, where a query does not say.")
+        int, typer.Option(min=0, help="Simulations per position, if a query gives none.")
     ] = 800,
-    batch: Annotated[int, typer.Option(min=1, max=4096, help="Positions analysed at once.")] = 64,
+    batch: Annotated[
+        int, typer.Option(min=1, max=4096, help="Positions analysed in parallel.")
+    ] = 64,
     memory: Annotated[
-        int, typer.Option(min=4, metavar="MB", help="Of all trees, in megabytes.")
+        int, typer.Option(min=4, metavar="MB", help="Memory limit of all trees in MB.")
     ] = 2048,
     cache: Annotated[
-        int, typer.Option(min=0, metavar="MB", help="Of a network's evaluations, in megabytes.")
+        int, typer.Option(min=0, metavar="MB", help="Size of the evaluation cache in MB.")
     ] = 64,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of the network, or over positions without one.")
+        int | None, typer.Option(min=1, help="Threads of the network; without one, of the search.")
     ] = None,
     backend: Annotated[
-        str, typer.Option(help="What computes a network: auto, onnx, torch.")
+        str, typer.Option(help="Runtime of the network: auto, onnx or torch.")
     ] = "auto",
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of queries and answers.")
@@ -70,12 +72,12 @@ def serve_analysis(
 
     def say(line: str) -> None:
         output.say(line)
-        if output.closed:  # nobody reads any more: what is still asked does not matter
+        if output.closed:  # the reader is gone: drop the remaining queries
             os._exit(0)
 
     server = Server(say, evaluator, slots=batch, **settings)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C exits at once
     for line in lines_of(sys.stdin.buffer):
         server.hear(line)
     server.close()

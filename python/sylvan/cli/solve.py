@@ -1,4 +1,4 @@
-"""`sylvan solve`: the exact value of a position, and of each of its moves."""
+"""`sylvan solve`: compute the exact value of a position and of each of its moves."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -19,16 +19,17 @@ class Solvable(StrEnum):
 def solve(
     game: Annotated[Solvable, typer.Argument(help="The game.")],
     moves: Annotated[
-        list[str] | None, typer.Argument(help="Columns from 1, as played: `4453`.")
+        list[str] | None, typer.Argument(help="Columns played, counted from 1: `4453`.")
     ] = None,
     columns: Annotated[int, typer.Option(min=1, help="Width of the board.")] = 7,
     rows: Annotated[int, typer.Option(min=1, help="Height of the board.")] = 6,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", "-t", min=0, help="Give up after so many seconds.")
+        float | None,
+        typer.Option("--seconds", "-t", min=0, help="Give up after this many seconds."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Play a position out perfectly: its score, and the score of each move.
+    """Solve a position: its score under perfect play, and the score of each move.
 
     A score counts the stones that the winner has left when the game ends, the winning one included:
     the higher, the sooner the win. 0 is a draw, below 0 the side to move loses. An empty 7 × 6

@@ -1,4 +1,4 @@
-"""What all commands share: errors of one line, a progress bar that waits, JSON."""
+"""Helpers of all commands: one-line errors, a delayed progress bar, JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 2.0
 
 
 class OneLineErrors(TyperGroup):
-    """A command whose every user error is one line on stderr and exit code 2."""
+    """A command that reports user errors as one line on stderr with exit code 2."""
 
     def main(
         self,
@@ -49,13 +49,13 @@ class OneLineErrors(TyperGroup):
         except SylvanError as error:
             fail(str(error))
         except OSError as error:
-            if error.filename is None:  # not about a file that the user named
+            if error.filename is None:  # not caused by a file that the user named
                 raise
             fail(f"{error.filename}: {error.strerror}")
 
 
 def _numbers_explained(message: str) -> str:
-    """A number below 0 is read as an option: say so instead of naming an option nobody meant.
+    """Explain that a negative number was parsed as an option.
 
     >>> _numbers_explained("No such option: -1")
     '-1 is read as an option: give a number of at least 0.'
@@ -72,17 +72,17 @@ def fail(message: str) -> NoReturn:
 
 
 def print_json(facts: Any) -> None:
-    """Strict JSON on stdout."""
+    """Print strict JSON to stdout."""
     print(json_text(facts))
 
 
 def json_text(facts: Any) -> str:
-    """Strict JSON: a number that does not exist is `null`, never `NaN`."""
+    """Format strict JSON: `null` for missing numbers, never `NaN`."""
     return json.dumps(_finite(facts), indent=2)
 
 
 def check_folder(path: Path | None) -> None:
-    """Refuse a path now that could not be written after hours of work."""
+    """Reject an unwritable path before hours of work."""
     if path is not None and not path.parent.is_dir():
         raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}")
     if path is not None and path.is_dir():
@@ -100,7 +100,7 @@ def _finite(facts: Any) -> Any:
 
 
 class Bar:
-    """A progress bar on stderr that appears once a job has taken `PATIENCE` seconds.
+    """A progress bar on stderr that appears after `PATIENCE` seconds.
 
     A timer starts it, so it appears even if nothing is reported for as long as the lock is free.
     """
@@ -129,7 +129,7 @@ class Bar:
                 self._bar = bar
 
     def show(self, done: float, total: float | None) -> None:
-        """So much is done of so much; `None`: the end is not known."""
+        """Set the progress; `None`: the total is unknown."""
         with self._lock:
             self._done, self._total = done, total
             if self._bar is not None:

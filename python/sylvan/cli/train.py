@@ -1,4 +1,4 @@
-"""`sylvan train`: from a game to a network that plays it, by playing against itself."""
+"""`sylvan train`: train a network on a game by self-play."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ Algorithm = Literal["alphazero", "muzero"]
 def train(
     game: Annotated[
         str,
-        typer.Argument(
-            help="What to learn: connect4, tictactoe, chess, path.py:Class, gym:name, ..."
-        ),
+        typer.Argument(help="The game: connect4, tictactoe, chess, path.py:Class, gym:name, ..."),
     ],
     run: Annotated[
         Path | None,
-        typer.Option("--run", "-r", help="The run's folder; by default runs/GAME."),
+        typer.Option("--run", "-r", help="The run folder (default: runs/GAME)."),
     ] = None,
     preset: Annotated[
         str,
@@ -40,22 +38,24 @@ def train(
             "of games that deal, roll dice or hide cards (blob)."
         ),
     ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="End after so many steps.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="End after so much time, in all.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of all that is random.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Stop after this many steps.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Stop after this many minutes in total.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Processor cores to use.")] = None,
     device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, cuda:1; else a GPU, if any.")
+        str | None, typer.Option(help="cpu, cuda or cuda:1 (default: a GPU, if any).")
     ] = None,
     network: Annotated[
         str | None,
-        typer.Option(help="Its size (6x64, t4x128, mlp2x128), or your own: path.py:Class."),
+        typer.Option(help="Network size (6x64, t4x128, mlp2x128), or your own: path.py:Class."),
     ] = None,
     loss: Annotated[
-        str | None, typer.Option(help="A loss function of your own: path.py:function.")
+        str | None, typer.Option(help="Your own loss function: path.py:function.")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", "-c", help="Settings: a .toml or .yaml file.")
+        Path | None, typer.Option("--config", "-c", help="Settings from a .toml or .yaml file.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -63,14 +63,16 @@ def train(
     ] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--from", help="Begin with this network: a .safetensors file or a run."),
+        typer.Option("--from", help="Initial network: a .safetensors file or a run."),
     ] = None,
     tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write the figures for TensorBoard.")
+        bool, typer.Option("--tensorboard", help="Also log to TensorBoard.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the end.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only the final summary.")
+    ] = False,
 ) -> None:
-    """Train a network on a game, by self-play, until it plays.
+    """Train a network on a game by self-play.
 
     Everything is in the run's folder. Run the same command again and it goes on where it was: after
     Ctrl-C (which ends the step first; twice stops at once), after a crash, with another budget.
@@ -122,7 +124,7 @@ def train(
 
 
 def _folder_name(game: str) -> str:
-    """What a game is called in `runs`.
+    """Return a game's folder name in `runs`.
 
     >>> _folder_name("games/nim.py:Nim"), _folder_name("open_spiel:go(board_size=5)")
     ('nim', 'go')
@@ -140,7 +142,9 @@ def _config(
     texts: list[str],
     start: Path | None,
 ) -> TrainingConfig:
-    """Preset, then file, then options, then --set; over what a run that goes on was set to."""
+    """Combine preset, file, options and --set, in this order; a resumed run's settings come
+    first.
+    """
     from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
     from sylvan.runs.presets import preset_settings
     from sylvan.runs.run import Run
@@ -171,13 +175,13 @@ def _config(
 
 
 def _algorithm(layers: list[dict[str, Any]]) -> str:
-    """What is asked for, the last word counting; `auto` where nothing is said."""
+    """Return the requested algorithm, the last one given; `auto` if none is."""
     said = [layer.get("run", {}).get("algorithm") for layer in layers]
     return next((str(name) for name in reversed(said) if name), "auto")
 
 
 def _params(layers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Arguments of the game that are asked for: what it shows depends on them."""
+    """Return the requested game arguments, which determine its observations."""
     return {
         name: value
         for layer in layers
@@ -186,7 +190,7 @@ def _params(layers: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """Settings without the budget that they have, where another kind of it is asked for."""
+    """Drop the budget from the settings if another kind of budget is requested."""
     from sylvan.runs.config import merged
 
     kinds = {"steps", "minutes"} & set(asked.get("run", {}))
@@ -196,10 +200,10 @@ def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _say_goodbye(outcome: Outcome, game: str) -> None:
-    """Where everything is, and what to do with it."""
+    """Print where the results are and what to do next."""
     run = outcome.run
     if outcome.reason == "interrupted":
-        print(f"Stopped after step {outcome.step}; run the same command again to go on.")
+        print(f"Stopped after step {outcome.step}; run the same command again to resume.")
     else:
         print(f"Done: {outcome.step} steps. More: --minutes or --steps with a larger number.")
     best = run.network("best")

@@ -1,4 +1,4 @@
-"""`sylvan uci`: the engine that chess GUIs talk to."""
+"""`sylvan uci`: a UCI engine for chess GUIs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ def uci(
     lines: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LINE]...", help="Commands to obey, one per argument, instead of listening."
+            metavar="[LINE]...", help="UCI commands to run, one per argument, instead of stdin."
         ),
     ] = None,
     net: Annotated[
         str | None,
-        typer.Option("--net", "-n", metavar="PATH", help="A network: the option `WeightsFile`."),
+        typer.Option(
+            "--net", "-n", metavar="PATH", help="A network; sets the option `WeightsFile`."
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Any option, before the start."),
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set a UCI option at the start."),
     ] = None,
 ) -> None:
-    """Play chess over UCI, the protocol that chess GUIs speak.
+    """Play chess over UCI, the protocol of chess GUIs.
 
     A GUI wants the path of a program: give it that of `sylvan-uci`, which is this command without
     arguments. It then sets the options that `uci` lists. By hand:

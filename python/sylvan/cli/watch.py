@@ -1,4 +1,4 @@
-"""`sylvan watch`: see what a run has learned to do, as pictures or boards."""
+"""`sylvan watch`: watch a run's network act, as pictures or boards."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ __all__ = ["watch"]
 
 
 def watch(
-    run: Annotated[str, typer.Argument(help="A run's folder, or its name in runs/.")],
+    run: Annotated[str, typer.Argument(help="A run folder, or its name in runs/.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A .gif, an .mp4, or a folder for PNG files."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the episode: another is another one.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the episode.")] = 0,
     simulations: Annotated[
-        int | None, typer.Option("--simulations", "-n", min=1, help="Per step; as trained.")
+        int | None,
+        typer.Option(
+            "--simulations", "-n", min=1, help="Simulations per step (default: as trained)."
+        ),
     ] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="The newest network instead of the best.")
+        bool, typer.Option("--last", help="Use the newest network instead of the best.")
     ] = False,
-    most: Annotated[int, typer.Option(min=1, help="Steps after which to stop.")] = 1000,
-    every: Annotated[int, typer.Option(min=1, help="Draw every so many steps.")] = 1,
+    most: Annotated[int, typer.Option(min=1, help="Stop after this many steps.")] = 1000,
+    every: Annotated[int, typer.Option(min=1, help="Draw every n-th step.")] = 1,
 ) -> None:
     """Watch a run's network act: an environment as pictures, a game as boards.
 
@@ -66,7 +69,7 @@ def watch(
 
 
 def _player(run: Run, which: str, simulations: int | None) -> Side:
-    """What acts: a search over the learned model, or with the rules."""
+    """Make the agent: a search over the learned model, or with the rules."""
     from sylvan.muzero.evaluation import LatentSide
     from sylvan.muzero.search import greedy
 
@@ -87,11 +90,11 @@ def _player(run: Run, which: str, simulations: int | None) -> Side:
 
 
 def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every: int) -> None:
-    """An episode of an environment, drawn."""
+    """Render an episode of an environment."""
     from sylvan.games.naming import GameSpec
     from sylvan.views.frames import save_frames
 
-    # Pictures go to a file alone: the library that draws most environments needs no display.
+    # Render off-screen: most environments' drawing library then needs no display.
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     _need_pictures(spec)
     drawn = GameSpec(spec.name, {**spec.params, "render_mode": "rgb_array"})
@@ -116,7 +119,7 @@ def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every:
 
 
 def _need_pictures(spec: GameSpec) -> None:
-    """:raises ConfigError: the environment draws none."""
+    """:raises ConfigError: the environment renders no pictures."""
     state: Any = spec.first()
     modes = state.environment.metadata.get("render_modes") or []
     state.close()
@@ -130,7 +133,7 @@ def _need_pictures(spec: GameSpec) -> None:
 
 @contextmanager
 def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
-    """Say whose fault it is when an environment's own code fails."""
+    """Attribute exceptions of an environment's own code to it."""
     try:
         yield
     except SylvanError:
@@ -143,7 +146,7 @@ def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
 
 
 def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:
-    """A game of a network against itself, board by board."""
+    """Show a game of a network against itself, board by board."""
     from sylvan.ratings.duel import DuelGame
 
     state = spec.episode(seed)
@@ -163,7 +166,7 @@ def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:
 
 
 def _show(state: Game, last: int | None) -> None:
-    """A board, in colours where the terminal has them."""
+    """Print a board, in colours if the terminal has them."""
     from rich.console import Console
 
     from sylvan.cli.board import coloured, plain

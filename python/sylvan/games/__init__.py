@@ -1,6 +1,10 @@
-"""Games: the contract they keep (`Game`), those that come with Sylvan, and adapters.
+"""Games: the contract (`Game`), the built-in games, and adapters.
 
-The games load when first used, so that `import sylvan` stays quick.
+Games are imported on first use, to keep `import sylvan` fast.
+
+`game` defines the contract; `tic_tac_toe`, `connect_four`, `chess` (with `encoding`) and `blob`
+(with `blob_deals`) are built in; `open_spiel` and `gymnasium` (with `gymnasium_spaces`) adapt other
+libraries' games; `naming` finds a game by its name.
 """
 
 from importlib import import_module
@@ -17,8 +21,8 @@ if TYPE_CHECKING:
     from sylvan.games.open_spiel import OpenSpielGame, from_open_spiel
     from sylvan.games.tic_tac_toe import TicTacToe
 
-# Name -> the module of this package that defines it.
-_HOMES = {
+# Public name -> the module of this package that defines it.
+_MODULES = {
     "Blob": "blob",
     "Chess": "chess",
     "ConnectFour": "connect_four",
@@ -45,6 +49,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,25 +1,26 @@
-"""Blob, also known as Oh Hell: bids, tricks, and cards that nobody else may see.
+"""Blob, also known as Oh Hell: a trick-taking game with bids and hidden hands.
 
-Three to eight seats. In every round each seat gets some cards and says how many tricks it will
+Three to eight seats. In every round each seat gets some cards and bids how many tricks it will
 take; it scores `10 + bid` if it takes exactly as many, and nothing otherwise. The dealer bids last
-and must not make the bids add up to the number of tricks. Suit must be followed; the highest trump,
-or else the highest card of the suit that was led, takes the trick and leads to the next one.
+and must not make the bids add up to the number of tricks. Players must follow suit; the highest
+trump, or else the highest card of the suit that was led, takes the trick, and its player leads
+next.
 
 - An *action* is a card, 0 to 51 (`suit * 13 + rank`; suits ♠ ♥ ♣ ♦, ranks 2 to ace), or a bid, 52
   to 65 (52 is a bid of none).
-- An *observation* is float32 of shape `(1338,)`, what the seat to move sees
+- An *observation* is float32 of shape `(1338,)`, from the view of the seat to move
   (`crates/sylvan-games/src/blob/encoding.rs` lists its cells).
-- A round pays each seat its *utility*: its points as a share of the most that the round can pay,
-  less `rivalry` times the others' mean. Where another round follows it is a reward, at the end of
-  the play the return. `points` has the points themselves.
+- A round pays each seat its *utility*: its points divided by the maximum of the round,
+  minus `rivalry` times the others' mean. The last round pays it as the return, earlier rounds as
+  rewards. `points` has the points themselves.
 
 **Deals.** With a seed, the default, every round is dealt from it as soon as it begins. With
-`seed=None` dealing is chance's, card by card from the dealer's left, or yours: `deal`.
+`seed=None` chance nodes deal, card by card from the dealer's left, or the caller does with `deal`.
 
-**What a seat knows.** `observe(seat)` is the same class with everything erased that the seat cannot
-see; `sample(rng)` on it draws a deal, each that fits with exactly the same probability. A view ends
-with its round, so nothing that is searched from one can look at a deal to come. A view takes moves
-too, and so can follow a table at which somebody else deals: `enter`.
+**Views.** `observe(seat)` returns the same class without the cards that the seat cannot
+see; `sample(rng)` on it draws a deal, uniformly from all that fit. A view ends
+with its round, so a search from it cannot see later deals. A view takes moves
+too, so it can follow a game that somebody else deals: `enter`.
 
 The rules are in Rust (`sylvan._native`).
 """
@@ -40,17 +41,17 @@ if TYPE_CHECKING:
 __all__ = ["FIRST_BID", "SUITS", "Blob", "card_code", "card_name"]
 
 FIRST_BID = 52
-"""The action of a bid of none; a bid of `b` is `FIRST_BID + b`."""
+"""The action that bids zero; a bid of `b` is `FIRST_BID + b`."""
 
 SUITS = "♠♥♣♦"
 UNIFORM = (1, 1.0, 1.0)
-"""The belief that all deals which fit a view are equally likely."""
+"""Belief settings that make all deals that fit a view equally likely."""
 
 _RANKS = ("2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K", "A")
 
 
 class Blob(_native.Blob, Game):
-    """A game, a round of one, or what a seat knows of it.
+    """A game, a single round, or a seat's view of it.
 
     :param players: 3 to 8.
     :param cards: dealt to each seat in the longest rounds; 1 to 13, `players * cards` at most 52.
@@ -60,15 +61,15 @@ class Blob(_native.Blob, Game):
     :param hook: `dealer`, `off`, or `off_in_last` (round).
     :param scoring: `exact_10_plus_bid`, `tricks_plus_10`, `tricks_plus_5`, `square`,
         `minus_missed`.
-    :param suits: of the deck, 1 to 4.
-    :param ranks: of each suit, the lowest ones.
-    :param dealer: of the first round; the next seat deals the next round.
-    :param break_trump: trump may be led only once one was played, or from a hand of nothing else.
+    :param suits: number of suits in the deck, 1 to 4.
+    :param ranks: number of ranks per suit, from the lowest.
+    :param dealer: dealer of the first round; the next seat deals the next round.
+    :param break_trump: trump may be led only after one was played, or from a hand of trumps only.
     :param rivalry: 0 plays for own points, 1 for points above the others' mean.
-    :param legacy_extra_one_card_round: one more one-card round in `down_up`, as an early program
-        had.
-    :param seed: of all deals; None leaves them to chance or to the caller.
-    :raises ConfigError: these do not fit together.
+    :param legacy_extra_one_card_round: add a one-card round to `down_up`, as an early program
+        did.
+    :param seed: seed of all deals; None leaves them to chance or to the caller.
+    :raises ConfigError: an option is out of range or contradicts another.
 
     >>> game = Blob(players=3, cards=2, seed=4)
     >>> print(game)
@@ -94,19 +95,21 @@ class Blob(_native.Blob, Game):
 
     @property
     def network_seats(self) -> int:
-        """One network serves all tables."""
+        """Eight: one network serves all numbers of players."""
         return 8
 
     @property
     def network_range(self) -> tuple[float, float]:
-        """A network guesses each seat's points as a share of the most that the round pays, whatever
-        `rivalry` makes of them.
+        """A network predicts each seat's points divided by the round's maximum, before
+        `rivalry`.
         """
         infinite = (-float("inf"), float("inf"))
         return infinite if self.scoring in ("square", "minus_missed") else (0.0, 1.0)
 
     def seat_values(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Utilities `[B, num_players]` of shares: less `rivalry` times the others' mean."""
+        """Convert shares of points `[B, num_players]` to utilities: minus `rivalry` times the
+        others' mean.
+        """
         if not self.rivalry:
             return values
         others = (values.sum(axis=1, keepdims=True) - values) / (self.num_players - 1)
@@ -115,7 +118,7 @@ class Blob(_native.Blob, Game):
 
     @property
     def scoring(self) -> str:
-        """The name of what a round pays."""
+        """The name of the scoring rule."""
         return self.rule_names()[2]
 
     @property
@@ -125,17 +128,17 @@ class Blob(_native.Blob, Game):
 
     @classmethod
     def oh_hell(cls, players: int = 3, cards: int = 5, dealer: int = 0, **options: Any) -> Self:
-        """One round by the rules of OpenSpiel's `oh_hell`: a card turned up for trump, a point per
-        trick, 10 more for an exact bid.
+        """Make a single round with the rules of OpenSpiel's `oh_hell`: a card is turned up for
+        trump, each trick scores a point, an exact bid 10 more.
 
-        :raises ConfigError: no card is left to be turned up.
+        :raises ConfigError: no card is left to turn up.
         """
         given = {"sequence": "single", "trump": "turned_up", "scoring": "tricks_plus_10", **options}
         game = cls(players, cards, dealer=dealer, **given)
         if players * cards >= game.suits * game.ranks:
             raise ConfigError(
                 f"cards is {cards}: {players} players get all {game.suits * game.ranks} cards, and "
-                "none is left to be turned up for trump."
+                "none is left to turn up for trump; deal fewer."
             )
         return game
 
@@ -146,11 +149,11 @@ class Blob(_native.Blob, Game):
         *,
         seed: int = 0,
     ) -> None:
-        """Deal the round that is about to begin.
+        """Deal the next round.
 
         :param hands: the cards of each seat, by code or name; None shuffles.
-        :param turned_up: the card that makes trump, in rounds that turn one up.
-        :raises IllegalPosition: a card twice, a card that the deck does not have, wrong numbers.
+        :param turned_up: the card that determines trump, in rounds that turn one up.
+        :raises IllegalPosition: a duplicate card, a card not in the deck, or a wrong hand size.
         :raises WrongPhase: the round is dealt already.
 
         >>> game = Blob(players=3, cards=1, seed=None)
@@ -166,9 +169,9 @@ class Blob(_native.Blob, Game):
     def enter(
         self, seat: int, hand: Sequence[int | str], turned_up: int | str | None = None
     ) -> Self:
-        """What a seat knows of a round that somebody else dealt: its hand.
+        """Return a seat's view of a round that somebody else dealt, from its hand.
 
-        :raises IllegalPosition: a card twice, a card that the deck does not have, wrong numbers.
+        :raises IllegalPosition: a duplicate card, a card not in the deck, or a wrong hand size.
         :raises WrongPhase: the round is dealt already: make the game with `seed=None`.
 
         >>> view = Blob(players=3, cards=2, seed=None).enter(0, ["AS", "10H"])
@@ -181,14 +184,14 @@ class Blob(_native.Blob, Game):
         return self.enter_hand(seat, _codes(hand), _code(turned_up))
 
     def sample(self, rng: _native.Rng | np.random.Generator | int) -> Self:
-        """A full state, drawn from all that fit this view: uniformly, or, after
-        `with_belief(candidates, bid_noise, play_noise)`, one of so many candidates in proportion to
-        how likely the others' bids and plays are in it (`blob_deals.py` has the formula; the model
+        """Draw a full state from all that fit this view: uniformly, or, after
+        `with_belief(candidates, bid_noise, play_noise)`, one of `candidates` deals in proportion to
+        the likelihood of the others' bids and plays (`blob_deals.py` has the formula; the model
         is the card counter).
 
         :param rng: a generator, Sylvan's or NumPy's, or a seed.
         :raises HiddenCards: nothing is hidden here.
-        :raises IllegalPosition: no deal fits, so somebody has seen wrong.
+        :raises IllegalPosition: no deal fits what was entered.
 
         >>> view = Blob(players=3, cards=2, seed=4).observe(1)
         >>> view.num_deals()
@@ -214,20 +217,20 @@ class Blob(_native.Blob, Game):
         return self.viewer is not None
 
     def string_to_action(self, text: str) -> int:
-        """The legal action of this name: `"7♥"`, `"7h"`, `"bid 2"`, or `"2"` while bids are made.
+        """Parse the name of a legal action: `"7♥"`, `"7h"`, `"bid 2"`, or `"2"` during the bidding.
 
-        :raises IllegalAction: no action is called that, or it is not legal here.
+        :raises IllegalAction: no action has this name, or it is not legal here.
         """
         bid = text.strip().lower().removeprefix("bid").strip()
         if bid.isdecimal() and len(bid) < 6 and self.phase != "playing" and not self.is_chance():
             action = FIRST_BID + int(bid)
         else:
             action = _native.blob_card(text)
-        self.clone().apply(action)  # says what is wrong with it
+        self.clone().apply(action)  # raises the error that explains an illegal action
         return action
 
     def to_json(self) -> dict[str, Any]:
-        """The state as plain values, from which `from_json` makes an equal one."""
+        """Return the state as plain JSON values; `from_json` restores it."""
         trump, hook, scoring, dealer, break_trump, rivalry = self.rule_names()
         rules = {"players": self.num_players, "sequence": self.sequence, "trump": trump}
         rules |= {"hook": hook, "scoring": scoring, "suits": self.suits, "ranks": self.ranks}
@@ -256,9 +259,9 @@ class Blob(_native.Blob, Game):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The state that `to_json` described.
+        """Restore the state that `to_json` wrote.
 
-        :raises IllegalPosition: it is not such a description, or breaks the rules.
+        :raises IllegalPosition: the document has another form, or breaks the rules.
         """
         try:
             return _restored(cls, document)
@@ -273,7 +276,8 @@ class Blob(_native.Blob, Game):
             ValueError,
         ) as error:
             raise IllegalPosition(
-                f"Not a state of Blob: {type(error).__name__} {error}; give what to_json() made."
+                f"Not a state of Blob: {type(error).__name__} {error}; give a document that "
+                "to_json() made."
             ) from None
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
@@ -296,9 +300,9 @@ def card_name(code: int) -> str:
 
 
 def card_code(name: str) -> int:
-    """The code of a card by its name, in either order: `"10♥"`, `"th"`, `"SA"`.
+    """Parse a card's name, rank and suit in either order: `"10♥"`, `"th"`, `"SA"`.
 
-    :raises IllegalAction: no card is called that.
+    :raises IllegalAction: no card has this name.
 
     >>> card_code("as"), card_code("♥10")
     (12, 21)
@@ -318,7 +322,9 @@ _B = TypeVar("_B", bound=Blob)
 
 
 def _restored(cls: type[_B], document: Mapping[str, Any]) -> _B:
-    """The state of a document: its round dealt again and played again, so that all is checked."""
+    """Restore a document's state by dealing and playing its round again, which checks every
+    move.
+    """
     start = cls(**document["rules"], seed=None).at_round(document["round"], document["points"])
     hands = {int(seat): list(cards) for seat, cards in document["hands"].items()}
     viewer = document["viewer"]
@@ -329,11 +335,11 @@ def _restored(cls: type[_B], document: Mapping[str, Any]) -> _B:
         if document["dealt"]:
             state.deal([hands[seat] for seat in range(start.num_players)], document["turned_up"])
         else:
-            for place in range(max(map(len, hands.values()), default=0)):
+            for index in range(max(map(len, hands.values()), default=0)):
                 for seat in range(start.num_players):
                     owner = (start.dealer + 1 + seat) % start.num_players
-                    if place < len(hands.get(owner, [])):
-                        state.apply(hands[owner][place])
+                    if index < len(hands.get(owner, [])):
+                        state.apply(hands[owner][index])
         state = state.seeded(document["seed"])
     for bid in document["bids"]:
         state.bid(state.to_play(), bid)
@@ -343,7 +349,7 @@ def _restored(cls: type[_B], document: Mapping[str, Any]) -> _B:
 
 
 def _table(game: Blob) -> list[str]:
-    """A line for the round, one per seat, and the trick."""
+    """List the lines of the text view: the round, one line per seat, the current trick."""
     rounds = len(game.sequence)
     trump = "none" if game.trump is None else SUITS[game.trump]
     if game.turned_up is not None:

@@ -1,12 +1,12 @@
-"""Deals of Blob weighted by what the others have done: a seat that bid three hardly holds nothing.
+"""Deals of Blob weighted by bids and plays: a seat that bid three probably holds high cards.
 
-`Blob.sample` draws every deal that fits a view with the same probability. That is right until bids
-and plays are read for what they mean: with a policy as the model of the other seats, a deal weighs
-the chance that they would have done what they did,
+`Blob.sample` draws all deals that fit a view with equal probability. Bids and plays tell more. With
+a policy as the model of the other seats, the weight of a deal is the probability of their moves in
+it:
 
     w(deal) = product over their moves of  (1 - noise) * policy(move)  +  noise / legal moves
 
-The noise is a floor: a model that may be wrong rules no deal out. Candidates are drawn uniformly
+The noise is a floor: an imperfect model must not exclude any deal. Candidates are drawn uniformly
 and kept by systematic resampling: one random offset, then equal steps through the sum of weights.
 """
 
@@ -22,7 +22,7 @@ from sylvan.games.blob import FIRST_BID, Blob
 __all__ = ["Policy", "replay", "weight", "weighted_deals"]
 
 Policy = Callable[[Blob], Mapping[int, float]]
-"""From the view of the seat to move to the probabilities of its legal actions."""
+"""Maps the view of the seat to move to the probabilities of its legal actions."""
 
 
 def weighted_deals(
@@ -34,10 +34,11 @@ def weighted_deals(
     candidates: int = 8,
     noise: float = 0.1,
 ) -> list[Blob]:
-    """`count` deals that fit a view, each about as often as its weight says.
+    """Draw `count` deals that fit a view, each in proportion to its weight.
 
-    :param candidates: deals that are weighed for each one that is kept.
-    :param noise: how often a seat does anything legal, whatever the policy says.
+    :param candidates: deals drawn and weighted per deal that is returned.
+    :param noise: probability that a seat makes a uniformly random legal move instead of the
+        policy's.
     :raises ConfigError: a number is out of range.
     """
     if count < 1 or candidates < 1 or not 0 <= noise <= 1:
@@ -48,18 +49,18 @@ def weighted_deals(
     deals = [view.sample(rng) for _ in range(count * candidates)]
     sums = list(accumulate(weight(deal, view.viewer, policy, noise) for deal in deals))
     if not sums[-1] > 0:
-        return deals[:count]  # the model rules all of them out: it knows nothing
-    offset, kept, place = rng.uniform(), [], 0
+        return deals[:count]  # all weights are 0: the model gives no information
+    offset, kept, index = rng.uniform(), [], 0
     for number in range(count):
         target = (number + offset) * sums[-1] / count
-        while sums[place] <= target and place + 1 < len(deals):
-            place += 1
-        kept.append(deals[place])
+        while sums[index] <= target and index + 1 < len(deals):
+            index += 1
+        kept.append(deals[index])
     return kept
 
 
 def weight(deal: Blob, viewer: int | None, policy: Policy, noise: float = 0.1) -> float:
-    """The chance that the seats other than `viewer` would have done what they did in a deal."""
+    """Return the probability of the moves that the seats other than `viewer` made in a deal."""
     product = 1.0
     for state, action in replay(deal):
         legal = state.legal_actions()
@@ -71,7 +72,7 @@ def weight(deal: Blob, viewer: int | None, policy: Policy, noise: float = 0.1) -
 
 
 def replay(deal: Blob) -> Iterator[tuple[Blob, int]]:
-    """Every state of the round so far, from its deal on, with what was done there.
+    """Iterate over the states of the current round with the action taken in each.
 
     >>> game = Blob(players=3, cards=1, seed=5)
     >>> for action in (53, 52): game.apply(action)

@@ -4,13 +4,14 @@
 - An *action* is AlphaZero's 8×8×73 code, `73 * square + plane`, from the mover's side: for Black
   the ranks are turned over. `action_to_string` writes UCI, `san` SAN; `string_to_action` reads
   both. Castling is the king's step of two files, in Chess960 the king taking its own rook.
-- An *observation* is a number of planes of 64 bits, uint64 of shape `(planes,)`; unless told
-  otherwise the 112 planes of lc0's input format 1: the last eight boards, castling rights, side to
-  move and the half-move clock. `expand_planes` makes numbers of them. `Encoding` names the layouts
+- An *observation* is an array of bit planes, uint64 of shape `(planes,)`, one bit per square. The
+default is the 112 planes of lc0's input format 1: the last eight boards, castling rights, side to
+move and the half-move clock. `expand_planes` unpacks the bits into floats. `Encoding` names the
+layouts
   of planes and of policy outputs.
-- *The end*: checkmate, stalemate and insufficient material end a game; so do the third occurrence
-  of a position and fifty moves without capture or pawn move, except at the root of a search, which
-  is searched as long as it has moves.
+- *The end*: checkmate, stalemate and insufficient material end a game; so do threefold repetition
+and fifty moves without capture or pawn move, except at the root of a search: a root that has legal
+moves is searched.
 
 The rules are in Rust (`sylvan._native`); boards, pictures and PGN come from python-chess.
 """
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import chess
     import chess.pgn
 
-__all__ = ["Chess", "Encoding", "expand_planes", "fault_in", "keeps_errors"]
+__all__ = ["Chess", "Encoding", "expand_planes", "first_pgn_error", "pgn_builder"]
 
 expand_planes = _native.expand_planes
 
@@ -43,23 +44,24 @@ class Chess(_native.Chess, Game):
     """A game of chess, made from a FEN and the moves that followed it.
 
     :param fen: the first position; the start of chess if None.
-    :param moves: what was played since: UCI, SAN, codes or python-chess moves in a sequence, or a
+    :param moves: the moves played since: UCI, SAN, codes or python-chess moves in a sequence, or a
         string with spaces between moves. They may go on where a draw could have been claimed.
     :param chess960: castling as in Chess960.
-    :param repetitions: how often a position must occur to be a draw inside a search: 3, or 2 to
-        give up going round in circles sooner. Positions before the search always need 3.
-    :param history_fill: what an observation shows in place of boards before `fen`: `"no"`
+    :param repetitions: how often a position must occur inside a search to count as a draw: 3, or 2
+        to leave cycles sooner. Positions before the search always need 3.
+    :param history_fill: the content of an observation's boards before `fen`: `"no"`
         (nothing), `"fen_only"` (the first position, unless it is the start of chess) or `"always"`.
     :param encoder: the planes of an observation: `"lc0_112"`, `"az119"`, `"planes19"` or
         `"planes18"`.
-    :param codec: the outputs of a network's policy: `"az73"` (the action codes) or `"lc0"`.
+    :param codec: the layout of a network's policy outputs: `"az73"` (the action codes) or `"lc0"`.
     :param syzygy: a folder with Syzygy endgame tables (several, separated as in PATH). A search
-        then knows the result of positions in the tables, and at its root chooses only from moves
-        that keep it; the game itself goes on. `probe` asks the tables, `table_hits` counts.
+        then knows the result of positions in the tables, and at its root considers only moves
+        that keep it; the game itself does not end. `probe` queries the tables, `table_hits` counts
+        hits.
     :raises IllegalPosition: the FEN cannot be read, or breaks a rule; the message says which.
-    :raises IllegalAction: a move is not legal; the message has the nearest that are.
+    :raises IllegalAction: a move is not legal; the message lists the nearest legal moves.
     :raises GameOver: a move follows mate or stalemate.
-    :raises ConfigError: there is no such option.
+    :raises ConfigError: an option has an unknown value.
 
     >>> game = Chess(moves="e4 e5 Nf3")
     >>> print(game)
@@ -105,11 +107,11 @@ class Chess(_native.Chess, Game):
 
     @property
     def encoding(self) -> Encoding:
-        """How the game shows itself to a network."""
+        """The layout of observations and policy outputs."""
         return Encoding(self.encoder, self.codec, self.history_fill)
 
     def estimate(self) -> tuple[float, float]:
-        """A quarter of a win for the side with more material: pawns 1, minor pieces 3, rooks 5,
+        """Give a quarter of a win to the side with more material: pawns 1, minor pieces 3, rooks 5,
         queens 9.
 
         >>> Chess("4k3/8/8/8/8/8/8/R3K3 b - - 0 1").estimate()
@@ -123,7 +125,7 @@ class Chess(_native.Chess, Game):
         return ahead, -ahead
 
     def encoded(self, encoding: Encoding | None) -> Self:
-        """A copy that shows itself in another encoding; None leaves it as it is.
+        """Return a copy that uses another encoding; None keeps the encoding.
 
         >>> game = Chess().encoded(Encoding("planes19", "lc0"))
         >>> e4 = game.string_to_action("e4")
@@ -136,7 +138,7 @@ class Chess(_native.Chess, Game):
 
     @classmethod
     def from_board(cls, board: chess.Board, **options: Any) -> Self:
-        """The game of a python-chess board, its move stack included.
+        """Convert a python-chess board, its move stack included.
 
         :param options: `repetitions`, `history_fill`, `encoder`, `codec`, `syzygy` as for `Chess`.
         :raises IllegalPosition: the board belongs to a variant, or breaks a rule.
@@ -163,7 +165,7 @@ class Chess(_native.Chess, Game):
 
     @classmethod
     def from_pgn(cls, text: str, ply: int | None = None, **options: Any) -> Self:
-        """The main line of the first game in a PGN, up to `ply` half-moves or its end.
+        """Read the main line of the first game in a PGN, up to `ply` half-moves or its end.
 
         :param options: `repetitions`, `history_fill`, `encoder`, `codec`, `syzygy` as for `Chess`.
         :raises IllegalPosition: there is no game in the text, or its FEN breaks a rule.
@@ -174,11 +176,11 @@ class Chess(_native.Chess, Game):
         """
         import chess.pgn
 
-        game = chess.pgn.read_game(io.StringIO(text), Visitor=keeps_errors())
+        game = chess.pgn.read_game(io.StringIO(text), Visitor=pgn_builder())
         if game is None:
             raise IllegalPosition("the text has no game: give a PGN with moves like '1. e4 e5'")
         if game.errors:
-            raise fault_in(game)
+            raise first_pgn_error(game)
         moves = list(game.mainline_moves())
         if ply is not None and not 0 <= ply <= len(moves):
             raise IllegalAction(f"ply is {ply}, but the game has 0 to {len(moves)} half-moves")
@@ -187,9 +189,9 @@ class Chess(_native.Chess, Game):
         return cls(start, moves[:ply], chess960=board.chess960, **options)
 
     def board(self) -> chess.Board:
-        """The game as a python-chess board with its move stack.
+        """Convert to a python-chess board with its move stack.
 
-        A state from inside a search has no stack: only the search knows how it got there.
+        States inside a search have no move stack.
         """
         import chess
 
@@ -241,8 +243,10 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def keeps_errors() -> Any:
-    """A PGN reader that keeps the error of a move instead of logging it."""
+def pgn_builder() -> Any:
+    """Return a visitor class for `chess.pgn.read_game` that stores move errors and does not log
+    them.
+    """
     import chess.pgn
 
     class Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
@@ -250,15 +254,15 @@ def keeps_errors() -> Any:
             self.game.errors.append(error)
 
         def end_variation(self) -> None:
-            # After a move that is skipped, a parenthesis that none opened closes the game itself.
+            # python-chess pops the game itself at an unmatched parenthesis after a skipped move.
             if len(self.variation_stack) > 1:
                 super().end_variation()
 
     return Builder
 
 
-def fault_in(game: chess.pgn.Game) -> IllegalAction | IllegalPosition:
-    """The first fault of a game that `keeps_errors` has read, in a sentence of ours."""
+def first_pgn_error(game: chess.pgn.Game) -> IllegalAction | IllegalPosition:
+    """Convert the first error that `pgn_builder` stored into an exception of Sylvan's."""
     import chess
 
     error = " ".join(str(game.errors[0]).split())

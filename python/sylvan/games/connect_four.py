@@ -29,7 +29,7 @@ class ConnectFour(_native.ConnectFour, Game):
 
     :param moves: columns counted from 1 in a string, `"4453"`, or actions counted from 0 in a list.
         On a board of more than nine columns, spaces or commas separate the numbers of a string.
-    :raises IllegalAction: a move cannot be played, or is no column.
+    :raises IllegalAction: a move cannot be played, or is not a column.
     :raises GameOver: a move follows the end of the game.
     :raises ConfigError: the board is too large, or has no columns or rows.
 
@@ -59,13 +59,13 @@ class ConnectFour(_native.ConnectFour, Game):
         return [(_same, columns), (_mirror, columns[::-1])]
 
     def solve(self, timeout: float | None = None) -> Solution:
-        """The exact score of the position and of each of its moves.
+        """Compute the exact score of the position and of each of its moves.
 
-        From 14 stones on this takes milliseconds, an empty 7 × 6 board takes minutes; Ctrl-C
-        stops it. To solve many positions, share a `Solver`, which remembers.
+        Takes milliseconds from 14 stones on and minutes for an empty 7 × 6 board; Ctrl-C
+        stops it. To solve many positions, share a `Solver`: it keeps its transposition table.
 
         :param timeout: seconds.
-        :raises SolveTimeout: they were not enough.
+        :raises SolveTimeout: the timeout passed.
 
         >>> ConnectFour("1212", columns=5, rows=4).solve().best
         (0,)
@@ -125,10 +125,10 @@ class Solution:
 
 
 class Solver:
-    """An exact solver, which keeps what it learned for the next position.
+    """An exact solver that keeps its transposition table between positions.
 
-    :param megabytes: the most that its table may take, rounded down to a power of two.
-    :raises ConfigError: that is less than 1, or more than a million.
+    :param megabytes: size limit of the table, rounded down to a power of two.
+    :raises ConfigError: it is less than 1 or more than a million.
 
     >>> solver = Solver()
     >>> [solver.solve(ConnectFour(columns=columns, rows=4)).outcome for columns in (4, 5)]
@@ -139,7 +139,9 @@ class Solver:
         self._native = _native.ConnectFourSolver(megabytes)
 
     def solve(self, game: ConnectFour, timeout: float | None = None) -> Solution:
-        """The exact score of a position and of each of its moves; as `ConnectFour.solve`."""
+        """Compute the exact score of a position and of each of its moves; see
+        `ConnectFour.solve`.
+        """
         score, outcome, plies, best, scores, nodes = self._native.solve(game, timeout)
         return Solution(score, outcome, plies, tuple(best), tuple(scores), nodes)
 
@@ -157,7 +159,7 @@ _COLOURS = {None: "#f4f6f8", 0: "#d8413a", 1: "#f2c230"}
 
 
 def _svg(game: ConnectFour) -> str:
-    """The board; seat 0 is red, seat 1 yellow, the stones of a line of four have a ring."""
+    """Draw the board: seat 0 red, seat 1 yellow, a ring around the stones of a line of four."""
     width, height = game.columns * _CELL, game.rows * _CELL
     line = _lines_of_four(game)
     parts = [
@@ -175,7 +177,7 @@ def _svg(game: ConnectFour) -> str:
 
 
 def _lines_of_four(game: ConnectFour) -> set[tuple[int, int]]:
-    """The cells (column, row) of all lines of four."""
+    """Return the cells (column, row) of all lines of four."""
     found: set[tuple[int, int]] = set()
     for column in range(game.columns):
         for row in range(game.rows):

@@ -1,12 +1,12 @@
-"""How a game of chess shows itself to a network.
+"""Encodings of chess: the layout of a network's inputs and policy outputs.
 
-Three independent choices, named; `docs/chess-encodings.md` lists every plane and every output.
+Three independent choices; `docs/chess-encodings.md` lists every plane and every output.
 
-- the *encoder* makes the input planes of a position and its past;
-- the *codec* says where the policy output has the logit of a move;
-- the *history fill* says what stands in for boards before the first known position.
+- the *encoder* builds the input planes from a position and its history;
+- the *codec* maps a move to the index of its policy logit;
+- the *history fill* replaces boards before the first known position.
 
-Actions of a search are always codes of `az73`, whatever the encoding.
+Actions of a search are always `az73` codes, whatever the encoding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HISTORY_FILLS: Final = ("no", "fen_only", "always")
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a network for chess reads and writes.
+    """The input and output layout of a chess network.
 
     >>> maia = Encoding(encoder="lc0_112", codec="lc0")
     >>> maia.observation_shape, maia.num_logits
@@ -52,7 +52,7 @@ class Encoding:
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        """Planes, ranks and files as a network sees them, after `expand_planes`."""
+        """Planes, ranks and files of a network's input, after `expand_planes`."""
         return ENCODERS[self.encoder], 8, 8
 
     @property

@@ -1,22 +1,22 @@
-"""What Sylvan asks of a game: subclass `Game` and fill in seven methods.
+"""The contract of a game: subclass `Game` and implement seven methods.
 
-Players are seats `0 .. num_players - 1`. A state knows whose turn it is and which actions are
-legal, takes an action in place, and at its end pays every seat. An action is an integer below
-`num_actions` that means the same in all states; outcomes of chance are actions too.
+Players are seats `0 .. num_players - 1`. A state knows the seat to move and the legal
+actions, applies an action in place, and pays every seat at the end. An action is an integer below
+`num_actions` with the same meaning in all states; chance outcomes are actions too.
 
 An episode pays each seat
 
     sum over steps t of  discount**t * rewards_t   +   discount**T * returns_T
 
-so what `rewards` paid on the way is not paid again by `returns`.
+so `returns` must not repeat amounts that `rewards` has paid.
 
-What is asked where:
+Methods that the search calls in each kind of state:
 
     a seat moves    to_play, legal_actions, observation; then apply
-    is_chance()     chance_outcomes; then apply; nobody is asked to move
-    is_terminal()   returns; nothing is legal any more
+    is_chance()     chance_outcomes; then apply
+    is_terminal()   returns; legal_actions is empty
 
-`sylvan.testing.check_game` plays a game at random and finds where it breaks these rules.
+`sylvan.testing.check_game` plays a game at random and reports where it breaks these rules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["MAX_SEATS", "Game", "Observation", "Symmetry"]
 MAX_SEATS = 8
 
 Observation: TypeAlias = "NDArray[np.generic]"
-"""What a seat sees: an array whose shape and dtype are the same in all states."""
+"""An array of what a seat sees; its shape and dtype are the same in all states."""
 
 Symmetry: TypeAlias = (
     "tuple[Callable[[Observation], Observation], Sequence[int] | NDArray[np.integer[Any]]]"
@@ -50,21 +50,21 @@ Symmetry: TypeAlias = (
 
 
 class _ZeroSumByDefault:
-    """`zero_sum` of a game that does not set it: true for two seats."""
+    """Default of `zero_sum`: true for two seats."""
 
     def __get__(self, game: Game | None, owner: type[Game]) -> bool:
         return getattr(owner if game is None else game, "num_players", None) == 2
 
 
 class Game(ABC):
-    """A state of a game, in one object that `apply` moves forward.
+    """A state of a game; `apply` moves it forward in place.
 
-    A game may set `num_players` and the other attributes on the class or, where they depend on
-    its parameters, on the instance.
+    Set `num_players` and the other attributes on the class or, if they depend on
+    parameters, on the instance.
 
     >>> import numpy as np
     >>> class Nim(Game):
-    ...     '''Take one to three stones; who takes the last one wins.'''
+    ...     '''Take one to three stones; the player of the last one wins.'''
     ...     num_players, num_actions = 2, 3
     ...     def __init__(self, stones=10, seat=0): self.stones, self.seat = stones, seat
     ...     def legal_actions(self): return range(min(3, self.stones))
@@ -83,17 +83,17 @@ class Game(ABC):
     (True, (-1, 1))
     """
 
-    # So that a subclass may have `__slots__`, which makes states that are cloned often smaller.
+    # Lets a subclass define `__slots__`, which makes states smaller and cloning cheaper.
     __slots__ = ()
 
     num_players: int
     """Seats, 1 to 8."""
 
     num_actions: int
-    """Codes of actions and of chance outcomes are below this."""
+    """All codes of actions and chance outcomes are below this."""
 
     zero_sum: bool = cast(bool, _ZeroSumByDefault())
-    """Two seats whose returns and rewards always add up to zero. Default: any two seats."""
+    """Whether the payments of two seats always add up to zero. Default: true for two seats."""
 
     default_evaluator: str = "rollout"
     """The evaluator of a search that is given none, by its name."""
@@ -104,19 +104,19 @@ class Game(ABC):
     value_range: tuple[float, float] = (-1.0, 1.0)
     """The least and the most that a state can still pay a seat.
 
-    That is the range of `returns()` and, in a game with rewards, of the rewards to come plus the
-    returns, undiscounted. An infinite end means that it is not known.
+    It bounds `returns()` and, in a game with rewards, the sum of the rewards to come and the
+    returns, undiscounted. Use infinity for an unknown bound.
     """
 
     max_length: int | None = None
-    """The most actions, those of chance included, that a play can take. None: no promise."""
+    """Upper bound on the actions of a game, chance included. None: no bound."""
 
     observer: int | None = None
-    """Of a view, the seat whose knowledge it is. None: the whole state."""
+    """The seat whose view this is. None: the full state."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Attributes that are set per instance, or by a property, are left to `check_game`.
+        # `check_game` checks attributes set per instance or by a property.
         seats, actions = cls.__dict__.get("num_players"), cls.__dict__.get("num_actions")
         if isinstance(seats, int) and not 1 <= seats <= MAX_SEATS:
             raise GameContractError(
@@ -131,104 +131,108 @@ class Game(ABC):
 
     @classmethod
     def __subclasshook__(cls, other: type) -> Any:
-        """A class that has all of a game's methods is a game, whether it says so or not."""
+        """Accept any class that has all of a game's methods, derived from `Game` or not."""
         if cls is Game and all(hasattr(other, name) for name in _METHODS):
             return True
         return NotImplemented
 
     @abstractmethod
     def legal_actions(self) -> Sequence[int]:
-        """The actions of the seat to move: distinct, at least one, in the same order every time.
+        """Return the actions of the seat to move: distinct, at least one, always in the same order.
 
-        Nothing once the game is over. Not asked while chance moves.
+        Empty once the game is over. Not called at chance nodes.
         """
 
     @abstractmethod
     def apply(self, action: int) -> None:
-        """Take a legal action, or a chance outcome, in place.
+        """Apply a legal action or a chance outcome, in place.
 
-        The same action in the same state always does the same: randomness belongs in
+        It must be deterministic: randomness belongs in
         `chance_outcomes`.
         """
 
     @abstractmethod
     def clone(self) -> Self:
-        """An independent copy: nothing done to one is seen in the other."""
+        """Return an independent copy: a change of one does not show in the other."""
 
     @abstractmethod
     def to_play(self) -> int:
-        """The seat to move. Not asked while chance moves or once the game is over."""
+        """Return the seat to move. Not called at chance nodes or once the game is over."""
 
     @abstractmethod
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
 
     @abstractmethod
     def returns(self) -> Sequence[float]:
-        """What the end pays, shape `(num_players,)`. Asked only once the game is over."""
+        """Return the payment at the end, shape `(num_players,)`. Called only once the game is
+        over.
+        """
 
     @abstractmethod
     def observation(self) -> Observation:
-        """What the seat to move sees, as a new array; finite, always of one shape and dtype."""
+        """Return what the seat to move sees, as a new array; finite, always of one shape and
+        dtype.
+        """
 
     def rewards(self) -> Sequence[float]:
-        """What the last step paid, shape `(num_players,)`. Default: zeros."""
+        """Return the payment of the last step, shape `(num_players,)`. Default: zeros."""
         return (0.0,) * self.num_players
 
     def estimate(self) -> Sequence[float] | None:
-        """What an unfinished game is about worth to each seat, shape `(num_players,)`, in the range
-        of `returns`: the verdict on a game of self-play that is broken off. Default: None, a draw.
+        """Estimate each seat's return in an unfinished game, shape `(num_players,)`, in the range
+        of `returns`. It scores self-play games that are cut off. Default: None, a draw.
         """
         return None
 
     def auxiliary(self, end: Self) -> Mapping[str, ArrayLike]:  # noqa: ARG002
-        """Further things that a network can learn to see here, by name, as the seat to move sees
-        them: whose a field will be, what the score will be. Default: none.
+        """Return auxiliary training targets by name, from the view of the seat to move: who will
+        own a point, the final score. Default: none.
 
-        :param end: the state in which the game ended.
+        :param end: the final state of the game.
         """
         return {}
 
     def observe(self, seat: int) -> Game:  # noqa: ARG002
-        """What a seat knows, and nothing else: a view, whose `observer` is that seat. Default: a
-        copy, since nothing is hidden.
+        """Return a view: a copy that holds only what `seat` knows, with `observer` set to it.
+        Default: a copy of the state, since nothing is hidden.
 
-        A view is a game as well, though some questions have no answer there: it is asked whose turn
-        it is, and if it is its observer's, for the legal actions and the observation.
+        A view need not answer every question: only `to_play` and, if its observer is to move, the
+        legal actions and the observation are read.
         """
         return self.clone()
 
     def sample(self, rng: Rng) -> Game:  # noqa: ARG002
-        """A whole state that the observer of this view cannot tell from the true one, each drawn as
-        likely as it is to that seat, in a new object. Default: a copy, since nothing is open.
+        """Draw a full state that is consistent with this view, with its probability given what the
+        observer knows, as a new object. Default: a copy, since nothing is hidden.
 
-        All that is drawn is drawn from `rng` (`uniform`, `below`, `shuffled`, ...).
+        Draw all random numbers from `rng` (`uniform`, `below`, `shuffled`, ...).
         """
         return self.clone()
 
     def set_root(self) -> None:
-        """A search starts here. For games whose rules ask how a position came about: chess lets a
-        position be searched in which a draw could be claimed.
+        """Mark this state as the root of a search. For games whose rules depend on the history:
+        chess searches a root in which a draw could be claimed. Default: do nothing.
         """
 
     def is_chance(self) -> bool:
-        """Whether chance moves next. Default: never."""
+        """Return whether chance moves next. Default: never."""
         return False
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        """Pairs of action and probability; positive, adding up to one. Default: none."""
+        """Return pairs of action and probability; positive, adding up to one. Default: none."""
         return ()
 
     def key(self) -> bytes | None:
-        """Bytes that stand for this state, for caches. Default: None, there is no key.
+        """Return bytes that identify this state, for caches. Default: None, no key.
 
-        Equal keys promise equal futures and equal observations; the path that led here, and
-        what its last step paid, may differ.
+        Equal keys promise equal futures and equal observations; the path to the state and
+        the rewards of its last step may differ.
         """
         return None
 
     def symmetries(self) -> Sequence[Symmetry]:
-        """Pairs of observation map and action permutation. Default: none.
+        """Return pairs of observation map and action permutation. Default: none.
 
         Playing the permuted actions from the first state leads to the mapped observation, with
         the same seat to move and the same payments. The identity need not be listed.
@@ -237,11 +241,11 @@ class Game(ABC):
 
     @property
     def encoding(self) -> Encoding | None:
-        """How the game shows itself to a network. Default: None, there is one way only."""
+        """The layout of observations and policy outputs. Default: None, there is only one."""
         return None
 
     def encoded(self, encoding: Encoding | None) -> Self:
-        """A copy that shows itself in another encoding.
+        """Return a copy that uses another encoding.
 
         :raises ConfigError: the game has no encodings.
         """
@@ -259,34 +263,34 @@ class Game(ABC):
 
     @property
     def network_seats(self) -> int:
-        """Seats that a network of this game has values for: those of the largest table, where one
-        network serves tables of several sizes. Default: as many as there are.
+        """Seats in the value output of this game's network: of the largest table, if one
+        network serves several numbers of players. Default: `num_players`.
         """
         return self.num_players
 
     @property
     def network_range(self) -> tuple[float, float]:
-        """The least and the most that a network says of a seat. Default: `value_range`."""
+        """The least and the most that a network predicts for a seat. Default: `value_range`."""
         return self.value_range
 
     def seat_values(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What a network says of each seat, `[B, num_players]`, as this game pays it. Default: the
-        same.
+        """Convert a network's values, `[B, num_players]`, to this game's payments. Default:
+        unchanged.
         """
         return values
 
     def logit_index(self, action: int) -> int:
-        """Where a policy output has the logit of an action. Default: at its code."""
+        """Return the index of an action's logit in the policy output. Default: its code."""
         return action
 
     def action_to_string(self, action: int) -> str:
-        """The name of an action that is legal here. Default: its code."""
+        """Return the name of an action that is legal here. Default: its code."""
         return str(action)
 
     def string_to_action(self, text: str) -> int:
-        """The legal action that has this name here.
+        """Return the legal action with this name.
 
-        :raises IllegalAction: nothing legal here is called that.
+        :raises IllegalAction: no legal action has this name.
         """
         if self.is_chance():
             codes: Sequence[int] = [action for action, _ in self.chance_outcomes()]
@@ -302,17 +306,18 @@ class Game(ABC):
         return names[text]
 
 
-# Only some games and uses have these: a class without them is a game all the same.
-_OF_SOME = {"encoded", "logit_index", "estimate", "auxiliary", "observe", "sample"}
+# Optional methods: a class without them is still a game.
+_OPTIONAL = {"encoded", "logit_index", "estimate", "auxiliary", "observe", "sample"}
 _METHODS = tuple(
     name
     for name, value in vars(Game).items()
-    if callable(value) and name[0] != "_" and name not in _OF_SOME
+    if callable(value) and name[0] != "_" and name not in _OPTIONAL
 )
 
 
 def state_bytes(state: object) -> int:
-    """About the bytes that one more copy of a state takes: what it owns, three levels deep.
+    """Estimate the bytes that one more copy of a state takes: the objects it owns, three levels
+    deep.
 
     >>> state_bytes([0] * 1000) > 8000
     True

@@ -1,23 +1,23 @@
-"""Gymnasium's environments as games of one seat: any with discrete actions.
+"""Gymnasium environments with discrete actions as games of one seat.
 
     from_gymnasium("CartPole-v1", seed=7)
 
 How Gymnasium's terms become ours:
 
-- An *episode* is a game; all that is random in it follows from its seed, so the same seed and the
-  same actions give the same episode (in environments that keep that promise of Gymnasium's).
-- A step's reward is paid by `rewards`; `returns` is zero. `score` adds up the environment's own
+- An *episode* is a game; its seed determines all randomness, so the same seed and the
+  same actions give the same episode (if the environment keeps Gymnasium's promise).
+- `rewards` pays a step's reward; `returns` is zero. `score` sums the environment's own
   rewards, before they are clipped or scaled for learning.
-- *Terminated* and *truncated* episodes are over; `truncated` tells those that were only cut off (by
-  a time limit): what would have come after is not nothing, but unknown.
-- An *observation* is an array of one shape and dtype (`gymnasium_spaces.py`); `frame_stack` puts
-  the last ones together along the first axis, the oldest first.
+- *Terminated* and *truncated* episodes are over; `truncated` marks those cut off (by
+  a time limit): their future value is unknown, not zero.
+- An *observation* is an array of one shape and dtype (`gymnasium_spaces.py`); `frame_stack`
+  concatenates the last ones along the first axis, oldest first.
 
 Refused, with the reason: continuous actions, observations in several parts (Dict, Tuple) or of
 varying size.
 
-`clone` copies the environment, for those who plan without a model. Whether a copy behaves like the
-original, and leaves it alone, is tried out with the first copy of each kind of environment.
+`clone` copies the environment, for planning without a model. The first copy of each kind of
+environment is tested: two copies must behave alike.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
 from sylvan.games.game import Game, Observation
-from sylvan.games.gymnasium_spaces import Eyes, discrete
+from sylvan.games.gymnasium_spaces import ObservationEncoder, discrete_actions
 
 __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 
 RewardForm = Literal["raw", "clip", "sign"]
-"""What is learned of a reward: all, within -1 and 1, or its sign alone."""
+"""Transform of rewards for learning: none, clip to -1 and 1, or the sign."""
 
-TRIED = 8
-"""Steps by which a copy is compared with another."""
+PROBE_STEPS = 8
+"""Steps over which two copies are compared."""
 
 
 def from_gymnasium(
@@ -59,20 +59,20 @@ def from_gymnasium(
     shrink: int = 1,
     **settings: Any,
 ) -> GymnasiumGame:
-    """The first state of an episode.
+    """Start an episode.
 
     :param environment: a name that `gymnasium.make` knows, a class or function that makes an
         environment, or a `gymnasium.Env`.
     :param seed: of the episode.
-    :param frame_stack: observations, the last ones, that are shown together.
-    :param reward: what of a reward is paid; `score` has all of it.
-    :param reward_scale: by what it is multiplied after that.
-    :param gray: one plane of brightness in place of an image's colours.
-    :param shrink: images become so many times smaller, by the mean of squares of that size.
-    :param settings: of the environment, as `gymnasium.make` takes them: `render_mode`, ...
+    :param frame_stack: how many of the last observations are stacked.
+    :param reward: transform of the rewards; `score` sums the raw ones.
+    :param reward_scale: factor applied after the transform.
+    :param gray: convert images to one plane of brightness.
+    :param shrink: divide the size of images by this factor, averaging squares of that size.
+    :param settings: keyword arguments of `gymnasium.make`: `render_mode`, ...
     :raises MissingExtra: Gymnasium is not installed.
-    :raises ConfigError: there is no such environment, it does not take these settings, or it is
-        one of those refused.
+    :raises ConfigError: the environment does not exist, does not take these settings, or is
+        not supported.
     """
     gym = _gymnasium()
     if reward not in get_args(RewardForm):
@@ -92,17 +92,17 @@ def from_gymnasium(
             f"The environment is a {type(environment).__name__}: give the name of one, a class or "
             "function that makes one, or a gymnasium.Env."
         )
-    actions = discrete(gym, made.action_space, name)
-    see = Eyes(gym, made.observation_space, name, gray=gray, shrink=shrink)
-    game = GymnasiumGame(name, made, actions, see, frame_stack, (reward, float(reward_scale)))
+    actions = discrete_actions(gym, made.action_space, name)
+    encode = ObservationEncoder(gym, made.observation_space, name, gray=gray, shrink=shrink)
+    game = GymnasiumGame(name, made, actions, encode, frame_stack, (reward, float(reward_scale)))
     game.restart(seed)
     return game
 
 
 def repeats(one: Game, other: Game, steps: int = 16) -> bool:
-    """Whether two episodes that began with the same seed show and pay the same, step by step.
+    """Return whether two episodes with the same seed give the same observations and rewards.
 
-    Both are played on. An environment that raises an error has shown nothing else until then.
+    Plays both on. An environment that raises an error counts as repeating.
     """
     try:
         for step in range(steps):
@@ -120,7 +120,7 @@ def repeats(one: Game, other: Game, steps: int = 16) -> bool:
 
 
 class GymnasiumGame(Game):
-    """A state of an episode; `environment` is the `gymnasium.Env` that it lives in."""
+    """A state of an episode; `environment` is its `gymnasium.Env`."""
 
     num_players = 1
     zero_sum = False
@@ -131,7 +131,7 @@ class GymnasiumGame(Game):
         name: str,
         environment: Any,
         actions: tuple[int, int],
-        see: Eyes,
+        encode: ObservationEncoder,
         frame_stack: int,
         payment: tuple[RewardForm, float],
     ) -> None:
@@ -140,16 +140,16 @@ class GymnasiumGame(Game):
         spec = getattr(environment, "spec", None)
         self.max_length: int | None = getattr(spec, "max_episode_steps", None)
         self.score = 0.0
-        """What the environment's own rewards have added up to."""
+        """Sum of the environment's own rewards."""
         self.truncated = False
-        """Whether the episode was cut off rather than ended."""
+        """Whether the episode was cut off, not terminated."""
         self._terminated = False
         self._reward = 0.0
-        self._see, self._payment = see, payment
+        self._encode, self._payment = encode, payment
         self._frames: deque[Observation] = deque(maxlen=frame_stack)
 
     def restart(self, seed: int) -> None:
-        """Begin another episode in the same environment."""
+        """Start another episode in the same environment."""
         seen, _ = self.environment.reset(seed=seed % 2**31)
         frame = self._frame(seen)
         self._frames.extend([frame] * (self._frames.maxlen or 1))
@@ -157,15 +157,15 @@ class GymnasiumGame(Game):
         self.truncated = self._terminated = False
 
     def legal_actions(self) -> Sequence[int]:
-        """All actions, or nothing once the episode is over."""
+        """Return all actions, or nothing once the episode is over."""
         return () if self.is_terminal() else range(self.num_actions)
 
     def apply(self, action: int) -> None:
-        """Make a step.
+        """Take a step.
 
-        :raises IllegalAction: there is no such action.
+        :raises IllegalAction: the action does not exist.
         :raises GameOver: the episode has ended.
-        :raises GameContractError: the environment gave numbers that are none.
+        :raises GameContractError: the environment gave a NaN or an infinite number.
         """
         if self._terminated or self.truncated:
             raise GameOver(f"The episode of {self.name} has ended: begin another.")
@@ -178,7 +178,8 @@ class GymnasiumGame(Game):
         reward = float(reward)
         if not math.isfinite(reward):
             raise GameContractError(
-                f"The environment {self.name} paid {reward}: mend it, rewards are finite numbers."
+                f"The environment {self.name} paid {reward}: fix the environment, rewards must be "
+                "finite."
             )
         self._frames.append(self._frame(seen))
         self._terminated = bool(terminated)
@@ -187,14 +188,14 @@ class GymnasiumGame(Game):
         self._reward = self._paid(reward)
 
     def see(self, shown: Any) -> Observation:
-        """What the environment shows, as one frame of an observation."""
-        return self._see(shown)
+        """Encode the environment's observation as one frame."""
+        return self._encode(shown)
 
     def _frame(self, seen: Any) -> Observation:
-        frame = self._see(seen)
+        frame = self._encode(seen)
         if frame.dtype != np.uint8 and not np.isfinite(frame).all():
             raise GameContractError(
-                f"The environment {self.name} shows numbers that are not finite: mend it."
+                f"The environment {self.name} gives observations that are not finite: fix it."
             )
         return frame
 
@@ -207,7 +208,7 @@ class GymnasiumGame(Game):
         return reward * scale
 
     def clone(self) -> Self:
-        """An independent copy, environment and all.
+        """Return an independent copy, environment included.
 
         :raises GameContractError: the environment cannot be copied.
         """
@@ -217,37 +218,37 @@ class GymnasiumGame(Game):
         return other
 
     def to_play(self) -> int:
-        """The one seat."""
+        """Return the only seat."""
         return 0
 
     def is_terminal(self) -> bool:
-        """Whether the episode is over, ended or cut off."""
+        """Return whether the episode is over, terminated or truncated."""
         return self._terminated or self.truncated
 
     def returns(self) -> Sequence[float]:
-        """Zero: all is paid on the way."""
+        """Return zero: rewards pay everything."""
         return (0.0,)
 
     def rewards(self) -> Sequence[float]:
-        """What the last step paid, as it is learned."""
+        """Return the reward of the last step, after clipping and scaling."""
         return (self._reward,)
 
     def observation(self) -> Observation:
-        """The last frames, `frame_stack` times the first axis of one."""
+        """Return the last frames, concatenated along the first axis."""
         frames = self._frames
         return frames[0].copy() if len(frames) == 1 else np.concatenate(list(frames))
 
     def action_to_string(self, action: int) -> str:
-        """The environment's name of an action, where it has names."""
+        """Return the environment's name of an action, if it has names."""
         meanings = getattr(self.environment.unwrapped, "get_action_meanings", None)
         return str(meanings()[action]) if meanings is not None else str(action)
 
     def render(self) -> Any:
-        """The environment's picture, `[H, W, 3]` if it was made with render_mode="rgb_array"."""
+        """Render the environment: `[H, W, 3]` with render_mode="rgb_array"."""
         return self.environment.render()
 
     def close(self) -> None:
-        """Let go of windows and memory of the environment."""
+        """Close the environment's windows and free its memory."""
         self.environment.close()
 
     def __repr__(self) -> str:
@@ -255,36 +256,36 @@ class GymnasiumGame(Game):
 
 
 def _copied(name: str, environment: Any, first_action: int) -> Any:
-    """A copy of an environment; the first of its kind only after two copies were compared."""
+    """Copy an environment; test the first of each kind by comparing two copies."""
     kind = (name, type(environment.unwrapped))
     try:
         made = copy.deepcopy(environment)
         if kind not in _copyable:
-            one, other = (_tried(copy.deepcopy(environment), first_action) for _ in "ab")
+            one, other = (_probe(copy.deepcopy(environment), first_action) for _ in "ab")
             _copyable[kind] = len(one) == len(other) and all(
                 np.array_equal(a, b) for a, b in zip(one, other, strict=True)
             )
     except Exception as error:
         raise GameContractError(
             f"The environment {name} cannot be copied ({type(error).__name__}: {error}), which "
-            "planning without a model needs: train a model of it, sylvan train gym:NAME."
+            "planning without a model needs: train a model of it with sylvan train gym:NAME."
         ) from error
     if not _copyable[kind]:
         raise GameContractError(
-            f"Two copies of the environment {name} do not do the same, so planning without a model "
-            "would be about something else: train a model of it, sylvan train gym:NAME."
+            f"Two copies of the environment {name} behave differently, so it cannot be planned "
+            "without a model: train a model of it with sylvan train gym:NAME."
         )
     return made
 
 
 _copyable: dict[tuple[str, type], bool] = {}
-"""Whether copies of an environment do what it does."""
+"""Whether copies of an environment behave alike, by name and class."""
 
 
-def _tried(environment: Any, first_action: int) -> list[NDArray[Any]]:
-    """What some steps show and pay."""
+def _probe(environment: Any, first_action: int) -> list[NDArray[Any]]:
+    """Take some steps; return their observations, rewards and ends."""
     found: list[NDArray[Any]] = []
-    for number in range(TRIED):
+    for number in range(PROBE_STEPS):
         action = first_action + number % environment.action_space.n
         seen, reward, terminated, truncated, _ = environment.step(action)
         found += [np.asarray(seen), np.array([reward, terminated, truncated])]
@@ -303,15 +304,16 @@ def _gymnasium() -> ModuleType:
 
 
 def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
-    """The environment of a name."""
+    """Make an environment by name."""
     try:
-        with warnings.catch_warnings():  # libraries that environments load have their own
+        with warnings.catch_warnings():  # raised by libraries that environments load
             warnings.simplefilter("ignore", DeprecationWarning)
             return gym.make(name, disable_env_checker=True, **settings)
     except gym.error.DependencyNotInstalled as error:
         raise MissingExtra(
-            f"The environment {name} needs more: {error}; pip install 'sylvan[gym]' has what most "
-            "do."
+            f"The environment {name} needs another package: {error}; pip install 'sylvan[gym]' "
+            "covers "
+            "most."
         ) from None
     except gym.error.Error:
         close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
@@ -331,7 +333,7 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
 def _built(
     gym: ModuleType, make: Any, max_episode_steps: int | None = None, **settings: Any
 ) -> Any:
-    """What a class or a function makes, cut off after so many steps."""
+    """Make an environment with a class or function; truncate after `max_episode_steps`."""
     try:
         made = make(**settings)
     except TypeError as error:
@@ -340,7 +342,7 @@ def _built(
         ) from None
     if not isinstance(made, gym.Env):
         raise ConfigError(
-            f"{make.__name__} makes a {type(made).__name__}, which is no gymnasium.Env: give a "
+            f"{make.__name__} makes a {type(made).__name__}, which is not a gymnasium.Env: give a "
             "class or a function that makes one."
         )
     return made if max_episode_steps is None else gym.wrappers.TimeLimit(made, max_episode_steps)

@@ -1,10 +1,10 @@
-"""Gymnasium's spaces as ours: numbers of actions, and observations of one shape and dtype.
+"""Gymnasium's spaces: action counts, and observations as arrays of one shape and dtype.
 
-| what an environment shows | what becomes of it |
+| space of the environment | array |
 |---|---|
 | a box of numbers | float32 |
 | an image, `[H, W]` or `[H, W, C]` of bytes | planes `[C, H, W]` of bytes |
-| whole numbers below others (`Discrete`, `MultiDiscrete`) | zeros with a one for each |
+| integers (`Discrete`, `MultiDiscrete`) | one-hot vectors, concatenated |
 | bits | float32 |
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, GameContractError
 
-__all__ = ["Eyes", "discrete"]
+__all__ = ["ObservationEncoder", "discrete_actions"]
 
 SUPPORTED = (
     "environments with one set of discrete actions and observations that are numbers, vectors or "
@@ -27,23 +27,23 @@ SUPPORTED = (
 )
 
 
-def discrete(gym: ModuleType, space: Any, name: str) -> tuple[int, int]:
-    """The first action's number in the environment, and how many there are."""
+def discrete_actions(gym: ModuleType, space: Any, name: str) -> tuple[int, int]:
+    """Return the environment's number of the first action, and the number of actions."""
     if isinstance(space, gym.spaces.Discrete):
         return int(space.start), int(space.n)
     kind = "continuous actions" if isinstance(space, gym.spaces.Box) else "actions"
     raise ConfigError(
-        f"{name} has {kind}, {_shown(space)}: Sylvan takes {SUPPORTED}; wrap it so that each "
-        "action to choose from has a number."
+        f"{name} has {kind}, {_shown(space)}: Sylvan takes {SUPPORTED}; wrap it so that every "
+        "action is an integer."
     )
 
 
-class Eyes:
-    """Makes arrays of one shape and dtype of what an environment shows."""
+class ObservationEncoder:
+    """Converts an environment's observations to arrays of one shape and dtype."""
 
     def __init__(self, gym: ModuleType, space: Any, name: str, *, gray: bool, shrink: int) -> None:
         spaces = gym.spaces
-        self._turn: Callable[[Any], NDArray[Any]]
+        self._convert: Callable[[Any], NDArray[Any]]
         shape: tuple[int, ...] = getattr(space, "shape", None) or ()
         image = isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(shape) in (2, 3)
         if (gray or shrink != 1) and not image:
@@ -51,14 +51,14 @@ class Eyes:
                 f"gray and shrink are for images, but {name} shows {_shown(space)}: leave them out."
             )
         if image:
-            self._turn = _planes(shape, name, gray=gray, shrink=shrink)
+            self._convert = _planes(shape, name, gray=gray, shrink=shrink)
         elif isinstance(space, spaces.Box | spaces.MultiBinary):
-            self._turn = lambda seen: np.array(seen, np.float32, ndmin=1)
+            self._convert = lambda seen: np.array(seen, np.float32, ndmin=1)
         elif isinstance(space, spaces.Discrete):
-            self._turn = _ones(np.array([space.n]), np.array([space.start]))
+            self._convert = _one_hot(np.array([space.n]), np.array([space.start]))
         elif isinstance(space, spaces.MultiDiscrete):
             starts = np.broadcast_to(getattr(space, "start", 0), space.nvec.shape)
-            self._turn = _ones(space.nvec.reshape(-1), starts.reshape(-1))
+            self._convert = _one_hot(space.nvec.reshape(-1), starts.reshape(-1))
         else:
             raise ConfigError(
                 f"{name} shows {_shown(space)}, which is not one array: Sylvan takes {SUPPORTED}; "
@@ -72,13 +72,13 @@ class Eyes:
                 f"The environment {self._name} shows an array of shape {np.shape(seen)}, but its "
                 f"observation_space says {self._shape}: make them agree."
             )
-        return self._turn(seen)
+        return self._convert(seen)
 
 
 def _planes(
     shape: tuple[int, ...], name: str, *, gray: bool, shrink: int
 ) -> Callable[[Any], NDArray[np.uint8]]:
-    """Images `[H, W]` or `[H, W, C]` as planes `[C, H, W]`."""
+    """Convert images `[H, W]` or `[H, W, C]` to planes `[C, H, W]`."""
     height, width = shape[0] // max(shrink, 1), shape[1] // max(shrink, 1)
     if shrink < 1 or not height * width:
         raise ConfigError(
@@ -86,9 +86,9 @@ def _planes(
             f"images, which are {shape[0]} by {shape[1]}."
         )
 
-    def turn(seen: Any) -> NDArray[np.uint8]:
+    def convert(seen: Any) -> NDArray[np.uint8]:
         image = np.asarray(seen, np.uint8).reshape(shape[0], shape[1], -1)
-        if gray and image.shape[2] == 3:  # brightness as the eye sees it (ITU-R BT.601)
+        if gray and image.shape[2] == 3:  # perceived brightness (ITU-R BT.601)
             weighted = image @ np.array([0.299, 0.587, 0.114], np.float32)
             image = weighted.round().astype(np.uint8)[:, :, None]
         if shrink > 1:
@@ -97,21 +97,21 @@ def _planes(
             image = squares.mean(axis=(1, 3)).round().astype(np.uint8)
         return np.ascontiguousarray(image.transpose(2, 0, 1))
 
-    return turn
+    return convert
 
 
-def _ones(
+def _one_hot(
     sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> Callable[[Any], NDArray[np.float32]]:
-    """Whole numbers, one below each of `sizes`, as a vector with a one for each."""
+    """Convert integers, one below each of `sizes`, to concatenated one-hot vectors."""
     firsts = np.cumsum(sizes) - sizes - starts
 
-    def turn(seen: Any) -> NDArray[np.float32]:
+    def convert(seen: Any) -> NDArray[np.float32]:
         vector = np.zeros(int(sizes.sum()), np.float32)
         vector[firsts + np.asarray(seen, np.int64).reshape(-1)] = 1
         return vector
 
-    return turn
+    return convert
 
 
 def _shown(space: Any) -> str:

@@ -1,7 +1,7 @@
 """Games by name: `connect4`, `my_game.py:MyGame`, `open_spiel:breakthrough(rows=6)`,
 `gym:CartPole-v1`.
 
-A name and its parameters say everything about a game's first state, so a run's folder needs to keep
+A name and its parameters determine a game's first state, so a run folder needs to store
 nothing else to play the same game again.
 """
 
@@ -30,13 +30,13 @@ BUILT_IN = {
 }
 """Names of the native games and their classes in `sylvan.games`."""
 
-TRIED = 4
-"""Seeds to try where an environment does not start with the first."""
+START_ATTEMPTS = 4
+"""Seeds to try if an environment fails to start."""
 
 
 @dataclass(frozen=True)
 class GameSpec:
-    """A game that can be started as often as one likes.
+    """A game's name and parameters; makes new first states.
 
     >>> GameSpec("connect4", {"columns": 5, "rows": 4}).first().legal_actions()
     [0, 1, 2, 3, 4]
@@ -51,19 +51,19 @@ class GameSpec:
     """Arguments of the class; of an environment see `sylvan.games.gymnasium.from_gymnasium`."""
 
     def first(self, start: str = "") -> Game:
-        """A new first state.
+        """Return a new first state.
 
-        :param start: another beginning than the game's own, for games that take one: a FEN.
-        :raises ConfigError: there is no such game, or it does not take these parameters.
-        :raises GameContractError: an environment does not start.
+        :param start: another initial position, for games that take one: a FEN.
+        :raises ConfigError: the game does not exist, or does not take these parameters.
+        :raises GameContractError: an environment fails to start.
         """
         if start:
             return self._made(start)
         return self._any_episode() if self.is_gymnasium else self._first.clone()
 
     def _any_episode(self) -> Game:
-        """The episode of the first seed with which an environment starts."""
-        for seed in range(TRIED):
+        """Start an episode with the first seed that works."""
+        for seed in range(START_ATTEMPTS):
             try:
                 return self.episode(seed)
             except SylvanError:
@@ -72,13 +72,13 @@ class GameSpec:
                 fault = error
         raise GameContractError(
             f"The environment {self.name} raised {type(fault).__name__} ({fault}) with each of the "
-            f"seeds 0 to {TRIED - 1}: mend it, or name another."
+            f"seeds 0 to {START_ATTEMPTS - 1}: fix it, or name another."
         ) from fault
 
     def episode(self, seed: int, over: Game | None = None) -> Game:
-        """A new first state, whose inner randomness follows from a seed.
+        """Return a new first state whose randomness follows from a seed.
 
-        :param over: a game that is no longer needed, whose environment can be used again.
+        :param over: a finished game whose environment can be reused.
         """
         if self.name == "blob":
             return self.first().dealt_anew(seed)  # type: ignore[attr-defined, no-any-return]
@@ -91,17 +91,17 @@ class GameSpec:
 
     @property
     def is_native(self) -> bool:
-        """Whether the rules are in Rust, so that positions are made again rather than stored."""
+        """Whether the rules are in Rust, so that positions are replayed, not stored."""
         return self.name in BUILT_IN
 
     @property
     def is_gymnasium(self) -> bool:
-        """Whether it is an environment of Gymnasium's, whose rules nobody knows."""
+        """Whether it is a Gymnasium environment, whose rules are unknown."""
         return self.name.startswith("gym:")
 
     @property
     def short_name(self) -> str:
-        """For tables and titles: `Nim` for `games/nim.py:Nim`."""
+        """Name for tables and titles: `Nim` for `games/nim.py:Nim`."""
         return self.name.rpartition(":")[2]
 
     @cached_property
@@ -122,13 +122,13 @@ class GameSpec:
 
             if arguments and isinstance(arguments[0], str):
                 raise ConfigError(
-                    f"{self.name} has no other beginnings: leave {arguments[0]!r} out."
+                    f"{self.name} takes no initial position: leave {arguments[0]!r} out."
                 )
             name: Any = self.name.removeprefix("gym:")
             if ".py:" in name:
                 name = load_object(name, "the environment's class")
             return from_gymnasium(name, *arguments, **self.params)
-        # Chance deals, unless a seed is asked for: a game's actions then say all about it.
+        # Without a seed, chance deals: the actions alone then determine the game.
         dealt = {"seed": None} if self.name == "blob" else {}
         try:
             state: Game = self._class(*arguments, **dealt | self.params)
@@ -156,16 +156,17 @@ class GameSpec:
         found = load_object(self.name, "the game's class")
         if not (isinstance(found, type) and issubclass(found, Game)):
             raise GameContractError(
-                f"{name} in {path} is no game: it must subclass sylvan.Game, or have its methods."
+                f"{name} in {path} is not a game: it must subclass sylvan.Game, or have its "
+                "methods."
             )
         return found
 
 
 def load_object(name: str, what: str) -> Any:
-    """What a Python file of the user's defines: `path.py:Name`.
+    """Load an object from a Python file: `path.py:Name`.
 
-    :param what: for messages: "the game's class".
-    :raises ConfigError: there is no such file, or nothing of that name in it.
+    :param what: description for errors: "the game's class".
+    :raises ConfigError: the file does not exist or has no such name.
     """
     path, _, own = name.rpartition(":")
     found = getattr(_module(Path(path)), own, None)
@@ -175,7 +176,7 @@ def load_object(name: str, what: str) -> Any:
 
 
 def _module(path: Path) -> ModuleType:
-    """The module in a file, run once however often it is asked for."""
+    """Import a file as a module, once per process."""
     if not path.is_file():
         raise ConfigError(f"There is no file {str(path)!r}: give the path of a Python file.")
     key = f"_sylvan_game_{abs(hash(path.resolve()))}"
@@ -183,7 +184,7 @@ def _module(path: Path) -> ModuleType:
         spec = importlib.util.spec_from_file_location(key, path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[key] = module  # before it runs: dataclasses look themselves up there
+        sys.modules[key] = module  # before it runs: dataclasses look up their module
         try:
             spec.loader.exec_module(module)
         except BaseException:

@@ -1,28 +1,26 @@
-"""OpenSpiel's games as Sylvan games, with chance or without.
+"""OpenSpiel games as Sylvan games, with chance and hidden information.
 
     from_open_spiel("breakthrough(rows=6,columns=6)")
 
 How OpenSpiel's terms become ours:
 
-- Reward model TERMINAL: `returns` pays the utility at the end. REWARDS: `rewards` pays what a step
-  adds to the utility so far, and `returns` is zero.
-- `min_utility` and `max_utility` are the `value_range`. With rewards it also spans zero, since what
-  is still to come may be nothing (where rewards have both signs, that is a guess).
+- Reward model TERMINAL: `returns` pays the utility at the end. REWARDS: `rewards` pays the change
+  of the utility, and `returns` is zero.
+- `min_utility` and `max_utility` are the `value_range`. With rewards it also includes zero, since
+  the rewards to come may be zero (with rewards of both signs, this is a guess).
 - Chance outcomes are actions; `num_actions` covers them and the players' actions.
 - `observation` is the `observation_tensor` of the seat to move; where a game has none, its
   `information_state_tensor`; where it has neither, the actions so far (each plus one, then zeros,
   shape `(max_length,)`).
-- Where a game hides something, `observe(seat)` is a state drawn from those that the seat cannot
-  tell from the true one, always the same one, so that nothing of the true one is left in it;
-  `sample` draws another. Both are OpenSpiel's `resample_from_infostate`, which few games have.
-  That of oh_hell ignores who has shown to be out of a suit.
+- In games with hidden information, `observe(seat)` is a state drawn with a fixed seed from the
+  seat's information set, so it holds nothing of the true state; `sample` draws another. Both use
+  OpenSpiel's `resample_from_infostate`, which few games have. That of oh_hell ignores known voids.
 
-Refused, with the reason: hidden information that OpenSpiel cannot draw, several players who move at
-once (each hides a move from the others), mean-field games, chance that a game draws for itself,
-more than eight players. A game for one player that only calls itself simultaneous is played in
-turns.
+Refused with a reason: hidden information that OpenSpiel cannot resample, simultaneous moves of
+several players, mean-field games, games that sample their own chance, more than eight players. A
+simultaneous game with one player is played in turns.
 
-Accepted but broken in OpenSpiel 2.0: quoridor with more than two players, which lists moves that it
+Accepted but broken in OpenSpiel 2.0: quoridor with more than two players lists moves that it
 then rejects.
 """
 
@@ -44,11 +42,11 @@ __all__ = ["OpenSpielGame", "from_open_spiel"]
 
 
 def from_open_spiel(game: Any) -> OpenSpielGame:
-    """The first state of an OpenSpiel game.
+    """Return the first state of an OpenSpiel game.
 
-    :param game: a name with parameters, as OpenSpiel writes it, or a `pyspiel.Game`.
+    :param game: a name with parameters in OpenSpiel's notation, or a `pyspiel.Game`.
     :raises MissingExtra: OpenSpiel is not installed.
-    :raises ConfigError: OpenSpiel has no such game, or it is one of those refused.
+    :raises ConfigError: OpenSpiel has no such game, or it is not supported.
     """
     pyspiel = _pyspiel()
     given = _load(pyspiel, game) if isinstance(game, str) else game
@@ -61,7 +59,7 @@ def from_open_spiel(game: Any) -> OpenSpielGame:
 
 
 class OpenSpielGame(Game):
-    """A state of an OpenSpiel game; `spiel` is the `pyspiel.Game` that it belongs to."""
+    """A state of an OpenSpiel game; `spiel` is its `pyspiel.Game`."""
 
     def __init__(self, spiel: Any) -> None:
         two_zero_sum = spiel.num_players() == 2 and spiel.utility_sum() == 0.0
@@ -75,12 +73,12 @@ class OpenSpielGame(Game):
         self._state = spiel.new_initial_state()
 
     def legal_actions(self) -> Sequence[int]:
-        """The legal actions, or nothing once the game is over."""
+        """Return the legal actions, or nothing once the game is over."""
         actions: Sequence[int] = self._state.legal_actions()
         return actions
 
     def apply(self, action: int) -> None:
-        """Take a legal action or a chance outcome.
+        """Apply a legal action or a chance outcome.
 
         :raises IllegalAction: it is neither.
         :raises GameOver: the game has ended.
@@ -89,7 +87,7 @@ class OpenSpielGame(Game):
         if state.is_terminal():
             raise GameOver(f"{self.spiel} has ended: action {action} comes too late.")
         legal = state.legal_actions()
-        if action not in legal:  # OpenSpiel itself may do anything then
+        if action not in legal:  # undefined behaviour in OpenSpiel
             shown = ", ".join(map(str, legal[:20])) + (", ..." if len(legal) > 20 else "")
             raise IllegalAction(
                 f"{self.spiel}: action {action} is not legal here; legal are {shown}."
@@ -97,29 +95,29 @@ class OpenSpielGame(Game):
         state.apply_action(action)
 
     def clone(self) -> Self:
-        """An independent copy."""
+        """Return an independent copy."""
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy._state = self._state.clone()
         return copy
 
     def to_play(self) -> int:
-        """The seat to move."""
+        """Return the seat to move."""
         seat: int = self._state.current_player()
         return seat
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
         over: bool = self._state.is_terminal()
         return over
 
     def returns(self) -> Sequence[float]:
-        """The utilities, shape `(num_players,)`."""
+        """Return the utilities, shape `(num_players,)`."""
         utilities: Sequence[float] = self._state.returns()
         return utilities
 
     def observation(self) -> Observation:
-        """OpenSpiel's tensor for the seat to move, float32."""
+        """Return OpenSpiel's tensor for the seat to move, float32."""
         if self._tensor is None:
             seen = np.zeros(self._shape, np.float32)
             history = self._state.history()
@@ -130,16 +128,16 @@ class OpenSpielGame(Game):
         return np.asarray(tensor, np.float32).reshape(self._shape)
 
     def is_chance(self) -> bool:
-        """Whether chance moves next."""
+        """Return whether chance moves next."""
         chance: bool = self._state.is_chance_node()
         return chance
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        """Pairs of action and probability; outcomes that cannot happen are left out."""
+        """Return pairs of action and probability, without outcomes of probability zero."""
         return [(action, chance) for action, chance in self._state.chance_outcomes() if chance > 0]
 
     def action_to_string(self, action: int) -> str:
-        """OpenSpiel's name of an action that is legal here."""
+        """Return OpenSpiel's name of a legal action."""
         name: str = self._state.action_to_string(self._state.current_player(), action)
         return name
 
@@ -151,7 +149,7 @@ class OpenSpielGame(Game):
 
 
 class OpenSpielRewardGame(OpenSpielGame):
-    """A state of an OpenSpiel game that pays on the way."""
+    """A state of an OpenSpiel game with the reward model REWARDS."""
 
     def __init__(self, spiel: Any) -> None:
         super().__init__(spiel)
@@ -161,51 +159,51 @@ class OpenSpielRewardGame(OpenSpielGame):
         self._utility_before = self._utility
 
     def apply(self, action: int) -> None:
-        """As in any OpenSpiel game, and note what the utilities were."""
+        """Apply an action and store the utilities before it."""
         super().apply(action)
         self._utility_before, self._utility = self._utility, self._state.returns()
 
     def rewards(self) -> Sequence[float]:
-        """What the last step added to the utilities, shape `(num_players,)`."""
+        """Return the change of the utilities by the last step, shape `(num_players,)`."""
         pairs = zip(self._utility, self._utility_before, strict=True)
         return [now - before for now, before in pairs]
 
     def returns(self) -> Sequence[float]:
-        """Zeros: all was paid on the way."""
+        """Return zeros: rewards pay everything."""
         return (0.0,) * self.num_players
 
 
-class _Hides:
-    """What a game that hides something has beside the rest."""
+class _HiddenInformation:
+    """Mixin for games with hidden information: `observe` and `sample`."""
 
     observer: int | None = None
     spiel: Any
     _state: Any
 
     def observe(self, seat: int) -> Any:
-        """What a seat knows: a state that it cannot tell from this one, whatever this one is."""
-        view = self._redrawn(seat, Rng(0))
+        """Return a seat's view: a state drawn from its information set with a fixed seed."""
+        view = self._resampled(seat, Rng(0))
         view.observer = seat
         return view
 
     def sample(self, rng: Rng) -> Any:
-        """A state that the observer cannot tell from the true one."""
-        deal = self._redrawn(0 if self.observer is None else self.observer, rng)
+        """Draw a state from the observer's information set."""
+        deal = self._resampled(0 if self.observer is None else self.observer, rng)
         deal.observer = None
         return deal
 
-    def _redrawn(self, seat: int, rng: Rng) -> Any:
+    def _resampled(self, seat: int, rng: Rng) -> Any:
         copy = self.clone()  # type: ignore[attr-defined]
         copy._state = self._state.resample_from_infostate(seat, rng.uniform)
         return copy
 
 
-class HiddenSpielGame(_Hides, OpenSpielGame):
-    """A state of an OpenSpiel game that hides something, or what a seat knows of one."""
+class HiddenSpielGame(_HiddenInformation, OpenSpielGame):
+    """A state, or a seat's view, of an OpenSpiel game with hidden information."""
 
 
-class HiddenSpielRewardGame(_Hides, OpenSpielRewardGame):
-    """The same where steps pay."""
+class HiddenSpielRewardGame(_HiddenInformation, OpenSpielRewardGame):
+    """The same with the reward model REWARDS."""
 
 
 def _pyspiel() -> ModuleType:
@@ -224,20 +222,20 @@ def _load(pyspiel: ModuleType, text: str) -> Any:
         raise ConfigError(f"OpenSpiel has no game called {name!r}; the nearest are {close}.")
     try:
         return pyspiel.load_game(text)
-    except Exception as error:  # a SpielError, or whatever reading its parameters raises
+    except Exception as error:  # a SpielError, or an error in reading its parameters
         raise ConfigError(f"OpenSpiel cannot make the game {text!r}: {error}") from error
 
 
 def _in_turns(pyspiel: ModuleType, spiel: Any) -> Any:
-    """The game, if it can be searched in turns; otherwise the reason why not."""
+    """Return the game, turn-based; raise a `ConfigError` if it cannot be searched."""
     kind, traits = spiel.get_type(), pyspiel.GameType
     alone = spiel.num_players() == 1
     if kind.dynamics == traits.Dynamics.MEAN_FIELD:
-        reason = "is a mean-field game, whose payments depend on a whole population's policy"
+        reason = "is a mean-field game, whose payments depend on a population's policy"
     elif kind.chance_mode == traits.ChanceMode.SAMPLED_STOCHASTIC:
-        reason = "draws its chance for itself, so that the same action leads to different states"
+        reason = "samples its own chance, so the same action leads to different states"
     elif kind.dynamics == traits.Dynamics.SIMULTANEOUS and not alone:
-        reason = "lets its players move at once, so that each move is hidden from the others"
+        reason = "has simultaneous moves, so each move is hidden from the others"
     elif spiel.num_players() > MAX_SEATS:
         reason = f"has {spiel.num_players()} players"
     elif kind.dynamics == traits.Dynamics.SIMULTANEOUS:
@@ -251,9 +249,7 @@ def _in_turns(pyspiel: ModuleType, spiel: Any) -> Any:
 
 
 def _with_deals(kind: type[OpenSpielGame], spiel: Any) -> OpenSpielGame:
-    """The first state of a game that hides something, if OpenSpiel can draw what a seat does not
-    see.
-    """
+    """Return the first state of a game with hidden information, if OpenSpiel can resample it."""
     try:
         game, rng = kind(spiel), Rng(0)
         state = game.clone()
@@ -263,14 +259,14 @@ def _with_deals(kind: type[OpenSpielGame], spiel: Any) -> OpenSpielGame:
         state.observe(state.to_play())
     except Exception as error:  # a SpielError
         raise ConfigError(
-            f"OpenSpiel's game {str(spiel)!r} hides something from its players, and OpenSpiel "
-            f"cannot draw what a player does not see ({error}): it cannot be searched."
+            f"OpenSpiel's game {str(spiel)!r} has hidden information that OpenSpiel "
+            f"cannot resample ({error}): it cannot be searched; choose another game."
         ) from error
     return game
 
 
 def _observer(spiel: Any) -> tuple[str | None, tuple[int, ...]]:
-    """The state's method that gives its tensor, and the tensor's shape."""
+    """Return the name of the state's tensor method, and the tensor's shape."""
     kind = spiel.get_type()
     if kind.provides_observation_tensor:
         return "observation_tensor", tuple(spiel.observation_tensor_shape())

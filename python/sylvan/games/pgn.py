@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sylvan.errors import ConfigError, IllegalPosition
-from sylvan.games.chess import fault_in, keeps_errors
+from sylvan.games.chess import first_pgn_error, pgn_builder
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -51,13 +51,13 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
     while True:
         where = f"{source}, game {len(games) + 1}"
         try:
-            game = chess.pgn.read_game(stream, Visitor=keeps_errors())
+            game = chess.pgn.read_game(stream, Visitor=pgn_builder())
         except ValueError as error:
             raise IllegalPosition(f"{where}: {_one_line(error)}") from None
         if game is None:
             break
         if game.errors:
-            fault = fault_in(game)
+            fault = first_pgn_error(game)
             reason = str(fault).rstrip(".")
             raise type(fault)(f"{where}: {reason}; put it right, or leave the game out")
         _check_start(game, where)

@@ -22,7 +22,7 @@ __all__ = ["TicTacToe"]
 
 
 class TicTacToe(_native.TicTacToe, Game):
-    """A position, made from the cells that were marked in turn.
+    """A position, made from the cells marked in turn.
 
     :raises IllegalAction: a cell is taken or does not exist.
     :raises GameOver: a move follows the end of the game.
@@ -45,7 +45,7 @@ class TicTacToe(_native.TicTacToe, Game):
     max_length = 9
 
     def symmetries(self) -> Sequence[Symmetry]:
-        """The eight of the square, the identity first: four turns, each also mirrored."""
+        """Return the eight symmetries of the square, the identity first."""
         return _symmetries()
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class TicTacToe(_native.TicTacToe, Game):
         return "\n".join(" ".join(letters[row : row + 3]) for row in (0, 3, 6))
 
     def __repr__(self) -> str:
-        """A game that leads here, though perhaps not the one that was played."""
+        """Write a move order that leads here; it may differ from the game played."""
         return f"{type(self).__name__}({self.moves()!r})"
 
     def _repr_svg_(self) -> str:
@@ -61,7 +61,7 @@ class TicTacToe(_native.TicTacToe, Game):
 
 
 def _turn(observation: Observation, *, quarters: int, mirrored: bool) -> Observation:
-    """The planes `[..., 3, 3]`, mirrored left to right if asked, then turned anticlockwise."""
+    """Mirror planes `[..., 3, 3]` left to right if asked, then turn them anticlockwise."""
     planes = np.flip(observation, -1) if mirrored else observation
     return np.rot90(planes, quarters, axes=(-2, -1))
 
@@ -73,7 +73,7 @@ def _symmetries() -> tuple[Symmetry, ...]:
     for mirrored in (False, True):
         for quarters in range(4):
             turn = partial(_turn, quarters=quarters, mirrored=mirrored)
-            # After the turn, place p holds what was in cell old[p]: that cell has become p.
+            # After the turn, cell p holds the content of cell old[p]: old[p] has become p.
             old = turn(cells).ravel()
             pairs.append((turn, np.argsort(old)))
     return tuple(pairs)
@@ -83,7 +83,7 @@ _CELL = 60  # pixels
 
 
 def _svg(game: TicTacToe) -> str:
-    """The grid, crosses for seat 0 and noughts for seat 1."""
+    """Draw the grid, crosses for seat 0 and noughts for seat 1."""
     size = 3 * _CELL
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" '

@@ -9,7 +9,7 @@
 | `export_muzero` | writes them |
 | `MuZeroConfig` | the settings that are particular to it |
 | `Actor` | plays many games or episodes at once, planning with a model |
-| `SequenceReplay`, `SequenceBatch` | what was played, in stretches to unroll a model over |
+| `SequenceReplay`, `SequenceBatch` | what was played, in segments to unroll a model over |
 | `Reanalyse` | a share of those targets, made anew by the newest model |
 
 Modules that need PyTorch load when first used.

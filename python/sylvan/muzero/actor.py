@@ -37,8 +37,8 @@ from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.game_slots import try_out
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
-from sylvan.muzero.table import try_out
 from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
+from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, turn_of
 from sylvan.muzero.search import latent_search
-from sylvan.muzero.table import FAILED, Views, need_turns, table_of, turn_of
 from sylvan.planning import SearchConfig
 from sylvan.planning.outcomes import OVER, Landings, Outcomes
 from sylvan.selfplay.openings import Start, Starts
@@ -45,7 +45,7 @@ class PlannedHalf(Places):
         rng: np.random.Generator,
     ) -> None:
         super().__init__(shop, games, states[0], rng)
-        self.table = table_of(shop.starts.spec, states, search.threads)
+        self.slots = make_game_slots(shop.starts.spec, states, search.threads)
         self.has_auxiliary = False  # a model has no outputs for what else a game could teach
         self.full_search = latent_search(model, states[0], search)
         fast = search.replace(simulations=self.config.fast_simulations, noise=False)
@@ -59,11 +59,11 @@ class PlannedHalf(Places):
 
     def state(self, place: int) -> Game:
         """The game in a place, as it stands."""
-        return self.table.state(place)
+        return self.slots.state(place)
 
     def plant(self, place: int, state: Game) -> None:
         """Put another game in a place."""
-        self.table.plant(place, state)
+        self.slots.plant(place, state)
 
     def begins(self) -> bool:
         """Whether another round begins: unless enough positions were searched."""
@@ -76,7 +76,7 @@ class PlannedHalf(Places):
     def plan(self) -> None:
         """Search all games and choose their moves."""
         with blamed(self.shop.starts):
-            views = self.table.views()
+            views = self.slots.views()
         if self.seats == 1:  # there is nobody to agree with on what it is worth
             views = views._replace(cut=views.cut | self._at_limit())
         began = time.perf_counter()
@@ -88,7 +88,7 @@ class PlannedHalf(Places):
 
     def step(self) -> None:
         """Make the moves."""
-        self._landings = self.table.play(self._actions)
+        self._landings = self.slots.play(self._actions)
 
     def plan_and_step(self) -> None:
         """Both, one after the other."""
@@ -107,7 +107,7 @@ class PlannedHalf(Places):
         resigned = self.resignation.resigned(found.seats, found.values) & present
         self._note(found, self._actions, rewards=landings.rewards, present=present, **seen)
         for place in np.flatnonzero(failed).tolist():
-            dropped(self.shop, self.table.faults[place])
+            dropped(self.shop, self.slots.faults[place])
             self._replace(place)
         places = np.flatnonzero(cut)
         for place, plies in zip(places.tolist(), self._take(places), strict=True):
@@ -124,7 +124,7 @@ class PlannedHalf(Places):
 
     def _next_game(self, place: int) -> tuple[Start, bool]:
         """The game to begin in a place, in the environment that is there if it is sound."""
-        broken = place in self.table.faults or not self.shop.starts.spec.is_gymnasium
+        broken = place in self.slots.faults or not self.shop.starts.spec.is_gymnasium
         return begun(self.shop, None if broken else self.state(place))
 
 

@@ -132,7 +132,7 @@ _GAMES: dict[str, Settings] = {
         "muzero": {"unroll": 3, "lead_in": 0.1, "reconstruction": 0.1},
     },
 }
-"""What is different in a game whose rules are hidden, on any machine."""
+"""Settings for games whose rules are hidden, on any machine."""
 
 _BOTH: dict[tuple[str, str], Settings] = {
     ("connect4", "cpu"): {

@@ -1,4 +1,4 @@
-"""What a learned model knows: how far its predictions, some steps ahead, are from what happened.
+"""Quality of a learned model: the error of its predictions some steps ahead, on real games.
 
 The model is shown a position of an episode that it has not learned from, and then only the actions
 that were taken. After k steps it says
@@ -59,8 +59,8 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class _Stretch:
-    """A position of a record, and what followed it, up to K steps."""
+class _Segment:
+    """A position of a record and the up to K steps after it."""
 
     observation: NDArray[Any]
     actions: list[int]
@@ -80,51 +80,51 @@ def model_quality(
     rng: np.random.Generator,
     positions: int = POSITIONS,
 ) -> Quality:
-    """Compare what a model foresees with what the records say happened.
+    """Compare a model's predictions with the records.
 
     :param rng: chooses the records and the positions, more from those that are longer.
     """
     count, game = max(AHEAD), spec.first()
-    stretches = _stretches(spec, records, targets, rng, positions, count)
-    if not stretches:
+    segments = _segments(spec, records, targets, rng, positions, count)
+    if not segments:
         return Quality({}, {}, {}, 0)
-    actions = rng.integers(0, game.num_actions, (len(stretches), count))
-    for row, stretch in enumerate(stretches):
-        actions[row, : len(stretch.actions)] = stretch.actions
+    actions = rng.integers(0, game.num_actions, (len(segments), count))
+    for row, segment in enumerate(segments):
+        actions[row, : len(segment.actions)] = segment.actions
     reward: dict[int, float] = {}
     value: dict[int, float] = {}
     legal: dict[int, float] = {}
-    output = model.initial_inference(np.stack([s.observation for s in stretches]))
+    output = model.initial_inference(np.stack([s.observation for s in segments]))
     for k in range(count + 1):
         if k:
             output = model.recurrent_inference(output[3], _like(actions[:, k - 1], output[3]))
         if k not in AHEAD:
             continue
         said_value, said_reward = (_mover(in_memory(output[place])) for place in (0, 1))
-        paid = [row for row, s in enumerate(stretches) if len(s.rewards) >= k]
+        paid = [row for row, s in enumerate(segments) if len(s.rewards) >= k]
         if k and paid:
-            truth = np.array([stretches[row].rewards[k - 1] for row in paid])
+            truth = np.array([segments[row].rewards[k - 1] for row in paid])
             reward[k] = float(np.abs(said_reward[paid] - truth).mean())
-        alive = [row for row, s in enumerate(stretches) if len(s.values) > k]
+        alive = [row for row, s in enumerate(segments) if len(s.values) > k]
         if not alive:
             continue
-        truth = np.array([stretches[row].values[k] for row in alive])
+        truth = np.array([segments[row].values[k] for row in alive])
         value[k] = float(np.abs(said_value[alive] - truth).mean())
         if game.num_players > 1:
             shares = _softmax(in_memory(output[2])[alive])
-            on = [shares[i, stretches[row].legal[k]].sum() for i, row in enumerate(alive)]
+            on = [shares[i, segments[row].legal[k]].sum() for i, row in enumerate(alive)]
             legal[k] = float(np.mean(on))
-    return Quality(reward, value, legal, len(stretches))
+    return Quality(reward, value, legal, len(segments))
 
 
-def _stretches(
+def _segments(
     spec: GameSpec,
     records: Sequence[GameRecord],
     targets: TargetConfig,
     rng: np.random.Generator,
     positions: int,
     count: int,
-) -> list[_Stretch]:
+) -> list[_Segment]:
     """Positions drawn from some records, each of which is gone through once."""
     some = sorted(rng.permutation(len(records))[:RECORDS].tolist())
     plies = [(number, int(ply)) for number in some for ply in records[number].searched]
@@ -141,7 +141,7 @@ def _stretches(
             steps = range(ply, min(ply + count, len(record)))
             states = range(ply, min(ply + count + 1, len(record)))
             found.append(
-                _Stretch(
+                _Segment(
                     observation=seen[ply],
                     actions=[int(record.actions[step]) for step in steps],
                     rewards=[float(rewards[step, record.seats[step]]) for step in steps],
@@ -153,7 +153,7 @@ def _stretches(
 
 
 def _replayed(spec: GameSpec, record: GameRecord) -> tuple[NDArray[Any], list[list[int]]]:
-    """What was seen at each ply, and the legal actions there."""
+    """Observations and legal actions at each ply."""
     if record.observations is not None:
         return record.observations, [record.legal(ply).tolist() for ply in range(len(record))]
     state = spec.first(record.start)

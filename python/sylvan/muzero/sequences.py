@@ -3,7 +3,7 @@
     replay = SequenceReplay(folder, spec, unroll=5, targets=TargetConfig(td_steps=5))
     batch = replay.sample(256, rng)
 
-It is the replay of `sylvan.replay` (files, marks, window, priorities) read in stretches. Value
+It is the replay of `sylvan.replay` (files, marks, window, priorities) read in segments. Value
 targets are those of `sylvan.replay.targets`: with `td_steps` the rewards of so many steps and
 then the search's value; without, all that the game went on to pay.
 """
@@ -22,7 +22,7 @@ from sylvan.errors import ReplayError
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.reanalyse import Reanalyse
-from sylvan.muzero.stretches import Stretches, StretchWindow
+from sylvan.muzero.segments import Segments, SegmentWindow
 from sylvan.replay.buffer import Replay
 from sylvan.replay.config import ReplayConfig
 from sylvan.replay.record import GameRecord
@@ -38,7 +38,7 @@ MANY = 512
 
 @dataclass(frozen=True, eq=False)
 class SequenceBatch:
-    """B stretches of K steps: states 0 to K; S seats, A actions."""
+    """B segments of K steps: states 0 to K; S seats, A actions."""
 
     observations: NDArray[Any]
     """`[B, ...]` of state 0, as the game gives them."""
@@ -83,12 +83,12 @@ class SequenceBatch:
 class SequenceReplay(Replay):
     """The games of a run that learns a model.
 
-    :param unroll: steps of a stretch, K.
+    :param unroll: steps of a segment, K.
     :param following: whether batches have the observations of later states too.
     :param lead_in: share of a batch that begins in random openings, where games have any.
     """
 
-    _window_class = StretchWindow
+    _window_class = SegmentWindow
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class SequenceReplay(Replay):
         """Store games and let them into the window.
 
         :raises ReplayError: as `Replay.append`; or plies that nobody searched follow one that
-            somebody did, so that there is no stretch to unroll.
+            somebody did, so that there is no segment to unroll.
         """
         for record in records:
             searched = record.searched
@@ -128,7 +128,7 @@ class SequenceReplay(Replay):
     def sample(  # type: ignore[override]  # another kind of batch, for another learner
         self, count: int, rng: np.random.Generator
     ) -> SequenceBatch:
-        """Draw stretches from the window, with replacement.
+        """Draw segments from the window, with replacement.
 
         :param rng: says which ones, the actions past their ends, and how symmetries fall.
         :raises ReplayError: nothing is stored yet.
@@ -136,11 +136,11 @@ class SequenceReplay(Replay):
         reanalyse = self.reanalyse
         with self._lock:
             rows = self._loaded()
-            assert isinstance(rows, StretchWindow)
+            assert isinstance(rows, SegmentWindow)
             if rows.end == rows.begin:
                 raise ReplayError(f"{self.folder} has no positions yet: play some games first.")
             drawn, lead, weight = self._led(rows, count, rng)
-            found = rows.stretches(drawn, self.unroll, lead)
+            found = rows.segments(drawn, self.unroll, lead)
             seen = self._seen(rows, found)
             again = [] if reanalyse is None else reanalyse.prepared(rows, found, self._maker)
         if reanalyse is not None:
@@ -148,7 +148,7 @@ class SequenceReplay(Replay):
         return self._batch(found, seen, weight, rng)
 
     def _led(
-        self, rows: StretchWindow, count: int, rng: np.random.Generator
+        self, rows: SegmentWindow, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Rows, how many plies before them to begin, and weights; those that lead in come last."""
         led = round(self.lead_in * count) if rows.has_openings else 0
@@ -160,7 +160,7 @@ class SequenceReplay(Replay):
             np.concatenate([weight, np.ones(len(first), np.float32)]),
         )
 
-    def _seen(self, rows: StretchWindow, found: Stretches) -> NDArray[Any]:
+    def _seen(self, rows: SegmentWindow, found: Segments) -> NDArray[Any]:
         """`[B, 1, ...]` or `[B, K + 1, ...]` what the seats saw; zeros where nobody moves."""
         states = self.unroll + 1 if self.following else 1
         alive = found.alive[:, :states]
@@ -174,7 +174,7 @@ class SequenceReplay(Replay):
         return seen
 
     def _batch(
-        self, found: Stretches, seen: NDArray[Any], weight: Floats, rng: np.random.Generator
+        self, found: Segments, seen: NDArray[Any], weight: Floats, rng: np.random.Generator
     ) -> SequenceBatch:
         num_actions, shape = self._game.num_actions, found.alive.shape
         codes = None
@@ -201,7 +201,7 @@ class SequenceReplay(Replay):
         return self._turned(batch, rng)
 
     def _turned(self, batch: SequenceBatch, rng: np.random.Generator) -> SequenceBatch:
-        """The stretches as symmetries, one drawn for each, show them from beginning to end."""
+        """The segments as symmetries, one drawn for each, show them from beginning to end."""
         symmetries = self._maker.symmetries
         if len(symmetries) < 2:
             return batch

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.networks import wire
+from sylvan.networks import protobuf
 
 __all__ = ["Graph"]
 
@@ -33,10 +33,10 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        self._nodes: list[wire.Fields] = []
-        self._constants: list[wire.Fields] = []
-        self._inputs: list[wire.Fields] = []
-        self._outputs: list[wire.Fields] = []
+        self._nodes: list[protobuf.Fields] = []
+        self._constants: list[protobuf.Fields] = []
+        self._inputs: list[protobuf.Fields] = []
+        self._outputs: list[protobuf.Fields] = []
         self._count = 0
 
     def input(self, name: str, *shape: int) -> str:
@@ -74,25 +74,25 @@ class Graph:
 
     def model(self, metadata: Mapping[str, str], name: str = "network") -> bytes:
         """The model as the bytes of an `.onnx` file."""
-        graph: wire.Fields = {
+        graph: protobuf.Fields = {
             1: self._nodes,
             2: name,
             5: self._constants,
             11: self._inputs,
             12: self._outputs,
         }
-        properties: list[wire.Fields] = [{1: key, 2: value} for key, value in metadata.items()]
-        return wire.encode(
+        properties: list[protobuf.Fields] = [{1: key, 2: value} for key, value in metadata.items()]
+        return protobuf.encode(
             {1: IR_VERSION, 2: "sylvan", 7: graph, 8: {1: "", 2: OPSET}, 14: properties}
         )
 
 
-def _value_info(name: str, shape: tuple[int, ...]) -> wire.Fields:
-    dimensions: list[wire.Fields] = [{2: "batch"}, *({1: size} for size in shape)]
+def _value_info(name: str, shape: tuple[int, ...]) -> protobuf.Fields:
+    dimensions: list[protobuf.Fields] = [{2: "batch"}, *({1: size} for size in shape)]
     return {1: name, 2: {1: {1: TENSOR["float32"], 2: {1: dimensions}}}}
 
 
-def _attribute(name: str, value: Any) -> wire.Fields:
+def _attribute(name: str, value: Any) -> protobuf.Fields:
     if isinstance(value, float):
         return {1: name, 2: value, 20: FLOAT}
     if isinstance(value, int):

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
-from sylvan.networks import wire
+from sylvan.networks import protobuf
 from sylvan.networks.lc0.policy import POLICY_OUTPUTS, POLICY_PLANES
-from sylvan.networks.wire import Malformed, Message
+from sylvan.networks.protobuf import Malformed, Message
 
 __all__ = ["Block", "Conv", "ConvPolicy", "Dense", "DensePolicy", "Head", "Lc0Network", "read_lc0"]
 
@@ -138,7 +138,7 @@ def read_lc0(path: str | PathLike[str]) -> Lc0Network:
             f"{source} is a network of lc0's old text format: convert it to .pb with lc0's tools."
         )
     try:
-        net = wire.read(data)
+        net = protobuf.read(data)
         if net.integer(1) != MAGIC:
             raise NetworkError(
                 f"{source} is not a network of lc0: it does not start with its mark; give a .pb or "

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sylvan.networks.wire import Malformed, Message, encode, read
+from sylvan.networks.protobuf import Malformed, Message, encode, read
 from tests.networks.lc0.files import net_class
 
 numbers = st.integers(1, 2**29 - 1)

@@ -1,9 +1,9 @@
-"""The wire format of protocol buffers, both ways: lc0's weights are read with it, ONNX written.
+"""The wire format of protocol buffers: reads lc0's weights and writes ONNX models.
 
-A message is a row of fields, each a key (number << 3 | wire type) and a value: 0 a varint, 1 eight
-bytes, 2 a length and so many bytes (text, another message, packed numbers), 5 four bytes. That is
-all that is needed to read or write a file whose field numbers are known, and it spares the start of
-an engine the tenth of a second that generated classes take to load.
+A message is a sequence of fields, each a key (number << 3 | wire type) and a value: 0 a varint, 1
+eight bytes, 2 a length and as many bytes (text, a message, packed numbers), 5 four bytes. This
+suffices to read or write a file with known field numbers, and saves the tenth of a second
+that generated classes take to import.
 
 Reference: https://protobuf.dev/programming-guides/encoding/
 """
@@ -21,13 +21,13 @@ Fields = Mapping[int, "Scalar | Fields | Sequence[Scalar | Fields]"]
 
 
 class Malformed(ValueError):
-    """Bytes that are no message; the text says where."""
+    """Invalid bytes; the text gives the position."""
 
 
 class Message(dict[int, list[int | memoryview]]):
-    """The fields of a message: number to values in their order; what is absent has none.
+    """The fields of a message: number to values in order; absent fields are empty.
 
-    Fixed-width values stay bytes, since only their meaning says what number they are.
+    Fixed-width values stay bytes: their type is not in the message.
     """
 
     def __missing__(self, number: int) -> list[int | memoryview]:
@@ -66,7 +66,7 @@ class Message(dict[int, list[int | memoryview]]):
 
 
 def read(data: Bytes) -> Message:
-    """The fields of a message. Inner messages are read when they are asked for; no copy is made.
+    """Parse the fields of a message. Inner messages are parsed on access; nothing is copied.
 
     >>> message = read(encode({1: 300, 2: "abc", 3: [1, 2]}))
     >>> message.integer(1), bytes(message.data(2)), message[3], message.integer(9, default=7)
@@ -94,7 +94,7 @@ def read(data: Bytes) -> Message:
 
 
 def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """The number at a place, seven bits a byte, and the place after it."""
+    """Decode the varint at offset `at`; return it and the offset after it."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(view):
@@ -108,7 +108,7 @@ def _varint(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def encode(fields: Fields) -> bytes:
-    """A message from its fields: integers as varints, floats in four bytes, sequences repeated.
+    """Encode a message: integers as varints, floats in four bytes, sequences repeated.
 
     >>> encode({1: 300, 2: "ab", 3: {1: 1}, 4: 0.5}).hex()
     '08ac02120261621a020801250000003f'

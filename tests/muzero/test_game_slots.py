@@ -7,7 +7,7 @@ import pytest
 
 from sylvan.errors import IllegalAction
 from sylvan.games.naming import GameSpec
-from sylvan.muzero.table import CUT, FAILED, NativeTable, PythonTable
+from sylvan.muzero.game_slots import CUT, FAILED, NativeGameSlots, PythonGameSlots
 from sylvan.planning.outcomes import OVER, UNMOVED
 
 GAMES = 12
@@ -16,7 +16,9 @@ GAMES = 12
 @pytest.mark.parametrize("name", ["tictactoe", "connect4", "chess"])
 def test_native_games_are_shown_and_moved_as_one_by_one(name):
     spec, rng = GameSpec(name), np.random.default_rng(3)
-    tables = [kind([spec.first() for _ in range(GAMES)]) for kind in (NativeTable, PythonTable)]
+    tables = [
+        kind([spec.first() for _ in range(GAMES)]) for kind in (NativeGameSlots, PythonGameSlots)
+    ]
     overs = 0
     for _ in range(80):
         one, two = (table.views() for table in tables)
@@ -37,7 +39,7 @@ def test_native_games_are_shown_and_moved_as_one_by_one(name):
 
 
 def test_a_game_that_fails_takes_no_other_with_it():
-    table = PythonTable([GameSpec("connect4").first() for _ in range(3)])
+    table = PythonGameSlots([GameSpec("connect4").first() for _ in range(3)])
     landings = table.play(np.array([0, 99, 1]))
     assert landings.turns.tolist() == [1, FAILED, 1]
     assert list(table.faults) == [1] and isinstance(table.faults[1], IllegalAction)
@@ -48,7 +50,7 @@ def test_a_game_that_fails_takes_no_other_with_it():
 def test_an_episode_that_was_cut_off_is_still_looked_at():
     pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
     spec = GameSpec("gym:CartPole-v1", {"max_episode_steps": 2})
-    table = PythonTable([spec.episode(1), spec.episode(2)])
+    table = PythonGameSlots([spec.episode(1), spec.episode(2)])
     table.play(np.array([0, 0]))
     landings = table.play(np.array([1, -1]))
     assert landings.turns.tolist() == [CUT, UNMOVED] and landings.rewards.tolist() == [[1], [0]]
