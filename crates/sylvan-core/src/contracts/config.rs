@@ -68,15 +68,6 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
-/// How a search over a view deals with what the view leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hidden {
-    /// One tree over public actions, a fresh deal for every simulation (`information_set.rs`).
-    InformationSet,
-    /// There is nothing open: the state is searched as it stands.
-    Open,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub selection: Selection,
@@ -101,7 +92,6 @@ pub struct Config {
     pub widening: Option<(f64, f64)>,
     /// `widening.rs`: visits at which Q and what an action brings later count the same; 0 for none.
     pub rave: f64,
-    pub hidden: Hidden,
     /// All priors below the root are equal, whatever the evaluator says: its logits are not awaited.
     pub flat_priors: bool,
     /// In an information-set search, a walk ends where the seat to move has a view that is new there.
@@ -134,7 +124,6 @@ impl Default for Config {
             top_k: 0,
             widening: None,
             rave: 0.0,
-            hidden: Hidden::InformationSet,
             flat_priors: false,
             stop_at_new_views: false,
             prior_bits: PriorBits::Eight,

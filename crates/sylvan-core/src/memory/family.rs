@@ -196,13 +196,15 @@ impl<V: Values> Pool<V> {
     pub fn family_mut(&mut self, family: u32) -> FamilyMut<'_> {
         let start = family as usize;
         let units: &mut [Unit] = &mut self.arena;
-        assert!(start + (HEAD as usize) < units.len());
-        // SAFETY: the head is inside the arena, and a row of four numbers is as long as a unit.
+        assert!(start + (HEAD as usize) < units.len(), "no family here");
+        // SAFETY: head and groups are inside the arena, as was checked, whatever `family` is; a row of
+        // four numbers is as long as a unit and has no stricter alignment; head and groups are disjoint.
         unsafe {
             let back = units.as_mut_ptr().add(start);
             let front: &mut [u32; 4] = &mut *back.add(1).cast();
             let len = (front[1] >> 16) as usize;
-            debug_assert!(start + family_units(len) as usize <= units.len());
+            let end = start + HEAD as usize + GROUP * len.div_ceil(LANES);
+            assert!(end <= units.len(), "a family that ends behind the arena");
             FamilyMut {
                 back: &mut *back.cast(),
                 front,
@@ -444,5 +446,19 @@ mod tests {
         pool.push_child(parent, child, NO_EDGE, &mut bytes);
         pool.family_mut(pool[parent].owned)
             .record(1, 0.0, 0.0, false);
+    }
+
+    #[test]
+    #[should_panic(expected = "behind the arena")]
+    fn what_is_no_family_is_not_read_behind_the_arena() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        let mut pool = Pool::<Duel>::new(edges, 0);
+        let start = pool.take(4, &mut 0);
+        pool.arena.words_mut(start + 1)[1] = u32::from(u16::MAX) << 16; // as many children
+        pool.family_mut(start);
     }
 }

@@ -51,8 +51,8 @@ pub struct Node<V: Values> {
     flags: u16,
 }
 
-// SAFETY: every field may be any bits, and none is followed by padding: `Values` are doubles, and
-// the rest are four times four and four times two bytes.
+// SAFETY: every field may be any bits, and none is followed by padding: `HAS_NO_PADDING` checks it at
+// compile time for every `V` whose nodes are made.
 unsafe impl<V: Values> Zeroable for Node<V> {}
 // SAFETY: as above.
 unsafe impl<V: Values> Pod for Node<V> {}
@@ -81,8 +81,16 @@ static LIMITS: [(f64, f64); 16] = {
 };
 
 impl<V: Values> Node<V> {
+    /// Fails to compile for values that would leave padding in a node: see `Pod`.
+    const HAS_NO_PADDING: () = {
+        let fields =
+            size_of::<V>() + size_of::<V::Extra>() + 4 * size_of::<u32>() + 4 * size_of::<u16>();
+        assert!(size_of::<Self>() == fields, "a node must have no padding");
+    };
+
     #[inline(always)]
     pub fn new(action: Action, index: u16, prior: f32) -> Self {
+        const { Self::HAS_NO_PADDING };
         Self {
             w: V::default(),
             extra: V::Extra::default(),

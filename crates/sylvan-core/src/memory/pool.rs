@@ -28,6 +28,7 @@ pub struct Pool<V: Values> {
 impl<V: Values> Pool<V> {
     /// A pool of about this many bytes, as far as that is known.
     pub fn new(edges: Edges, bytes: u64) -> Self {
+        const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) }; // for `Index`
         Self {
             arena: Arena::new(bytes),
             edges,
@@ -205,7 +206,6 @@ impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
 impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
     #[inline]
     fn index_mut(&mut self, id: NodeId) -> &mut Node<V> {
-        const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) };
         let units = &mut self.arena[id as usize..id as usize + Self::NODE_UNITS];
         // SAFETY: as above, and the units are borrowed for as long as the node.
         unsafe { &mut *units.as_mut_ptr().cast() }

@@ -8,6 +8,7 @@
 use std::convert::Infallible;
 
 use crate::contracts::game::{Action, Game};
+use crate::search::workers::each;
 
 /// One position, and the policy target that belongs to it.
 #[derive(Debug)]
@@ -54,48 +55,34 @@ pub fn remake<G: Game<Error = Infallible>>(
         arrays.observations.len() / rows.len(),
         arrays.policy.len() / rows.len(),
     );
-    let parts = rows
+    let mut parts: Vec<_> = rows
         .chunks(share)
         .zip(arrays.observations.chunks_mut(share * cells.max(1)))
         .zip(arrays.policy.chunks_mut(share * logits))
         .zip(arrays.legal.chunks_mut(share * logits))
-        .enumerate();
-    let logit = &logit;
-    let mut found = Ok(());
-    std::thread::scope(|scope| {
-        let work = parts.map(|(part, (((rows, observations), policy), legal))| {
+        .enumerate()
+        .map(|(part, (((rows, observations), policy), legal))| {
             let arrays = Arrays {
                 observations,
                 policy,
                 legal,
             };
-            move || {
-                some(rows, logit, arrays).map_err(|misfit| Misfit {
-                    row: misfit.row + part * share,
-                    ..misfit
-                })
-            }
-        });
-        let mut work: Vec<_> = work.collect();
-        let last = work.pop();
-        let threads: Vec<_> = work.into_iter().map(|part| scope.spawn(part)).collect();
-        let mine = last.map_or(Ok(()), |part| part()); // this thread would only wait
-        for thread in threads {
-            let theirs = thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            found = found.and(theirs);
-        }
-        found = found.and(mine);
-    });
-    found
+            (part * share, rows, arrays)
+        })
+        .collect();
+    each(&mut parts, |(first, rows, arrays)| {
+        some(rows, &logit, arrays).map_err(|misfit| Misfit {
+            row: misfit.row + *first,
+            ..misfit
+        })
+    })
 }
 
 /// The same for the rows of one thread.
 fn some<G: Game<Error = Infallible>>(
     rows: &[Row<'_, G>],
     logit: &impl Fn(&G, Action) -> Action,
-    arrays: Arrays<'_, G::Cell>,
+    arrays: &mut Arrays<'_, G::Cell>,
 ) -> Result<(), Misfit> {
     let (cells, logits) = (
         arrays.observations.len() / rows.len(),
