@@ -1,7 +1,7 @@
 //! What the search asks of a game.
 //!
 //! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
-//! takes an action in place, and at its end pays one return per seat. The search holds one state
+//! takes an action in index, and at its end pays one return per seat. The search holds one state
 //! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
 //! `clone_from` and `apply` are the two calls whose speed matters; games for which that is too slow
 //! have their states kept (`KEEP_STATES`).
@@ -66,7 +66,7 @@ impl Rules {
 /// A state of a game.
 ///
 /// Listing the legal actions twice in the same state must give the same order: the tree knows an
-/// unvisited edge only by its place in that list.
+/// unvisited edge only by its index in that list.
 pub trait Game: Clone + Send + Sync {
     /// What can go wrong inside the game's own code.
     type Error: Send + 'static;
@@ -127,11 +127,11 @@ pub trait Game: Clone + Send + Sync {
     /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
 
-    /// The legal action at a place of the list that `turn` gives; `buffer` may be overwritten. For
+    /// The legal action at a index of the list that `turn` gives; `buffer` may be overwritten. For
     /// games that find one sooner than all.
-    fn action_at(&self, place: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
+    fn action_at(&self, index: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
         self.turn(buffer)?;
-        Ok(buffer[place])
+        Ok(buffer[index])
     }
 
     /// Takes one of the legal actions, all equally likely, by one draw from 0 to their number, where

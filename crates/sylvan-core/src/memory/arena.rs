@@ -40,19 +40,19 @@ const CLASSES: usize = 128;
 pub struct Arena {
     units: Vec<Unit>,
     /// Units to make room for once the arena is no longer small.
-    room: usize,
+    reserved: usize,
     /// Units ever handed out.
     end: u32,
     /// Units that may be handed out before more are needed; there may be more already.
     limit: usize,
     /// Bit `i`: unit `i` is the first or the last of a run.
-    tips: Vec<u64>,
+    boundaries: Vec<u64>,
     /// The first run of each class.
     heads: [u32; CLASSES],
     /// Bit `c`: class `c` has runs.
     filled: u128,
-    /// Bytes for which large pages were asked.
-    asked: usize,
+    /// Bytes for which large pages were advised_bytes.
+    advised_bytes: usize,
 }
 
 /// The class of runs of this length.
@@ -81,19 +81,19 @@ impl Arena {
         let room = bytes.saturating_add(bytes / 8).min(MOST_ROOM);
         Self {
             units: Vec::new(),
-            room: (room / UNIT_BYTES) as usize,
+            reserved: (room / UNIT_BYTES) as usize,
             end: 0,
             limit: 0,
-            tips: Vec::new(),
+            boundaries: Vec::new(),
             heads: [NONE; CLASSES],
             filled: 0,
-            asked: 0,
+            advised_bytes: 0,
         }
     }
 
     /// The start of a chunk of `len` units, whose contents are arbitrary.
     #[inline]
-    pub fn take(&mut self, len: u32) -> u32 {
+    pub fn allocate(&mut self, len: u32) -> u32 {
         match self.reuse(len) {
             Some(start) => start,
             None => self.extend(len),
@@ -102,20 +102,20 @@ impl Arena {
 
     /// Returns all units at once.
     pub fn clear(&mut self) {
-        self.tips[..(self.end as usize).div_ceil(64)].fill(0);
+        self.boundaries[..(self.end as usize).div_ceil(64)].fill(0);
         self.heads = [NONE; CLASSES];
         self.filled = 0;
         self.end = 0;
     }
 
     /// Returns `len` units that were taken, together or in parts.
-    pub fn give(&mut self, mut start: u32, mut len: u32) {
-        if start > 0 && self.is_tip(start - 1) {
+    pub fn free(&mut self, mut start: u32, mut len: u32) {
+        if start > 0 && self.is_boundary(start - 1) {
             let before = self.words(start - 1)[3];
             self.unlink(start - before, before);
             (start, len) = (start - before, len + before);
         }
-        if start + len < self.end && self.is_tip(start + len) {
+        if start + len < self.end && self.is_boundary(start + len) {
             let after = self.words(start + len)[2];
             self.unlink(start + len, after);
             len += after;
@@ -165,24 +165,24 @@ impl Arena {
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
         if self.units.is_empty() {
-            self.units = arena_cache::take(self.room);
+            self.units = arena_cache::take(self.reserved);
         }
-        let small = SMALL.min(self.room / 8);
-        if len > small.max(self.units.capacity()) && len < self.room {
-            let more = self.room - self.units.len();
+        let small = SMALL.min(self.reserved / 8);
+        if len > small.max(self.units.capacity()) && len < self.reserved {
+            let more = self.reserved - self.units.len();
             let _ = self.units.try_reserve_exact(more); // else it grows by doubling
         }
         if len > self.units.len() {
             self.units.resize(len, 0);
         }
         self.limit = len;
-        self.tips.resize(len / 64, 0);
-        prefer_large(&mut self.units, &mut self.asked);
+        self.boundaries.resize(len / 64, 0);
+        prefer_large(&mut self.units, &mut self.advised_bytes);
     }
 
     /// Has a unit brought nearer.
     #[inline]
-    pub fn fetch(&self, unit: u32) {
+    pub fn prefetch(&self, unit: u32) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -233,13 +233,13 @@ impl Arena {
         self.mark(start, len, false);
     }
 
-    fn is_tip(&self, unit: u32) -> bool {
-        self.tips[unit as usize / 64] >> (unit % 64) & 1 == 1
+    fn is_boundary(&self, unit: u32) -> bool {
+        self.boundaries[unit as usize / 64] >> (unit % 64) & 1 == 1
     }
 
     fn mark(&mut self, start: u32, len: u32, on: bool) {
         for unit in [start, start + len - 1] {
-            let bits = &mut self.tips[unit as usize / 64];
+            let bits = &mut self.boundaries[unit as usize / 64];
             *bits = *bits & !(1 << (unit % 64)) | u64::from(on) << (unit % 64);
         }
     }
@@ -293,11 +293,11 @@ mod tests {
                     chunk.iter().all(|&unit| unit == tag.into()),
                     "another wrote here"
                 );
-                arena.give(start, len);
+                arena.free(start, len);
                 used -= len;
             } else {
                 let len = lens[rng.below(lens.len())];
-                let start = arena.take(len);
+                let start = arena.allocate(len);
                 arena[start as usize..][..len as usize].fill(tag.into());
                 live.push((start, len, tag));
                 used += len;
@@ -315,13 +315,13 @@ mod tests {
     fn a_cleared_arena_is_a_new_one() {
         let mut arena = Arena::new(0);
         for round in 0..3 {
-            let taken: Vec<u32> = (1..40).map(|len| arena.take(len)).collect();
+            let taken: Vec<u32> = (1..40).map(|len| arena.allocate(len)).collect();
             assert_eq!(taken[..3], [0, 1, 3], "round {round}");
             taken
                 .iter()
                 .zip(1..)
                 .step_by(3)
-                .for_each(|(&start, len)| arena.give(start, len));
+                .for_each(|(&start, len)| arena.free(start, len));
             arena.clear();
             assert_eq!(arena.bytes(), 0);
         }
@@ -330,17 +330,17 @@ mod tests {
     #[test]
     fn what_is_free_becomes_one_run_again() {
         let mut arena = Arena::new(0);
-        let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.take(len), len)).collect();
+        let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.allocate(len), len)).collect();
         let end = arena.end;
         for &(start, len) in chunks.iter().step_by(2) {
-            arena.give(start, len);
+            arena.free(start, len);
         }
         for &(start, len) in chunks.iter().skip(1).step_by(2) {
-            arena.give(start, len);
+            arena.free(start, len);
         }
         assert_eq!(arena.filled.count_ones(), 1);
         assert_eq!(arena.words(0)[2], end);
-        assert_eq!(arena.take(end / 2), 0);
+        assert_eq!(arena.allocate(end / 2), 0);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl<V: Values> Pool<V> {
         self.set_head(parent, head);
         let new = family_units(rest.len());
         if new < old {
-            self.give(family + new, old - new, bytes);
+            self.free(family + new, old - new, bytes);
         }
     }
 
@@ -87,11 +87,11 @@ impl<V: Values> Pool<V> {
         let old = if len > 0 { family_units(len) } else { 0 };
         let new = family_units(len + 1);
         if new > old {
-            let (from, to) = (self[id].owned, self.take(new, bytes));
+            let (from, to) = (self[id].owned, self.allocate(new, bytes));
             if old > 0 {
                 let from = from as usize..(from + old) as usize;
                 self.arena.copy_within(from, to as usize);
-                self.give(self[id].owned, old, bytes);
+                self.free(self[id].owned, old, bytes);
             }
             self[id].owned = to;
             self[id].set_family(true);
@@ -146,7 +146,7 @@ impl<V: Values> Pool<V> {
         if let Some(head) = self.head(&self[id]) {
             let family = std::mem::replace(&mut self[id].owned, head.edges);
             self[id].set_family(false);
-            self.give(family, family_units(head.len.into()), bytes);
+            self.free(family, family_units(head.len.into()), bytes);
         }
     }
 }

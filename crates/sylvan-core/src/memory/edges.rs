@@ -13,7 +13,7 @@
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
 use crate::memory::arena::Unit;
-use crate::memory::infoset_edges::ROOM;
+use crate::memory::infoset_edges::CHUNK;
 use crate::memory::simd;
 
 /// How the edges of a pool are stored.
@@ -26,7 +26,7 @@ pub struct Edges {
     pub listed: bool,
 }
 
-/// In place of the best unvisited edge and its prior, where none is left: no score is less.
+/// In index of the best unvisited edge and its prior, where none is left: no score is less.
 pub const NO_EDGE: (usize, f32) = (0, f32::NEG_INFINITY);
 
 const UNIT: usize = size_of::<Unit>();
@@ -48,7 +48,7 @@ impl Edges {
     #[inline]
     pub fn units(self, n: usize) -> u32 {
         if self.listed {
-            return n.next_multiple_of(ROOM) as u32;
+            return n.next_multiple_of(CHUNK) as u32;
         }
         let actions = if n < self.kept_below {
             n.div_ceil(UNIT / WORD)
@@ -118,7 +118,7 @@ impl Edges {
         );
     }
 
-    /// The place and value of the largest code, the first of equals; code 0 if all are visited.
+    /// The index and value of the largest code, the first of equals; code 0 if all are visited.
     #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
         match self.bits {
@@ -128,12 +128,12 @@ impl Edges {
         }
     }
 
-    /// A place and the prior of its code, `NO_EDGE` if that is 0.
+    /// A index and the prior of its code, `NO_EDGE` if that is 0.
     #[inline]
-    pub fn decoded(self, (place, code): (usize, u32)) -> (usize, f32) {
+    pub fn decoded(self, (index, code): (usize, u32)) -> (usize, f32) {
         match code {
             0 => NO_EDGE,
-            _ => (place, self.bits.decode(code)),
+            _ => (index, self.bits.decode(code)),
         }
     }
 
@@ -178,7 +178,7 @@ fn write_codes<const LANES: usize>(
     }
 }
 
-/// The place and value of the largest code, the first of equals.
+/// The index and value of the largest code, the first of equals.
 fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
     let mut best = (0, T::default());
     for (i, &code) in codes.iter().enumerate() {
@@ -226,13 +226,13 @@ mod tests {
             let stored: Vec<u32> = (0..n).map(|i| edges.code(&units, i)).collect();
             assert_eq!(stored, codes);
             let max = codes.iter().copied().max().unwrap();
-            let (place, code) = edges.best(&units, n);
+            let (index, code) = edges.best(&units, n);
             assert_eq!(code, max);
             if max > 0 {
-                assert_eq!(place, codes.iter().position(|&c| c == max).unwrap());
+                assert_eq!(index, codes.iter().position(|&c| c == max).unwrap());
             }
-            codes[place] = 0;
-            edges.clear_code(&mut units, place);
+            codes[index] = 0;
+            edges.clear_code(&mut units, index);
         }
         let kept = edges.actions(&units, n);
         assert_eq!(kept, (n < edges.kept_below).then_some(&actions[..]));

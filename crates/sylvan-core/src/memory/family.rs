@@ -61,11 +61,11 @@ pub struct Link(pub(super) u32);
 const FAMILY: u32 = 1 << 31;
 
 /// Bytes from which on memory is far: more than the caches of most processors hold.
-const FAR: u64 = 128 << 20;
+const CACHE_BYTES: u64 = 128 << 20;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
-pub enum End {
+pub enum LinkTarget {
     Node(NodeId),
     Family(u32),
 }
@@ -83,10 +83,10 @@ impl Link {
 
     /// Where a link to a child leads.
     #[inline]
-    pub fn end(self) -> End {
+    pub fn target(self) -> LinkTarget {
         match self.0 & FAMILY {
-            0 => End::Node(self.0),
-            _ => End::Family(self.0 & !FAMILY),
+            0 => LinkTarget::Node(self.0),
+            _ => LinkTarget::Family(self.0 & !FAMILY),
         }
     }
 }
@@ -150,7 +150,7 @@ impl FamilyMut<'_> {
 
     /// The Q of the child in a slot; u is four numbers on, the link four more.
     #[inline]
-    fn place(&mut self, slot: usize) -> *mut u32 {
+    fn q_pointer(&mut self, slot: usize) -> *mut u32 {
         assert!(slot < self.len, "a slot behind the last child");
         // SAFETY: there is room for `len` children.
         unsafe {
@@ -162,21 +162,21 @@ impl FamilyMut<'_> {
 
     #[inline]
     pub fn link(&mut self, slot: usize) -> Link {
-        // SAFETY: `place` gives one of the first four numbers of a group's twelve.
-        Link(unsafe { *self.place(slot).add(LINK * LANES) })
+        // SAFETY: `q_pointer` gives one of the first four numbers of a group's twelve.
+        Link(unsafe { *self.q_pointer(slot).add(LINK * LANES) })
     }
 
     /// Takes in a finished visit of the child in a slot, its first or not: its Q, unless the edge is
     /// closed, and u. The number of children that have none yet.
     #[inline]
     pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
-        let place = self.place(slot.into());
+        let q_at = self.q_pointer(slot.into());
         // SAFETY: as above.
         unsafe {
-            if *place != CLOSED.to_bits() {
-                *place = q.to_bits();
+            if *q_at != CLOSED.to_bits() {
+                *q_at = q.to_bits();
             }
-            *place.add(U * LANES) = u.to_bits();
+            *q_at.add(U * LANES) = u.to_bits();
         }
         if first {
             self.back[3] -= 1;
@@ -256,8 +256,8 @@ impl<V: Values> Pool<V> {
     #[inline(always)]
     pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
         let family = self[id].owned;
-        let (place, best) = head.best;
-        let counts = u32::from(head.unfinished) | (place as u32) << 16;
+        let (index, best) = head.best;
+        let counts = u32::from(head.unfinished) | (index as u32) << 16;
         *self.arena.words_mut(family) = [best.to_bits(), head.mass.to_bits(), head.edges, counts];
         let (len, action) = (u32::from(head.len) << 16, self[id].action);
         *self.arena.words_mut(family + 1) = [Link::UNKNOWN.0, len, id, action];
@@ -280,28 +280,29 @@ impl<V: Values> Pool<V> {
     /// Whether the memory is larger than a processor keeps near, so that what a walk will need is
     /// worth the fetching.
     #[inline]
-    pub fn is_far(&self) -> bool {
-        self.arena.bytes() > FAR
+    pub fn exceeds_cache(&self) -> bool {
+        self.arena.bytes() > CACHE_BYTES
     }
 
     /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
     #[inline]
-    pub fn fetch(&self, link: Link) {
-        self.arena.fetch((link.0 & !FAMILY) + 1);
-        self.arena.fetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
+    pub fn prefetch(&self, link: Link) {
+        self.arena.prefetch((link.0 & !FAMILY) + 1);
+        self.arena
+            .prefetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
     }
 
     /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
     #[inline]
-    pub fn fetch_for_backup(&self, node: NodeId, family: u32) {
-        self.arena.fetch(node);
-        self.arena.fetch(family + HEAD + GROUP as u32);
+    pub fn prefetch_for_backup(&self, node: NodeId, family: u32) {
+        self.arena.prefetch(node);
+        self.arena.prefetch(family + HEAD + GROUP as u32);
     }
 
     /// Has the edges of a family brought nearer, because a walk will soon take one.
     #[inline]
-    pub fn fetch_edges(&self, family: u32) {
-        self.arena.fetch(self.arena.words(family)[2]);
+    pub fn prefetch_edges(&self, family: u32) {
+        self.arena.prefetch(self.arena.words(family)[2]);
     }
 
     /// The visited children of a node, in the order of their slots.
@@ -324,7 +325,7 @@ impl<V: Values> Pool<V> {
     fn child_of(&self, groups: &[Group], slot: usize) -> Child {
         let (group, lane) = (&groups[slot / LANES], slot % LANES);
         Child {
-            id: self.end(Link(group[LINK][lane])),
+            id: self.node_of(Link(group[LINK][lane])),
             q: f32::from_bits(group[Q][lane]),
             u: f32::from_bits(group[U][lane]),
         }
@@ -337,7 +338,7 @@ impl<V: Values> Pool<V> {
 
     /// The child in a slot of a node that has one there.
     pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
-        self.end(self.link(self[id].owned, slot))
+        self.node_of(self.link(self[id].owned, slot))
     }
 
     #[inline]
@@ -349,10 +350,10 @@ impl<V: Values> Pool<V> {
 
     /// The node that a link leads to.
     #[inline]
-    fn end(&self, link: Link) -> NodeId {
-        match link.end() {
-            End::Node(id) => id,
-            End::Family(family) => self.arena.words(family + 1)[2],
+    fn node_of(&self, link: Link) -> NodeId {
+        match link.target() {
+            LinkTarget::Node(id) => id,
+            LinkTarget::Family(family) => self.arena.words(family + 1)[2],
         }
     }
 
@@ -374,8 +375,8 @@ impl<V: Values> Pool<V> {
 
     /// The slot of the child behind legal action number `index`.
     pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
-        let place = self.ids(id).position(|child| self[child].index == index);
-        place.map(|slot| slot as u16)
+        let slot = self.ids(id).position(|child| self[child].index == index);
+        slot.map(|slot| slot as u16)
     }
 }
 
@@ -457,7 +458,7 @@ mod tests {
             listed: false,
         };
         let mut pool = Pool::<Duel>::new(edges, 0);
-        let start = pool.take(4, &mut 0);
+        let start = pool.allocate(4, &mut 0);
         pool.arena.words_mut(start + 1)[1] = u32::from(u16::MAX) << 16; // as many children
         pool.family_mut(start);
     }

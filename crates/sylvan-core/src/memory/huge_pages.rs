@@ -9,14 +9,14 @@
 const LARGE: usize = 16 << 20;
 
 /// Tells the operating system that large pages suit this memory, once there is much in it and
-/// whenever it has moved; `asked` remembers the last capacity. Only advice: it changes no contents
+/// whenever it has moved; `advised_bytes` remembers the last capacity. Only advice: it changes no contents
 /// and may do nothing.
-pub fn prefer_large<T>(memory: &mut Vec<T>, asked: &mut usize) {
+pub fn prefer_large<T>(memory: &mut Vec<T>, advised_bytes: &mut usize) {
     let bytes = memory.capacity() * size_of::<T>();
-    if bytes == *asked || memory.len() * size_of::<T>() < LARGE || bytes < 4 * LARGE {
+    if bytes == *advised_bytes || memory.len() * size_of::<T>() < LARGE || bytes < 4 * LARGE {
         return;
     }
-    *asked = bytes;
+    *advised_bytes = bytes;
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;

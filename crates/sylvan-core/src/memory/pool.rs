@@ -40,20 +40,20 @@ impl<V: Values> Pool<V> {
     const NODE_BYTES: u64 = Self::NODE_UNITS as u64 * UNIT_BYTES;
 
     #[inline(always)]
-    pub(crate) fn take(&mut self, units: u32, bytes: &mut u64) -> u32 {
+    pub(crate) fn allocate(&mut self, units: u32, bytes: &mut u64) -> u32 {
         *bytes += u64::from(units) * UNIT_BYTES;
-        self.arena.take(units)
+        self.arena.allocate(units)
     }
 
-    pub(crate) fn give(&mut self, start: u32, units: u32, bytes: &mut u64) {
+    pub(crate) fn free(&mut self, start: u32, units: u32, bytes: &mut u64) {
         *bytes -= u64::from(units) * UNIT_BYTES;
-        self.arena.give(start, units);
+        self.arena.free(start, units);
     }
 
     /// Adds a node and the bytes it takes.
     #[inline(always)] // a node is written where it stays: to copy one just written is to wait
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
-        let id = self.take(Self::NODE_UNITS as u32, bytes);
+        let id = self.allocate(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
         id
     }
@@ -61,7 +61,7 @@ impl<V: Values> Pool<V> {
     /// Frees a node that owns nothing any more.
     pub fn remove(&mut self, id: NodeId, bytes: &mut u64) {
         *bytes -= Self::NODE_BYTES;
-        self.arena.give(id, Self::NODE_UNITS as u32);
+        self.arena.free(id, Self::NODE_UNITS as u32);
     }
 
     /// Stores the priors of a decision node, all unvisited, with zeros behind (`Edges::write`).
@@ -69,7 +69,7 @@ impl<V: Values> Pool<V> {
     pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
         let n = actions.len();
         let units = self.edges.units(n);
-        let start = self.take(units, bytes);
+        let start = self.allocate(units, bytes);
         let chunk = &mut self.arena[start as usize..][..units as usize];
         self.edges.write(chunk, priors, actions);
         self[id].owned = start;
@@ -102,11 +102,11 @@ impl<V: Values> Pool<V> {
     pub(crate) fn grow_edges(&mut self, id: NodeId, bytes: &mut u64) {
         let (old, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         let units = self.edges.units(n);
-        let new = self.take(self.edges.units(n + 1), bytes);
+        let new = self.allocate(self.edges.units(n + 1), bytes);
         if old != NONE {
             let from = old as usize..(old + units) as usize;
             self.arena.copy_within(from, new as usize);
-            self.give(old, units, bytes);
+            self.free(old, units, bytes);
         }
         match self.head(&self[id]) {
             Some(head) => self.set_head(id, Head { edges: new, ..head }),
@@ -177,7 +177,7 @@ impl<V: Values> Pool<V> {
             None => self[id].owned = NONE,
         }
         if edges != NONE {
-            self.give(edges, self.edges.units(n), bytes);
+            self.free(edges, self.edges.units(n), bytes);
         }
     }
 

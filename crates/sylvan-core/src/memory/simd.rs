@@ -137,7 +137,7 @@ mod sse2 {
             let (q, u): (__m128, __m128) = (bytemuck::cast(*q), bytemuck::cast(*u));
             _mm_add_ps(q, _mm_mul_ps(explore, u))
         };
-        let places =
+        let equal_lanes =
             |scores: __m128, top: __m128| _mm_movemask_ps(_mm_cmpeq_ps(scores, top)) as u32;
         let [first, others @ ..] = groups else {
             return (0, f32::NEG_INFINITY);
@@ -148,29 +148,29 @@ mod sse2 {
         let mut top = _mm_max_ps(first, second);
         if groups.len() <= 2 {
             top = spread_max(top);
-            let equal = places(first, top) | places(second, top) << LANES;
-            return (first_place(equal), _mm_cvtss_f32(top));
+            let equal = equal_lanes(first, top) | equal_lanes(second, top) << LANES;
+            return (first_lane(equal), _mm_cvtss_f32(top));
         }
         let others = &others[1..];
         for group in others {
             top = _mm_max_ps(top, scores(group));
         }
         top = spread_max(top);
-        let mut equal = places(first, top) | places(second, top) << LANES;
+        let mut equal = equal_lanes(first, top) | equal_lanes(second, top) << LANES;
         let mut slot = 0;
         for group in others {
             if equal != 0 {
                 break;
             }
             slot += LANES;
-            equal = places(scores(group), top) << LANES;
+            equal = equal_lanes(scores(group), top) << LANES;
         }
-        (slot + first_place(equal), _mm_cvtss_f32(top))
+        (slot + first_lane(equal), _mm_cvtss_f32(top))
     }
 
     /// The first of the places marked in the bits of two groups.
     #[inline]
-    fn first_place(equal: u32) -> usize {
+    fn first_lane(equal: u32) -> usize {
         (equal | 1 << (2 * LANES)).trailing_zeros() as usize % (2 * LANES)
     }
 

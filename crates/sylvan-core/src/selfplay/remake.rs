@@ -35,7 +35,7 @@ pub struct Arrays<'a, C> {
 
 /// A target names an action that is not legal: the actions do not belong to this game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct IllegalTarget {
     pub row: usize,
     pub action: u16,
 }
@@ -46,7 +46,7 @@ pub fn remake<G: Game<Error = Infallible>>(
     logit: impl Fn(&G, Action) -> Action + Sync,
     arrays: Arrays<'_, G::Cell>,
     threads: usize,
-) -> Result<(), Misfit> {
+) -> Result<(), IllegalTarget> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -71,9 +71,9 @@ pub fn remake<G: Game<Error = Infallible>>(
         })
         .collect();
     each(&mut parts, |(first, rows, arrays)| {
-        some(rows, &logit, arrays).map_err(|misfit| Misfit {
-            row: misfit.row + *first,
-            ..misfit
+        some(rows, &logit, arrays).map_err(|illegal| IllegalTarget {
+            row: illegal.row + *first,
+            ..illegal
         })
     })
 }
@@ -83,7 +83,7 @@ fn some<G: Game<Error = Infallible>>(
     rows: &[Row<'_, G>],
     logit: &impl Fn(&G, Action) -> Action,
     arrays: &mut Arrays<'_, G::Cell>,
-) -> Result<(), Misfit> {
+) -> Result<(), IllegalTarget> {
     let (cells, logits) = (
         arrays.observations.len() / rows.len(),
         arrays.policy.len() / rows.len(),
@@ -100,10 +100,10 @@ fn some<G: Game<Error = Infallible>>(
         state.set_root();
         let Ok(_) = state.turn(&mut legal);
         let Ok(()) = state.observe(&mut arrays.observations[number * cells..][..cells]);
-        let places = number * logits..(number + 1) * logits;
+        let logit_range = number * logits..(number + 1) * logits;
         let (policy, mask) = (
-            &mut arrays.policy[places.clone()],
-            &mut arrays.legal[places],
+            &mut arrays.policy[logit_range.clone()],
+            &mut arrays.legal[logit_range],
         );
         for &action in &legal {
             mask[logit(&state, action) as usize] = true;
@@ -111,7 +111,7 @@ fn some<G: Game<Error = Infallible>>(
         let total: u64 = row.policy.iter().copied().map(u64::from).sum();
         for (&action, &weight) in row.target.iter().zip(row.policy) {
             if !legal.contains(&Action::from(action)) {
-                return Err(Misfit {
+                return Err(IllegalTarget {
                     row: number,
                     action,
                 });
