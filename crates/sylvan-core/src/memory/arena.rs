@@ -1,9 +1,9 @@
 //! The memory of a pool: one arena of 16-byte units from which chunks of any length are cut.
 //!
-//! Nodes and blocks lie in it side by side, so that what one kind frees another can use, and a tree
-//! at the limit of its memory needs no reserve per kind. Chunks that touch become one *run* the
-//! moment they are free; a request takes the shortest run that is long enough and gives back what it
-//! does not need, else new units at the end. Every step takes constant time.
+//! Nodes, edges and families share it, so that memory freed by one kind serves another and a tree at
+//! its budget needs no reserve per kind. Adjacent free chunks merge at once into one *run*. An
+//! allocation takes the shortest run class that fits and returns the rest, else new units at the end.
+//! Every step takes constant time.
 //!
 //! Runs are sorted by length into classes (exact up to 32 units, then four per doubling), each a
 //! doubly linked chain through the runs themselves:
@@ -13,8 +13,8 @@
 //!     last unit of a run    [3] length
 //! ```
 //!
-//! A bit per unit marks the first and the last unit of every run, which is how a freed chunk knows
-//! its free neighbours.
+//! One bit per unit marks the first and the last unit of every run, so that a freed chunk finds its free
+//! neighbours.
 
 use crate::memory::arena_cache;
 use crate::memory::huge_pages::prefer_large;
@@ -27,11 +27,11 @@ pub const UNIT_BYTES: u64 = size_of::<Unit>() as u64;
 
 /// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
 const STEP: usize = 4096;
-/// Units of a small arena: 16 MiB, which moves in no time and reuses warm memory.
+/// Units of a small arena: 16 MiB, which is quick to move and reuses warm memory.
 const SMALL: usize = 1 << 20;
-/// Bytes that an arena without a limit makes room for.
+/// Bytes that an arena without a limit reserves.
 const MOST_ROOM: u64 = 4 << 30;
-/// Units of any arena, so that their numbers leave a bit free.
+/// The most units of an arena: links need one bit of their numbers (`family.rs`).
 const MOST: u32 = (1 << 31) - 2;
 const EXACT_CLASSES: u32 = 32;
 const CLASSES: usize = 128;
@@ -39,11 +39,11 @@ const CLASSES: usize = 128;
 #[derive(Debug)]
 pub struct Arena {
     units: Vec<Unit>,
-    /// Units to make room for once the arena is no longer small.
+    /// Units to reserve once the arena is no longer small.
     reserved: usize,
-    /// Units ever handed out.
+    /// Units ever allocated.
     end: u32,
-    /// Units that may be handed out before more are needed; there may be more already.
+    /// Units that may be allocated before the arena must grow; the vector may have more already.
     limit: usize,
     /// Bit `i`: unit `i` is the first or the last of a run.
     boundaries: Vec<u64>,
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// The start of a chunk of `len` units, whose contents are arbitrary.
+    /// Allocates `len` units, whose contents are undefined; returns the first.
     #[inline]
     pub fn allocate(&mut self, len: u32) -> u32 {
         match self.reuse(len) {
@@ -100,7 +100,7 @@ impl Arena {
         }
     }
 
-    /// Returns all units at once.
+    /// Frees all units at once.
     pub fn clear(&mut self) {
         self.boundaries[..(self.end as usize).div_ceil(64)].fill(0);
         self.heads = [NONE; CLASSES];
@@ -108,7 +108,7 @@ impl Arena {
         self.end = 0;
     }
 
-    /// Returns `len` units that were taken, together or in parts.
+    /// Frees `len` units that were allocated, together or in parts.
     pub fn free(&mut self, mut start: u32, mut len: u32) {
         if start > 0 && self.is_boundary(start - 1) {
             let before = self.words(start - 1)[3];
@@ -159,8 +159,8 @@ impl Arena {
         start
     }
 
-    /// Makes room for `end` units. An arena that is no longer small gets all its room at once: memory
-    /// that is only reserved costs nothing, whereas moving it would take twice as much for a moment.
+    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once: reserved
+    /// memory costs nothing, while moving it would take twice as much for a moment.
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
@@ -180,14 +180,14 @@ impl Arena {
         prefer_large(&mut self.units, &mut self.advised_bytes);
     }
 
-    /// Has a unit brought nearer.
+    /// Prefetches a unit.
     #[inline]
     pub fn prefetch(&self, unit: u32) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let unit = self.units.as_ptr().wrapping_add(unit as usize);
-            // SAFETY: SSE is part of x86-64; a prefetch reads nothing that anybody sees.
+            // SAFETY: SSE is part of x86-64; a prefetch has no visible effect, whatever the address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]

@@ -3,12 +3,12 @@
 //! ```text
 //!     one code (`PriorBits`) per legal action in the game's order, 0 once visited
 //!     zeros up to the last word of a unit
-//!     that word: a note for whoever comes next to this node
+//!     that word: a note for the next walk through this node
 //!     for games that want it: the actions, one word each
 //! ```
 //!
-//! The note is the action behind the highest prior, so that the first child of a node costs no list
-//! of moves; under Gumbel, which tries edges in another order, it is the evaluator's value.
+//! The note is the action with the highest prior, so that the first child needs no list of legal
+//! actions; under Gumbel, which tries edges in another order, it is the evaluator's value.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
@@ -20,7 +20,7 @@ use crate::memory::simd;
 #[derive(Clone, Copy, Debug)]
 pub struct Edges {
     pub bits: PriorBits,
-    /// Nodes with fewer edges than this have their actions kept; those of others can be found again.
+    /// Nodes with fewer edges than this store their actions; the game lists those of others again.
     pub kept_below: usize,
     /// Edges are lists of actions that grow (`infoset_edges.rs`).
     pub listed: bool,
@@ -58,8 +58,8 @@ impl Edges {
         (self.code_units(n) + actions) as u32
     }
 
-    /// Writes the edges, and the action with the highest prior as their note; `priors` go on with
-    /// whatever up to a multiple of `numbers::PADDING`.
+    /// Writes the edges, and the action with the highest prior as their note; `priors` are padded to a
+    /// multiple of `numbers::PADDING`.
     #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
         let n = actions.len();
@@ -137,7 +137,7 @@ impl Edges {
         }
     }
 
-    /// The actions of `n` edges, where they are kept.
+    /// The actions of `n` edges, where they are stored.
     pub fn actions(self, units: &[Unit], n: usize) -> Option<&[Action]> {
         if n >= self.kept_below || units.is_empty() {
             return None;
@@ -157,7 +157,7 @@ fn set_note(codes: &mut [Unit], note: u32) {
     }
 }
 
-/// Fills units with the codes of `n` priors, and with zeros behind the last.
+/// Writes the codes of `n` priors, then zeros.
 #[inline]
 fn write_codes<const LANES: usize>(
     units: &mut [Unit],
@@ -173,7 +173,7 @@ fn write_codes<const LANES: usize>(
     if let Some((last, behind)) = units[whole..].split_first_mut() {
         simd::keep_first(last, UNIT / LANES * (n % LANES));
         if let Some(next) = behind.first_mut() {
-            *next = 0; // a unit for nothing but the note
+            *next = 0; // a unit that holds only the note
         }
     }
 }

@@ -1,31 +1,31 @@
-//! Families: the visited children of a node, and the step that a walk takes from there.
+//! Families: the visited children of a node, and the step that the next walk takes from it.
 //!
 //! ```text
 //!     back    best: the highest unvisited prior, -inf if none is left                   (f32)
 //!             mass: the sum of the priors of the children                               (f32)
 //!             edges, or NONE
-//!             unfinished, place (16 bits each): the children without a finished visit;
-//!             the legal action with the best prior
-//!     front   next: where the next walk goes from here, as a link, or UNKNOWN, or NEW
+//!             unfinished (16 bits): children without a finished visit;
+//!             best index (16 bits): of the legal action with the best unvisited prior
+//!     front   next: where the next walk goes from here: a link, UNKNOWN or NEW
 //!             the slot of that child, len (16 bits each): the number of children
 //!             the node, its action
 //!     then per four children a unit each of
-//!             q     Q for the seat that moves here, on the scale of scores
-//!                   where the range of values is known; -inf if closed                  (f32)
+//!             q     Q for the seat to move here, on the scale of scores
+//!                   where the value range is known; -inf if closed                      (f32)
 //!             u     P / (1 + n)                                                         (f32)
 //!             link  where the child is: its family if it has one, else its node
 //! ```
 //!
-//! What a walk will choose here changes only when something here changes, which is when a backup
-//! comes through. So the backup chooses, for all nodes of its path at once, since none waits for
-//! another; and the next walk follows the links, one read per level, and never waits for a node.
+//! The best step from a node changes only when a backup passes through it. So the backup chooses, for
+//! all nodes of its path together, and caches the result in `next`; the next walk follows links, one
+//! read per level, and does not read nodes on its way.
 //!
-//! Scores are compared four at a time: places without a child look like closed edges. Children
-//! stand in the order in which they were first tried, which under PUCT and UCT is that of falling
-//! priors, then rising index: the order in which ties are resolved.
+//! Scores are compared four at a time; lanes without a child look like closed edges. Children stand in
+//! the order in which they were first tried, which under PUCT and UCT is that of falling priors, then
+//! rising index: the order in which ties are resolved.
 //!
-//! A link changes when the child's family comes, moves or goes: whoever does that calls `relink`.
-//! Whoever changes anything else that a choice depends on makes the next step unknown.
+//! A link changes when the child's family is created, moves or is dropped: that code calls `relink`. Code
+//! that changes anything else that a choice depends on calls `forget_next`.
 
 use crate::contracts::game::Action;
 use crate::contracts::values::Values;
@@ -33,7 +33,7 @@ use crate::memory::arena::Unit;
 use crate::memory::node::{Node, NodeId};
 use crate::memory::pool::Pool;
 
-/// The Q of a closed edge: no score beats another with it.
+/// The Q of a closed edge, which no scan chooses.
 pub const CLOSED: f32 = f32::NEG_INFINITY;
 
 /// Children in a group.
@@ -52,15 +52,15 @@ pub(super) const LINK: usize = 2;
 /// Units before the groups.
 const HEAD: u32 = 2;
 
-/// Where a child is: its family if it has one, else its node. As the next step from a family also
-/// what is no child.
+/// Where a child is: its family if it has one, else its node. As the next step of a family it may also
+/// be `UNKNOWN` or `NEW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(pub(super) u32);
 
-/// What tells links to families from those to nodes: pools have fewer than 2^31 - 2 units.
+/// Marks links to families: arenas have fewer than 2^31 - 2 units, so the bit is free.
 const FAMILY: u32 = 1 << 31;
 
-/// Bytes from which on memory is far: more than the caches of most processors hold.
+/// Prefetch only in arenas larger than the CPU's caches.
 const CACHE_BYTES: u64 = 128 << 20;
 
 /// What a link leads to.
@@ -71,7 +71,7 @@ pub enum LinkTarget {
 }
 
 impl Link {
-    /// Something changed, or the choice is not plain: it has to be made.
+    /// The next walk has to choose: something changed, or there was a tie.
     pub const UNKNOWN: Self = Self(u32::MAX);
     /// The best unvisited edge.
     pub const NEW: Self = Self(u32::MAX - 1);
@@ -81,7 +81,7 @@ impl Link {
         self.0 < Self::NEW.0
     }
 
-    /// Where a link to a child leads.
+    /// The target of a link to a child.
     #[inline]
     pub fn target(self) -> LinkTarget {
         match self.0 & FAMILY {
@@ -91,7 +91,7 @@ impl Link {
     }
 }
 
-/// What a walk reads of a family.
+/// The part of a family that a walk reads.
 #[derive(Clone, Copy)]
 pub struct Front {
     pub next: Link,
@@ -109,22 +109,21 @@ pub struct Child {
     pub u: f32,
 }
 
-/// What a family knows of its node and of the edges that are not in it.
+/// The part of a family that is about all its edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     pub len: u16,
     pub unfinished: u16,
-    /// The place of the best unvisited edge and its prior, or `NO_EDGE`.
+    /// The index and prior of the best unvisited edge, or `NO_EDGE`.
     pub best: (usize, f32),
     pub mass: f32,
     pub(crate) edges: u32,
 }
 
-/// A family, for a backup that comes through.
+/// A family as a backup changes it.
 ///
-/// There is room in its chunk for `len` children: only this file writes `len`, after it has made
-/// that room. So whoever has checked a slot against it needs no second check of the place in the
-/// arena; those second checks were a tenth of the instructions of a backup.
+/// `Pool::family_mut` has checked that `len` children fit into the arena, so a slot needs only a check
+/// against `len`. Checks of every access against the arena were 10 % of a backup's instructions.
 pub struct FamilyMut<'a> {
     back: &'a mut [u32; 4],
     front: &'a mut [u32; 4],
@@ -141,14 +140,14 @@ impl FamilyMut<'_> {
         (f32::from_bits(self.back[0]), f32::from_bits(self.back[1]))
     }
 
-    /// The groups, places without a child included.
+    /// The groups, lanes without a child included.
     #[inline]
     pub fn groups(&self) -> &[[Unit; GROUP]] {
         // SAFETY: there is room for `len` children.
         unsafe { std::slice::from_raw_parts(self.groups, self.len.div_ceil(LANES)) }
     }
 
-    /// The Q of the child in a slot; u is four numbers on, the link four more.
+    /// Points to the Q of the child in a slot; u stands four numbers on, the link eight.
     #[inline]
     fn q_pointer(&mut self, slot: usize) -> *mut u32 {
         assert!(slot < self.len, "a slot behind the last child");
@@ -166,8 +165,8 @@ impl FamilyMut<'_> {
         Link(unsafe { *self.q_pointer(slot).add(LINK * LANES) })
     }
 
-    /// Takes in a finished visit of the child in a slot, its first or not: its Q, unless the edge is
-    /// closed, and u. The number of children that have none yet.
+    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u. `first` says
+    /// that it is the child's first. Returns the number of children without a finished visit.
     #[inline]
     pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
         let q_at = self.q_pointer(slot.into());
@@ -231,7 +230,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Makes the next step from a family unknown.
+    /// Forgets the cached step of a family.
     pub fn forget_next(&mut self, family: u32) {
         self.arena.words_mut(family + 1)[0] = Link::UNKNOWN.0;
     }
@@ -252,7 +251,7 @@ impl<V: Values> Pool<V> {
         })
     }
 
-    /// Writes what a family knows, which makes its next step unknown.
+    /// Writes the head of a family, which forgets its cached step.
     #[inline(always)]
     pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
         let family = self[id].owned;
@@ -277,14 +276,13 @@ impl<V: Values> Pool<V> {
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
     }
 
-    /// Whether the memory is larger than a processor keeps near, so that what a walk will need is
-    /// worth the fetching.
+    /// Whether the arena is larger than the CPU's caches, so that prefetching is worth its cost.
     #[inline]
     pub fn exceeds_cache(&self) -> bool {
         self.arena.bytes() > CACHE_BYTES
     }
 
-    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
+    /// Prefetches what a walk will read behind a link to a child.
     #[inline]
     pub fn prefetch(&self, link: Link) {
         self.arena.prefetch((link.0 & !FAMILY) + 1);
@@ -292,14 +290,14 @@ impl<V: Values> Pool<V> {
             .prefetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
     }
 
-    /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
+    /// Prefetches a node and the groups of its family for the backup.
     #[inline]
     pub fn prefetch_for_backup(&self, node: NodeId, family: u32) {
         self.arena.prefetch(node);
         self.arena.prefetch(family + HEAD + GROUP as u32);
     }
 
-    /// Has the edges of a family brought nearer, because a walk will soon take one.
+    /// Prefetches the edges of a family for the next walk.
     #[inline]
     pub fn prefetch_edges(&self, family: u32) {
         self.arena.prefetch(self.arena.words(family)[2]);
@@ -357,7 +355,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Brings the link to a child up to date, after its family came, moved or went.
+    /// Updates the link to a child after its family was created, moved or dropped.
     #[inline(always)]
     pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
         let (family, link) = (self[parent].owned, self.link_to(child).0);

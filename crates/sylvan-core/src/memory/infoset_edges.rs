@@ -1,9 +1,9 @@
-//! The actions that a node of an information-set tree has edges, in units of an arena.
+//! The edges of an information-set node: a list of actions that grows.
 //!
-//! What is legal at such a node differs from deal to deal, so its list grows: an action is added the
-//! first time a walk comes by in a deal where it is legal. Each counts how often that was so, and
-//! leads to its child, once there is one. The child's `index` is its index in this list, which never
-//! changes; the slot in the node's family may.
+//! Which actions are legal at such a node differs from deal to deal. An action is appended when a walk
+//! first comes by in a deal where it is legal. Each entry counts how often the action was legal and points
+//! to its child, once there is one. The child's `index` is its index in this list, which never changes; its
+//! slot in the node's family may.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -25,18 +25,18 @@ pub struct InfosetEdge {
     pub slot: u32,
 }
 
-// SAFETY: four times four bytes, any of them.
+// SAFETY: four numbers of four bytes each: no padding, and any bits are valid.
 unsafe impl Zeroable for InfosetEdge {}
 // SAFETY: as above.
 unsafe impl Pod for InfosetEdge {}
 
-/// Units of a line of the cache.
+/// Units of a cache line.
 const CACHE_LINE: u32 = 4;
-/// Actions for which room is made at once.
+/// The list grows by this many entries.
 pub const CHUNK: usize = 4;
 
 impl<V: Values> Pool<V> {
-    /// The actions that a node has edges.
+    /// The edges of a node.
     #[inline]
     pub fn infoset_edges(&self, id: NodeId) -> &[InfosetEdge] {
         let n = usize::from(self[id].num_edges);
@@ -51,7 +51,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// The index of an action in a node's list, tried first at `hint`; it is added if it is new.
+    /// The index of an action in a node's list, looked for at `hint` first; a new action is appended.
     #[inline]
     pub fn infoset_index(
         &mut self,
@@ -70,7 +70,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Has the child at a index of a node's list brought nearer, because its score will soon be asked.
+    /// Prefetches the child of an edge, because its score will soon be read.
     #[inline]
     pub fn prefetch_child(&self, id: NodeId, index: usize) {
         let child = self.infoset_edges(id)[index].node;
@@ -95,7 +95,7 @@ impl<V: Values> Pool<V> {
         n
     }
 
-    /// Brings the slots of a node's list up to date, after a child was taken out of its family.
+    /// Updates the slots in a node's list after a child was removed from its family.
     pub fn refresh_slots(&mut self, id: NodeId) {
         let indices: Vec<u16> = self.ids(id).map(|child| self[child].index).collect();
         for (slot, index) in indices.into_iter().enumerate() {
