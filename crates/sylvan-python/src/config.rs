@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::config::{Config, Dirichlet, Fpu, Hidden, Limits, Selection, ValueRange};
+use sylvan_core::config::{Config, Dirichlet, Fpu, Limits, Selection, ValueRange};
 use sylvan_core::numbers::PriorBits;
 
 /// Reads the dictionary that `SearchConfig.native()` makes, in which everything is present.
@@ -31,7 +31,6 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
             .map(|factor| Ok::<_, PyErr>((factor, get(dict, "widening_power")?)))
             .transpose()?,
         rave: get(dict, "rave")?,
-        hidden: hidden(dict)?,
         flat_priors: get(dict, "flat_priors")?,
         stop_at_new_views: get(dict, "stop_at_new_views")?,
         prior_bits: PriorBits::new(get(dict, "prior_bits")?)
@@ -71,13 +70,6 @@ fn selection(dict: &Bound<'_, PyDict>) -> PyResult<Selection> {
             c_base: get(dict, "c_base")?,
             c_factor: get(dict, "c_factor")?,
         },
-    })
-}
-
-fn hidden(dict: &Bound<'_, PyDict>) -> PyResult<Hidden> {
-    Ok(match get::<String>(dict, "hidden")?.as_str() {
-        "information_set" => Hidden::InformationSet,
-        _ => Hidden::Open,
     })
 }
 

@@ -1,5 +1,5 @@
-//! What a search is told: rules of choice, limits, noise. Checked by whoever builds it
-//! (`sylvan.SearchConfig`), so the core takes the numbers as they are.
+//! The settings of a search: selection rule, limits, noise. `sylvan.SearchConfig` checks them, so the core
+//! takes the numbers as they are.
 
 use crate::contracts::numbers::PriorBits;
 
@@ -29,14 +29,14 @@ pub enum Selection {
 pub enum Fpu {
     /// The mean value of the node itself.
     Parent,
-    /// The same, less this times the root of the prior mass already tried.
+    /// The same, less this times the square root of the prior mass already tried.
     Reduction(f32),
     /// The lowest value of the scale.
     Loss,
     Value(f32),
 }
 
-/// What maps a seat's return to the scale of scores.
+/// Maps a seat's return to the scale of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRange {
     /// Known bounds, mapped to -1..1.
@@ -68,15 +68,6 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
-/// How a search over a view deals with what the view leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hidden {
-    /// One tree over public actions, a fresh deal for every simulation (`information_set.rs`).
-    InformationSet,
-    /// There is nothing open: the state is searched as it stands.
-    Open,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub selection: Selection,
@@ -94,19 +85,18 @@ pub struct Config {
     pub leaves_in_flight: usize,
     /// Descents of one batch that may end at a leaf already waiting.
     pub collisions: usize,
-    /// Of a learned model, actions that are kept below the root, those with the highest priors; 0
-    /// for all.
+    /// With a learned model, nodes below the root keep this many actions, those with the highest
+    /// priors; 0 keeps all.
     pub top_k: usize,
     /// `widening.rs`: factor and power of the number of edges that may be tried.
     pub widening: Option<(f64, f64)>,
-    /// `widening.rs`: visits at which Q and what an action brings later count the same; 0 for none.
+    /// `rave.rs`: visits at which Q and AMAF have equal weight; 0 for no RAVE.
     pub rave: f64,
-    pub hidden: Hidden,
-    /// All priors below the root are equal, whatever the evaluator says: its logits are not awaited.
+    /// All priors below the root are equal, and the evaluator's logits are not used.
     pub flat_priors: bool,
-    /// In an information-set search, a walk ends where the seat to move has a view that is new there.
+    /// In an information-set search, a walk ends at a node where the mover's view is new.
     pub stop_at_new_views: bool,
-    /// Of priors below the root, whose own are kept as they come.
+    /// Bits of stored priors below the root; the root's have full precision.
     pub prior_bits: PriorBits,
     pub seed: u64,
     pub threads: usize,
@@ -134,7 +124,6 @@ impl Default for Config {
             top_k: 0,
             widening: None,
             rave: 0.0,
-            hidden: Hidden::InformationSet,
             flat_priors: false,
             stop_at_new_views: false,
             prior_bits: PriorBits::Eight,
@@ -152,11 +141,11 @@ pub enum Stop {
     Nodes,
     Depth,
     Seconds,
-    /// The budget is too small to go on even after dropping all that may be dropped.
+    /// The byte budget is too small, even after dropping all that may be dropped.
     Bytes,
     /// The root's value is proven.
     Proven,
-    /// Somebody asked.
+    /// A request from outside.
     External,
 }
 

@@ -1,21 +1,20 @@
-//! Evaluators that live beside the search: what turns a leaf into logits and values without
-//! leaving Rust.
+//! The `Evaluator` trait: turns a leaf into logits and values without leaving Rust.
 
 use crate::contracts::game::{Action, Game, Seat};
 
-/// A position that waits for its evaluation.
+/// A state that waits for its evaluation.
 pub struct Leaf<'a, G> {
     pub state: &'a G,
     /// The seat to move.
     pub seat: Seat,
     /// Its legal actions, in the game's order; never empty.
     pub actions: &'a [Action],
-    /// Equal for equal seed, tree and place in the order of that tree's evaluations, whatever the
-    /// number of threads: the seed of evaluators that play at random.
+    /// A seed for evaluators that play at random. Depends on the search's seed, the tree and the number
+    /// of this evaluation in the tree, not on threads.
     pub ticket: u64,
 }
 
-/// Judges one leaf at a time; shared by the threads of a forest.
+/// Evaluates one leaf at a time; shared by the threads of a forest.
 pub trait Evaluator<G: Game>: Send + Sync {
     /// Replaces `logits` by one per legal action, in their order, and fills `values`, one per seat.
     fn evaluate(
@@ -25,8 +24,8 @@ pub trait Evaluator<G: Game>: Send + Sync {
         values: &mut [f32],
     ) -> Result<(), G::Error>;
 
-    /// The logits alone, for a walk that goes on from here (`information_set.rs`): whatever is in `values` is not
-    /// read. For evaluators whose values cost more than their priors.
+    /// The logits alone, for a walk that continues from here (`information_set.rs`); `values` is not read.
+    /// For evaluators whose values cost more than their priors.
     fn priors(
         &self,
         leaf: &Leaf<'_, G>,

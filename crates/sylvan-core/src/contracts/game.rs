@@ -1,7 +1,7 @@
 //! What the search asks of a game.
 //!
 //! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
-//! takes an action in place, and at its end pays one return per seat. The search holds one state
+//! takes an action in index, and at its end pays one return per seat. The search holds one state
 //! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
 //! `clone_from` and `apply` are the two calls whose speed matters; games for which that is too slow
 //! have their states kept (`KEEP_STATES`).
@@ -66,17 +66,17 @@ impl Rules {
 /// A state of a game.
 ///
 /// Listing the legal actions twice in the same state must give the same order: the tree knows an
-/// unvisited edge only by its place in that list.
+/// unvisited edge only by its index in that list.
 pub trait Game: Clone + Send + Sync {
     /// What can go wrong inside the game's own code.
     type Error: Send + 'static;
     /// One cell of an observation: `f32`, or `u64` for bit planes.
     type Cell: Copy + Default + Send + Sync + 'static;
-    /// Moving and listing actions is dear: the tree keeps the state and the list of actions of
-    /// every node that it has expanded, within its budget, instead of deriving them again.
+    /// `apply` and `turn` are slow: the tree keeps the state and the actions of every node that it has
+    /// expanded, within its budget, instead of deriving them again.
     const KEEP_STATES: bool = false;
-    /// A learned model instead of rules: what a step paid and which actions follow is told with the
-    /// evaluation of the state that it leads to.
+    /// A learned model instead of rules: the evaluation of a state also brings the reward of the step
+    /// to it and the actions that follow.
     const LEARNED: bool = false;
     /// States may be views, which `sample` completes.
     const HIDDEN: bool = false;
@@ -88,7 +88,7 @@ pub trait Game: Clone + Send + Sync {
         self.rules().value_range
     }
 
-    /// Another handle to the same state, which nobody will change; for games that are kept.
+    /// A cheap copy of a state that nobody will change; for games with `KEEP_STATES`.
     fn share(&self) -> Self {
         self.clone()
     }
@@ -98,45 +98,46 @@ pub trait Game: Clone + Send + Sync {
         size_of::<Self>() as u64
     }
 
-    /// A search starts here: a game that could be claimed drawn here is searched all the same, and
-    /// rules that count "inside the tree" count from here.
+    /// Marks the state as the root of a search. A draw that could be claimed here does not end the
+    /// game, and rules that count repetitions inside the tree count from here.
     fn set_root(&mut self) {}
 
-    /// The seat whose knowledge this is, of a view.
+    /// The seat that a view belongs to; `None` for full states.
     fn observer(&self) -> Option<Seat> {
         None
     }
 
-    /// Whether this is what one seat knows, with something left open.
+    /// Whether this state is a view: what one seat knows.
     fn is_view(&self) -> bool {
         self.observer().is_some()
     }
 
-    /// Completes a view: draws one of the states that its seat cannot tell from the true one, each as
-    /// likely as it is to that seat. It depends on the view and the draws alone.
+    /// Completes a view to a full state, drawn from the states that its seat cannot tell apart, with
+    /// the probability that the seat gives them. Depends on the view and the draws alone.
     fn sample(&mut self, _rng: &mut Rng) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Tells apart what the seat to move knows beside the actions since the root: its hand. Where it
-    /// is equal, the legal actions and what an evaluator says of them are equal too.
+    /// Identifies what the seat to move knows beside the actions since the root: its hand. Equal keys
+    /// at a node mean equal legal actions and equal evaluations.
     fn own_key(&self) -> u64 {
         self.key()
     }
 
-    /// Whose turn it is. Replaces `actions` by the legal ones if a seat's, by nothing otherwise.
+    /// Whose turn it is. Replaces `actions` by the legal actions of the seat to move; clears it at
+    /// chance nodes and at the end.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
 
-    /// The legal action at a place of the list that `turn` gives; `buffer` may be overwritten. For
+    /// The legal action at a index of the list that `turn` gives; `buffer` may be overwritten. For
     /// games that find one sooner than all.
-    fn action_at(&self, place: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
+    fn action_at(&self, index: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
         self.turn(buffer)?;
-        Ok(buffer[place])
+        Ok(buffer[index])
     }
 
-    /// Takes one of the legal actions, all equally likely, by one draw from 0 to their number, where
-    /// a seat is to move; whose turn it is then. `actions` are the legal ones, of which the next such
-    /// step may be told again, and nobody else: a game that needs no list leaves them as they are.
+    /// Takes a uniformly random legal action, by one draw below their number; returns whose turn it is
+    /// then. A seat must be to move. `actions` holds the legal actions and is read by the next such
+    /// step only: a game that needs no list may leave it unchanged.
     fn step_at_random(
         &mut self,
         actions: &mut Vec<Action>,
@@ -152,32 +153,31 @@ pub trait Game: Clone + Send + Sync {
         Ok(())
     }
 
-    /// Takes a legal action or a chance outcome. What happens on another is up to the game, but it
-    /// must not be undefined behaviour.
+    /// Takes a legal action or a chance outcome, in place. The game decides what another action does,
+    /// short of undefined behaviour.
     fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
 
-    /// Of a learned model, how many edges a leaf keeps if the search will go on for `left` simulations:
-    /// more cannot be tried.
+    /// How many edges a leaf of a learned model keeps if `left` simulations remain: no more can be tried.
     fn edges_kept(&self, left: usize) -> usize {
         left
     }
 
-    /// The state waits for an evaluation, the tree's `number`-th since it was planted.
+    /// Called when the state begins to wait for an evaluation, the tree's `number`-th since its reset.
     fn arrive(&mut self, _number: u64) {}
 
-    /// What the end pays each seat; `out` has `num_players` entries. Asked only in finished games.
+    /// The return of each seat; `out` has `num_players` entries. Called only in finished games.
     fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;
 
-    /// What the last step paid each seat; `out` has `num_players` entries, all zero.
+    /// The reward of the last step for each seat; `out` has `num_players` entries, all zero.
     fn rewards(&self, _out: &mut [f64]) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Writes what the seat to move sees into every cell of `out`, which has `observation_len` of
-    /// them, with anything in them before.
+    /// Writes what the seat to move sees into all `observation_len` cells of `out`, whose contents are
+    /// undefined.
     fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
 
-    /// Equal keys are taken to mean equal futures.
+    /// Equal keys mean equal futures and equal observations; for caches.
     fn key(&self) -> u64;
 }
 

@@ -9,7 +9,7 @@ use crate::contracts::simd::multiversioned;
 /// `exp(x)` for `x <= 0`, as a softmax needs it; relative error below 3e-7, 0 under -87.
 ///
 /// Cody-Waite reduction to `|r| <= ln 2 / 2`, then Taylor's polynomial of degree six.
-#[inline(always)] // or a softmax is not compiled to vector code
+#[inline(always)] // so that softmax loops are vectorised
 pub fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding and subtracting it rounds to an integer
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -52,7 +52,7 @@ multiversioned! {
     }
 }
 
-#[inline(always)] // or a loop is not compiled to vector code
+#[inline(always)] // so that loops over it are vectorised
 fn ln_normal(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -65,7 +65,7 @@ fn ln_normal(x: f64) -> f64 {
     const R7: f64 = 1.479_819_860_511_658_6e-1;
     /// The high word of sqrt(1/2), where mantissas are cut.
     const CUT: u64 = 0x3fe6_a09e << 32;
-    /// 1.5 * 2^52: a whole number added to its bits is added to it.
+    /// 1.5 * 2^52: adding an integer to its bits adds the integer to its value.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let above = x.to_bits().wrapping_sub(CUT);
     let m = f64::from_bits((above & (u64::MAX >> 12)).wrapping_add(CUT));
@@ -100,26 +100,25 @@ pub fn softmax(logits: &mut Vec<f32>) {
     logits.truncate(n);
 }
 
-/// Adds something behind logits up to a multiple of `PADDING`; how many there were. Some time before a
-/// softmax: the processor waits where it reads together what was just written apart.
+/// Pads logits with `-inf` to a multiple of `PADDING`; returns how many there were. Call it some time
+/// before the softmax: wide loads right after narrow stores break store forwarding.
 #[inline]
 pub fn pad(logits: &mut Vec<f32>) -> usize {
     let n = logits.len();
-    // Always as many, and then cut off: how many are left over cannot be foreseen.
+    // Append a fixed number, then truncate: the remainder is unpredictable, so a branch would miss.
     logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
     logits.truncate(n.next_multiple_of(PADDING));
     n
 }
 
-/// The softmax of `n` logits that were padded, with something behind them: whole chunks compile to
-/// vector code.
+/// The softmax of `n` logits that `pad` has padded: loops over whole chunks compile to vector code.
 #[inline]
 pub fn softmax_padded(logits: &mut [f32], n: usize) {
     if let [first, rest @ ..] = &logits[..n]
         && rest.first().is_none_or(|second| second == first)
         && rest.iter().filter(|&x| x != first).count() == 0
     {
-        // What follows would give the same, bit for bit: exp(0) is 1, and the sum is exact.
+        // All equal. The general code gives the same bits: exp(0) is 1, and the sum is exact.
         logits[..n].fill(1.0 / n as f32);
         logits[n..].fill(0.0);
         return;
@@ -154,7 +153,7 @@ pub fn softmax_padded(logits: &mut [f32], n: usize) {
 multiversioned! {
     /// The factor of `exp(logit - max)` in a softmax of finite logits, of which `max` is the greatest.
     pub fn softmax_scale(logits: &[f32], max: f32) -> f32 {
-        // In blocks of many, because a loop over few is unrolled before it could become vector code.
+        // Long blocks: the compiler unrolls a short loop before it could vectorise it.
         const BLOCK: usize = 8 * LANES;
         let mut sums = [0.0f32; LANES];
         let mut terms = [0.0f32; BLOCK];
@@ -162,7 +161,7 @@ multiversioned! {
             for (term, &x) in terms.iter_mut().zip(block) {
                 *term = exp(x - max);
             }
-            terms[block.len()..].fill(0.0); // which adds nothing
+            terms[block.len()..].fill(0.0); // adds nothing
             for chunk in terms.as_chunks::<LANES>().0 {
                 for i in 0..LANES {
                     sums[i] += chunk[i];
@@ -226,7 +225,7 @@ impl PriorBits {
         f32::from_bits((code + least) << dropped)
     }
 
-    /// What the tree will remember of a prior.
+    /// A prior as the tree stores it.
     pub fn quantise(self, prior: f32) -> f32 {
         self.decode(self.encode(prior))
     }
@@ -277,7 +276,7 @@ mod tests {
         for n in 1..300 {
             let mut equal = vec![0.7; n];
             softmax(&mut equal);
-            // One more that is nothing, so that they are not all equal.
+            // One more logit of -inf, so that they are not all equal.
             let mut general = vec![0.7; n];
             general.push(f32::NEG_INFINITY);
             softmax(&mut general);

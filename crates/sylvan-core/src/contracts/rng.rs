@@ -24,14 +24,14 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// Goes on as if so many numbers had been drawn.
+    /// Skips `n` draws.
     pub fn skip(&mut self, n: usize) {
         for _ in 0..n {
             self.next_u64();
         }
     }
 
-    /// A generator of its own, seeded by one draw.
+    /// A new generator, seeded by one draw.
     pub fn split(&mut self) -> Self {
         Self::new(self.next_u64(), 0)
     }
@@ -46,8 +46,8 @@ impl Rng {
         let n = n as u64;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            // Lemire's rejection: the low half is uneven only in its first 2^64 mod n values, which
-            // are fewer than n: the division is seldom needed.
+            // Lemire's rejection: only the first 2^64 mod n values of the low half are biased, which
+            // are fewer than n, so the division is seldom needed.
             let low = product as u64;
             if low >= n || low >= n.wrapping_neg() % n {
                 return (product >> 64) as usize;
@@ -55,8 +55,7 @@ impl Rng {
         }
     }
 
-    /// The place in `weights`, which add up to about one, at which their running sum passes a
-    /// uniform number; one draw.
+    /// An index into `weights`, which sum to about one, with the probability of its weight; one draw.
     pub fn pick(&mut self, weights: impl IntoIterator<Item = f64>) -> usize {
         let target = self.uniform();
         let mut sum = 0.0;
@@ -85,12 +84,12 @@ impl Rng {
         draws
     }
 
-    /// A double between 0 and 1, neither of them.
+    /// A double in the open interval (0, 1).
     pub fn open_uniform(&mut self) -> f64 {
         ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2()
     }
 
-    /// `n` numbers from the standard Gumbel distribution, `-ln(-ln u)` of as many uniform ones.
+    /// `n` numbers from the standard Gumbel distribution: `-ln(-ln u)` of uniform `u`.
     pub fn gumbel(&mut self, n: usize) -> Vec<f64> {
         let mut numbers: Vec<f64> = (0..n).map(|_| self.open_uniform()).collect();
         for _ in 0..2 {
@@ -106,7 +105,7 @@ pub fn mix(a: u64, b: u64) -> u64 {
     finish(half_mix(a).wrapping_add(b))
 }
 
-/// What `mix` makes of its first number: `finish` of the sum of this and the second does the rest.
+/// The part of `mix` that depends on its first number: `mix(a, b) = finish(half_mix(a) + b)`.
 pub fn half_mix(a: u64) -> u64 {
     finish(a.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }

@@ -1,7 +1,10 @@
-//! Vector code that several rooms share: one function compiled for several instruction sets, two
-//! doubles rounded at once, the extremes of eight columns of numbers.
+//! Vector code that several rooms share: one function compiled for several instruction sets, two doubles
+//! rounded at once, the extremes of eight columns of numbers.
+//!
+//! `sse2` is written for the instructions that every x86-64 processor has; other processors run `plain`,
+//! with the same results bit for bit. The tests compare the two.
 
-/// Compiles a function for wider vectors too, and takes that where the processor has them. None
+/// Compiles a function for AVX2 and AVX-512 too and calls the widest that the processor has. None
 /// fuses operations, so all round alike.
 macro_rules! multiversioned {
     ($(#[$about:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? $body:block) => {
@@ -35,7 +38,7 @@ macro_rules! multiversioned {
 }
 pub(crate) use multiversioned;
 
-/// Two numbers in single precision, after their bits in `flip` changed.
+/// Rounds two numbers to single precision, after an exclusive or of their bits with `flip`.
 #[inline]
 pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
     #[cfg(target_arch = "x86_64")]
@@ -45,12 +48,12 @@ pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
     return plain::round_both(a, b, flip);
 }
 
-/// What is found in columns of numbers.
+/// The extremes of columns of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Columns {
     pub high: [f32; COLUMNS],
     pub low: [f32; COLUMNS],
-    /// All bits, unless one of the column is NaN or +inf.
+    /// All bits set, unless the column has a NaN or +inf.
     pub valid: [u32; COLUMNS],
 }
 
@@ -63,7 +66,7 @@ impl Columns {
         valid: [u32::MAX; COLUMNS],
     };
 
-    /// The same with one more number in a column.
+    /// Takes in one more number of a column.
     pub fn include(&mut self, column: usize, x: f32) {
         let (high, low) = (&mut self.high[column], &mut self.low[column]);
         *high = if x > *high { x } else { *high };
@@ -71,7 +74,7 @@ impl Columns {
         self.valid[column] &= u32::from(x < f32::INFINITY).wrapping_neg();
     }
 
-    /// The same with further rows.
+    /// Takes in further rows.
     #[inline]
     pub fn with(self, rows: &[[f32; COLUMNS]]) -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -109,7 +112,7 @@ mod sse2 {
         for row in rows {
             let row: [__m128; 2] = bytemuck::cast(*row);
             for i in 0..2 {
-                // The second of two if one is NaN.
+                // min and max give their second argument if one is NaN.
                 high[i] = _mm_max_ps(row[i], high[i]);
                 low[i] = _mm_min_ps(row[i], low[i]);
                 valid[i] = _mm_and_ps(valid[i], _mm_cmplt_ps(row[i], infinite));

@@ -15,7 +15,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::contracts::game::Seat;
 use crate::contracts::simd;
 
-/// One value per seat, and what a node must store beside it; plain numbers both, eight bytes each,
+/// One value per seat, and what a node stores beside it. Both are plain data (`Pod`), made of doubles,
 /// because nodes lie in an arena of plain memory.
 pub trait Values: Pod + Default + Debug + Send + Sync {
     /// Stored in every node: rewards and proven results where the flags have no room for them.
@@ -25,10 +25,10 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self;
     fn seat(&self, seat: Seat) -> f64;
     fn add(&mut self, other: &Self);
-    /// A sum divided by the number of its terms.
+    /// Divides a sum by the number of its terms.
     fn over(self, n: f64) -> Self;
 
-    /// Two values of a seat in single precision.
+    /// Rounds two values of a seat to single precision.
     #[inline]
     fn round_both(a: Self, b: Self, seat: Seat) -> [f32; 2] {
         [a.seat(seat) as f32, b.seat(seat) as f32]
@@ -37,7 +37,7 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     /// The rewards of the step into a node.
     fn set_reward(extra: &mut Self::Extra, rewards: &Self);
     fn reward(extra: &Self::Extra, seat: Seat) -> f64;
-    /// The value of a step from the value of its end: reward + discount * value.
+    /// The value of a step, from the value of the state it leads to: reward + discount * value.
     fn through(self, extra: &Self::Extra, discount: f64) -> Self;
 
     /// The proven result of a node that has one.
@@ -53,7 +53,7 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
 #[repr(transparent)]
 pub struct Duel(f64);
 
-// SAFETY: a double in another name.
+// SAFETY: `repr(transparent)` over a double.
 unsafe impl Zeroable for Duel {}
 // SAFETY: as above.
 unsafe impl Pod for Duel {}
@@ -69,7 +69,7 @@ impl Values for Duel {
 
     #[inline]
     fn seat(&self, seat: Seat) -> f64 {
-        // Seat 1 flips the sign, as a bit: a branch here would be mispredicted at every other ply.
+        // Flip the sign bit for seat 1: a branch would be mispredicted at every other ply.
         f64::from_bits(self.0.to_bits() ^ u64::from(seat) << 63)
     }
 
@@ -110,7 +110,7 @@ impl Values for Duel {
 #[repr(transparent)]
 pub struct Seats<const N: usize>([f64; N]);
 
-// SAFETY: an array of doubles in another name.
+// SAFETY: `repr(transparent)` over an array of doubles.
 unsafe impl<const N: usize> Zeroable for Seats<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Pod for Seats<N> {}
@@ -128,7 +128,7 @@ pub struct Paid<const N: usize> {
     exact: Seats<N>,
 }
 
-// SAFETY: two arrays of doubles, one behind the other, nothing between.
+// SAFETY: `repr(C)` of two arrays of doubles: no padding.
 unsafe impl<const N: usize> Zeroable for Paid<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Pod for Paid<N> {}

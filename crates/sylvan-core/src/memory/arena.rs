@@ -1,9 +1,9 @@
 //! The memory of a pool: one arena of 16-byte units from which chunks of any length are cut.
 //!
-//! Nodes and blocks lie in it side by side, so that what one kind frees another can use, and a tree
-//! at the limit of its memory needs no reserve per kind. Chunks that touch become one *run* the
-//! moment they are free; a request takes the shortest run that is long enough and gives back what it
-//! does not need, else new units at the end. Every step takes constant time.
+//! Nodes, edges and families share it, so that memory freed by one kind serves another and a tree at
+//! its budget needs no reserve per kind. Adjacent free chunks merge at once into one *run*. An
+//! allocation takes the shortest run class that fits and returns the rest, else new units at the end.
+//! Every step takes constant time.
 //!
 //! Runs are sorted by length into classes (exact up to 32 units, then four per doubling), each a
 //! doubly linked chain through the runs themselves:
@@ -13,8 +13,8 @@
 //!     last unit of a run    [3] length
 //! ```
 //!
-//! A bit per unit marks the first and the last unit of every run, which is how a freed chunk knows
-//! its free neighbours.
+//! One bit per unit marks the first and the last unit of every run, so that a freed chunk finds its free
+//! neighbours.
 
 use crate::memory::arena_cache;
 use crate::memory::huge_pages::prefer_large;
@@ -27,11 +27,11 @@ pub const UNIT_BYTES: u64 = size_of::<Unit>() as u64;
 
 /// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
 const STEP: usize = 4096;
-/// Units of a small arena: 16 MiB, which moves in no time and reuses warm memory.
+/// Units of a small arena: 16 MiB, which is quick to move and reuses warm memory.
 const SMALL: usize = 1 << 20;
-/// Bytes that an arena without a limit makes room for.
+/// Bytes that an arena without a limit reserves.
 const MOST_ROOM: u64 = 4 << 30;
-/// Units of any arena, so that their numbers leave a bit free.
+/// The most units of an arena: links need one bit of their numbers (`family.rs`).
 const MOST: u32 = (1 << 31) - 2;
 const EXACT_CLASSES: u32 = 32;
 const CLASSES: usize = 128;
@@ -39,20 +39,20 @@ const CLASSES: usize = 128;
 #[derive(Debug)]
 pub struct Arena {
     units: Vec<Unit>,
-    /// Units to make room for once the arena is no longer small.
-    room: usize,
-    /// Units ever handed out.
+    /// Units to reserve once the arena is no longer small.
+    reserved: usize,
+    /// Units ever allocated.
     end: u32,
-    /// Units that may be handed out before more are needed; there may be more already.
+    /// Units that may be allocated before the arena must grow; the vector may have more already.
     limit: usize,
     /// Bit `i`: unit `i` is the first or the last of a run.
-    tips: Vec<u64>,
+    boundaries: Vec<u64>,
     /// The first run of each class.
     heads: [u32; CLASSES],
     /// Bit `c`: class `c` has runs.
     filled: u128,
-    /// Bytes for which large pages were asked.
-    asked: usize,
+    /// Bytes for which large pages were advised_bytes.
+    advised_bytes: usize,
 }
 
 /// The class of runs of this length.
@@ -81,41 +81,41 @@ impl Arena {
         let room = bytes.saturating_add(bytes / 8).min(MOST_ROOM);
         Self {
             units: Vec::new(),
-            room: (room / UNIT_BYTES) as usize,
+            reserved: (room / UNIT_BYTES) as usize,
             end: 0,
             limit: 0,
-            tips: Vec::new(),
+            boundaries: Vec::new(),
             heads: [NONE; CLASSES],
             filled: 0,
-            asked: 0,
+            advised_bytes: 0,
         }
     }
 
-    /// The start of a chunk of `len` units, whose contents are arbitrary.
+    /// Allocates `len` units, whose contents are undefined; returns the first.
     #[inline]
-    pub fn take(&mut self, len: u32) -> u32 {
+    pub fn allocate(&mut self, len: u32) -> u32 {
         match self.reuse(len) {
             Some(start) => start,
             None => self.extend(len),
         }
     }
 
-    /// Returns all units at once.
+    /// Frees all units at once.
     pub fn clear(&mut self) {
-        self.tips[..(self.end as usize).div_ceil(64)].fill(0);
+        self.boundaries[..(self.end as usize).div_ceil(64)].fill(0);
         self.heads = [NONE; CLASSES];
         self.filled = 0;
         self.end = 0;
     }
 
-    /// Returns `len` units that were taken, together or in parts.
-    pub fn give(&mut self, mut start: u32, mut len: u32) {
-        if start > 0 && self.is_tip(start - 1) {
+    /// Frees `len` units that were allocated, together or in parts.
+    pub fn free(&mut self, mut start: u32, mut len: u32) {
+        if start > 0 && self.is_boundary(start - 1) {
             let before = self.words(start - 1)[3];
             self.unlink(start - before, before);
             (start, len) = (start - before, len + before);
         }
-        if start + len < self.end && self.is_tip(start + len) {
+        if start + len < self.end && self.is_boundary(start + len) {
             let after = self.words(start + len)[2];
             self.unlink(start + len, after);
             len += after;
@@ -159,35 +159,35 @@ impl Arena {
         start
     }
 
-    /// Makes room for `end` units. An arena that is no longer small gets all its room at once: memory
-    /// that is only reserved costs nothing, whereas moving it would take twice as much for a moment.
+    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once: reserved
+    /// memory costs nothing, while moving it would take twice as much for a moment.
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
         if self.units.is_empty() {
-            self.units = arena_cache::take(self.room);
+            self.units = arena_cache::take(self.reserved);
         }
-        let small = SMALL.min(self.room / 8);
-        if len > small.max(self.units.capacity()) && len < self.room {
-            let more = self.room - self.units.len();
+        let small = SMALL.min(self.reserved / 8);
+        if len > small.max(self.units.capacity()) && len < self.reserved {
+            let more = self.reserved - self.units.len();
             let _ = self.units.try_reserve_exact(more); // else it grows by doubling
         }
         if len > self.units.len() {
             self.units.resize(len, 0);
         }
         self.limit = len;
-        self.tips.resize(len / 64, 0);
-        prefer_large(&mut self.units, &mut self.asked);
+        self.boundaries.resize(len / 64, 0);
+        prefer_large(&mut self.units, &mut self.advised_bytes);
     }
 
-    /// Has a unit brought nearer.
+    /// Prefetches a unit.
     #[inline]
-    pub fn fetch(&self, unit: u32) {
+    pub fn prefetch(&self, unit: u32) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let unit = self.units.as_ptr().wrapping_add(unit as usize);
-            // SAFETY: SSE is part of x86-64; a prefetch reads nothing that anybody sees.
+            // SAFETY: SSE is part of x86-64; a prefetch has no visible effect, whatever the address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -233,13 +233,13 @@ impl Arena {
         self.mark(start, len, false);
     }
 
-    fn is_tip(&self, unit: u32) -> bool {
-        self.tips[unit as usize / 64] >> (unit % 64) & 1 == 1
+    fn is_boundary(&self, unit: u32) -> bool {
+        self.boundaries[unit as usize / 64] >> (unit % 64) & 1 == 1
     }
 
     fn mark(&mut self, start: u32, len: u32, on: bool) {
         for unit in [start, start + len - 1] {
-            let bits = &mut self.tips[unit as usize / 64];
+            let bits = &mut self.boundaries[unit as usize / 64];
             *bits = *bits & !(1 << (unit % 64)) | u64::from(on) << (unit % 64);
         }
     }
@@ -293,11 +293,11 @@ mod tests {
                     chunk.iter().all(|&unit| unit == tag.into()),
                     "another wrote here"
                 );
-                arena.give(start, len);
+                arena.free(start, len);
                 used -= len;
             } else {
                 let len = lens[rng.below(lens.len())];
-                let start = arena.take(len);
+                let start = arena.allocate(len);
                 arena[start as usize..][..len as usize].fill(tag.into());
                 live.push((start, len, tag));
                 used += len;
@@ -315,13 +315,13 @@ mod tests {
     fn a_cleared_arena_is_a_new_one() {
         let mut arena = Arena::new(0);
         for round in 0..3 {
-            let taken: Vec<u32> = (1..40).map(|len| arena.take(len)).collect();
+            let taken: Vec<u32> = (1..40).map(|len| arena.allocate(len)).collect();
             assert_eq!(taken[..3], [0, 1, 3], "round {round}");
             taken
                 .iter()
                 .zip(1..)
                 .step_by(3)
-                .for_each(|(&start, len)| arena.give(start, len));
+                .for_each(|(&start, len)| arena.free(start, len));
             arena.clear();
             assert_eq!(arena.bytes(), 0);
         }
@@ -330,17 +330,17 @@ mod tests {
     #[test]
     fn what_is_free_becomes_one_run_again() {
         let mut arena = Arena::new(0);
-        let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.take(len), len)).collect();
+        let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.allocate(len), len)).collect();
         let end = arena.end;
         for &(start, len) in chunks.iter().step_by(2) {
-            arena.give(start, len);
+            arena.free(start, len);
         }
         for &(start, len) in chunks.iter().skip(1).step_by(2) {
-            arena.give(start, len);
+            arena.free(start, len);
         }
         assert_eq!(arena.filled.count_ones(), 1);
         assert_eq!(arena.words(0)[2], end);
-        assert_eq!(arena.take(end / 2), 0);
+        assert_eq!(arena.allocate(end / 2), 0);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Memory of searches that are over, kept for the next.
+//! Buffers of arenas that are gone, cached for the next.
 //!
-//! Fresh memory is dear: the operating system clears every page when it is first touched, which took
-//! seven in a hundred of a search of half a second, and more when two threads ask for pages at once.
-//! So an arena that goes leaves its memory here, and a new one begins with it. The process keeps no
-//! more than `MOST` bytes this way, and an arena gets no piece that is larger than it may become.
+//! The operating system clears every page when it is first touched. That took 7 % of a search of half a
+//! second, and more when two threads ask for pages at once. So a dropped arena leaves its buffer here and
+//! a new arena starts with one. The process caches at most `MOST` bytes, and an arena gets no buffer that
+//! is larger than the arena may become.
 //!
 //! After a fork the lock may be held by a thread that the child does not have: it is only ever tried.
 
@@ -11,9 +11,9 @@ use std::sync::Mutex;
 
 use crate::memory::arena::{UNIT_BYTES, Unit};
 
-/// Bytes that are kept.
+/// Most bytes in the cache.
 const MOST: usize = 128 << 20;
-/// Pieces below this many bytes are left to the allocator, which keeps them warm itself.
+/// Smaller buffers are left to the allocator, which caches them itself.
 const LEAST: usize = 1 << 20;
 
 static SPARE: Mutex<Vec<Vec<Unit>>> = Mutex::new(Vec::new());
@@ -22,7 +22,7 @@ fn bytes(units: &[Unit]) -> usize {
     size_of_val(units)
 }
 
-/// Memory with anything in it, of at most so many units: the longest piece there is.
+/// The largest cached buffer that fits into `most` units; its contents are undefined.
 pub fn take(most: usize) -> Vec<Unit> {
     if most * (UNIT_BYTES as usize) < LEAST {
         return Vec::new();
@@ -37,8 +37,8 @@ pub fn take(most: usize) -> Vec<Unit> {
     }
 }
 
-/// Keeps memory for the next, or frees it if there is enough. Room that was only reserved goes: where
-/// addresses are limited, pieces that are kept must not take those of searches to come.
+/// Caches a buffer, or frees it if the cache is full. Capacity that was only reserved is released: where
+/// address space is limited, cached buffers must not take that of later searches.
 pub fn give(mut units: Vec<Unit>) {
     if bytes(&units) < LEAST || bytes(&units) > MOST {
         return;

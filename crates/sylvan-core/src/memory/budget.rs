@@ -1,24 +1,23 @@
-//! The byte budget: a tree that is full drops its least useful subtrees and searches on.
+//! The byte budget: a full tree drops its least visited subtrees, and the search continues.
 //!
 //! A sweeper walks through the tree, a few thousand nodes at a time, and drops everything below
 //! nodes with fewer visits than a threshold: the node stays, with its visits, value sum and bounds
 //! (the statistics of the edge that leads there), and becomes a leaf that may be evaluated again.
-//! When a whole round through the tree frees too little the threshold doubles, when it frees much
-//! it halves; so what goes is always the least visited part. The root's own edges are never
-//! dropped, nor anything on the path of a leaf in flight, so the root's counts stay exact.
+//! The threshold doubles when a whole round frees less than an eighth of the budget and halves when it
+//! frees more than half of it. The root's own edges are never dropped, nor anything on the path of a
+//! leaf in flight, so the root's counts stay exact.
 //!
-//! The work is spread over the simulations that need the room: a step of the sweeper looks at no
-//! more than `STRIDE` nodes, which keeps deadlines, and lets the tree grow past its budget by at
-//! most `SLACK` meanwhile.
+//! The work is spread over simulations, to keep deadlines: before each one the sweeper looks at no more
+//! than `STRIDE` nodes, unless the tree has outgrown its budget by 1 / `SLACK`.
 //!
-//! Bytes are those of nodes and blocks as the pool hands them out, before sharing between trees:
-//! what a tree drops depends on nothing but the tree itself.
+//! Bytes are counted as the pool allocates them for this tree, so that what a tree drops depends on
+//! nothing but the tree itself.
 
 use crate::contracts::values::Values;
 use crate::memory::node::{NodeId, NodeKind};
 use crate::memory::pool::Pool;
 
-/// Nodes that one step of the sweeper looks at.
+/// Nodes that the sweeper looks at before one simulation.
 const STRIDE: usize = 4096;
 /// The part of the budget by which a tree may outgrow it while the sweeper works: one in 32.
 const SLACK: u64 = 32;

@@ -1,4 +1,7 @@
-//! Changes to families: children come, go, move and change places.
+//! Changes to families (`family.rs`): children are added, removed and put in order.
+//!
+//! A family has room for 4, 8, 12, 16, 24, 32, 48, ... children and moves when it outgrows that, so adding a
+//! child takes constant time on average. Bytes are counted in the tree's `bytes`.
 
 use crate::contracts::values::Values;
 use crate::memory::family::{CLOSED, Child, Head, LANES, LINK, Q, U, family_units};
@@ -33,7 +36,7 @@ impl<V: Values> Pool<V> {
         slot
     }
 
-    /// Takes out a child without a finished visit; `best` is as in `push_child`.
+    /// Removes a child without a finished visit; `best` is as in `push_child`.
     pub fn pull_child(
         &mut self,
         parent: NodeId,
@@ -61,11 +64,11 @@ impl<V: Values> Pool<V> {
         self.set_head(parent, head);
         let new = family_units(rest.len());
         if new < old {
-            self.give(family + new, old - new, bytes);
+            self.free(family + new, old - new, bytes);
         }
     }
 
-    /// What the node's family knows, after making room in it for one more child.
+    /// Makes room for one more child; returns the family's head.
     #[inline(always)]
     fn make_room(&mut self, id: NodeId, bytes: &mut u64) -> Head {
         let head = self.head(&self[id]).unwrap_or(Head {
@@ -87,11 +90,11 @@ impl<V: Values> Pool<V> {
         let old = if len > 0 { family_units(len) } else { 0 };
         let new = family_units(len + 1);
         if new > old {
-            let (from, to) = (self[id].owned, self.take(new, bytes));
+            let (from, to) = (self[id].owned, self.allocate(new, bytes));
             if old > 0 {
                 let from = from as usize..(from + old) as usize;
                 self.arena.copy_within(from, to as usize);
-                self.give(self[id].owned, old, bytes);
+                self.free(self[id].owned, old, bytes);
             }
             self[id].owned = to;
             self[id].set_family(true);
@@ -100,21 +103,20 @@ impl<V: Values> Pool<V> {
         *self.group_mut(family, len) = [[CLOSED.to_bits(); LANES], [0; LANES], [0; LANES]];
     }
 
-    /// Closes the edge to a child for good.
+    /// Closes the edge to a child: no walk takes it again.
     pub fn close(&mut self, parent: NodeId, slot: u16) {
         let family = self[parent].owned;
         self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES] = CLOSED.to_bits();
     }
 
-    /// Brings `u` up to date after the child's visits or prior changed.
+    /// Updates `u` after the child's visits or prior changed.
     #[inline]
     pub fn refresh_u(&mut self, parent: NodeId, slot: u16, child: NodeId) {
         let (family, u) = (self[parent].owned, self[child].share());
         self.group_mut(family, slot.into())[U][usize::from(slot) % LANES] = u.to_bits();
     }
 
-    /// Puts the children into another order and their priors in force; `order` lists their
-    /// numbers, `best` is as in `push_child`.
+    /// Reorders the children as in `order`, with their current priors; `best` is as in `push_child`.
     pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: (usize, f32)) {
         let Some(mut head) = self.head(&self[id]) else {
             return;
@@ -129,7 +131,7 @@ impl<V: Values> Pool<V> {
         self.set_head(id, head);
     }
 
-    /// Writes the children of a family; the sum of their priors.
+    /// Writes the children of a family; returns the sum of their priors.
     fn set_children(&mut self, family: u32, children: &[Child]) -> f32 {
         let mut mass = 0.0;
         for (slot, &Child { id, q, u }) in children.iter().enumerate() {
@@ -141,12 +143,12 @@ impl<V: Values> Pool<V> {
         mass
     }
 
-    /// Gives back the family of a node; the children themselves must be gone.
+    /// Frees the family of a node, whose children must have been removed.
     pub fn drop_family(&mut self, id: NodeId, bytes: &mut u64) {
         if let Some(head) = self.head(&self[id]) {
             let family = std::mem::replace(&mut self[id].owned, head.edges);
             self[id].set_family(false);
-            self.give(family, family_units(head.len.into()), bytes);
+            self.free(family, family_units(head.len.into()), bytes);
         }
     }
 }

@@ -3,30 +3,30 @@
 //! ```text
 //!     one code (`PriorBits`) per legal action in the game's order, 0 once visited
 //!     zeros up to the last word of a unit
-//!     that word: a note for whoever comes next to this node
+//!     that word: a note for the next walk through this node
 //!     for games that want it: the actions, one word each
 //! ```
 //!
-//! The note is the action behind the highest prior, so that the first child of a node costs no list
-//! of moves; under Gumbel, which tries edges in another order, it is the evaluator's value.
+//! The note is the action with the highest prior, so that the first child needs no list of legal
+//! actions; under Gumbel, which tries edges in another order, it is the evaluator's value.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
 use crate::memory::arena::Unit;
-use crate::memory::infoset_edges::ROOM;
+use crate::memory::infoset_edges::CHUNK;
 use crate::memory::simd;
 
 /// How the edges of a pool are stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Edges {
     pub bits: PriorBits,
-    /// Nodes with fewer edges than this have their actions kept; those of others can be found again.
+    /// Nodes with fewer edges than this store their actions; the game lists those of others again.
     pub kept_below: usize,
     /// Edges are lists of actions that grow (`infoset_edges.rs`).
     pub listed: bool,
 }
 
-/// In place of the best unvisited edge and its prior, where none is left: no score is less.
+/// In index of the best unvisited edge and its prior, where none is left: no score is less.
 pub const NO_EDGE: (usize, f32) = (0, f32::NEG_INFINITY);
 
 const UNIT: usize = size_of::<Unit>();
@@ -48,7 +48,7 @@ impl Edges {
     #[inline]
     pub fn units(self, n: usize) -> u32 {
         if self.listed {
-            return n.next_multiple_of(ROOM) as u32;
+            return n.next_multiple_of(CHUNK) as u32;
         }
         let actions = if n < self.kept_below {
             n.div_ceil(UNIT / WORD)
@@ -58,8 +58,8 @@ impl Edges {
         (self.code_units(n) + actions) as u32
     }
 
-    /// Writes the edges, and the action with the highest prior as their note; `priors` go on with
-    /// whatever up to a multiple of `numbers::PADDING`.
+    /// Writes the edges, and the action with the highest prior as their note; `priors` are padded to a
+    /// multiple of `numbers::PADDING`.
     #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
         let n = actions.len();
@@ -118,7 +118,7 @@ impl Edges {
         );
     }
 
-    /// The place and value of the largest code, the first of equals; code 0 if all are visited.
+    /// The index and value of the largest code, the first of equals; code 0 if all are visited.
     #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
         match self.bits {
@@ -128,16 +128,16 @@ impl Edges {
         }
     }
 
-    /// A place and the prior of its code, `NO_EDGE` if that is 0.
+    /// A index and the prior of its code, `NO_EDGE` if that is 0.
     #[inline]
-    pub fn decoded(self, (place, code): (usize, u32)) -> (usize, f32) {
+    pub fn decoded(self, (index, code): (usize, u32)) -> (usize, f32) {
         match code {
             0 => NO_EDGE,
-            _ => (place, self.bits.decode(code)),
+            _ => (index, self.bits.decode(code)),
         }
     }
 
-    /// The actions of `n` edges, where they are kept.
+    /// The actions of `n` edges, where they are stored.
     pub fn actions(self, units: &[Unit], n: usize) -> Option<&[Action]> {
         if n >= self.kept_below || units.is_empty() {
             return None;
@@ -157,7 +157,7 @@ fn set_note(codes: &mut [Unit], note: u32) {
     }
 }
 
-/// Fills units with the codes of `n` priors, and with zeros behind the last.
+/// Writes the codes of `n` priors, then zeros.
 #[inline]
 fn write_codes<const LANES: usize>(
     units: &mut [Unit],
@@ -173,12 +173,12 @@ fn write_codes<const LANES: usize>(
     if let Some((last, behind)) = units[whole..].split_first_mut() {
         simd::keep_first(last, UNIT / LANES * (n % LANES));
         if let Some(next) = behind.first_mut() {
-            *next = 0; // a unit for nothing but the note
+            *next = 0; // a unit that holds only the note
         }
     }
 }
 
-/// The place and value of the largest code, the first of equals.
+/// The index and value of the largest code, the first of equals.
 fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
     let mut best = (0, T::default());
     for (i, &code) in codes.iter().enumerate() {
@@ -226,13 +226,13 @@ mod tests {
             let stored: Vec<u32> = (0..n).map(|i| edges.code(&units, i)).collect();
             assert_eq!(stored, codes);
             let max = codes.iter().copied().max().unwrap();
-            let (place, code) = edges.best(&units, n);
+            let (index, code) = edges.best(&units, n);
             assert_eq!(code, max);
             if max > 0 {
-                assert_eq!(place, codes.iter().position(|&c| c == max).unwrap());
+                assert_eq!(index, codes.iter().position(|&c| c == max).unwrap());
             }
-            codes[place] = 0;
-            edges.clear_code(&mut units, place);
+            codes[index] = 0;
+            edges.clear_code(&mut units, index);
         }
         let kept = edges.actions(&units, n);
         assert_eq!(kept, (n < edges.kept_below).then_some(&actions[..]));

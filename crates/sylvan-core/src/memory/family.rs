@@ -1,31 +1,31 @@
-//! Families: the visited children of a node, and the step that a walk takes from there.
+//! Families: the visited children of a node, and the step that the next walk takes from it.
 //!
 //! ```text
 //!     back    best: the highest unvisited prior, -inf if none is left                   (f32)
 //!             mass: the sum of the priors of the children                               (f32)
 //!             edges, or NONE
-//!             unfinished, place (16 bits each): the children without a finished visit;
-//!             the legal action with the best prior
-//!     front   next: where the next walk goes from here, as a link, or UNKNOWN, or NEW
+//!             unfinished (16 bits): children without a finished visit;
+//!             best index (16 bits): of the legal action with the best unvisited prior
+//!     front   next: where the next walk goes from here: a link, UNKNOWN or NEW
 //!             the slot of that child, len (16 bits each): the number of children
 //!             the node, its action
 //!     then per four children a unit each of
-//!             q     Q for the seat that moves here, on the scale of scores
-//!                   where the range of values is known; -inf if closed                  (f32)
+//!             q     Q for the seat to move here, on the scale of scores
+//!                   where the value range is known; -inf if closed                      (f32)
 //!             u     P / (1 + n)                                                         (f32)
 //!             link  where the child is: its family if it has one, else its node
 //! ```
 //!
-//! What a walk will choose here changes only when something here changes, which is when a backup
-//! comes through. So the backup chooses, for all nodes of its path at once, since none waits for
-//! another; and the next walk follows the links, one read per level, and never waits for a node.
+//! The best step from a node changes only when a backup passes through it. So the backup chooses, for
+//! all nodes of its path together, and caches the result in `next`; the next walk follows links, one
+//! read per level, and does not read nodes on its way.
 //!
-//! Scores are compared four at a time: places without a child look like closed edges. Children
-//! stand in the order in which they were first tried, which under PUCT and UCT is that of falling
-//! priors, then rising index: the order in which ties are resolved.
+//! Scores are compared four at a time; lanes without a child look like closed edges. Children stand in
+//! the order in which they were first tried, which under PUCT and UCT is that of falling priors, then
+//! rising index: the order in which ties are resolved.
 //!
-//! A link changes when the child's family comes, moves or goes: whoever does that calls `relink`.
-//! Whoever changes anything else that a choice depends on makes the next step unknown.
+//! A link changes when the child's family is created, moves or is dropped: that code calls `relink`. Code
+//! that changes anything else that a choice depends on calls `forget_next`.
 
 use crate::contracts::game::Action;
 use crate::contracts::values::Values;
@@ -33,7 +33,7 @@ use crate::memory::arena::Unit;
 use crate::memory::node::{Node, NodeId};
 use crate::memory::pool::Pool;
 
-/// The Q of a closed edge: no score beats another with it.
+/// The Q of a closed edge, which no scan chooses.
 pub const CLOSED: f32 = f32::NEG_INFINITY;
 
 /// Children in a group.
@@ -52,26 +52,26 @@ pub(super) const LINK: usize = 2;
 /// Units before the groups.
 const HEAD: u32 = 2;
 
-/// Where a child is: its family if it has one, else its node. As the next step from a family also
-/// what is no child.
+/// Where a child is: its family if it has one, else its node. As the next step of a family it may also
+/// be `UNKNOWN` or `NEW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(pub(super) u32);
 
-/// What tells links to families from those to nodes: pools have fewer than 2^31 - 2 units.
+/// Marks links to families: arenas have fewer than 2^31 - 2 units, so the bit is free.
 const FAMILY: u32 = 1 << 31;
 
-/// Bytes from which on memory is far: more than the caches of most processors hold.
-const FAR: u64 = 128 << 20;
+/// Prefetch only in arenas larger than the CPU's caches.
+const CACHE_BYTES: u64 = 128 << 20;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug)]
-pub enum End {
+pub enum LinkTarget {
     Node(NodeId),
     Family(u32),
 }
 
 impl Link {
-    /// Something changed, or the choice is not plain: it has to be made.
+    /// The next walk has to choose: something changed, or there was a tie.
     pub const UNKNOWN: Self = Self(u32::MAX);
     /// The best unvisited edge.
     pub const NEW: Self = Self(u32::MAX - 1);
@@ -81,17 +81,17 @@ impl Link {
         self.0 < Self::NEW.0
     }
 
-    /// Where a link to a child leads.
+    /// The target of a link to a child.
     #[inline]
-    pub fn end(self) -> End {
+    pub fn target(self) -> LinkTarget {
         match self.0 & FAMILY {
-            0 => End::Node(self.0),
-            _ => End::Family(self.0 & !FAMILY),
+            0 => LinkTarget::Node(self.0),
+            _ => LinkTarget::Family(self.0 & !FAMILY),
         }
     }
 }
 
-/// What a walk reads of a family.
+/// The part of a family that a walk reads.
 #[derive(Clone, Copy)]
 pub struct Front {
     pub next: Link,
@@ -109,22 +109,21 @@ pub struct Child {
     pub u: f32,
 }
 
-/// What a family knows of its node and of the edges that are not in it.
+/// The part of a family that is about all its edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     pub len: u16,
     pub unfinished: u16,
-    /// The place of the best unvisited edge and its prior, or `NO_EDGE`.
+    /// The index and prior of the best unvisited edge, or `NO_EDGE`.
     pub best: (usize, f32),
     pub mass: f32,
     pub(crate) edges: u32,
 }
 
-/// A family, for a backup that comes through.
+/// A family as a backup changes it.
 ///
-/// There is room in its chunk for `len` children: only this file writes `len`, after it has made
-/// that room. So whoever has checked a slot against it needs no second check of the place in the
-/// arena; those second checks were a tenth of the instructions of a backup.
+/// `Pool::family_mut` has checked that `len` children fit into the arena, so a slot needs only a check
+/// against `len`. Checks of every access against the arena were 10 % of a backup's instructions.
 pub struct FamilyMut<'a> {
     back: &'a mut [u32; 4],
     front: &'a mut [u32; 4],
@@ -141,16 +140,16 @@ impl FamilyMut<'_> {
         (f32::from_bits(self.back[0]), f32::from_bits(self.back[1]))
     }
 
-    /// The groups, places without a child included.
+    /// The groups, lanes without a child included.
     #[inline]
     pub fn groups(&self) -> &[[Unit; GROUP]] {
         // SAFETY: there is room for `len` children.
         unsafe { std::slice::from_raw_parts(self.groups, self.len.div_ceil(LANES)) }
     }
 
-    /// The Q of the child in a slot; u is four numbers on, the link four more.
+    /// Points to the Q of the child in a slot; u stands four numbers on, the link eight.
     #[inline]
-    fn place(&mut self, slot: usize) -> *mut u32 {
+    fn q_pointer(&mut self, slot: usize) -> *mut u32 {
         assert!(slot < self.len, "a slot behind the last child");
         // SAFETY: there is room for `len` children.
         unsafe {
@@ -162,21 +161,21 @@ impl FamilyMut<'_> {
 
     #[inline]
     pub fn link(&mut self, slot: usize) -> Link {
-        // SAFETY: `place` gives one of the first four numbers of a group's twelve.
-        Link(unsafe { *self.place(slot).add(LINK * LANES) })
+        // SAFETY: `q_pointer` gives one of the first four numbers of a group's twelve.
+        Link(unsafe { *self.q_pointer(slot).add(LINK * LANES) })
     }
 
-    /// Takes in a finished visit of the child in a slot, its first or not: its Q, unless the edge is
-    /// closed, and u. The number of children that have none yet.
+    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u. `first` says
+    /// that it is the child's first. Returns the number of children without a finished visit.
     #[inline]
     pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
-        let place = self.place(slot.into());
+        let q_at = self.q_pointer(slot.into());
         // SAFETY: as above.
         unsafe {
-            if *place != CLOSED.to_bits() {
-                *place = q.to_bits();
+            if *q_at != CLOSED.to_bits() {
+                *q_at = q.to_bits();
             }
-            *place.add(U * LANES) = u.to_bits();
+            *q_at.add(U * LANES) = u.to_bits();
         }
         if first {
             self.back[3] -= 1;
@@ -196,13 +195,15 @@ impl<V: Values> Pool<V> {
     pub fn family_mut(&mut self, family: u32) -> FamilyMut<'_> {
         let start = family as usize;
         let units: &mut [Unit] = &mut self.arena;
-        assert!(start + (HEAD as usize) < units.len());
-        // SAFETY: the head is inside the arena, and a row of four numbers is as long as a unit.
+        assert!(start + (HEAD as usize) < units.len(), "no family here");
+        // SAFETY: head and groups are inside the arena, as was checked, whatever `family` is; a row of
+        // four numbers is as long as a unit and has no stricter alignment; head and groups are disjoint.
         unsafe {
             let back = units.as_mut_ptr().add(start);
             let front: &mut [u32; 4] = &mut *back.add(1).cast();
             let len = (front[1] >> 16) as usize;
-            debug_assert!(start + family_units(len) as usize <= units.len());
+            let end = start + HEAD as usize + GROUP * len.div_ceil(LANES);
+            assert!(end <= units.len(), "a family that ends behind the arena");
             FamilyMut {
                 back: &mut *back.cast(),
                 front,
@@ -229,7 +230,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Makes the next step from a family unknown.
+    /// Forgets the cached step of a family.
     pub fn forget_next(&mut self, family: u32) {
         self.arena.words_mut(family + 1)[0] = Link::UNKNOWN.0;
     }
@@ -250,12 +251,12 @@ impl<V: Values> Pool<V> {
         })
     }
 
-    /// Writes what a family knows, which makes its next step unknown.
+    /// Writes the head of a family, which forgets its cached step.
     #[inline(always)]
     pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
         let family = self[id].owned;
-        let (place, best) = head.best;
-        let counts = u32::from(head.unfinished) | (place as u32) << 16;
+        let (index, best) = head.best;
+        let counts = u32::from(head.unfinished) | (index as u32) << 16;
         *self.arena.words_mut(family) = [best.to_bits(), head.mass.to_bits(), head.edges, counts];
         let (len, action) = (u32::from(head.len) << 16, self[id].action);
         *self.arena.words_mut(family + 1) = [Link::UNKNOWN.0, len, id, action];
@@ -275,31 +276,31 @@ impl<V: Values> Pool<V> {
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
     }
 
-    /// Whether the memory is larger than a processor keeps near, so that what a walk will need is
-    /// worth the fetching.
+    /// Whether the arena is larger than the CPU's caches, so that prefetching is worth its cost.
     #[inline]
-    pub fn is_far(&self) -> bool {
-        self.arena.bytes() > FAR
+    pub fn exceeds_cache(&self) -> bool {
+        self.arena.bytes() > CACHE_BYTES
     }
 
-    /// Has the memory behind a link to a child brought nearer, because a walk will soon need it.
+    /// Prefetches what a walk will read behind a link to a child.
     #[inline]
-    pub fn fetch(&self, link: Link) {
-        self.arena.fetch((link.0 & !FAMILY) + 1);
-        self.arena.fetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
+    pub fn prefetch(&self, link: Link) {
+        self.arena.prefetch((link.0 & !FAMILY) + 1);
+        self.arena
+            .prefetch((link.0 & !FAMILY) + HEAD + GROUP as u32);
     }
 
-    /// Has a node and the groups of its family brought nearer, because a backup will soon need them.
+    /// Prefetches a node and the groups of its family for the backup.
     #[inline]
-    pub fn fetch_for_backup(&self, node: NodeId, family: u32) {
-        self.arena.fetch(node);
-        self.arena.fetch(family + HEAD + GROUP as u32);
+    pub fn prefetch_for_backup(&self, node: NodeId, family: u32) {
+        self.arena.prefetch(node);
+        self.arena.prefetch(family + HEAD + GROUP as u32);
     }
 
-    /// Has the edges of a family brought nearer, because a walk will soon take one.
+    /// Prefetches the edges of a family for the next walk.
     #[inline]
-    pub fn fetch_edges(&self, family: u32) {
-        self.arena.fetch(self.arena.words(family)[2]);
+    pub fn prefetch_edges(&self, family: u32) {
+        self.arena.prefetch(self.arena.words(family)[2]);
     }
 
     /// The visited children of a node, in the order of their slots.
@@ -322,7 +323,7 @@ impl<V: Values> Pool<V> {
     fn child_of(&self, groups: &[Group], slot: usize) -> Child {
         let (group, lane) = (&groups[slot / LANES], slot % LANES);
         Child {
-            id: self.end(Link(group[LINK][lane])),
+            id: self.node_of(Link(group[LINK][lane])),
             q: f32::from_bits(group[Q][lane]),
             u: f32::from_bits(group[U][lane]),
         }
@@ -335,7 +336,7 @@ impl<V: Values> Pool<V> {
 
     /// The child in a slot of a node that has one there.
     pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
-        self.end(self.link(self[id].owned, slot))
+        self.node_of(self.link(self[id].owned, slot))
     }
 
     #[inline]
@@ -347,14 +348,14 @@ impl<V: Values> Pool<V> {
 
     /// The node that a link leads to.
     #[inline]
-    fn end(&self, link: Link) -> NodeId {
-        match link.end() {
-            End::Node(id) => id,
-            End::Family(family) => self.arena.words(family + 1)[2],
+    fn node_of(&self, link: Link) -> NodeId {
+        match link.target() {
+            LinkTarget::Node(id) => id,
+            LinkTarget::Family(family) => self.arena.words(family + 1)[2],
         }
     }
 
-    /// Brings the link to a child up to date, after its family came, moved or went.
+    /// Updates the link to a child after its family was created, moved or dropped.
     #[inline(always)]
     pub fn relink(&mut self, parent: NodeId, slot: u16, child: NodeId) {
         let (family, link) = (self[parent].owned, self.link_to(child).0);
@@ -372,8 +373,8 @@ impl<V: Values> Pool<V> {
 
     /// The slot of the child behind legal action number `index`.
     pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
-        let place = self.ids(id).position(|child| self[child].index == index);
-        place.map(|slot| slot as u16)
+        let slot = self.ids(id).position(|child| self[child].index == index);
+        slot.map(|slot| slot as u16)
     }
 }
 
@@ -444,5 +445,19 @@ mod tests {
         pool.push_child(parent, child, NO_EDGE, &mut bytes);
         pool.family_mut(pool[parent].owned)
             .record(1, 0.0, 0.0, false);
+    }
+
+    #[test]
+    #[should_panic(expected = "behind the arena")]
+    fn what_is_no_family_is_not_read_behind_the_arena() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        let mut pool = Pool::<Duel>::new(edges, 0);
+        let start = pool.allocate(4, &mut 0);
+        pool.arena.words_mut(start + 1)[1] = u32::from(u16::MAX) << 16; // as many children
+        pool.family_mut(start);
     }
 }

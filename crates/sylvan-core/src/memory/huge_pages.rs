@@ -1,31 +1,30 @@
 //! Large pages for large arenas.
 //!
-//! A search jumps through its memory, and past some tens of megabytes every jump also misses the
-//! processor's table of pages. Asking for pages of 2 MB made searches of ten million nodes a tenth
+//! A search jumps through its memory, and in arenas of more than some tens of megabytes every jump
+//! misses the TLB. Pages of 2 MB made searches of ten million nodes a tenth
 //! to a quarter faster (`benchmarks/README.md`). Small arenas keep small pages: a budget of a few
 //! megabytes has no room for rounding up.
 
-/// From this many bytes on an arena asks for large pages, if it may come to have four times as many.
+/// An arena with this many bytes asks for large pages, if it has reserved four times as many.
 const LARGE: usize = 16 << 20;
 
-/// Tells the operating system that large pages suit this memory, once there is much in it and
-/// whenever it has moved; `asked` remembers the last capacity. Only advice: it changes no contents
-/// and may do nothing.
-pub fn prefer_large<T>(memory: &mut Vec<T>, asked: &mut usize) {
+/// Advises the operating system to use large pages, once the buffer is large and whenever it has moved;
+/// `advised_bytes` is the capacity of the last time. The advice changes no contents and may do nothing.
+pub fn prefer_large<T>(memory: &mut Vec<T>, advised_bytes: &mut usize) {
     let bytes = memory.capacity() * size_of::<T>();
-    if bytes == *asked || memory.len() * size_of::<T>() < LARGE || bytes < 4 * LARGE {
+    if bytes == *advised_bytes || memory.len() * size_of::<T>() < LARGE || bytes < 4 * LARGE {
         return;
     }
-    *asked = bytes;
+    *advised_bytes = bytes;
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;
-        // Outwards, to all of the mapping that the allocator has made for so much memory: one that
-        // is advised in part cannot be moved any more, only copied.
+        // Round outwards to the whole mapping: the system cannot move a mapping that is advised in
+        // part, only copy it.
         let start = memory.as_mut_ptr() as usize / PAGE * PAGE;
         let end = (memory.as_mut_ptr() as usize + bytes).next_multiple_of(PAGE);
         // SAFETY: the pages hold the allocation that the vector owns and at most the allocator's
-        // notes beside it; MADV_HUGEPAGE neither reads, writes nor unmaps them. A failure is harmless.
+        // header beside it; MADV_HUGEPAGE neither reads, writes nor unmaps them. A failure is harmless.
         unsafe {
             libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
         }

@@ -1,9 +1,9 @@
-//! The actions that a node of an information-set tree has seen, in units of an arena.
+//! The edges of an information-set node: a list of actions that grows.
 //!
-//! What is legal at such a node differs from deal to deal, so its list grows: an action is added the
-//! first time a walk comes by in a deal where it is legal. Each counts how often that was so, and
-//! leads to its child, once there is one. The child's `index` is its place in this list, which never
-//! changes; the slot in the node's family may.
+//! Which actions are legal at such a node differs from deal to deal. An action is appended when a walk
+//! first comes by in a deal where it is legal. Each entry counts how often the action was legal and points
+//! to its child, once there is one. The child's `index` is its index in this list, which never changes; its
+//! slot in the node's family may.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,7 +15,7 @@ use crate::memory::pool::Pool;
 /// An action that was legal here in some deal; one unit.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Seen {
+pub struct InfosetEdge {
     pub action: Action,
     /// Visits at which it was legal, those in flight included.
     pub available: u32,
@@ -25,62 +25,68 @@ pub struct Seen {
     pub slot: u32,
 }
 
-// SAFETY: four times four bytes, any of them.
-unsafe impl Zeroable for Seen {}
+// SAFETY: four numbers of four bytes each: no padding, and any bits are valid.
+unsafe impl Zeroable for InfosetEdge {}
 // SAFETY: as above.
-unsafe impl Pod for Seen {}
+unsafe impl Pod for InfosetEdge {}
 
-/// Units of a line of the cache.
-const LINE: u32 = 4;
-/// Actions for which room is made at once.
-pub const ROOM: usize = 4;
+/// Units of a cache line.
+const CACHE_LINE: u32 = 4;
+/// The list grows by this many entries.
+pub const CHUNK: usize = 4;
 
 impl<V: Values> Pool<V> {
-    /// The actions that a node has seen.
+    /// The edges of a node.
     #[inline]
-    pub fn seen(&self, id: NodeId) -> &[Seen] {
+    pub fn infoset_edges(&self, id: NodeId) -> &[InfosetEdge] {
         let n = usize::from(self[id].num_edges);
         &bytemuck::cast_slice(self.edge_units(id))[..n]
     }
 
     #[inline]
-    pub fn seen_mut(&mut self, id: NodeId) -> &mut [Seen] {
+    pub fn infoset_edges_mut(&mut self, id: NodeId) -> &mut [InfosetEdge] {
         match usize::from(self[id].num_edges) {
             0 => &mut [],
             n => &mut bytemuck::cast_slice_mut(self.edge_units_mut(id))[..n],
         }
     }
 
-    /// The place of an action in a node's list, tried first at `hint`; it is added if it is new.
+    /// The index of an action in a node's list, looked for at `hint` first; a new action is appended.
     #[inline]
-    pub fn place_of(&mut self, id: NodeId, action: Action, hint: usize, bytes: &mut u64) -> usize {
-        let seen = self.seen(id);
-        if seen.get(hint).is_some_and(|seen| seen.action == action) {
+    pub fn infoset_index(
+        &mut self,
+        id: NodeId,
+        action: Action,
+        hint: usize,
+        bytes: &mut u64,
+    ) -> usize {
+        let edges = self.infoset_edges(id);
+        if edges.get(hint).is_some_and(|edge| edge.action == action) {
             return hint;
         }
-        match seen.iter().position(|seen| seen.action == action) {
-            Some(place) => place,
-            None => self.add_seen(id, action, bytes),
+        match edges.iter().position(|edge| edge.action == action) {
+            Some(index) => index,
+            None => self.add_infoset_edge(id, action, bytes),
         }
     }
 
-    /// Has the child at a place of a node's list brought nearer, because its score will soon be asked.
+    /// Prefetches the child of an edge, because its score will soon be read.
     #[inline]
-    pub fn fetch_child(&self, id: NodeId, place: usize) {
-        let child = self.seen(id)[place].node;
+    pub fn prefetch_child(&self, id: NodeId, index: usize) {
+        let child = self.infoset_edges(id)[index].node;
         if child != NONE {
-            self.arena.fetch(child);
-            self.arena.fetch(child + LINE);
+            self.arena.prefetch(child);
+            self.arena.prefetch(child + CACHE_LINE);
         }
     }
 
-    fn add_seen(&mut self, id: NodeId, action: Action, bytes: &mut u64) -> usize {
+    fn add_infoset_edge(&mut self, id: NodeId, action: Action, bytes: &mut u64) -> usize {
         let n = usize::from(self[id].num_edges);
-        if n.is_multiple_of(ROOM) {
+        if n.is_multiple_of(CHUNK) {
             self.grow_edges(id, bytes);
         }
         self[id].num_edges += 1;
-        self.seen_mut(id)[n] = Seen {
+        self.infoset_edges_mut(id)[n] = InfosetEdge {
             action,
             available: 0,
             node: NONE,
@@ -89,11 +95,11 @@ impl<V: Values> Pool<V> {
         n
     }
 
-    /// Brings the slots of a node's list up to date, after a child was taken out of its family.
+    /// Updates the slots in a node's list after a child was removed from its family.
     pub fn refresh_slots(&mut self, id: NodeId) {
-        let places: Vec<u16> = self.ids(id).map(|child| self[child].index).collect();
-        for (slot, place) in places.into_iter().enumerate() {
-            self.seen_mut(id)[usize::from(place)].slot = slot as u32;
+        let indices: Vec<u16> = self.ids(id).map(|child| self[child].index).collect();
+        for (slot, index) in indices.into_iter().enumerate() {
+            self.infoset_edges_mut(id)[usize::from(index)].slot = slot as u32;
         }
     }
 }

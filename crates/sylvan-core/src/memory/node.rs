@@ -1,8 +1,8 @@
 //! A node: the statistics of one position in one tree.
 //!
 //! A node is also the edge that leads to it: its action, prior, visits and value sum are the
-//! N, P and W of that edge. What its parent needs while it chooses (Q and P / (1 + n) of every
-//! visited child) stands again in the parent's family (`pool.rs`), side by side.
+//! N, P and W of that edge. The parent's family (`family.rs`) repeats what selection reads of every
+//! visited child, Q and P / (1 + n), side by side.
 //!
 //! In two-player games of win, draw and loss a node takes 32 bytes.
 
@@ -11,7 +11,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::contracts::game::{Action, Seat};
 use crate::contracts::values::Values;
 
-/// A place in the pool.
+/// The number of a node's first unit in the arena.
 pub type NodeId = u32;
 
 /// No node, or no chunk.
@@ -41,18 +41,18 @@ pub struct Node<V: Values> {
     /// P, as the selection uses it: at the root's children with noise.
     pub prior: f32,
     pub action: Action,
-    /// What the node owns: its family if it has children, else its edges, or `NONE`.
+    /// The chunk that the node owns: its family if it has children, else its edges, or `NONE`.
     pub(crate) owned: u32,
     /// Visits that wait for an evaluation.
     pub in_flight: u16,
-    /// The place of `action` among the parent's legal actions.
+    /// The index of `action` among the parent's legal actions.
     pub index: u16,
     pub num_edges: u16,
     flags: u16,
 }
 
-// SAFETY: every field may be any bits, and none is followed by padding: `Values` are doubles, and
-// the rest are four times four and four times two bytes.
+// SAFETY: every field may be any bits, and none is followed by padding: `HAS_NO_PADDING` checks it at
+// compile time for every `V` whose nodes are made.
 unsafe impl<V: Values> Zeroable for Node<V> {}
 // SAFETY: as above.
 unsafe impl<V: Values> Pod for Node<V> {}
@@ -62,7 +62,7 @@ const SEAT: u16 = 2;
 const LOW: u16 = 5;
 const HIGH: u16 = 7;
 const BOUNDS: u16 = 0b1111 << LOW;
-/// Anything from -1 to 1.
+/// Bounds -1 and 1: nothing is known.
 const UNBOUNDED: u16 = 2 << HIGH;
 const EXACT: u16 = 1 << 9;
 const PENDING: u16 = 1 << 10;
@@ -81,8 +81,16 @@ static LIMITS: [(f64, f64); 16] = {
 };
 
 impl<V: Values> Node<V> {
+    /// Fails to compile for values that would leave padding in a node: see `Pod`.
+    const HAS_NO_PADDING: () = {
+        let fields =
+            size_of::<V>() + size_of::<V::Extra>() + 4 * size_of::<u32>() + 4 * size_of::<u16>();
+        assert!(size_of::<Self>() == fields, "a node must have no padding");
+    };
+
     #[inline(always)]
     pub fn new(action: Action, index: u16, prior: f32) -> Self {
+        const { Self::HAS_NO_PADDING };
         Self {
             w: V::default(),
             extra: V::Extra::default(),
@@ -111,7 +119,7 @@ impl<V: Values> Node<V> {
         self.flags = self.flags & !KIND | kind as u16;
     }
 
-    /// A seat chooses here, and what it will come to is not proven.
+    /// A seat chooses here, and the result is not proven.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.flags & (KIND | PROVEN) == NodeKind::Decision as u16
@@ -249,7 +257,7 @@ impl<V: Values> Node<V> {
         if !V::BOUNDS {
             return [self.q(mean, seat, discount), parent.seat(seat) as f32];
         }
-        // Rounded first, then held inside its bounds, which are whole numbers: the same.
+        // Rounding before clamping gives the same: the bounds are integers.
         let [q, value] = V::round_both(mean, parent, seat);
         let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
             (-1.0, 1.0)

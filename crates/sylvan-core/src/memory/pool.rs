@@ -1,4 +1,4 @@
-//! Where trees live: nodes and what they own, shared by all trees of one thread.
+//! The pool: nodes and what they own, shared by all trees of one thread.
 //!
 //! Sharing one pool between the trees of a forest keeps their memory warm: what one game frees the
 //! next one uses. Node numbers never influence a search, so results do not depend on the sharing.
@@ -15,7 +15,7 @@ use crate::memory::edges::{Edges, NO_EDGE};
 use crate::memory::family::Head;
 use crate::memory::node::{NONE, Node, NodeId};
 
-/// The most edges of a node: places are 16 bits.
+/// The most edges of a node: indices have 16 bits, and links need some numbers.
 pub const MAX_EDGES: usize = 65_532;
 
 #[derive(Debug)]
@@ -26,8 +26,9 @@ pub struct Pool<V: Values> {
 }
 
 impl<V: Values> Pool<V> {
-    /// A pool of about this many bytes, as far as that is known.
+    /// A pool for trees of about `bytes` bytes together.
     pub fn new(edges: Edges, bytes: u64) -> Self {
+        const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) }; // for `Index`
         Self {
             arena: Arena::new(bytes),
             edges,
@@ -39,28 +40,28 @@ impl<V: Values> Pool<V> {
     const NODE_BYTES: u64 = Self::NODE_UNITS as u64 * UNIT_BYTES;
 
     #[inline(always)]
-    pub(crate) fn take(&mut self, units: u32, bytes: &mut u64) -> u32 {
+    pub(crate) fn allocate(&mut self, units: u32, bytes: &mut u64) -> u32 {
         *bytes += u64::from(units) * UNIT_BYTES;
-        self.arena.take(units)
+        self.arena.allocate(units)
     }
 
-    pub(crate) fn give(&mut self, start: u32, units: u32, bytes: &mut u64) {
+    pub(crate) fn free(&mut self, start: u32, units: u32, bytes: &mut u64) {
         *bytes -= u64::from(units) * UNIT_BYTES;
-        self.arena.give(start, units);
+        self.arena.free(start, units);
     }
 
     /// Adds a node and the bytes it takes.
-    #[inline(always)] // a node is written where it stays: to copy one just written is to wait
+    #[inline(always)] // so that the node is built in place: copying it would stall on its stores
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
-        let id = self.take(Self::NODE_UNITS as u32, bytes);
+        let id = self.allocate(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
         id
     }
 
-    /// Frees a node that owns nothing any more.
+    /// Frees a node that owns nothing.
     pub fn remove(&mut self, id: NodeId, bytes: &mut u64) {
         *bytes -= Self::NODE_BYTES;
-        self.arena.give(id, Self::NODE_UNITS as u32);
+        self.arena.free(id, Self::NODE_UNITS as u32);
     }
 
     /// Stores the priors of a decision node, all unvisited, with zeros behind (`Edges::write`).
@@ -68,7 +69,7 @@ impl<V: Values> Pool<V> {
     pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
         let n = actions.len();
         let units = self.edges.units(n);
-        let start = self.take(units, bytes);
+        let start = self.allocate(units, bytes);
         let chunk = &mut self.arena[start as usize..][..units as usize];
         self.edges.write(chunk, priors, actions);
         self[id].owned = start;
@@ -101,11 +102,11 @@ impl<V: Values> Pool<V> {
     pub(crate) fn grow_edges(&mut self, id: NodeId, bytes: &mut u64) {
         let (old, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         let units = self.edges.units(n);
-        let new = self.take(self.edges.units(n + 1), bytes);
+        let new = self.allocate(self.edges.units(n + 1), bytes);
         if old != NONE {
             let from = old as usize..(old + units) as usize;
             self.arena.copy_within(from, new as usize);
-            self.give(old, units, bytes);
+            self.free(old, units, bytes);
         }
         match self.head(&self[id]) {
             Some(head) => self.set_head(id, Head { edges: new, ..head }),
@@ -113,7 +114,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// What was to be remembered with the edges of a node.
+    /// The note stored with a node's edges (`edges.rs`).
     #[inline(always)]
     pub fn note(&self, id: NodeId) -> u32 {
         let n = usize::from(self[id].num_edges);
@@ -130,7 +131,7 @@ impl<V: Values> Pool<V> {
         self.edges.code(self.edge_units(id), index)
     }
 
-    /// Marks an edge as visited; the best one that is left, as in `Head`.
+    /// Marks an edge as visited; returns the best one left, as in `Head`.
     #[inline(always)]
     pub fn visit_edge(&mut self, id: NodeId, index: usize) -> (usize, f32) {
         let (edges, n) = (self.edges, usize::from(self[id].num_edges));
@@ -145,7 +146,7 @@ impl<V: Values> Pool<V> {
         edges.set_code(self.edge_units_mut(id), index, edges.bits.encode(prior));
     }
 
-    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
+    /// The index and prior of the best unvisited edge, or `NO_EDGE`.
     #[inline(always)]
     pub fn best_edge(&self, id: NodeId) -> (usize, f32) {
         let n = usize::from(self[id].num_edges);
@@ -155,7 +156,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// The legal actions of a decision node, where they are kept.
+    /// The legal actions of a decision node, where they are stored.
     #[inline]
     pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
         let n = usize::from(self[id].num_edges);
@@ -165,7 +166,7 @@ impl<V: Values> Pool<V> {
         self.edges.actions(self.edge_units(id), n)
     }
 
-    /// Gives back the edges of a node.
+    /// Frees the edges of a node.
     pub fn drop_edges(&mut self, id: NodeId, bytes: &mut u64) {
         let (edges, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         match self.head(&self[id]) {
@@ -176,7 +177,7 @@ impl<V: Values> Pool<V> {
             None => self[id].owned = NONE,
         }
         if edges != NONE {
-            self.give(edges, self.edges.units(n), bytes);
+            self.free(edges, self.edges.units(n), bytes);
         }
     }
 
@@ -196,8 +197,8 @@ impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
     #[inline]
     fn index(&self, id: NodeId) -> &Node<V> {
         let units = &self.arena[id as usize..id as usize + Self::NODE_UNITS];
-        // SAFETY: a node is `Pod`, fits into its units and needs no stricter alignment. (What
-        // `bytemuck` does, less its check of the alignment, which cost two instructions in a hundred.)
+        // SAFETY: a node is `Pod`, fits into its units and needs no stricter alignment (checked in
+        // `new`). `bytemuck` would check the alignment each time, which cost 2 % of all instructions.
         unsafe { &*units.as_ptr().cast() }
     }
 }
@@ -205,7 +206,6 @@ impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
 impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
     #[inline]
     fn index_mut(&mut self, id: NodeId) -> &mut Node<V> {
-        const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) };
         let units = &mut self.arena[id as usize..id as usize + Self::NODE_UNITS];
         // SAFETY: as above, and the units are borrowed for as long as the node.
         unsafe { &mut *units.as_mut_ptr().cast() }

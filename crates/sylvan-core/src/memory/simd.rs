@@ -1,15 +1,14 @@
-//! The innermost loops: scores of four children, codes of sixteen priors, extremes of eight columns
-//! of logits at a time.
+//! Scans of edges and families: scores of four children, codes of sixteen priors at a time.
 //!
-//! Written for the vector instructions that every x86-64 processor has, because what the compiler
-//! makes of plain loops takes several times as many instructions; other processors get the loops,
-//! with the same results to the bit.
+//! `sse2` is written for the instructions that every x86-64 processor has, because compilers make several
+//! times as many instructions of plain loops; other processors run `plain`, with the same results bit for
+//! bit. The tests compare the two.
 
 use crate::contracts::numbers::PriorBits;
 use crate::memory::arena::Unit;
 use crate::memory::family::{CLOSED, GROUP, LANES};
 
-/// The place and score of the child with the highest `q + explore * u`, the first of equals; `groups`
+/// The slot and score of the child with the highest `q + explore * u`, the first of equals; `groups`
 /// are those of a family.
 #[inline]
 pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
@@ -20,7 +19,7 @@ pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
     return plain::best_score(groups, explore);
 }
 
-/// The place and score of the child with the highest `(q - shift) * factor + explore * u`, the first
+/// The slot and score of the child with the highest `(q - shift) * factor + explore * u`, the first
 /// of equals: for values whose range is learned.
 pub fn best_scaled(
     groups: &[[Unit; GROUP]],
@@ -41,7 +40,7 @@ pub fn best_scaled(
     best
 }
 
-/// The least and greatest Q of open edges, and these.
+/// The least and greatest of the Q of open edges and of the two numbers given.
 pub fn range(groups: &[[Unit; GROUP]], (mut min, mut max): (f32, f32)) -> (f32, f32) {
     for &[q, ..] in groups {
         for q in bytemuck::cast::<_, [f32; LANES]>(q) {
@@ -63,7 +62,7 @@ pub fn encode(priors: &[f32; 16]) -> Unit {
     return plain::encode(priors);
 }
 
-/// All bits of sixteen bytes between none of others: windows of it are masks.
+/// Sixteen bytes of ones between zeros: each window of 16 bytes is a mask.
 static WINDOW: [u8; 48] = {
     let mut bytes = [0; 48];
     let mut i = 16;
@@ -74,15 +73,15 @@ static WINDOW: [u8; 48] = {
     bytes
 };
 
-/// The mask of all bytes of a unit before this one.
+/// The mask of all bytes of a unit before byte number `byte`.
 #[inline]
 fn before(byte: usize) -> Unit {
     let start = 16 + (16 - byte % 17);
     bytemuck::pod_read_unaligned(&WINDOW[start..start + 16])
 }
 
-/// Sets all but the first bytes of a unit to 0. The unit is written as a whole, as is any here: who reads
-/// a whole unit soon after a part of it was written waits for long.
+/// Sets all but the first bytes of a unit to 0. Stores at full width, as all functions here do: narrower
+/// stores break store forwarding.
 #[inline]
 pub fn keep_first(unit: &mut Unit, bytes: usize) {
     and(unit, before(bytes));
@@ -108,7 +107,8 @@ fn and(unit: &mut Unit, mask: Unit) {
     }
 }
 
-/// The place and value of the largest byte, the first of equals; of the last unit `mask` counts.
+/// The index and value of the largest byte, the first of equals; only the bytes in `mask` count of the
+/// last unit.
 #[inline]
 pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
     #[cfg(target_arch = "x86_64")]
@@ -137,44 +137,44 @@ mod sse2 {
             let (q, u): (__m128, __m128) = (bytemuck::cast(*q), bytemuck::cast(*u));
             _mm_add_ps(q, _mm_mul_ps(explore, u))
         };
-        let places =
+        let equal_lanes =
             |scores: __m128, top: __m128| _mm_movemask_ps(_mm_cmpeq_ps(scores, top)) as u32;
         let [first, others @ ..] = groups else {
             return (0, f32::NEG_INFINITY);
         };
-        // Whether there are one or two, and which has the best, cannot be foreseen: no branches.
+        // No branches: whether there are one or two groups, and which is better, is unpredictable.
         let second = others.first().unwrap_or(&CLOSED_GROUP);
         let (first, second) = (scores(first), scores(second));
         let mut top = _mm_max_ps(first, second);
         if groups.len() <= 2 {
             top = spread_max(top);
-            let equal = places(first, top) | places(second, top) << LANES;
-            return (first_place(equal), _mm_cvtss_f32(top));
+            let equal = equal_lanes(first, top) | equal_lanes(second, top) << LANES;
+            return (first_lane(equal), _mm_cvtss_f32(top));
         }
         let others = &others[1..];
         for group in others {
             top = _mm_max_ps(top, scores(group));
         }
         top = spread_max(top);
-        let mut equal = places(first, top) | places(second, top) << LANES;
+        let mut equal = equal_lanes(first, top) | equal_lanes(second, top) << LANES;
         let mut slot = 0;
         for group in others {
             if equal != 0 {
                 break;
             }
             slot += LANES;
-            equal = places(scores(group), top) << LANES;
+            equal = equal_lanes(scores(group), top) << LANES;
         }
-        (slot + first_place(equal), _mm_cvtss_f32(top))
+        (slot + first_lane(equal), _mm_cvtss_f32(top))
     }
 
-    /// The first of the places marked in the bits of two groups.
+    /// The first lane marked in the bits of two groups.
     #[inline]
-    fn first_place(equal: u32) -> usize {
+    fn first_lane(equal: u32) -> usize {
         (equal | 1 << (2 * LANES)).trailing_zeros() as usize % (2 * LANES)
     }
 
-    /// The greatest of four numbers, in all four places.
+    /// The greatest of four numbers, in all four lanes.
     #[inline]
     #[target_feature(enable = "sse2")]
     fn spread_max(lanes: __m128) -> __m128 {
@@ -189,7 +189,7 @@ mod sse2 {
         *unit = bytemuck::cast(_mm_and_si128(lanes, mask));
     }
 
-    /// `PriorBits::encode`, whose clamping to 1..=255 the narrowing instructions do.
+    /// `PriorBits::encode`; the narrowing instructions clamp to 1..=255.
     #[inline]
     #[target_feature(enable = "sse2")]
     pub fn encode(priors: &[f32; 16]) -> Unit {

@@ -19,7 +19,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[id].set_pending(false);
         self.remove_virtual_visits(&visit.path);
         if self.deals() {
-            self.tree.views.stop_waiting(id, visit.own);
+            self.tree.views.stop_waiting(id, visit.own_key);
             self.take_back(&visit.passed);
         }
         self.tree.progress.waiting -= 1;
@@ -62,7 +62,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
         if listed {
-            self.pool.seen_mut(parent)[index].node = NONE;
+            self.pool.infoset_edges_mut(parent)[index].node = NONE;
             self.pool.refresh_slots(parent);
         }
         self.tree.sweep.restart();

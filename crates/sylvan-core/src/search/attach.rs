@@ -22,7 +22,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let action = self.action_at(visit, id, index)?;
         self.sync(visit)?;
         Self::step(visit, action)?;
-        self.grow(visit, id, Node::new(action, index as u16, prior))
+        self.attach_child(visit, id, Node::new(action, index as u16, prior))
     }
 
     /// The action at a place of the node's list of legal actions.
@@ -62,7 +62,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 node: self.pool.child(id, slot),
                 slot,
             }),
-            None => self.grow(
+            None => self.attach_child(
                 visit,
                 id,
                 Node::new(action, index as u16, probability as f32),
@@ -72,7 +72,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Adds a child for the position in `visit`, which the step has just reached.
     #[inline(always)]
-    pub(crate) fn grow(
+    pub(crate) fn attach_child(
         &mut self,
         visit: &mut Visit<G>,
         parent: NodeId,

@@ -16,8 +16,8 @@ use crate::contracts::values::Values;
 use crate::memory::family::Link;
 use crate::memory::node::{Node, NodeId, NodeKind};
 use crate::memory::pool::Pool;
-use crate::search::scale::Seen;
-use crate::search::selection::{Plain, next_step};
+use crate::search::scale::MinMaxStats;
+use crate::search::selection::{FastPuct, next_step};
 use crate::search::settings::Settings;
 use crate::search::tree::Search;
 use crate::search::visit::Step;
@@ -41,28 +41,34 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut end = above.len();
         while proven && end > 0 {
             proven = self.conclude(path[end - 1].node);
-            value = self.carry(&path[end - 1..=end], value);
+            value = self.propagate(&path[end - 1..=end], value);
             end -= 1;
         }
-        self.carry(&path[..=end], value);
+        self.propagate(&path[..=end], value);
         if self.settings.config.rave > 0.0 {
             self.note_amaf(path, found);
         }
     }
 
     /// Carries a value that the last node of a path has taken in to all above; the value there.
-    fn carry(&mut self, path: &[Step], value: V) -> V {
-        let Some(plain) = &self.settings.plain else {
-            return carry_other(self.pool, self.settings, &mut self.tree.seen, path, value);
+    fn propagate(&mut self, path: &[Step], value: V) -> V {
+        let Some(fast_puct) = &self.settings.fast_puct else {
+            return propagate_slow(
+                self.pool,
+                self.settings,
+                &mut self.tree.q_range,
+                path,
+                value,
+            );
         };
         let levels = &mut self.scratch.levels;
         if levels.len() < path.len() {
             levels.resize(path.len(), Level::default());
         }
         let levels = &mut levels[..path.len() - 1];
-        let rule = (self.settings, plain);
-        let value = carry_plain(self.pool, rule, levels, self.tree.root, path, value);
-        choose_next(self.pool, levels);
+        let rule = (self.settings, fast_puct);
+        let value = propagate_fast(self.pool, rule, levels, self.tree.root, path, value);
+        cache_next_steps(self.pool, levels);
         value
     }
 
@@ -104,13 +110,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
 /// A node that has taken in the visit, and what follows for the edge to it.
 #[derive(Clone, Copy)]
-struct Taken<V: Values> {
+struct Updated<V: Values> {
     node: Node<V>,
     mean: V,
     share: f32,
 }
 
-impl<V: Values> Taken<V> {
+impl<V: Values> Updated<V> {
     #[inline(always)]
     fn new(node: Node<V>) -> Self {
         Self {
@@ -139,24 +145,24 @@ impl<V: Values> Taken<V> {
 /// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot;
 /// what it answers goes into `notes`, one per level, deepest first.
 #[inline(always)]
-fn climb<V: Values, T>(
+fn update_ancestors<V: Values, T>(
     pool: &mut Pool<V>,
     path: &[Step],
     discount: f64,
     mut value: V,
     notes: &mut [T],
-    mut tell: impl FnMut(&mut Pool<V>, Taken<V>, Taken<V>, u16) -> T,
+    mut tell: impl FnMut(&mut Pool<V>, Updated<V>, Updated<V>, u16) -> T,
 ) -> V {
     let Some((last, above)) = path.split_last() else {
         return value;
     };
-    let (mut child, mut slot) = (Taken::new(pool[last.node]), last.slot);
+    let (mut child, mut slot) = (Updated::new(pool[last.node]), last.slot);
     for (step, note) in above.iter().rev().zip(notes) {
         value = value.through(&child.node.extra, discount);
         let node = &mut pool[step.node];
         node.visits += 1;
         node.w.add(&value);
-        let node = Taken::new(*node);
+        let node = Updated::new(*node);
         *note = tell(pool, node, child, slot);
         (child, slot) = (node, step.slot);
     }
@@ -169,21 +175,21 @@ pub struct Level {
     family: u32,
     explore: f32,
     /// The score of the best unvisited edge; not a number where the next step stays unknown.
-    fresh: f32,
+    unvisited_score: f32,
 }
 
-/// Where the rule is plain: the numbers of all levels, and what `choose_next` needs.
+/// Where the rule is fast_puct: the numbers of all levels, and what `cache_next_steps` needs.
 #[inline(never)] // arguments do not overlap, so that none is read again after every write
-fn carry_plain<V: Values>(
+fn propagate_fast<V: Values>(
     pool: &mut Pool<V>,
-    (settings, plain): (&Settings, &Plain),
+    (settings, fast_puct): (&Settings, &FastPuct),
     levels: &mut [Level],
     root: NodeId,
     path: &[Step],
     value: V,
 ) -> V {
     let discount = settings.config.discount;
-    let value = climb(
+    let value = update_ancestors(
         pool,
         path,
         discount,
@@ -192,75 +198,81 @@ fn carry_plain<V: Values>(
         |pool, taken, child, slot| {
             let node = &taken.node;
             let mut family = pool.family_mut(node.owned);
-            let (mut explore, mut fresh) = (0.0, f32::NAN);
+            let (mut explore, mut unvisited_score) = (0.0, f32::NAN);
             if node.is_open() {
                 let [q, value] = child
                     .node
                     .q_beside(child.mean, taken.mean, node.seat(), discount);
-                let q = plain.scale.apply(q);
+                let q = fast_puct.scale.apply(q);
                 if family.record(slot, q, child.share, child.is_first()) == 0 {
                     explore = settings.explore(node.started());
-                    fresh = plain.fresh(&family, explore, value, false);
+                    unvisited_score = fast_puct.unvisited_score(&family, explore, value, false);
                 }
             } else {
-                let q = plain.scale.apply(child.q(node, discount));
+                let q = fast_puct.scale.apply(child.q(node, discount));
                 family.record(slot, q, child.share, child.is_first());
             }
             Level {
                 family: node.owned,
                 explore,
-                fresh,
+                unvisited_score,
             }
         },
     );
-    if path[0].node == root && plain.root_differs() {
-        urge_root(pool, plain, levels, root);
+    if path[0].node == root && fast_puct.root_differs() {
+        apply_root_fpu(pool, fast_puct, levels, root);
     }
     value
 }
 
 /// Puts the root's own first-play urgency in force, at the last of the levels.
 #[cold]
-fn urge_root<V: Values>(pool: &mut Pool<V>, plain: &Plain, levels: &mut [Level], root: NodeId) {
+fn apply_root_fpu<V: Values>(
+    pool: &mut Pool<V>,
+    fast_puct: &FastPuct,
+    levels: &mut [Level],
+    root: NodeId,
+) {
     let node = pool[root];
     if let Some(level) = levels.last_mut()
-        && !level.fresh.is_nan()
+        && !level.unvisited_score.is_nan()
     {
         let family = pool.family_mut(node.owned);
-        level.fresh = plain.fresh(&family, level.explore, node.value(node.seat()), true);
+        level.unvisited_score =
+            fast_puct.unvisited_score(&family, level.explore, node.value(node.seat()), true);
     }
 }
 
 /// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of
 /// dependent steps: the less code it has, the more of them the processor works on side by side.
 #[inline(never)]
-fn choose_next<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
-    let is_far = pool.is_far();
+fn cache_next_steps<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
+    let exceeds_cache = pool.exceeds_cache();
     for level in levels {
         let mut family = pool.family_mut(level.family);
-        let (next, slot) = next_step(&mut family, level.explore, level.fresh);
+        let (next, slot) = next_step(&mut family, level.explore, level.unvisited_score);
         family.set_next(next, slot);
         if !next.is_child() {
-            pool.fetch_edges(level.family);
-        } else if is_far {
-            pool.fetch(next);
+            pool.prefetch_edges(level.family);
+        } else if exceeds_cache {
+            pool.prefetch(next);
         }
     }
 }
 
 /// Where the choice is made when a walk comes.
 #[inline(never)]
-fn carry_other<V: Values>(
+fn propagate_slow<V: Values>(
     pool: &mut Pool<V>,
     settings: &Settings,
-    seen: &mut Seen,
+    q_range: &mut MinMaxStats,
     path: &[Step],
     value: V,
 ) -> V {
     let discount = settings.config.discount;
     let learns_range = settings.config.value_range == ValueRange::Tree;
     let notes = &mut vec![(); path.len()]; // of nothing, which takes no memory
-    climb(
+    update_ancestors(
         pool,
         path,
         discount,
@@ -270,7 +282,7 @@ fn carry_other<V: Values>(
             let node = &taken.node;
             let q = child.q(node, discount);
             if learns_range && node.kind() == NodeKind::Decision {
-                seen.include(q);
+                q_range.include(q);
             }
             let scored = settings.known.map_or(q, |scale| scale.apply(q));
             let mut family = pool.family_mut(node.owned);

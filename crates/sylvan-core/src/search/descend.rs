@@ -18,7 +18,7 @@
 
 use crate::contracts::game::{Action, Game, Turn};
 use crate::contracts::values::Values;
-use crate::memory::family::{End, Link};
+use crate::memory::family::{Link, LinkTarget};
 use crate::memory::node::{NodeId, NodeKind};
 use crate::memory::pool::{MAX_EDGES, Pool};
 use crate::search::selection::Choice;
@@ -27,7 +27,7 @@ use crate::search::visit::{Step, Visit};
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WalkEnd {
     Leaf,
     Finished,
     Collision,
@@ -59,7 +59,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(super) fn descend(
         &mut self,
         visit: &mut Visit<G>,
-    ) -> Result<Outcome, SearchError<G::Error>> {
+    ) -> Result<WalkEnd, SearchError<G::Error>> {
         visit.path.clear();
         visit.path.push(Step {
             node: self.tree.root,
@@ -76,37 +76,37 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.path.push(step);
             id = step.node;
         }
-        if self.stroll(visit, &mut id)? {
-            id = self.branch_off(visit, id)?;
+        if self.follow_cached_links(visit, &mut id)? {
+            id = self.take_unvisited_edge(visit, id)?;
             // Nothing is known of what is new, which is where most walks end.
-            if let Some(outcome) = self.look_around(visit, id)? {
+            if let Some(outcome) = self.classify_leaf(visit, id)? {
                 return Ok(outcome);
             }
         }
-        self.wander(visit, id)
+        self.select_slow_path(visit, id)
     }
 
     /// Walks on from a node, whatever it is.
     #[inline(never)] // or what it needs is made ready for every walk, and most do not come here
-    fn wander(
+    fn select_slow_path(
         &mut self,
         visit: &mut Visit<G>,
         mut id: NodeId,
-    ) -> Result<Outcome, SearchError<G::Error>> {
+    ) -> Result<WalkEnd, SearchError<G::Error>> {
         loop {
-            if self.stroll(visit, &mut id)? {
-                id = self.branch_off(visit, id)?;
+            if self.follow_cached_links(visit, &mut id)? {
+                id = self.take_unvisited_edge(visit, id)?;
                 continue;
             }
             let step = if self.pool[id].is_open() {
-                let choice = if self.settings.wide() {
-                    self.choose_wide(visit, id)?
+                let choice = if self.settings.scans_all_edges() {
+                    self.choose_by_scan(visit, id)?
                 } else {
                     self.choose(id)
                 };
                 self.follow(visit, id, choice)?
             } else {
-                match self.pause_at(visit, id)? {
+                match self.stop_at(visit, id)? {
                     Some(outcome) => return Ok(outcome),
                     None => self.draw(visit, id)?,
                 }
@@ -118,12 +118,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Takes the best unvisited edge of a node; the new node.
     #[inline(always)]
-    fn branch_off(
+    fn take_unvisited_edge(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
     ) -> Result<NodeId, SearchError<G::Error>> {
-        let (index, prior) = self.newcomer(id);
+        let (index, prior) = self.next_unvisited(id);
         let step = self.add_child(visit, id, index, prior)?;
         visit.path.push(step);
         Ok(step.node)
@@ -132,12 +132,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
     /// best unvisited edge comes next. If not, there is more to find out.
     #[inline]
-    fn stroll(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
-        if self.settings.plain.is_none() {
+    fn follow_cached_links(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
+        if self.settings.fast_puct.is_none() {
             return Ok(false); // none are noted
         }
         if let Some(family) = self.pool.family(*id) {
-            let (next, end) = stroll(self.pool, family, &mut visit.state, &mut visit.path)?;
+            let (next, end) = follow_links(self.pool, family, &mut visit.state, &mut visit.path)?;
             *id = end;
             if !next.is_child() {
                 return Ok(next == Link::NEW);
@@ -148,15 +148,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Deals with a node at which no seat chooses; `None` if chance moves there.
     #[inline(always)]
-    fn pause_at(
+    fn stop_at(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
         let node = &self.pool[id];
         match node.kind() {
-            NodeKind::Leaf if node.is_pending() => Ok(Some(Outcome::Collision)),
-            NodeKind::Leaf if !node.is_proven() => self.look_around(visit, id),
+            NodeKind::Leaf if node.is_pending() => Ok(Some(WalkEnd::Collision)),
+            NodeKind::Leaf if !node.is_proven() => self.classify_leaf(visit, id),
             NodeKind::Chance if !node.is_proven() => Ok(None),
             _ => self.finish(visit, id).map(Some),
         }
@@ -164,14 +164,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Finds out what a node is of which nothing is known; `None` if it is a chance node.
     #[inline(always)]
-    fn look_around(
+    fn classify_leaf(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
         self.sync(visit)?;
         let turn = visit.state.turn(&mut visit.actions)?;
-        self.settle(visit, id, turn)
+        self.record_turn(visit, id, turn)
     }
 
     /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
@@ -201,12 +201,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Decides what a node without children is; `None` if it is a chance node, now expanded.
     #[inline(always)]
-    fn settle(
+    fn record_turn(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
         turn: Turn,
-    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
         match turn {
             Turn::Seat(seat) => {
                 let n = visit.actions.len();
@@ -218,7 +218,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
                 visit.seat = seat;
                 self.note_depth(visit);
-                Ok(Some(Outcome::Leaf))
+                Ok(Some(WalkEnd::Leaf))
             }
             Turn::Chance => {
                 visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
@@ -240,7 +240,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 self.note_depth(visit);
                 let proven = self.settings.config.proofs && self.prove_terminal(id, &value);
                 self.add_finished(&visit.path, value, proven);
-                Ok(Some(Outcome::Finished))
+                Ok(Some(WalkEnd::Finished))
             }
         }
     }
@@ -250,7 +250,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Outcome, SearchError<G::Error>> {
+    ) -> Result<WalkEnd, SearchError<G::Error>> {
         let value = if self.settings.config.proofs && self.pool[id].is_proven() {
             self.pool[id].proven()
         } else {
@@ -259,7 +259,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         self.note_depth(visit);
         self.add_finished(&visit.path, value, false);
-        Ok(Outcome::Finished)
+        Ok(WalkEnd::Finished)
     }
 
     fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
@@ -306,23 +306,23 @@ const FEW: usize = 32;
 /// Follows the steps noted in a family and those behind it, with the state and the path; the last
 /// link, to a node without a family if to any, and the node it came to.
 #[inline(never)] // arguments do not overlap
-fn stroll<G: Game, V: Values>(
+fn follow_links<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,
     path: &mut Vec<Step>,
 ) -> Result<(Link, NodeId), G::Error> {
     if G::KEEP_STATES || size_of::<G>() > FEW {
-        return follow_noted(pool, family, state, path);
+        return follow_links_in_place(pool, family, state, path);
     }
     let mut near = state.clone();
-    let end = follow_noted(pool, family, &mut near, path)?;
+    let end = follow_links_in_place(pool, family, &mut near, path)?;
     *state = near;
     Ok(end)
 }
 
 #[inline(always)]
-fn follow_noted<G: Game, V: Values>(
+fn follow_links_in_place<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,
     state: &mut G,
@@ -334,19 +334,19 @@ fn follow_noted<G: Game, V: Values>(
         if !next.is_child() {
             return Ok((next, front.node));
         }
-        let (node, action) = match next.end() {
-            End::Family(family) => {
+        let (node, action) = match next.target() {
+            LinkTarget::Family(family) => {
                 front = pool.front(family);
-                pool.fetch_for_backup(front.node, family);
+                pool.prefetch_for_backup(front.node, family);
                 (front.node, front.action)
             }
-            End::Node(node) => (node, pool[node].action),
+            LinkTarget::Node(node) => (node, pool[node].action),
         };
         if !G::KEEP_STATES {
             state.apply(action)?;
         }
         path.push(Step { node, slot });
-        if let End::Node(node) = next.end() {
+        if let LinkTarget::Node(node) = next.target() {
             return Ok((next, node));
         }
     }

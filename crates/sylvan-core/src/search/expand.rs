@@ -72,7 +72,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// them, of which a root's illegal ones do not count; values and rewards, one per seat and checked
     /// to be numbers. False, and nothing has changed, if a logit is no number or none is finite.
     /// `buffer` is room for logits.
-    pub fn learn(
+    pub fn expand_latent(
         &mut self,
         visit: &Visit<G>,
         (logits, names): (&[f32], Option<&[i64]>),
@@ -97,7 +97,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             ..=PADDING => usize::MAX, // a list of some would take more room than all
             _ => visit.state.edges_kept(self.visits_to_come(visit)).max(1),
         };
-        let list = &mut self.scratch.shortlist;
+        let list = &mut self.scratch.top_actions;
         if !list.fill(logits, config.top_k, most, config.prior_bits) {
             return false;
         }
@@ -108,7 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
         let raw = self.add_value(visit, values);
-        let list = &mut self.scratch.shortlist;
+        let list = &mut self.scratch.top_actions;
         list.finish();
         let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
         pool.set_edges(id, &list.priors, &list.actions, bytes);

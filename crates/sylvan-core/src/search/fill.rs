@@ -6,12 +6,12 @@ use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::batch::Batch;
 use crate::search::clock::{Clock, Signal};
-use crate::search::descend::{Outcome, SearchError};
+use crate::search::descend::{SearchError, WalkEnd};
 use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
 /// Walks without a leaf after which a tree lets the others, and its caller, go on.
-const PATIENCE: usize = 1 << 14;
+const MAX_WALKS_WITHOUT_LEAF: usize = 1 << 14;
 /// Visits are counted in 32 bits, those in flight in 16.
 const MOST_VISITS: u32 = u32::MAX - u16::MAX as u32;
 
@@ -48,34 +48,34 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 None => self.descend(visit),
             };
             match came {
-                Ok(Outcome::Leaf) => {
+                Ok(WalkEnd::Leaf) => {
                     self.add_virtual_visits(&visit.path);
                     let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
                     if self.deals() {
-                        self.tree.views.start_waiting(leaf, visit.own);
+                        self.tree.views.start_waiting(leaf, visit.own_key);
                     }
                     visit.ticket = self.tree.next_ticket();
                     visit.state.arrive(self.tree.arrive());
-                    visit.tree = self.tree.place;
+                    visit.tree = self.tree.index_in_shard;
                     self.tree.progress.waiting += 1;
                     let counts = leaf != self.tree.root && !(G::HIDDEN && visit.counted);
                     self.tree.progress.started += u64::from(counts);
                     batch.add();
                 }
-                Ok(Outcome::Finished) => {
+                Ok(WalkEnd::Finished) => {
                     finished += 1;
-                    if finished >= PATIENCE && batch.len() == first {
+                    if finished >= MAX_WALKS_WITHOUT_LEAF && batch.len() == first {
                         break Ok(());
                     }
                 }
-                Ok(Outcome::Collision) if collided.len() >= self.settings.config.collisions => {
+                Ok(WalkEnd::Collision) if collided.len() >= self.settings.config.collisions => {
                     if self.deals() {
                         blocked.push(Box::new(visit.clone()));
                     }
                     break Ok(());
                 }
-                Ok(Outcome::Collision) => {
+                Ok(WalkEnd::Collision) => {
                     self.add_virtual_visits(&visit.path);
                     let at_root = visit.path.len() == 1;
                     if self.deals() {

@@ -24,7 +24,7 @@ use crate::contracts::game::Game;
 use crate::contracts::values::Values;
 use crate::memory::family::CLOSED;
 use crate::search::gumbel::Tried;
-use crate::search::outcome::Found;
+use crate::search::outcome::RootSummary;
 use crate::search::selection::Choice;
 use crate::search::tree::Search;
 
@@ -68,7 +68,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Visits of the root's tried edges less what was only forced.
-    pub(crate) fn earned_visits(&self, found: &Found) -> Vec<u32> {
+    pub(crate) fn earned_visits(&self, found: &RootSummary) -> Vec<u32> {
         let mut visits: Vec<u32> = found.tried.iter().map(|edge| edge.visits).collect();
         if !self.forces() {
             return visits;

@@ -198,7 +198,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         for (i, state) in states.into_iter().enumerate() {
             let shard = &mut forest.shards[i / forest.per_shard];
             let mut tree = Tree::new(state, &mut shard.pool, seed, i as u64);
-            tree.place = shard.trees.len();
+            tree.index_in_shard = shard.trees.len();
             shard.trees.push(tree);
         }
         forest

@@ -16,7 +16,7 @@
 //! in flight. The schedule is that of Karnin et al. 2013 for `simulations` and
 //! `max_considered` edges; on a reused tree it counts new visits only. Closed edges (`proofs.rs`)
 //! are passed over; if that leaves no edge with the scheduled count, the nearest count below
-//! takes its place, else the nearest above.
+//! takes its position, else the nearest above.
 //!
 //! Cost: edges that were never tried share one sigma, so that of them only the best counts, and
 //! their part of the sum is what the priors of those tried leave of 1 (not less than that of the
@@ -88,10 +88,10 @@ impl Tried {
 
 /// Sorts edges by falling prior, then rising index: as numbers, which are sorted faster.
 fn sort(tried: &mut [Tried]) {
-    let key = |(place, edge): (usize, &Tried)| {
+    let key = |(position, edge): (usize, &Tried)| {
         // No prior is negative, so that their bits are in their order.
         let first = u64::from(!edge.prior.to_bits()) << 32 | u64::from(edge.index) << 16;
-        first | place as u64
+        first | position as u64
     };
     let mut keys: Vec<u64> = tried.iter().enumerate().map(key).collect();
     keys.sort_unstable();
@@ -306,7 +306,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return self.choose_at_root();
         }
         if !self.pool[id].has_family() {
-            let (index, prior) = self.newcomer(id);
+            let (index, prior) = self.next_unvisited(id);
             return Choice::New(index, prior);
         }
         let mut tried = std::mem::take(&mut self.scratch.tried);
@@ -317,7 +317,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn choose_inside(&self, id: NodeId, tried: &mut [Tried], sums: &Sums) -> Choice {
-        let (index, prior) = self.newcomer(id);
+        let (index, prior) = self.next_unvisited(id);
         let shares = self.share(id, tried, sums);
         let visits = f64::from(sums.started);
         let mut best: Option<(&Tried, f64)> = None;
@@ -371,24 +371,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let tried = &listed.tried;
         let untried = tried.len() < edges.actions.len();
         let considered = match gumbel.due(scheduled, tried) {
-            (1, place) if !(untried && scheduled == 0) => {
-                listed.taken = place;
-                return Choice::Visited(tried[place].slot, tried[place].id);
+            (1, position) if !(untried && scheduled == 0) => {
+                listed.taken = position;
+                return Choice::Visited(tried[position].slot, tried[position].id);
             }
             (0, _) => gumbel.considered(scheduled, tried, untried),
             _ => scheduled,
         };
         let completion = self.completion(root, &Sums::of(tried));
         let mut best: Option<(Rank, usize)> = None;
-        for (place, edge) in tried.iter().enumerate() {
+        for (position, edge) in tried.iter().enumerate() {
             let index = usize::from(edge.index);
             if edge.closed || gumbel.new_visits(index, edge.started) != considered {
                 continue;
             }
             let sigma = completion.of_edge(edge);
-            let rank = Rank::new(index, gumbel.aim(index, edges), sigma, edge.prior);
+            let rank = Rank::new(
+                index,
+                gumbel.perturbed_logit(index, edges),
+                sigma,
+                edge.prior,
+            );
             if best.is_none_or(|(top, _)| rank.leads(&top)) {
-                best = Some((rank, place));
+                best = Some((rank, position));
             }
         }
         if considered == 0
@@ -398,7 +403,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let sigma = completion.of_untried();
             let rank = Rank::new(
                 index,
-                gumbel.aim(index, edges),
+                gumbel.perturbed_logit(index, edges),
                 sigma,
                 edges.in_force(index),
             );
@@ -406,9 +411,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 return new_one(index);
             }
         }
-        let (_, place) = best.expect("a node that is not proven has an open edge");
-        listed.taken = place;
-        Choice::Visited(tried[place].slot, tried[place].id)
+        let (_, position) = best.expect("a node that is not proven has an open edge");
+        listed.taken = position;
+        Choice::Visited(tried[position].slot, tried[position].id)
     }
 
     fn gumbel(&self) -> &GumbelRoot {

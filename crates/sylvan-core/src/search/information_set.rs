@@ -30,12 +30,12 @@ use crate::contracts::numbers::softmax;
 use crate::contracts::values::Values;
 use crate::memory::node::{NONE, Node, NodeId, NodeKind};
 use crate::memory::pool::MAX_EDGES;
-use crate::search::descend::{Outcome, SearchError};
+use crate::search::descend::{SearchError, WalkEnd};
 use crate::search::scale::Scale;
 use crate::search::selection::{Choice, first_play_urgency};
 use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
-use crate::search::widening::{Candidate, Place};
+use crate::search::widening::{Candidate, ChoiceContext};
 use crate::sources::deals::deal;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
@@ -58,13 +58,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Walks on from the end of a path, in the deal that `visit` has, to where the simulation ends.
-    pub(crate) fn walk(&mut self, visit: &mut Visit<G>) -> Result<Outcome, SearchError<G::Error>> {
+    pub(crate) fn walk(&mut self, visit: &mut Visit<G>) -> Result<WalkEnd, SearchError<G::Error>> {
         let mut id = visit.end();
         loop {
             let step = if id == self.tree.root && self.pool[id].is_open() {
                 let choice = match self.forced() {
                     Some(choice) => choice,
-                    None if self.settings.wide() => self.choose_wide(visit, id)?,
+                    None if self.settings.scans_all_edges() => self.choose_by_scan(visit, id)?,
                     None => self.choose(id),
                 };
                 self.leave_root(visit, choice)?
@@ -100,7 +100,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Choice::New(index, prior) => {
                 let action = self.tree.edges.actions[index];
                 visit.state.apply(action)?;
-                self.grow(
+                self.attach_child(
                     visit,
                     self.tree.root,
                     Node::new(action, index as u16, prior),
@@ -113,7 +113,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Outcome, SearchError<G::Error>> {
+    ) -> Result<WalkEnd, SearchError<G::Error>> {
         let value = self.returns(&visit.state)?;
         if self.pool[id].kind() == NodeKind::Leaf {
             self.pool[id].set_kind(NodeKind::Terminal);
@@ -122,7 +122,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.backup(&visit.path, value, false);
         self.tree.progress.started += u64::from(!visit.counted);
         self.tree.progress.finished += 1;
-        Ok(Outcome::Finished)
+        Ok(WalkEnd::Finished)
     }
 
     /// Decides whether an evaluator must be asked before the seat to move can choose.
@@ -130,7 +130,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<Outcome>, SearchError<G::Error>> {
+    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
         let n = visit.actions.len();
         match n {
             0 => return Err(SearchError::NoActions),
@@ -139,22 +139,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let fresh = id == self.tree.root || self.pool[id].num_edges == 0;
         let flat = self.settings.config.flat_priors;
-        visit.own = if flat { 0 } else { visit.state.own_key() };
+        visit.own_key = if flat { 0 } else { visit.state.own_key() };
         let known = flat
             || self
                 .tree
                 .views
-                .get(id, visit.own)
+                .get(id, visit.own_key)
                 .is_some_and(|priors| priors.len() == n);
         if !fresh && known {
             return Ok(None);
         }
-        if self.tree.views.is_waiting(id, visit.own) {
-            return Ok(Some(Outcome::Collision));
+        if self.tree.views.is_waiting(id, visit.own_key) {
+            return Ok(Some(WalkEnd::Collision));
         }
         visit.walks_on = !fresh && !self.settings.config.stop_at_new_views;
         self.note_depth(visit);
-        Ok(Some(Outcome::Leaf))
+        Ok(Some(WalkEnd::Leaf))
     }
 
     /// Draws an outcome of chance in this deal.
@@ -188,7 +188,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<Step, SearchError<G::Error>> {
         let mut priors = std::mem::take(&mut self.scratch.priors);
         priors.clear();
-        match self.tree.views.get(id, visit.own) {
+        match self.tree.views.get(id, visit.own_key) {
             Some(known) if !self.settings.config.flat_priors => priors.extend_from_slice(known),
             _ => priors.resize(
                 visit.actions.len(),
@@ -198,8 +198,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let actions = std::mem::take(&mut visit.actions);
         self.pass(visit, id, actions.iter().copied());
         visit.actions = actions;
-        let chosen = if self.settings.wide() {
-            self.widest_available(visit, id, &priors)
+        let chosen = if self.settings.scans_all_edges() {
+            self.best_available_by_scan(visit, id, &priors)
         } else {
             self.best_available(id, visit.seat, &priors)
         };
@@ -208,18 +208,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.take_edge(visit, id, chosen, prior)
     }
 
-    /// Notes what can be taken from a node in this deal: the places are in the scratch.
+    /// Notes what can be taken from a node in this deal: the indices are in the scratch.
     fn pass(&mut self, visit: &mut Visit<G>, id: NodeId, actions: impl Iterator<Item = u32>) {
-        self.scratch.places.clear();
+        self.scratch.edge_indices.clear();
         for (i, action) in actions.enumerate() {
-            let place = self.pool.place_of(id, action, i, &mut self.tree.bytes);
-            self.pool.fetch_child(id, place);
-            self.scratch.places.push(place as u32);
-            visit.passed.push((id, place as u32));
+            let index = self.pool.infoset_index(id, action, i, &mut self.tree.bytes);
+            self.pool.prefetch_child(id, index);
+            self.scratch.edge_indices.push(index as u32);
+            visit.passed.push((id, index as u32));
         }
     }
 
-    /// Counts what was passed as available once more, and takes the edge at a place of the scratch.
+    /// Counts what was passed as available once more, and takes the edge at a index of the scratch.
     fn take_edge(
         &mut self,
         visit: &mut Visit<G>,
@@ -227,31 +227,31 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         chosen: usize,
         prior: f32,
     ) -> Result<Step, SearchError<G::Error>> {
-        let seen = self.pool.seen_mut(id);
-        for &place in &self.scratch.places {
-            seen[place as usize].available += 1;
+        let edges = self.pool.infoset_edges_mut(id);
+        for &index in &self.scratch.edge_indices {
+            edges[index as usize].available += 1;
         }
-        let place = self.scratch.places[chosen];
-        let taken = seen[place as usize];
+        let index = self.scratch.edge_indices[chosen];
+        let taken = edges[index as usize];
         visit.state.apply(taken.action)?;
         if taken.node != NONE {
             self.pool[taken.node].prior = prior;
             let (node, slot) = (taken.node, taken.slot as u16);
             return Ok(Step { node, slot });
         }
-        let step = self.grow(visit, id, Node::new(taken.action, place as u16, prior))?;
-        let seen = &mut self.pool.seen_mut(id)[place as usize];
-        (seen.node, seen.slot) = (step.node, step.slot.into());
+        let step = self.attach_child(visit, id, Node::new(taken.action, index as u16, prior))?;
+        let edge = &mut self.pool.infoset_edges_mut(id)[index as usize];
+        (edge.node, edge.slot) = (step.node, step.slot.into());
         Ok(step)
     }
 
-    /// The place, among those in the scratch, of the edge that the rule takes.
+    /// The index, among those in the scratch, of the edge that the rule takes.
     fn best_available(&self, id: NodeId, seat: Seat, priors: &[f32]) -> usize {
         let (scale, fpu) = self.scale_and_urgency(id, seat, priors);
-        let seen = self.pool.seen(id);
+        let edges = self.pool.infoset_edges(id);
         let mut best = (0, f64::NEG_INFINITY);
-        for (i, &place) in self.scratch.places.iter().enumerate() {
-            let edge = &seen[place as usize];
+        for (i, &index) in self.scratch.edge_indices.iter().enumerate() {
+            let edge = &edges[index as usize];
             let (q, n) = match edge.node {
                 NONE => (fpu, 0),
                 child => {
@@ -283,14 +283,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The same with the options of `widening.rs`.
-    fn widest_available(&self, visit: &Visit<G>, id: NodeId, priors: &[f32]) -> usize {
+    fn best_available_by_scan(&self, visit: &Visit<G>, id: NodeId, priors: &[f32]) -> usize {
         let seat = visit.seat;
         let (scale, fpu) = self.scale_and_urgency(id, seat, priors);
-        let seen = self.pool.seen(id);
-        let places = self.scratch.places.iter().zip(priors);
-        let edges: Vec<Candidate> = places
-            .map(|(&place, &prior)| {
-                let edge = &seen[place as usize];
+        let edges = self.pool.infoset_edges(id);
+        let indices = self.scratch.edge_indices.iter().zip(priors);
+        let candidates: Vec<Candidate> = indices
+            .map(|(&index, &prior)| {
+                let edge = &edges[index as usize];
                 Candidate {
                     prior,
                     action: edge.action,
@@ -300,22 +300,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
             })
             .collect();
-        let place = Place {
+        let context = ChoiceContext {
             id,
             seat,
             scale,
             fpu,
         };
-        self.best_candidate(&place, &edges)
+        self.best_candidate(&context, &candidates)
     }
 
     /// The scale of scores at a node and its first-play urgency, in a deal where `seat` chooses among
     /// the edges in the scratch.
     fn scale_and_urgency(&self, id: NodeId, seat: Seat, priors: &[f32]) -> (Scale, f32) {
-        let seen = self.pool.seen(id);
+        let edges = self.pool.infoset_edges(id);
         let tried = || {
-            let places = self.scratch.places.iter().enumerate();
-            places.filter_map(|(i, &place)| match seen[place as usize].node {
+            let indices = self.scratch.edge_indices.iter().enumerate();
+            indices.filter_map(|(i, &index)| match edges[index as usize].node {
                 NONE => None,
                 child => Some((i, &self.pool[child])),
             })
@@ -337,8 +337,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Takes back what a walk that came to nothing had counted as available.
     pub(crate) fn take_back(&mut self, passed: &[(NodeId, u32)]) {
-        for &(id, place) in passed {
-            self.pool.seen_mut(id)[place as usize].available -= 1;
+        for &(id, index) in passed {
+            self.pool.infoset_edges_mut(id)[index as usize].available -= 1;
         }
     }
 
@@ -346,12 +346,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// the priors that it now has.
     pub(crate) fn expand_view(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
-        self.tree.views.stop_waiting(id, visit.own);
+        self.tree.views.stop_waiting(id, visit.own_key);
         self.remove_virtual_visits(&visit.path);
         self.pool[id].set_pending(false);
         if !self.settings.config.flat_priors {
             softmax(logits);
-            self.remember(id, visit.own, logits);
+            self.remember(id, visit.own_key, logits);
         }
         if visit.walks_on {
             let mut walk = visit.clone();
@@ -360,8 +360,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.backup(&visit.path, V::from_seats(values), false);
         for (i, &action) in visit.actions.iter().enumerate() {
-            let place = self.pool.place_of(id, action, i, &mut self.tree.bytes);
-            self.pool.seen_mut(id)[place].available += 1;
+            let index = self.pool.infoset_index(id, action, i, &mut self.tree.bytes);
+            self.pool.infoset_edges_mut(id)[index].available += 1;
         }
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
@@ -371,11 +371,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Keeps the priors of a view at a node, as precisely as the tree keeps priors.
-    fn remember(&mut self, id: NodeId, own: u64, priors: &[f32]) {
+    fn remember(&mut self, id: NodeId, own_key: u64, priors: &[f32]) {
         let bits = self.pool.bits();
         let priors = priors.iter().map(|&prior| bits.quantise(prior)).collect();
         let tree = &mut *self.tree;
-        tree.views.insert(id, own, priors, &mut tree.bytes);
+        tree.views.insert(id, own_key, priors, &mut tree.bytes);
     }
 
     /// Deals with a walk that came to a view which waited for its evaluation: one that had been

@@ -79,7 +79,7 @@ impl<G: Game, V: Values> Forest<G, V> {
     /// Takes in what a model says of the batch, if there is one, and fills the next.
     pub fn step(
         &mut self,
-        told: Option<&ModelOutput>,
+        output: Option<&ModelOutput>,
         timing: &Timing,
     ) -> Result<(), StepError<G::Error>> {
         let budget = self.budget();
@@ -92,8 +92,8 @@ impl<G: Game, V: Values> Forest<G, V> {
             first += len;
         }
         let result = each(&mut jobs, |(shard, tree, leaf)| {
-            if let Some(told) = told {
-                shard.hear(told, (*tree, *leaf), settings, budget)?;
+            if let Some(output) = output {
+                shard.update(output, (*tree, *leaf), settings, budget)?;
             }
             let selected = shard.select(settings, budget, timing);
             selected.map_err(StepError::Search)
@@ -108,9 +108,9 @@ impl<G: Game, V: Values> Forest<G, V> {
 impl<G: Game, V: Values> Shard<G, V> {
     /// Takes in what a model says of the shard's part of the batch; `first` are the numbers of its
     /// first tree and leaf.
-    fn hear(
+    fn update(
         &mut self,
-        told: &ModelOutput,
+        output: &ModelOutput,
         first: (usize, usize),
         settings: &Settings,
         budget: u64,
@@ -127,17 +127,17 @@ impl<G: Game, V: Values> Shard<G, V> {
                 0 => seats as Seat - 1,
                 seat => seat - 1,
             };
-            if !told.values.read(leaf, visit.seat, values)
-                || !told.rewards.read(leaf, before, rewards)
+            if !output.values.read(leaf, visit.seat, values)
+                || !output.rewards.read(leaf, before, rewards)
             {
                 result = Err(StepError::Number { leaf });
                 break;
             }
-            let row = leaf * told.width..(leaf + 1) * told.width;
-            let actions = told.actions.map(|actions| &actions[row.clone()]);
+            let row = leaf * output.width..(leaf + 1) * output.width;
+            let actions = output.actions.map(|actions| &actions[row.clone()]);
             let (mut search, _) = self.parts(visit.tree, settings, budget);
-            let policy = (&told.policy[row], actions);
-            if !search.learn(visit, policy, values, rewards, &mut logits) {
+            let policy = (&output.policy[row], actions);
+            if !search.expand_latent(visit, policy, values, rewards, &mut logits) {
                 let tree = first.0 + visit.tree;
                 result = Err(StepError::Policy { leaf, tree });
                 break;

@@ -22,7 +22,7 @@ use crate::search::sequential_halving::Rank;
 use crate::search::tree::Search;
 
 /// The root's edges as a search leaves them: those tried one by one, the others together.
-pub(crate) struct Found {
+pub(crate) struct RootSummary {
     /// By falling prior, then rising index.
     pub tried: Vec<Tried>,
     sums: Sums,
@@ -30,11 +30,11 @@ pub(crate) struct Found {
     eligible: Vec<bool>,
     /// Whether it may be one of the others; there are some then.
     fresh: bool,
-    /// The place of the preferred action.
+    /// The index of the preferred action.
     pub best: usize,
 }
 
-impl Found {
+impl RootSummary {
     /// The tried edges that an action may be chosen from, with what there is of each.
     fn eligible_of<'a, T>(&'a self, each: &'a [T]) -> impl Iterator<Item = (&'a Tried, &'a T)> {
         let edges = self.tried.iter().zip(each).zip(&self.eligible);
@@ -46,10 +46,10 @@ impl Found {
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// What the search says of the root's edges.
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn root_summary(&self) -> RootSummary {
         let (tried, sums) = self.tried(self.tree.root);
         let (eligible, fresh) = self.eligible(&tried);
-        let mut found = Found {
+        let mut found = RootSummary {
             tried,
             sums,
             eligible,
@@ -85,13 +85,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The policy target over the root's legal actions, in their order.
     pub fn policy(&self) -> Vec<f32> {
         let mut policy = vec![0.0; self.tree.edges.actions.len()];
-        self.target(&self.found(), &mut policy);
+        self.target(&self.root_summary(), &mut policy);
         policy
     }
 
     /// Writes the policy target over the root's edges; by what factor it differs from the priors of
     /// those that were not tried.
-    pub(crate) fn target(&self, found: &Found, policy: &mut [f32]) -> f64 {
+    pub(crate) fn target(&self, found: &RootSummary, policy: &mut [f32]) -> f64 {
         let growth = match self.settings.config.selection {
             Selection::Gumbel { .. } => {
                 let mut tried = found.tried.clone();
@@ -110,7 +110,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The visit distribution as policy; None if there are no visits. Untried edges have no part in
     /// it.
-    fn count(&self, found: &Found, policy: &mut [f32]) -> Option<f64> {
+    fn count(&self, found: &RootSummary, policy: &mut [f32]) -> Option<f64> {
         let earned = self.earned_visits(found);
         let sum: u64 = found.eligible_of(&earned).map(|(_, &n)| u64::from(n)).sum();
         policy.fill(0.0);
@@ -125,7 +125,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// weights are 0.
     fn spread(
         &self,
-        found: &Found,
+        found: &RootSummary,
         factors: (f32, f32),
         weights: impl Iterator<Item = f32>,
         policy: &mut [f32],
@@ -149,17 +149,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Some(f64::from(factors.0 / factors.1) / sum)
     }
 
-    /// The place of the action that the search prefers.
+    /// The index of the action that the search prefers.
     pub fn best(&self) -> usize {
-        self.found().best
+        self.root_summary().best
     }
 
     /// The same where the rest is known.
-    fn preferred(&self, found: &Found) -> usize {
+    fn preferred(&self, found: &RootSummary) -> usize {
         let gumbel = self.tree.progress.gumbel.as_ref();
         let completion = gumbel.map(|_| self.completion(self.tree.root, &found.sums));
         let edges = &self.tree.edges;
-        let aim = |index: usize| gumbel.map_or(0.0, |gumbel| gumbel.aim(index, edges));
+        let perturbed_logit =
+            |index: usize| gumbel.map_or(0.0, |gumbel| gumbel.perturbed_logit(index, edges));
         let sigma = |edge: &Tried| completion.as_ref().map_or(0.0, |c| c.of_edge(edge));
         let mut best: Option<(u32, Rank)> = None;
         for (edge, _) in found.eligible_of(&found.tried) {
@@ -168,7 +169,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 Some(gumbel) => gumbel.new_visits(index, edge.visits),
                 None => edge.visits,
             };
-            let rank = Rank::new(index, aim(index), sigma(edge), edge.prior);
+            let rank = Rank::new(index, perturbed_logit(index), sigma(edge), edge.prior);
             if best.is_none_or(|(most, top)| count > most || count == most && rank.leads(&top)) {
                 best = Some((count, rank));
             }
@@ -176,7 +177,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if found.fresh && best.is_none_or(|(most, _)| most == 0) {
             let next = gumbel.map_or_else(|| Some(edges.best().0), |gumbel| gumbel.next(edges));
             let sigma = completion.map_or(0.0, |c| c.of_untried());
-            let rank = next.map(|i| Rank::new(i, aim(i), sigma, edges.in_force(i)));
+            let rank = next.map(|i| Rank::new(i, perturbed_logit(i), sigma, edges.in_force(i)));
             if let Some(rank) = rank
                 && best.is_none_or(|(_, top)| rank.leads(&top))
             {
@@ -186,7 +187,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map_or(0, |(_, rank)| rank.index)
     }
 
-    /// The place of the action picked at the search's temperature; one draw unless it is 0, and
+    /// The index of the action picked at the search's temperature; one draw unless it is 0, and
     /// the same answer when asked again.
     pub fn pick(&mut self) -> usize {
         let temperature = self.settings.config.temperature;
@@ -195,7 +196,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let finished = self.tree.progress.finished;
         match self.tree.progress.picked {
-            Some((at, place)) if at == finished => return place,
+            Some((at, index)) if at == finished => return index,
             _ => {}
         }
         let policy = self.policy();
@@ -211,9 +212,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut weights: Vec<f64> = policy.into_iter().map(weight).collect();
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|w| *w /= sum);
-        let place = self.tree.rng.pick(weights);
-        self.tree.progress.picked = Some((finished, place));
-        place
+        let index = self.tree.rng.pick(weights);
+        self.tree.progress.picked = Some((finished, index));
+        index
     }
 }
 

@@ -10,13 +10,13 @@ use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
 use crate::contracts::values::Values;
 use crate::memory::node::{Node, NodeId, NodeKind};
 use crate::search::root_edges::{EXACT, RootEdges};
-use crate::search::scale::Seen;
+use crate::search::scale::MinMaxStats;
 use crate::search::sequential_halving::Noise;
 use crate::search::tree::{Progress, Search, Tree};
 
 /// Where a move led, by the rules of the game alone.
 #[derive(Clone, Copy, Debug)]
-pub struct Landing {
+pub struct Transition {
     pub turn: Turn,
     /// What the end pays each seat; zeros while the game goes on.
     pub returns: [f64; MAX_SEATS],
@@ -35,7 +35,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn start(&mut self, state: G, stream: u64) {
         let seed = self.settings.config.seed;
         let old = std::mem::replace(self.tree, Tree::new(state, self.pool, seed, stream));
-        self.tree.place = old.place;
+        self.tree.index_in_shard = old.index_in_shard;
         self.tree.rng = old.rng;
         self.tree.evaluations = old.evaluations;
         self.tree.kept = old.kept; // for its room
@@ -115,18 +115,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// stays. A position that the tree does not know starts a new tree, and so does one in which a
     /// root has other moves than a node inside: a drawn game that is searched all the same. Nothing
     /// may be in flight.
-    pub fn advance(&mut self, action: Action, keep: bool) -> Result<Landing, G::Error> {
+    pub fn advance(&mut self, action: Action, keep: bool) -> Result<Transition, G::Error> {
         let mut state = self.tree.state.clone();
         state.apply(action)?;
         let (mut inside, mut at_root) = (Vec::new(), Vec::new());
         let turn = state.turn(&mut inside)?;
-        let landing = self.landing(&state, turn)?;
+        let transition = self.transition(&state, turn)?;
         state.set_root();
         let same = keep && state.turn(&mut at_root)? == turn && at_root == inside;
         self.reroot(action, same);
         self.tree.state = state;
         self.adopt_root()?;
-        Ok(landing)
+        Ok(transition)
     }
 
     /// The same along some actions to a state that is given, because a view alone cannot tell what
@@ -144,7 +144,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// that in the tree.
     fn reroot(&mut self, action: Action, same: bool) {
         self.tree.sweep.reset();
-        self.tree.seen = Seen::default();
+        self.tree.q_range = MinMaxStats::default();
         let old = self.tree.root;
         let others: Vec<NodeId> = self.pool.ids(old).collect();
         let mut kept = others.iter().copied();
@@ -166,20 +166,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.root = root;
     }
 
-    fn landing(&self, state: &G, turn: Turn) -> Result<Landing, G::Error> {
+    fn transition(&self, state: &G, turn: Turn) -> Result<Transition, G::Error> {
         let rules = &self.settings.rules;
-        let mut landing = Landing {
+        let mut transition = Transition {
             turn,
             returns: [0.0; MAX_SEATS],
             rewards: [0.0; MAX_SEATS],
         };
         if turn == Turn::Over {
-            state.returns(&mut landing.returns[..rules.num_players])?;
+            state.returns(&mut transition.returns[..rules.num_players])?;
         }
         if rules.has_rewards {
-            state.rewards(&mut landing.rewards[..rules.num_players])?;
+            state.rewards(&mut transition.rewards[..rules.num_players])?;
         }
-        Ok(landing)
+        Ok(transition)
     }
 
     /// Moves the edges of a node that became root out of the pool.
@@ -233,16 +233,16 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Some(priors) if priors.len() == n => Some(priors.to_vec()),
             _ => None,
         };
-        let places: Vec<_> = self.pool.ids(root).map(|id| self.pool[id].action).collect();
-        let places = places.iter().map(|a| actions.iter().position(|b| a == b));
-        let places: Option<Vec<usize>> = places.collect();
-        let (Some(priors), Some(places), Turn::Seat(seat)) = (priors, places, turn) else {
+        let indices: Vec<_> = self.pool.ids(root).map(|id| self.pool[id].action).collect();
+        let indices = indices.iter().map(|a| actions.iter().position(|b| a == b));
+        let indices: Option<Vec<usize>> = indices.collect();
+        let (Some(priors), Some(indices), Turn::Seat(seat)) = (priors, indices, turn) else {
             return self.replant(); // it was never searched in this view
         };
         let children: Vec<NodeId> = self.pool.ids(root).collect();
-        for (&child, &place) in children.iter().zip(&places) {
-            self.pool[child].index = place as u16;
-            self.pool[child].prior = priors[place];
+        for (&child, &index) in children.iter().zip(&indices) {
+            self.pool[child].index = index as u16;
+            self.pool[child].prior = priors[index];
         }
         self.tree.forget_views(root);
         self.pool.drop_edges(root, &mut self.tree.bytes);
@@ -251,8 +251,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[root].set_seat(seat);
         self.pool[root].set_kind(NodeKind::Decision);
         self.tree.edges = RootEdges::new(actions, priors, raw);
-        for place in places {
-            self.tree.edges.mark_visited(place);
+        for index in indices {
+            self.tree.edges.mark_visited(index);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
 use crate::contracts::simd::multiversioned;
 use crate::memory::edges::NO_EDGE;
-use crate::search::top_actions::places_of_greatest;
+use crate::search::top_actions::indices_of_greatest;
 
 /// The root's edges, in the game's order of actions.
 #[derive(Clone, Debug, Default)]
@@ -46,18 +46,18 @@ impl RootEdges {
     pub(super) fn rank(&mut self, most: usize) {
         let most = most.min(RANKED);
         let codes = &self.codes;
-        self.first = places_of_greatest(bytemuck::cast_slice(codes), most); // EXACT codes are floats
-        let code = |place: u16| codes[usize::from(place)];
+        self.first = indices_of_greatest(bytemuck::cast_slice(codes), most); // EXACT codes are floats
+        let code = |index: u16| codes[usize::from(index)];
         self.first
-            .sort_by_key(|&place| std::cmp::Reverse(code(place)));
+            .sort_by_key(|&index| std::cmp::Reverse(code(index)));
         self.first.truncate(most);
     }
 
-    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
+    /// The index and prior of the best unvisited edge, or `NO_EDGE`.
     pub fn best(&self) -> (usize, f32) {
-        let mut first = self.first.iter().map(|&place| usize::from(place));
-        if let Some(place) = first.find(|&place| self.codes[place] != 0) {
-            return (place, EXACT.decode(self.codes[place]));
+        let mut first = self.first.iter().map(|&index| usize::from(index));
+        if let Some(index) = first.find(|&index| self.codes[index] != 0) {
+            return (index, EXACT.decode(self.codes[index]));
         }
         let mut best = (0, 0);
         for (index, &code) in self.codes.iter().enumerate() {

@@ -10,12 +10,12 @@ use crate::search::tree::Search;
 
 /// The least and greatest Q that the search has seen.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct MinMaxStats {
     pub min: f32,
     pub max: f32,
 }
 
-impl Default for Seen {
+impl Default for MinMaxStats {
     fn default() -> Self {
         Self {
             min: f32::INFINITY,
@@ -24,7 +24,7 @@ impl Default for Seen {
     }
 }
 
-impl Seen {
+impl MinMaxStats {
     pub fn include(&mut self, q: f32) {
         self.min = self.min.min(q);
         self.max = self.max.max(q);
@@ -76,7 +76,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn scale_of(&self, siblings: impl FnOnce() -> (f32, f32)) -> Scale {
         let (min, max) = match self.settings.config.value_range {
             ValueRange::Siblings => siblings(),
-            _ => (self.tree.seen.min, self.tree.seen.max),
+            _ => (self.tree.q_range.min, self.tree.q_range.max),
         };
         if self.settings.config.value_range == ValueRange::Tree && max <= min {
             return Scale {

@@ -57,7 +57,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn choose_puct(&self, id: NodeId) -> Choice {
         let node = &self.pool[id];
         let Some(head) = self.pool.head(node) else {
-            let (index, prior) = self.newcomer(id);
+            let (index, prior) = self.next_unvisited(id);
             return Choice::New(index, prior);
         };
         let explore = self.settings.explore(node.started());
@@ -68,8 +68,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         };
         let child = self.pool.child(id, slot as u16);
         if head.best.1 >= 0.0 {
-            let fresh = self.fpu(id, head.mass) + explore * head.best.1;
-            if fresh > score || fresh == score && !self.tie_goes_to(id, child) {
+            let unvisited_score = self.fpu(id, head.mass) + explore * head.best.1;
+            if unvisited_score > score || unvisited_score == score && !self.tie_goes_to(id, child) {
                 return Choice::New(head.best.0, head.best.1);
             }
         }
@@ -78,7 +78,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The place and prior of the best unvisited edge of a node that has one.
     #[inline(always)]
-    pub(crate) fn newcomer(&self, id: NodeId) -> (usize, f32) {
+    pub(crate) fn next_unvisited(&self, id: NodeId) -> (usize, f32) {
         match self.pool.head(&self.pool[id]) {
             Some(head) => head.best,
             None => self.best_unvisited(id),
@@ -143,9 +143,9 @@ pub(crate) fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32)
     }
 }
 
-/// What PUCT needs to know where the range of values is known (`Settings::plain`).
+/// What PUCT needs to know where the range of values is known (`Settings::fast_puct`).
 #[derive(Clone, Copy, Debug)]
-pub struct Plain {
+pub struct FastPuct {
     pub scale: Scale,
     /// In the tree and at the root.
     urgency: [Urgency; 2],
@@ -176,12 +176,12 @@ impl Urgency {
     }
 }
 
-impl Plain {
+impl FastPuct {
     pub fn new(config: &Config, scale: Scale) -> Option<Self> {
         let urgency = [config.fpu, config.fpu_root].map(|rule| Urgency::new(rule, scale));
         let bare = config.widening.is_none() && config.rave == 0.0;
-        let plain = bare && matches!(config.selection, Selection::Puct { .. });
-        plain.then_some(Self { scale, urgency })
+        let fast_puct = bare && matches!(config.selection, Selection::Puct { .. });
+        fast_puct.then_some(Self { scale, urgency })
     }
 
     /// The first-play urgency of the root is not that of other nodes.
@@ -192,7 +192,13 @@ impl Plain {
 
     /// The score of the best unvisited edge of a node with this family and value.
     #[inline]
-    pub(crate) fn fresh(&self, family: &FamilyMut, explore: f32, value: f32, at_root: bool) -> f32 {
+    pub(crate) fn unvisited_score(
+        &self,
+        family: &FamilyMut,
+        explore: f32,
+        value: f32,
+        at_root: bool,
+    ) -> f32 {
         let (best, mass) = family.untried();
         let urgency = &self.urgency[usize::from(at_root)];
         let parent = self.scale.apply(value) * urgency.weight + urgency.constant;
@@ -201,14 +207,14 @@ impl Plain {
 }
 
 /// The step that the next walk will take from an open node with this family, and the child's slot,
-/// if there is no tie; `fresh` is the score of the best unvisited edge. No child may wait for its
+/// if there is no tie; `unvisited_score` is the score of the best unvisited edge. No child may wait for its
 /// first visit.
 #[inline]
-pub(crate) fn next_step(family: &mut FamilyMut, explore: f32, fresh: f32) -> (Link, u16) {
+pub(crate) fn next_step(family: &mut FamilyMut, explore: f32, unvisited_score: f32) -> (Link, u16) {
     let (slot, score) = best_score(family.groups(), explore);
-    if fresh < score {
+    if unvisited_score < score {
         (family.link(slot), slot as u16)
-    } else if fresh > score {
+    } else if unvisited_score > score {
         (Link::NEW, 0)
     } else {
         (Link::UNKNOWN, 0)

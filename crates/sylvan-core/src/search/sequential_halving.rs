@@ -11,17 +11,17 @@ use crate::contracts::rng::Rng;
 use crate::contracts::values::Values;
 use crate::search::gumbel::Tried;
 use crate::search::root_edges::RootEdges;
-use crate::search::top_actions::places_of_greatest;
+use crate::search::top_actions::indices_of_greatest;
 use crate::search::tree::Search;
 
 /// The root's part of a Gumbel search.
 #[derive(Clone, Debug)]
 pub struct GumbelRoot {
     noise: Noise,
-    /// Places and g + ln P of the legal actions, by rising place; of many only those that may be
+    /// Places and g + ln P of the legal actions, by rising position; of many only those that may be
     /// considered.
-    aims: Vec<(u16, f64)>,
-    /// The places with the highest of them, as many as are considered, in falling order.
+    perturbed_logits: Vec<(u16, f64)>,
+    /// The positions with the highest of them, as many as are considered, in falling order.
     first: Vec<u16>,
     /// The visit count considered by each simulation.
     pub(crate) schedule: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct GumbelRoot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listed {
     pub tried: Vec<Tried>,
-    /// The place of the one that was taken.
+    /// The position of the one that was taken.
     pub taken: usize,
     /// Finished visits of the root.
     pub visits: u32,
@@ -42,13 +42,20 @@ pub(crate) struct Listed {
 
 impl GumbelRoot {
     /// g + ln P of an edge.
-    pub fn aim(&self, index: usize, edges: &RootEdges) -> f64 {
-        match self.aims.get(index) {
-            Some(&(place, aim)) if usize::from(place) == index => return aim,
+    pub fn perturbed_logit(&self, index: usize, edges: &RootEdges) -> f64 {
+        match self.perturbed_logits.get(index) {
+            Some(&(position, perturbed_logit)) if usize::from(position) == index => {
+                return perturbed_logit;
+            }
             _ => {}
         }
-        let known = self.aims.binary_search_by_key(&(index as u16), |aim| aim.0);
-        known.map_or_else(|_| self.noise.aims(edges)[index].1, |at| self.aims[at].1)
+        let known = self
+            .perturbed_logits
+            .binary_search_by_key(&(index as u16), |perturbed_logit| perturbed_logit.0);
+        known.map_or_else(
+            |_| self.noise.perturbed_logits(edges)[index].1,
+            |at| self.perturbed_logits[at].1,
+        )
     }
 
     /// Visits of an edge that this search made.
@@ -56,15 +63,15 @@ impl GumbelRoot {
         visits - self.base.get(index).copied().unwrap_or(0)
     }
 
-    /// How many of the tried edges have the scheduled visits, and the place of the last of them.
+    /// How many of the tried edges have the scheduled visits, and the position of the last of them.
     pub(crate) fn due(&self, scheduled: u32, tried: &[Tried]) -> (usize, usize) {
         let mut due = (0, 0);
-        for (place, edge) in tried.iter().enumerate() {
+        for (position, edge) in tried.iter().enumerate() {
             // Which ones have cannot be foreseen: no branches.
             let visits = self.new_visits(edge.index.into(), edge.started);
             let is_due = !edge.closed & (visits == scheduled);
             due.0 += usize::from(is_due);
-            due.1 = if is_due { place } else { due.1 };
+            due.1 = if is_due { position } else { due.1 };
         }
         due
     }
@@ -100,8 +107,8 @@ impl GumbelRoot {
     pub(crate) fn next(&self, edges: &RootEdges) -> Option<usize> {
         let mut first = self.first.iter().map(|&index| usize::from(index));
         first.find(|&i| edges.is_unvisited(i)).or_else(|| {
-            let aims = self.noise.aims(edges).into_iter();
-            let others = aims.filter(|&(i, _)| edges.is_unvisited(i.into()));
+            let perturbed_logits = self.noise.perturbed_logits(edges).into_iter();
+            let others = perturbed_logits.filter(|&(i, _)| edges.is_unvisited(i.into()));
             let next = others.max_by(|a, b| ahead(&edges.priors, a, b));
             next.map(|(i, _)| i.into())
         })
@@ -117,8 +124,8 @@ pub enum Noise {
 }
 
 impl Noise {
-    /// g + ln P of all edges of the root, by rising place.
-    fn aims(&self, edges: &RootEdges) -> Vec<(u16, f64)> {
+    /// g + ln P of all edges of the root, by rising position.
+    fn perturbed_logits(&self, edges: &RootEdges) -> Vec<(u16, f64)> {
         let mut logs: Vec<f64> = edges.priors.iter().map(|&p| edges.kept(p).into()).collect();
         ln_all(&mut logs);
         let noise = match self {
@@ -129,20 +136,20 @@ impl Noise {
                 noise
             }
         };
-        let aims = noise.into_iter().zip(logs).map(|(g, log)| g + log);
-        (0..).zip(aims).collect()
+        let perturbed_logits = noise.into_iter().zip(logs).map(|(g, log)| g + log);
+        (0..).zip(perturbed_logits).collect()
     }
 
     /// The same of few edges, among which are the `n` highest.
     ///
     /// g is `-ln E` with `E = -ln u` of a uniform number u, so that the order is that of P / E, and
     /// E lies between `1 - u` and `(1 - u) / u`: most edges need no logarithm.
-    fn highest_aims(&self, edges: &RootEdges, n: usize) -> Vec<(u16, f64)> {
+    fn highest_logits(&self, edges: &RootEdges, n: usize) -> Vec<(u16, f64)> {
         let Self::Drawn(rng, 1.0) = self else {
-            return self.aims(edges);
+            return self.perturbed_logits(edges);
         };
         if edges.priors.len() < FEW.max(8 * n) {
-            return self.aims(edges);
+            return self.perturbed_logits(edges);
         }
         let mut rng = rng.clone();
         let uniform: Vec<f64> = edges.priors.iter().map(|_| rng.open_uniform()).collect();
@@ -154,12 +161,12 @@ impl Noise {
             let i = usize::from(i);
             prior(i) * uniform[i] / (1.0 - uniform[i])
         };
-        let mut bounds: Vec<f64> = places_of_greatest(&most, n).iter().map(least).collect();
+        let mut bounds: Vec<f64> = indices_of_greatest(&most, n).iter().map(least).collect();
         bounds.sort_unstable_by(|a, b| b.total_cmp(a));
         let floor = (bounds[n - 1] * (1.0 - 1e-6)) as f32; // less than rounding makes of it
-        let places = (0..most.len()).filter(|&i| most[i] >= floor);
-        let aim = |i: usize| -ln(-ln(uniform[i])) + ln(prior(i));
-        places.map(|i| (i as u16, aim(i))).collect()
+        let positions = (0..most.len()).filter(|&i| most[i] >= floor);
+        let perturbed_logit = |i: usize| -ln(-ln(uniform[i])) + ln(prior(i));
+        positions.map(|i| (i as u16, perturbed_logit(i))).collect()
     }
 }
 
@@ -171,17 +178,17 @@ const FEW: usize = 64;
 pub(crate) struct Rank {
     /// g + ln P + sigma(completed), and without sigma.
     score: f64,
-    aim: f64,
+    perturbed_logit: f64,
     prior: f32,
     pub index: usize,
 }
 
 impl Rank {
-    pub fn new(index: usize, aim: f64, sigma: f64, prior: f32) -> Self {
-        let score = aim + sigma;
+    pub fn new(index: usize, perturbed_logit: f64, sigma: f64, prior: f32) -> Self {
+        let score = perturbed_logit + sigma;
         Self {
             score,
-            aim,
+            perturbed_logit,
             prior,
             index,
         }
@@ -191,14 +198,14 @@ impl Rank {
         if self.score != other.score {
             return self.score > other.score;
         }
-        let one = (self.aim, self.prior, other.index);
-        one > (other.aim, other.prior, self.index)
+        let one = (self.perturbed_logit, self.prior, other.index);
+        one > (other.perturbed_logit, other.prior, self.index)
     }
 }
 
-/// How two places of the root with their aims compare before anything was tried.
+/// How two positions of the root with their perturbed_logits compare before anything was tried.
 fn ahead(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
-    let prior = |place: u16| priors[usize::from(place)];
+    let prior = |position: u16| priors[usize::from(position)];
     let order = a.1.total_cmp(&b.1);
     order
         .then(prior(a.0).total_cmp(&prior(b.0)))
@@ -233,16 +240,16 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let simulations = self.settings.config.limits.simulations.unwrap_or(0) as usize;
         let edges = &self.tree.edges;
         let considered = max_considered.min(edges.priors.len());
-        let aims = noise.highest_aims(edges, considered);
-        let mut first = aims.clone();
+        let perturbed_logits = noise.highest_logits(edges, considered);
+        let mut first = perturbed_logits.clone();
         first.sort_unstable_by(|a, b| ahead(&edges.priors, b, a));
         first.truncate(considered);
         GumbelRoot {
             schedule: schedule(considered, simulations),
             base: self.started_at_root(),
             listed: Listed::default(),
-            first: first.into_iter().map(|(place, _)| place).collect(),
-            aims,
+            first: first.into_iter().map(|(position, _)| position).collect(),
+            perturbed_logits,
             noise,
         }
     }
@@ -275,14 +282,14 @@ mod tests {
             let edges = RootEdges::new((0..n as u32).collect(), priors, 0.0);
             let noise = Noise::Drawn(Rng::new(round as u64, 1), 1.0);
             let considered = 1 + rng.below(20);
-            let highest = |mut aims: Vec<(u16, f64)>| {
-                aims.sort_by(|a, b| ahead(&edges.priors, b, a));
-                aims.truncate(considered);
-                aims
+            let highest = |mut perturbed_logits: Vec<(u16, f64)>| {
+                perturbed_logits.sort_by(|a, b| ahead(&edges.priors, b, a));
+                perturbed_logits.truncate(considered);
+                perturbed_logits
             };
-            let found = noise.highest_aims(&edges, considered);
-            assert!(found.is_sorted_by_key(|aim| aim.0));
-            assert_eq!(highest(found), highest(noise.aims(&edges)));
+            let found = noise.highest_logits(&edges, considered);
+            assert!(found.is_sorted_by_key(|perturbed_logit| perturbed_logit.0));
+            assert_eq!(highest(found), highest(noise.perturbed_logits(&edges)));
         }
     }
 

@@ -4,7 +4,7 @@ use crate::contracts::config::{Config, Fpu, Selection, ValueRange};
 use crate::contracts::game::Rules;
 use crate::contracts::numbers::ln;
 use crate::search::scale::Scale;
-use crate::search::selection::Plain;
+use crate::search::selection::FastPuct;
 
 /// A configuration and a game's rules, made ready for use.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Settings {
     /// Logarithms of small N, for UCT.
     logs: Vec<f64>,
     /// What the backup needs to choose, where the range is known and the rule is PUCT.
-    pub plain: Option<Plain>,
+    pub fast_puct: Option<FastPuct>,
     /// The first child of a node is the one with the highest prior, whose action its edges note.
     pub first_is_best: bool,
     /// The search that has begun explores without noise and forced playouts.
@@ -43,7 +43,7 @@ impl Settings {
             _ => None,
         };
         let mut settings = Self {
-            plain: known.and_then(|scale| Plain::new(&config, scale)),
+            fast_puct: known.and_then(|scale| FastPuct::new(&config, scale)),
             first_is_best: !matches!(config.selection, Selection::Gumbel { .. }),
             quiet: false,
             deals: false,
@@ -71,7 +71,7 @@ impl Settings {
     /// step be noted.
     pub fn with_deals(self) -> Self {
         Self {
-            plain: None,
+            fast_puct: None,
             deals: true,
             config: Config {
                 proofs: false,

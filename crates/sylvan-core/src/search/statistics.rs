@@ -100,7 +100,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     fn edge_stats(&self, id: NodeId, path: &[Action]) -> Result<Vec<EdgeStats>, G::Error> {
         if self.deals() {
-            return Ok(self.seen_stats(id));
+            return Ok(self.infoset_stats(id));
         }
         let mut state = self.tree.state.clone();
         for &action in path {
@@ -143,19 +143,20 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The same in an information-set tree, whose nodes have lists of what they have seen.
-    fn seen_stats(&self, id: NodeId) -> Vec<EdgeStats> {
+    fn infoset_stats(&self, id: NodeId) -> Vec<EdgeStats> {
         let mut edges: Vec<EdgeStats> = if id == self.tree.root {
             let actions = self.tree.edges.actions.iter().copied();
             let edges = actions.zip(self.priors(id)).map(EdgeStats::unvisited);
             let available = self.pool[id].visits;
             edges.map(|edge| EdgeStats { available, ..edge }).collect()
         } else {
-            let seen = self.pool.seen(id).iter();
-            seen.map(|seen| EdgeStats {
-                available: seen.available,
-                ..EdgeStats::unvisited((seen.action, 0.0))
-            })
-            .collect()
+            let listed = self.pool.infoset_edges(id).iter();
+            listed
+                .map(|edge| EdgeStats {
+                    available: edge.available,
+                    ..EdgeStats::unvisited((edge.action, 0.0))
+                })
+                .collect()
         };
         self.add_children(id, &mut edges);
         for child in self.pool.ids(id) {

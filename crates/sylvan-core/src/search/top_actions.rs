@@ -23,7 +23,7 @@ const BLOCK: usize = LANES * LANES;
 
 /// The edges of a leaf, by rising action, and room for finding them.
 #[derive(Debug, Default)]
-pub struct Shortlist {
+pub struct TopActions {
     pub actions: Vec<Action>,
     /// Goes on with zeros up to a multiple of `PADDING`.
     pub priors: Vec<f32>,
@@ -31,10 +31,10 @@ pub struct Shortlist {
     raw: bool,
     /// The greatest logit of each group.
     tops: Vec<f32>,
-    /// Finite logits, where not all are, and their places.
+    /// Finite logits, where not all are, and their indices.
     finite: Vec<f32>,
     names: Vec<Action>,
-    /// What a place counts, and behind that the place, turned round: the greater come first.
+    /// What a index counts, and behind that the index, turned round: the greater come first.
     keys: Vec<u64>,
     sorted: Vec<u64>,
     order: Vec<f32>,
@@ -49,7 +49,7 @@ struct Scan {
     valid: bool,
 }
 
-impl Shortlist {
+impl TopActions {
     /// Keeps up to `most` of the actions to which these logits belong, one each, and which `top_k`
     /// leaves if that is not 0. False, and nothing of use is kept, if one is NaN or +inf or none is
     /// finite. Priors are there once it is `finish`ed.
@@ -95,7 +95,7 @@ impl Shortlist {
             let bound = self.bound(top_k);
             self.gather(logits, bound, ordered);
             self.pick(top_k);
-            let kept = self.actions.iter().map(|&place| logits[place as usize]);
+            let kept = self.actions.iter().map(|&index| logits[index as usize]);
             self.priors.extend(kept);
             let n = pad(&mut self.priors);
             softmax_padded(&mut self.priors, n);
@@ -104,7 +104,7 @@ impl Shortlist {
             }
         } else if most < n {
             let scale = softmax_scale(logits, max);
-            self.likeliest(logits, max, scale, most, bits);
+            self.most_likely(logits, max, scale, most, bits);
         } else {
             self.keep_all(logits);
         }
@@ -158,20 +158,20 @@ impl Shortlist {
             let logits = &logits[block * BLOCK..];
             for (lane, _) in tops.iter().enumerate().filter(|(_, top)| **top >= floor) {
                 // Which ones cannot be foreseen: no branches.
-                let (mut places, mut found) = ([0; LANES + 1], 0);
+                let (mut indices, mut found) = ([0; LANES + 1], 0);
                 let group = logits.iter().skip(lane).step_by(LANES).take(LANES);
                 for (i, &logit) in group.enumerate() {
-                    places[found] = i * LANES + lane;
+                    indices[found] = i * LANES + lane;
                     found += usize::from(logit >= floor);
                 }
-                for &i in &places[..found] {
+                for &i in &indices[..found] {
                     self.keys.push(key(count(logits[i]), block * BLOCK + i));
                 }
             }
         }
     }
 
-    /// Lists the places of the `k` greatest keys by rising place; what the least of them counts.
+    /// Lists the indices of the `k` greatest keys by rising index; what the least of them counts.
     fn pick(&mut self, k: usize) -> u32 {
         let least = if self.keys.len() > k {
             self.sorted.clear();
@@ -193,7 +193,7 @@ impl Shortlist {
     }
 
     /// Lists the `k` edges that come first, with their priors `exp(logit - max) * scale`.
-    fn likeliest(&mut self, logits: &[f32], max: f32, scale: f32, k: usize, bits: PriorBits) {
+    fn most_likely(&mut self, logits: &[f32], max: f32, scale: f32, k: usize, bits: PriorBits) {
         // As far apart, two logits have different codes; the exponential may be off by 3e-7.
         let apart = match bits {
             PriorBits::Eight => 0.0607,
@@ -207,20 +207,20 @@ impl Shortlist {
         if self.pick(k) == lowest {
             // Below some prior all have the same code: of these the first, gathered or not.
             self.actions
-                .retain(|&place| bits.encode(prior(logits[place as usize])) > lowest);
+                .retain(|&index| bits.encode(prior(logits[index as usize])) > lowest);
             let mut room = k - self.actions.len();
             let mut above = std::mem::take(&mut self.actions).into_iter().peekable();
-            for place in 0..logits.len() as Action {
-                let listed = above.next_if_eq(&place).is_some();
+            for index in 0..logits.len() as Action {
+                let listed = above.next_if_eq(&index).is_some();
                 if listed || room > 0 {
                     room -= usize::from(!listed);
-                    self.actions.push(place);
+                    self.actions.push(index);
                 }
             }
         }
-        let places = self.actions.iter();
+        let indices = self.actions.iter();
         self.priors
-            .extend(places.map(|&place| prior(logits[place as usize])));
+            .extend(indices.map(|&index| prior(logits[index as usize])));
         self.pad();
     }
 
@@ -230,12 +230,12 @@ impl Shortlist {
         self.keys.clear();
         let codes = self.priors[..names.len()].iter().map(|&p| bits.encode(p));
         self.keys
-            .extend(codes.enumerate().map(|(place, code)| key(code, place)));
+            .extend(codes.enumerate().map(|(index, code)| key(code, index)));
         self.pick(k);
         for (i, action) in self.actions.iter_mut().enumerate() {
-            let place = *action as usize; // not before `i`
-            self.priors[i] = self.priors[place];
-            *action = names[place];
+            let index = *action as usize; // not before `i`
+            self.priors[i] = self.priors[index];
+            *action = names[index];
         }
         self.priors.truncate(self.actions.len());
         self.pad();
@@ -251,8 +251,8 @@ fn all_finite(logits: &[f32]) -> bool {
     logits.iter().filter(|x| !x.is_finite()).count() == 0
 }
 
-fn key(count: u32, place: usize) -> u64 {
-    u64::from(count) << 32 | u64::from(!(place as u32))
+fn key(count: u32, index: usize) -> u64 {
+    u64::from(count) << 32 | u64::from(!(index as u32))
 }
 
 /// A whole number in the order of floats; zeros of both signs are equal.
@@ -267,15 +267,15 @@ fn reaches(numbers: &[f32], floor: f32) -> bool {
 }
 
 /// Places, rising, among which are those of the `k` greatest numbers, and few others.
-pub fn places_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
-    let mut list = Shortlist::default();
+pub fn indices_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
+    let mut list = TopActions::default();
     if k < numbers.len() {
         scan(numbers, &mut list.tops);
         let bound = list.bound(k.max(1));
         list.gather(numbers, bound, |_| 0);
-        let mut places: Vec<u16> = list.keys.iter().map(|&key| !(key as u32) as u16).collect();
-        places.sort_unstable();
-        places
+        let mut indices: Vec<u16> = list.keys.iter().map(|&key| !(key as u32) as u16).collect();
+        indices.sort_unstable();
+        indices
     } else {
         (0..numbers.len() as u16).collect()
     }
@@ -322,35 +322,35 @@ mod tests {
     use crate::contracts::numbers::softmax;
     use crate::contracts::rng::Rng;
 
-    /// The definition: all priors, then the first by stored prior and place.
+    /// The definition: all priors, then the first by stored prior and index.
     fn expected(
         logits: &[f32],
         top_k: usize,
         most: usize,
         bits: PriorBits,
     ) -> (Vec<Action>, Vec<f32>) {
-        let mut places: Vec<usize> = (0..logits.len())
+        let mut indices: Vec<usize> = (0..logits.len())
             .filter(|&i| logits[i].is_finite())
             .collect();
-        if top_k > 0 && top_k < places.len() {
-            places.sort_by(|&a, &b| logits[b].partial_cmp(&logits[a]).unwrap().then(a.cmp(&b)));
-            places.truncate(top_k);
-            places.sort_unstable();
+        if top_k > 0 && top_k < indices.len() {
+            indices.sort_by(|&a, &b| logits[b].partial_cmp(&logits[a]).unwrap().then(a.cmp(&b)));
+            indices.truncate(top_k);
+            indices.sort_unstable();
         }
-        let mut priors: Vec<f32> = places.iter().map(|&i| logits[i]).collect();
+        let mut priors: Vec<f32> = indices.iter().map(|&i| logits[i]).collect();
         softmax(&mut priors);
-        let mut order: Vec<usize> = (0..places.len()).collect();
+        let mut order: Vec<usize> = (0..indices.len()).collect();
         order.sort_by_key(|&i| (std::cmp::Reverse(bits.encode(priors[i])), i));
         order.truncate(most);
         order.sort_unstable();
-        let actions = order.iter().map(|&i| places[i] as Action).collect();
+        let actions = order.iter().map(|&i| indices[i] as Action).collect();
         (actions, order.iter().map(|&i| priors[i]).collect())
     }
 
     #[test]
     fn the_edges_kept_are_the_first_by_stored_prior() {
         let mut rng = Rng::new(5, 0);
-        let mut list = Shortlist::default();
+        let mut list = TopActions::default();
         for round in 0..6000 {
             let n = 1 + rng.below(if round % 10 == 0 { 700 } else { 90 });
             let kind = rng.below(6);
@@ -384,15 +384,15 @@ mod tests {
             let n = 1 + rng.below(400);
             let numbers: Vec<f32> = (0..n).map(|_| rng.below(50) as f32).collect();
             let k = 1 + rng.below(n);
-            let places = places_of_greatest(&numbers, k);
-            assert!(places.len() >= k && places.is_sorted());
-            let least = places
+            let indices = indices_of_greatest(&numbers, k);
+            assert!(indices.len() >= k && indices.is_sorted());
+            let least = indices
                 .iter()
                 .map(|&i| numbers[usize::from(i)])
                 .fold(99.0, f32::min);
             assert_eq!(
                 numbers.iter().filter(|&&x| x >= least).count(),
-                places.len(),
+                indices.len(),
                 "all that are not less"
             );
         }
@@ -400,14 +400,14 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_noticed() {
-        let mut list = Shortlist::default();
+        let mut list = TopActions::default();
         let mut fill = |logits: &[f32]| list.fill(logits, 0, 9, PriorBits::Eight);
-        for place in [0, 7, 15, 16, 20] {
+        for index in [0, 7, 15, 16, 20] {
             let mut logits = vec![1.0; 21];
             assert!(fill(&logits));
             for bad in [f32::NAN, -f32::NAN, f32::INFINITY] {
-                logits[place] = bad;
-                assert!(!fill(&logits), "{bad} at {place}");
+                logits[index] = bad;
+                assert!(!fill(&logits), "{bad} at {index}");
             }
         }
         assert!(!fill(&[f32::NEG_INFINITY; 40]));

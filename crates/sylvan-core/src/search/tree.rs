@@ -20,10 +20,10 @@ use crate::search::backup::Level;
 use crate::search::gumbel::Tried;
 use crate::search::rave::{AMAF_BYTES, Amaf};
 use crate::search::root_edges::RootEdges;
-use crate::search::scale::Seen;
+use crate::search::scale::MinMaxStats;
 use crate::search::sequential_halving::GumbelRoot;
 use crate::search::settings::Settings;
-use crate::search::top_actions::Shortlist;
+use crate::search::top_actions::TopActions;
 use crate::search::visit::Visit;
 use crate::sources::deals::ViewPriors;
 use crate::sources::rules::KeptStates;
@@ -62,7 +62,7 @@ pub struct Tree<G> {
     /// Walks that go on now that they have their priors.
     pub suspended: VecDeque<Box<Visit<G>>>,
     pub rng: Rng,
-    pub seen: Seen,
+    pub q_range: MinMaxStats,
     pub progress: Progress,
     /// Evaluations asked for since the tree was made.
     pub evaluations: u64,
@@ -72,7 +72,7 @@ pub struct Tree<G> {
     pub bytes: u64,
     pub sweep: Sweep,
     /// Its place among the trees of its shard.
-    pub place: usize,
+    pub index_in_shard: usize,
     /// `half_mix` of the number of its random stream.
     stream: u64,
 }
@@ -90,14 +90,14 @@ impl<G: Game> Tree<G> {
             views: ViewPriors::default(),
             suspended: VecDeque::new(),
             rng: Rng::new(seed, stream),
-            seen: Seen::default(),
+            q_range: MinMaxStats::default(),
             progress: Progress::default(),
             evaluations: 0,
             arrived: 0,
             nodes: 1,
             bytes,
             sweep: Sweep::default(),
-            place: 0,
+            index_in_shard: 0,
             stream: half_mix(mix(seed, stream)),
         };
         tree.state.set_root();
@@ -171,13 +171,13 @@ impl<G: Game> Owner for Tree<G> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub actions: Vec<Action>,
-    pub shortlist: Shortlist,
+    pub top_actions: TopActions,
     pub(crate) tried: Vec<Tried>,
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
     pub levels: Vec<Level>,
     /// Of the actions legal in a deal: where the node has them, and their priors.
-    pub places: Vec<u32>,
+    pub edge_indices: Vec<u32>,
     pub priors: Vec<f32>,
 }
 

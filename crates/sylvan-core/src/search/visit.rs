@@ -29,7 +29,7 @@ pub struct Visit<G> {
     /// Nodes passed in this deal, and the places of what was legal there.
     pub passed: Vec<(NodeId, u32)>,
     /// `Game::own_key` at the leaf.
-    pub own: u64,
+    pub own_key: u64,
     /// The walk goes on from the leaf once it has priors.
     pub walks_on: bool,
     /// It counts as a simulation that has started.
@@ -47,7 +47,7 @@ impl<G: Game> Visit<G> {
             ticket: 0,
             tree: 0,
             passed: Vec::new(),
-            own: 0,
+            own_key: 0,
             walks_on: false,
             counted: false,
         }

@@ -6,7 +6,7 @@
 //!     k(N) = ceil(widening * N ^ widening_power)
 //! ```
 //!
-//! edges that were tried, the likeliest first; where all of those are closed, one more may be.
+//! edges that were tried, the most_likely first; where all of those are closed, one more may be.
 //!
 //! *RAVE* (Gelly and Silver 2011): what an action is worth later in a simulation, taken by the same
 //! seat, says something of what it is worth now. Every node keeps, per action, the mean result of the
@@ -41,7 +41,7 @@ use crate::search::visit::Visit;
 impl Settings {
     /// Whether either option is on.
     #[inline]
-    pub fn wide(&self) -> bool {
+    pub fn scans_all_edges(&self) -> bool {
         self.config.widening.is_some() || self.config.rave > 0.0
     }
 
@@ -67,7 +67,7 @@ pub(crate) struct Candidate {
 }
 
 /// A node at which a choice is made.
-pub(crate) struct Place {
+pub(crate) struct ChoiceContext {
     pub id: NodeId,
     pub seat: Seat,
     pub scale: Scale,
@@ -76,7 +76,7 @@ pub(crate) struct Place {
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// The edge that the rule takes from a node of a tree without deals, or from any root.
-    pub(crate) fn choose_wide(
+    pub(crate) fn choose_by_scan(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
@@ -85,7 +85,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &self.pool[id];
         let started = node.started();
         let mass = self.pool.head(node).map_or(0.0, |head| head.mass);
-        let place = Place {
+        let context = ChoiceContext {
             id,
             seat: node.seat(),
             scale: self.scale(id),
@@ -108,7 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             edges[index].closed = child.q == CLOSED;
             slots[index] = slot as u16;
         }
-        let best = self.best_candidate(&place, &edges);
+        let best = self.best_candidate(&context, &edges);
         Ok(match edges[best].child {
             Some(child) => Choice::Visited(slots[best], child),
             None => Choice::New(best, edges[best].prior),
@@ -132,23 +132,23 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The place of the best of some edges; ties go to the higher prior, then to the first.
-    pub(crate) fn best_candidate(&self, place: &Place, edges: &[Candidate]) -> usize {
-        let started = self.pool[place.id].started();
+    pub(crate) fn best_candidate(&self, context: &ChoiceContext, edges: &[Candidate]) -> usize {
+        let started = self.pool[context.id].started();
         let tried = edges.iter().filter(|edge| edge.child.is_some()).count();
         let stuck = edges.iter().all(|edge| edge.child.is_none() || edge.closed);
         let may_try = stuck || tried < self.settings.width(started);
         let k = self.settings.config.rave;
         let beta = (k / (3.0 * f64::from(started) + k)).sqrt() as f32;
-        let amaf = self.tree.amaf.get(&place.id);
+        let amaf = self.tree.amaf.get(&context.id);
         let mut best: Option<(usize, f64)> = None;
         for (i, edge) in edges.iter().enumerate() {
             if edge.closed || edge.child.is_none() && !may_try {
                 continue;
             }
-            let score = self.candidate_score(place, edge, |q| {
+            let score = self.candidate_score(context, edge, |q| {
                 let found = amaf.and_then(|amaf| amaf.get(&edge.action));
                 found.map_or(q, |&(n, w)| {
-                    let mean = place.scale.apply((w / f64::from(n)) as f32);
+                    let mean = context.scale.apply((w / f64::from(n)) as f32);
                     (1.0 - beta) * q + beta * mean
                 })
             });
@@ -163,14 +163,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The score of an edge by the rule, where `mixed` changes its Q.
-    fn candidate_score(&self, place: &Place, edge: &Candidate, mixed: impl Fn(f32) -> f32) -> f64 {
+    fn candidate_score(
+        &self,
+        context: &ChoiceContext,
+        edge: &Candidate,
+        mixed: impl Fn(f32) -> f32,
+    ) -> f64 {
         let (q, n) = match edge.child {
-            None => (place.fpu, 0),
+            None => (context.fpu, 0),
             Some(child) => {
                 let child = &self.pool[child];
                 let q = match child.visits {
-                    0 => place.fpu,
-                    _ => place.scale.apply(self.q_for(child, place.seat)),
+                    0 => context.fpu,
+                    _ => context.scale.apply(self.q_for(child, context.seat)),
                 };
                 (q, child.started())
             }

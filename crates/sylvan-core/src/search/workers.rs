@@ -1,15 +1,15 @@
-//! Threads that wait for work, so that a batch does not pay for starting them.
+//! A thread pool: idle threads wait for work, so that a batch does not pay for starting them.
 //!
-//! A forest on 16 threads shares out its work several times a batch: select, observe, update. To
-//! start and join 15 threads takes 170 µs (on a machine of two cores), as long as 16 threads need
-//! to select 4000 leaves of Connect Four; to wake those that sleep takes 55 µs. So a thread that has
-//! nothing to do looks out for work as long as it would take to wake it, letting others have the
-//! core, and then sleeps. Whoever shares out work does what nobody has begun by the time that its
-//! own part is done: on a busy machine threads come late.
+//! A forest on 16 threads shares out its work several times per batch: select, observe, update. To
+//! start and join 15 threads takes 170 µs (on a machine of two cores), as long as 16 threads need to
+//! select 4000 leaves of Connect Four; to wake sleeping threads takes 55 µs. So an idle thread spins
+//! for about as long as it would take to wake it, yields its core meanwhile, and then sleeps. The
+//! caller works too: it does its own part, then every part that no thread has begun, because on a
+//! busy machine threads come late. A thread that the system refuses is therefore no error.
 //!
-//! Sleeping threads belong to the process, not to a forest. After a fork the child has none of its
-//! parent's threads and begins with new ones; a lock that a thread held at that moment stays locked
-//! in the child, so the list of sleepers is only ever tried, and done without if it is taken.
+//! Idle threads belong to the process, not to a forest. After a fork the child has none of its
+//! parent's threads and starts new ones; a lock that another thread held at that moment stays locked
+//! in the child, so the list of idle threads is only ever tried, and done without if it is taken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,71 +21,73 @@ use std::{hint, process};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads of one process that have nothing to do.
-struct Sleepers {
+/// The idle threads of one process.
+struct IdleThreads {
     process: u32,
     threads: Vec<Sender<Job>>,
 }
 
-static SLEEPERS: Mutex<Sleepers> = Mutex::new(Sleepers {
+static IDLE: Mutex<IdleThreads> = Mutex::new(IdleThreads {
     process: 0,
     threads: Vec::new(),
 });
 
-/// Tries for the list before a thread does without.
-const TRIES: usize = 100;
+/// Attempts to lock the list before a thread does without it.
+const LOCK_ATTEMPTS: usize = 100;
 
-impl Sleepers {
-    /// Does something with the list of this process; nothing if others keep it locked.
+impl IdleThreads {
+    /// Does something with the list of this process; `None` if others keep it locked.
     fn with<T>(work: impl FnOnce(&mut Vec<Sender<Job>>) -> T) -> Option<T> {
-        let mut sleepers = (0..TRIES).find_map(|_| {
-            let tried = SLEEPERS.try_lock().ok();
-            if tried.is_none() {
+        let mut idle = (0..LOCK_ATTEMPTS).find_map(|_| {
+            let locked = IDLE.try_lock().ok();
+            if locked.is_none() {
                 thread::yield_now();
             }
-            tried
+            locked
         })?;
-        if sleepers.process != process::id() {
-            std::mem::forget(std::mem::take(&mut sleepers.threads)); // the parent's: to nobody here
-            sleepers.process = process::id();
+        if idle.process != process::id() {
+            // After a fork: these threads are the parent's, and dropping a sender may take a lock.
+            std::mem::forget(std::mem::take(&mut idle.threads));
+            idle.process = process::id();
         }
-        Some(work(&mut sleepers.threads))
+        Some(work(&mut idle.threads))
     }
 }
 
-/// How long a thread looks out for what it waits for before it sleeps.
-const LOOKOUT: Duration = Duration::from_micros(50);
+/// How long a thread spins before it sleeps.
+const SPIN_TIME: Duration = Duration::from_micros(50);
 
-/// What `look` finds within the time of a lookout.
-fn look_out<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+/// Asks again and again for `SPIN_TIME`, until there is an answer.
+fn spin<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     loop {
         for _ in 0..20 {
-            if let Some(found) = look() {
-                return Some(found);
+            if let Some(answer) = ask() {
+                return Some(answer);
             }
             hint::spin_loop();
         }
-        if began.elapsed() > LOOKOUT {
+        if began.elapsed() > SPIN_TIME {
             return None;
         }
         thread::yield_now();
     }
 }
 
-/// Does a job on a thread that waits for one, or on a new one.
+/// Does a job on an idle thread, or on a new one. Where the system refuses a thread the job is dropped:
+/// whoever shares out work does what nobody has begun.
 fn start(mut job: Job) {
-    if let Some(thread) = Sleepers::with(Vec::pop).flatten() {
+    if let Some(thread) = IdleThreads::with(Vec::pop).flatten() {
         match thread.send(job) {
             Ok(()) => return,
             Err(unsent) => job = unsent.0,
         }
     }
-    thread::spawn(move || {
+    let _ = thread::Builder::new().spawn(move || {
         let (sender, jobs) = channel::<Job>();
         job();
-        while Sleepers::with(|threads| threads.push(sender.clone())).is_some() {
-            let next = look_out(|| jobs.try_recv().ok());
+        while IdleThreads::with(|threads| threads.push(sender.clone())).is_some() {
+            let next = spin(|| jobs.try_recv().ok());
             match next.map_or_else(|| jobs.recv(), Ok) {
                 Ok(job) => job(),
                 Err(_) => return,
@@ -94,13 +96,13 @@ fn start(mut job: Job) {
     });
 }
 
-/// Counts down to zero for a thread that waits for it.
-struct Countdown {
+/// Counts jobs that have not ended, for one thread that waits until there are none.
+struct Latch {
     left: AtomicUsize,
     waits: Thread,
 }
 
-impl Countdown {
+impl Latch {
     fn down(&self) {
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.waits.unpark();
@@ -109,7 +111,7 @@ impl Countdown {
 
     fn wait(&self) {
         let zero = || (self.left.load(Ordering::Acquire) == 0).then_some(());
-        if look_out(zero).is_none() {
+        if spin(zero).is_none() {
             while zero().is_none() {
                 thread::park();
             }
@@ -117,20 +119,34 @@ impl Countdown {
     }
 }
 
-/// Work that whoever comes first does.
+/// A job that the first thread to ask for it does.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Option<Job>>>);
+struct Once(Arc<Mutex<Option<Job>>>);
 
-impl Shared {
+impl Once {
     fn new(job: Job) -> Self {
         Self(Arc::new(Mutex::new(Some(job))))
     }
 
-    fn work(&self) {
+    fn run(&self) {
         let job = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(job) = job {
             job();
         }
+    }
+}
+
+/// Jobs that borrow from a caller's stack. Dropping it, by a panic too, does what no thread has begun
+/// and waits for the rest, so that no job outlives what it borrows.
+struct Borrowing {
+    jobs: Vec<Once>,
+    latch: Arc<Latch>,
+}
+
+impl Drop for Borrowing {
+    fn drop(&mut self) {
+        self.jobs.iter().rev().for_each(Once::run);
+        self.latch.wait();
     }
 }
 
@@ -139,37 +155,49 @@ pub(crate) fn each<T: Send, E: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
+    each_on(items, work, start)
+}
+
+/// The same on the threads that `start` hands jobs to. `start` may drop a job.
+fn each_on<T: Send, E: Send>(
+    items: &mut [T],
+    work: impl Fn(&mut T) -> Result<(), E> + Sync,
+    start: impl Fn(Job),
+) -> Result<(), E> {
     let Some((first, others)) = items.split_first_mut() else {
         return Ok(());
     };
     if others.is_empty() {
         return work(first);
     }
-    let tried = |item: &mut T| catch_unwind(AssertUnwindSafe(|| work(item)));
+    let caught = |item: &mut T| catch_unwind(AssertUnwindSafe(|| work(item)));
     let mut results: Vec<_> = others.iter().map(|_| None).collect();
-    let countdown = Arc::new(Countdown {
-        left: AtomicUsize::new(others.len()),
-        waits: thread::current(),
-    });
-    let mut shared = Vec::with_capacity(others.len());
+    // Declared after all that jobs borrow, so that it is dropped before.
+    let mut borrowing = Borrowing {
+        jobs: Vec::with_capacity(others.len()),
+        latch: Arc::new(Latch {
+            left: AtomicUsize::new(0),
+            waits: thread::current(),
+        }),
+    };
     for (item, result) in others.iter_mut().zip(&mut results) {
-        let countdown = Arc::clone(&countdown);
-        let tried = &tried;
+        let latch = Arc::clone(&borrowing.latch);
+        let caught = &caught;
         let job: Box<dyn FnOnce() + Send + '_> = Box::new(move || {
-            *result = Some(tried(item));
-            countdown.down(); // after which nothing borrowed is touched any more
+            *result = Some(caught(item));
+            latch.down(); // from here on nothing borrowed is touched
         });
-        // SAFETY: the job borrows from this call, which does not return, not even by a panic,
-        // before the countdown has come to zero; each job counts down once, when it has ended. What
-        // no thread has begun is done here, and whoever comes later finds nothing.
+        // SAFETY: the job borrows from this call, which neither returns nor unwinds before `borrowing`
+        // is dropped. That runs the job or waits for its end: a job is counted before any thread can
+        // see it, it catches panics, and it counts down once, when it has ended.
         let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Job>(job) };
-        let job = Shared::new(job);
-        shared.push(job.clone());
-        start(Box::new(move || job.work()));
+        let job = Once::new(job);
+        borrowing.latch.left.fetch_add(1, Ordering::AcqRel);
+        borrowing.jobs.push(job.clone());
+        start(Box::new(move || job.run()));
     }
-    let mine = tried(first); // this thread would only wait
-    shared.iter().rev().for_each(Shared::work);
-    countdown.wait();
+    let mine = caught(first); // this thread would only wait
+    drop(borrowing);
     let mut outcome = Ok(());
     for result in std::iter::once(Some(mine)).chain(results).flatten() {
         outcome = outcome.and(result.unwrap_or_else(|panic| resume_unwind(panic)));
@@ -210,6 +238,51 @@ mod tests {
         }
         // Other tests take and give threads at the same time.
         assert!(seen.len() < 50, "{} threads for 150 jobs", seen.len());
+    }
+
+    #[test]
+    fn a_refused_thread_leaves_the_work_to_the_caller() {
+        let mut items = [1, 2, 3, 4];
+        let worked = each_on(
+            &mut items,
+            |item| {
+                *item *= 10;
+                Ok::<(), ()>(())
+            },
+            drop,
+        );
+        assert_eq!((worked, items), (Ok(()), [10, 20, 30, 40]));
+    }
+
+    #[test]
+    fn no_job_outlives_the_call_that_it_borrows_from() {
+        // The second job cannot be started: by the time that the panic arrives here, the first has
+        // ended, though it was begun before and takes long.
+        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let started = AtomicUsize::new(0);
+        let mut items = [0, 1, 2];
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            each_on(
+                &mut items,
+                |_| {
+                    begun.fetch_add(1, Ordering::AcqRel);
+                    thread::sleep(Duration::from_millis(50));
+                    ended.fetch_add(1, Ordering::AcqRel);
+                    Ok::<(), ()>(())
+                },
+                |job| {
+                    if started.fetch_add(1, Ordering::AcqRel) == 1 {
+                        while begun.load(Ordering::Acquire) == 0 {
+                            thread::yield_now();
+                        }
+                        panic!("no thread");
+                    }
+                    start(job);
+                },
+            )
+        }));
+        assert!(caught.is_err());
+        assert_eq!(ended.load(Ordering::Acquire), 2); // the second was done by the caller
     }
 
     #[test]

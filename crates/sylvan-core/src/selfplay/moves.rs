@@ -4,12 +4,12 @@ use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
 use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::forest::Forest;
-use crate::search::root::Landing;
+use crate::search::root::Transition;
 use crate::search::workers::each;
 
 /// Where moves led. N trees, S seats.
 #[derive(Clone, Debug, Default)]
-pub struct Landings {
+pub struct Transitions {
     /// `[N]` whose turn it is: a seat, `CHANCE`, `OVER`, or `UNMOVED` where nothing was played.
     pub turns: Vec<i8>,
     /// `[N, S]` what the end pays; zeros while a game goes on.
@@ -22,23 +22,24 @@ pub const CHANCE: i8 = -1;
 pub const OVER: i8 = -2;
 pub const UNMOVED: i8 = -3;
 
-impl Landings {
-    fn add(&mut self, landing: Option<Landing>, seats: usize) {
-        let unmoved = Landing {
+impl Transitions {
+    fn add(&mut self, transition: Option<Transition>, seats: usize) {
+        let unmoved = Transition {
             turn: Turn::Over,
             returns: [0.0; MAX_SEATS],
             rewards: [0.0; MAX_SEATS],
         };
-        self.turns.push(match landing.map(|landing| landing.turn) {
-            Some(Turn::Seat(seat)) => seat as i8,
-            Some(Turn::Chance) => CHANCE,
-            Some(Turn::Over) => OVER,
-            None => UNMOVED,
-        });
-        let landing = landing.unwrap_or(unmoved);
-        let returns = landing.returns[..seats].iter();
+        self.turns
+            .push(match transition.map(|transition| transition.turn) {
+                Some(Turn::Seat(seat)) => seat as i8,
+                Some(Turn::Chance) => CHANCE,
+                Some(Turn::Over) => OVER,
+                None => UNMOVED,
+            });
+        let transition = transition.unwrap_or(unmoved);
+        let returns = transition.returns[..seats].iter();
         self.returns.extend(returns.map(|&x| x as f32));
-        let rewards = landing.rewards[..seats].iter();
+        let rewards = transition.rewards[..seats].iter();
         self.rewards.extend(rewards.map(|&x| x as f32));
     }
 
@@ -62,7 +63,11 @@ impl<G: Game, V: Values> Forest<G, V> {
     /// Takes `actions[i]` in tree i, unless it is negative; nothing may be in flight. With `keep`
     /// the subtrees behind them stay. Unless all are legal, none is taken; where the game itself
     /// fails, some are.
-    pub fn play(&mut self, actions: &[i64], keep: bool) -> Result<Landings, MoveError<G::Error>> {
+    pub fn play(
+        &mut self,
+        actions: &[i64],
+        keep: bool,
+    ) -> Result<Transitions, MoveError<G::Error>> {
         self.check_legal(actions)?;
         let (budget, settings) = (self.budget(), &self.settings);
         let seats = settings.rules.num_players;
@@ -70,22 +75,22 @@ impl<G: Game, V: Values> Forest<G, V> {
         let mut jobs = Vec::with_capacity(self.shards.len());
         for shard in &mut self.shards {
             let (part, tail) = rest.split_at(shard.trees.len());
-            jobs.push((shard, part, Landings::default()));
+            jobs.push((shard, part, Transitions::default()));
             rest = tail;
         }
-        each(&mut jobs, |(shard, actions, landings)| {
+        each(&mut jobs, |(shard, actions, transitions)| {
             for (tree, &action) in actions.iter().enumerate() {
                 let mut search = shard.parts(tree, settings, budget).0;
-                let landing = match Action::try_from(action) {
+                let transition = match Action::try_from(action) {
                     Ok(action) => Some(search.advance(action, keep)?),
                     Err(_) => None,
                 };
-                landings.add(landing, seats);
+                transitions.add(transition, seats);
             }
             Ok(())
         })
         .map_err(MoveError::Game)?;
-        let mut all = Landings::default();
+        let mut all = Transitions::default();
         jobs.into_iter().for_each(|(_, _, each)| all.append(each));
         Ok(all)
     }

@@ -8,6 +8,7 @@
 use std::convert::Infallible;
 
 use crate::contracts::game::{Action, Game};
+use crate::search::workers::each;
 
 /// One position, and the policy target that belongs to it.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub struct Arrays<'a, C> {
 
 /// A target names an action that is not legal: the actions do not belong to this game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct IllegalTarget {
     pub row: usize,
     pub action: u16,
 }
@@ -45,7 +46,7 @@ pub fn remake<G: Game<Error = Infallible>>(
     logit: impl Fn(&G, Action) -> Action + Sync,
     arrays: Arrays<'_, G::Cell>,
     threads: usize,
-) -> Result<(), Misfit> {
+) -> Result<(), IllegalTarget> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -54,49 +55,35 @@ pub fn remake<G: Game<Error = Infallible>>(
         arrays.observations.len() / rows.len(),
         arrays.policy.len() / rows.len(),
     );
-    let parts = rows
+    let mut parts: Vec<_> = rows
         .chunks(share)
         .zip(arrays.observations.chunks_mut(share * cells.max(1)))
         .zip(arrays.policy.chunks_mut(share * logits))
         .zip(arrays.legal.chunks_mut(share * logits))
-        .enumerate();
-    let logit = &logit;
-    let mut found = Ok(());
-    std::thread::scope(|scope| {
-        let work = parts.map(|(part, (((rows, observations), policy), legal))| {
+        .enumerate()
+        .map(|(part, (((rows, observations), policy), legal))| {
             let arrays = Arrays {
                 observations,
                 policy,
                 legal,
             };
-            move || {
-                some(rows, logit, arrays).map_err(|misfit| Misfit {
-                    row: misfit.row + part * share,
-                    ..misfit
-                })
-            }
-        });
-        let mut work: Vec<_> = work.collect();
-        let last = work.pop();
-        let threads: Vec<_> = work.into_iter().map(|part| scope.spawn(part)).collect();
-        let mine = last.map_or(Ok(()), |part| part()); // this thread would only wait
-        for thread in threads {
-            let theirs = thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            found = found.and(theirs);
-        }
-        found = found.and(mine);
-    });
-    found
+            (part * share, rows, arrays)
+        })
+        .collect();
+    each(&mut parts, |(first, rows, arrays)| {
+        some(rows, &logit, arrays).map_err(|illegal| IllegalTarget {
+            row: illegal.row + *first,
+            ..illegal
+        })
+    })
 }
 
 /// The same for the rows of one thread.
 fn some<G: Game<Error = Infallible>>(
     rows: &[Row<'_, G>],
     logit: &impl Fn(&G, Action) -> Action,
-    arrays: Arrays<'_, G::Cell>,
-) -> Result<(), Misfit> {
+    arrays: &mut Arrays<'_, G::Cell>,
+) -> Result<(), IllegalTarget> {
     let (cells, logits) = (
         arrays.observations.len() / rows.len(),
         arrays.policy.len() / rows.len(),
@@ -113,10 +100,10 @@ fn some<G: Game<Error = Infallible>>(
         state.set_root();
         let Ok(_) = state.turn(&mut legal);
         let Ok(()) = state.observe(&mut arrays.observations[number * cells..][..cells]);
-        let places = number * logits..(number + 1) * logits;
+        let logit_range = number * logits..(number + 1) * logits;
         let (policy, mask) = (
-            &mut arrays.policy[places.clone()],
-            &mut arrays.legal[places],
+            &mut arrays.policy[logit_range.clone()],
+            &mut arrays.legal[logit_range],
         );
         for &action in &legal {
             mask[logit(&state, action) as usize] = true;
@@ -124,7 +111,7 @@ fn some<G: Game<Error = Infallible>>(
         let total: u64 = row.policy.iter().copied().map(u64::from).sum();
         for (&action, &weight) in row.target.iter().zip(row.policy) {
             if !legal.contains(&Action::from(action)) {
-                return Err(Misfit {
+                return Err(IllegalTarget {
                     row: number,
                     action,
                 });

@@ -37,14 +37,14 @@ pub struct Outcomes {
 }
 
 /// Room in an `Outcomes` for what is there once per edge.
-struct EdgeRoom<'a> {
+struct EdgeSlices<'a> {
     actions: &'a mut [i32],
     policy: &'a mut [f32],
     visits: &'a mut [u32],
     priors: &'a mut [f32],
 }
 
-impl<'a> EdgeRoom<'a> {
+impl<'a> EdgeSlices<'a> {
     /// The first `n` edges and the rest.
     fn split(self, n: usize) -> (Self, Self) {
         let (actions, other_actions) = self.actions.split_at_mut(n);
@@ -69,7 +69,7 @@ impl<'a> EdgeRoom<'a> {
 
 impl Outcomes {
     /// Adds a tree, whose edges go where there is room for as many.
-    fn add<G: Game, V: Values>(&mut self, search: &Search<'_, G, V>, room: EdgeRoom<'_>) {
+    fn add<G: Game, V: Values>(&mut self, search: &Search<'_, G, V>, room: EdgeSlices<'_>) {
         let seats = search.settings.rules.num_players;
         let root = &search.pool[search.tree.root];
         self.simulations.push(search.tree.progress.finished as u32);
@@ -81,7 +81,7 @@ impl Outcomes {
             return;
         }
         let edges = &search.tree.edges;
-        let found = search.found();
+        let found = search.root_summary();
         self.best.push(edges.actions[found.best] as i32);
         self.seats.push(root.seat() as i8);
         let proven = search.settings.config.proofs && root.is_proven();
@@ -116,12 +116,12 @@ impl Outcomes {
 }
 
 /// KL(p || q) in nats; `q` need not add up to 1. Beyond some places, p is q times `growth`.
-fn divergence(p: &[f32], q: &[f32], places: impl Iterator<Item = usize>, growth: f64) -> f32 {
+fn divergence(p: &[f32], q: &[f32], tried: impl Iterator<Item = usize>, growth: f64) -> f32 {
     let total = sum(q);
     let term = |p: f64, ratio: f64| if p > 0.0 { p * ln(ratio * total) } else { 0.0 };
     let (mut rest, mut terms) = (1.0, 0.0);
-    for place in places {
-        let (p, q) = (f64::from(p[place]), f64::from(q[place]));
+    for index in tried {
+        let (p, q) = (f64::from(p[index]), f64::from(q[index]));
         terms += term(p, p / q.max(f64::from(f32::MIN_POSITIVE)));
         rest -= p;
     }
@@ -150,9 +150,9 @@ multiversioned! {
 impl<G: Game, V: Values> Forest<G, V> {
     /// What the searches of all trees found.
     pub fn outcomes(&mut self) -> Outcomes {
-        let mut all = self.room_for_outcomes();
+        let mut all = self.allocate_outcomes();
         let (budget, settings) = (self.budget(), &self.settings);
-        let mut rest = EdgeRoom {
+        let mut rest = EdgeSlices {
             actions: &mut all.actions,
             policy: &mut all.policy,
             visits: &mut all.visits,
@@ -185,7 +185,7 @@ impl<G: Game, V: Values> Forest<G, V> {
     }
 
     /// `Outcomes` with offsets and room for all edges.
-    fn room_for_outcomes(&self) -> Outcomes {
+    fn allocate_outcomes(&self) -> Outcomes {
         let mut offsets = vec![0];
         let mut last = 0;
         for i in 0..self.num_trees() {

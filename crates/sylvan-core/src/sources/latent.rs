@@ -131,8 +131,8 @@ impl Game for Latent {
         Ok(Turn::Seat(self.seat))
     }
 
-    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(place as Action) // nodes with fewer actions than there are have a list of them
+    fn action_at(&self, index: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(index as Action) // nodes with fewer actions than there are have a list of them
     }
 
     fn apply(&mut self, action: Action) -> Sure {
