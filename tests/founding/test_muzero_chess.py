@@ -26,7 +26,7 @@ from sylvan.classic.muzero_chess import (
     mask_policy,
     select_action,
 )
-from sylvan.errors import ConfigError, EvaluationError, GameOver, NetworkError
+from sylvan.errors import ConfigError, EvaluationError, GameOver, NetworkError, SearchStateError
 from sylvan.games import TicTacToe
 from sylvan.muzero.build import build_muzero
 from sylvan.muzero.config import MuZeroConfig as RunSettings
@@ -289,37 +289,28 @@ def test_s0_6_noise_is_mixed_into_the_roots_priors_once():
     assert below == [0.25] * len(below)
     mcts.run(root, SEEN, range(4))
     assert [child.prior for child in root.children.values()] == priors.tolist()
-    # By hand it is the same mixture; none of it, with a fraction of 0.
-    by_hand = RootNode(0, ())
-    for action in range(4):
-        by_hand.children[action] = Node(0.25)
-    mcts._add_exploration_noise(by_hand)
-    eta = [(child.prior - 0.75 / 4) / 0.25 for child in by_hand.children.values()]
-    assert sum(eta) == pytest.approx(1, abs=1e-5) and np.std(eta) > 0.01
+    assert root.visit_count == 41
     silent, _ = searched(network, range(4), add_noise=True, root_exploration_fraction=0.0)
     assert [child.prior for child in silent.children.values()] == [0.25] * 4
 
 
-def test_s0_7_the_score_by_hand():
-    mcts, parent, child = MCTS(Table(), MCTSConfig()), Node(1.0), Node(0.5)
-    parent.visit_count, child.visit_count, child.value_sum, child.reward = 16, 3, -0.6, 0.1
-    c = math.log((16 + 19652 + 1) / 19652) + 1.25
-    q = 0.1 + 0.997 * 0.2  # the child's mean is the opponent's
-    expected = (q + 1) / 2 + c * 0.5 * 4 / 4
-    assert mcts._ucb_score(parent, child) == pytest.approx(expected, abs=1e-6)
-    # It grows with the logarithm of visits, from pb_c_init on.
-    parent.visit_count = 19652
-    c = math.log((2 * 19652 + 1) / 19652) + 1.25
-    expected = (q + 1) / 2 + c * 0.5 * math.sqrt(19652) / 4
-    assert mcts._ucb_score(parent, child) == pytest.approx(expected, rel=1e-6)
+def score(parent, child, *, base=19652, init=1.25, unvisited=0.0):
+    """The formula in plain numbers, for two players and values in -1..1, brought to 0..1."""
+    c = math.log((parent.visit_count + base + 1) / base) + init
+    q = child.reward - 0.997 * child.value() if child.visit_count else unvisited
+    bonus = c * child.prior * math.sqrt(parent.visit_count) / (1 + child.visit_count)
+    return (q + 1) / 2 + bonus
 
 
-def test_s0_7_every_choice_of_a_search_has_the_highest_score():
+@pytest.mark.parametrize("settings", [{}, {"init": 0.2}, {"init": 0.5, "base": 3}])
+def test_s0_7_every_choice_of_a_search_has_the_highest_score(settings):
+    """Also where exploration grows with the logarithm of visits, which a small base shows."""
+    names = {"init": "pb_c_init", "base": "pb_c_base"}
+    config = {names[name]: value for name, value in settings.items()}
     for n in range(1, 40, 3):
-        (old, mcts), (new, _) = (searched(Table(2), num_simulations=m) for m in (n, n + 1))
+        old, new = (searched(Table(2), num_simulations=m, **config)[0] for m in (n, n + 1))
         (taken,) = (action for action, count in visits(new).items() if count > visits(old)[action])
-        assert mcts._select_child(old) == (taken, old.children[taken])
-        assert max(old.children, key=lambda a: mcts._ucb_score(old, old.children[a])) == taken
+        assert max(old.children, key=lambda a: score(old, old.children[a], **settings)) == taken
 
 
 def test_s0_8_initial_inference_gives_hidden_state_policy_and_value():
@@ -385,26 +376,23 @@ def test_s0_10_expansion_masks_the_logits_and_takes_their_softmax(kind):
     masked = mask_policy(logits, [0, 2])
     assert masked.tolist() == [1.0, -math.inf, 2.0, -math.inf] and type(masked) is type(logits)
     assert logits.tolist() == [1.0, 5.0, 2.0, -1.0]
-    mcts, node = MCTS(Table(), MCTSConfig()), Node(1.0)
-    mcts._expand_node(node, logits, [2, 0])
-    assert list(node.children) == [2, 0] and node.expanded()
-    assert node.children[2].prior == pytest.approx(1 / (1 + math.exp(-1)))
-    assert sum(child.prior for child in node.children.values()) == pytest.approx(1)
+    root, _ = searched(Told(4, {(): (logits, 0.0, 0.0)}), [2, 0], num_simulations=0)
+    assert set(root.children) == {0, 2} and root.expanded()
+    assert root.children[2].prior == pytest.approx(1 / (1 + math.exp(-1)))
+    assert sum(child.prior for child in root.children.values()) == pytest.approx(1)
 
 
-def test_s0_11_backup_with_rewards_and_discount_by_hand():
-    path = [Node(1.0) for _ in range(4)]
-    path[1].reward, path[2].reward, path[3].reward = 0.1, 0.2, 0.4
-    one = MCTS(Table(), MCTSConfig(num_players=1, discount=0.5))
-    one._backup(path, 1.0)
-    assert [node.visit_count for node in path] == [1] * 4
-    # 1; 0.4 + 1/2; 0.2 + 0.9/2; 0.1 + 0.65/2
-    assert [node.value_sum for node in path] == pytest.approx([0.425, 0.65, 0.9, 1.0])
-    # The same from a search: one action, so one path.
+def test_s0_11_backup_with_rewards_and_discount():
+    # One action, so one path; the network's value is 1 at its end and 0 before.
     told = {(0,) * n: (np.zeros(1), float(n == 3), (0, 0.1, 0.2, 0.4)[n]) for n in range(1, 4)}
-    root, _ = searched(Told(1, told), [0], num_simulations=3, num_players=1, discount=0.5)
-    # Three visits pass the first step: 0.1, 0.1 + 0.2/2 and 0.425 at the root.
-    assert root.value_sum == pytest.approx(0 + 0.1 + 0.2 + 0.425)
+    sums = []
+    for n in (2, 3):
+        _, mcts = searched(Told(1, told), [0], num_simulations=n, num_players=1, discount=0.5)
+        sums.append([mcts.nodes[(0,) * depth].value_sum for depth in range(n + 1)] + [0] * (3 - n))
+        assert [node.visit_count for node in mcts.nodes.values()] == list(range(n + 1, 0, -1))
+    # The third simulation adds 0.1 + 0.65/2, 0.2 + 0.9/2, 0.4 + 1/2 and 1.
+    added = [after - before for before, after in zip(*sums, strict=True)]
+    assert added == pytest.approx([0.425, 0.65, 0.9, 1.0])
 
 
 def test_s0_12_temperature():
@@ -483,7 +471,7 @@ def test_s0_14_nodes_are_made_when_they_are_looked_at_and_go_with_their_root():
     gc.collect()
     assert sum(type(thing) is Node for thing in gc.get_objects()) < made + 200
     assert len(root.children[0].children) == 4672
-    tree = weakref.ref(root.__dict__["_tree"])
+    tree = weakref.ref(root.tree)
     root = mcts = None
     assert tree() is None  # without a collection: nothing refers to itself
 
@@ -492,17 +480,16 @@ def test_s0_14_scores_stay_numbers():
     logits = np.array([1e30, -1e30, 0.0, -np.inf], np.float32)
     root, mcts = searched(Told(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=20)
     assert all(0 <= child.prior <= 1 for child in root.children.values())
-    scores = [mcts._ucb_score(root, child) for child in root.children.values()]
-    assert np.isfinite(scores).all() and sum(visits(root).values()) == 20
-    empty = Node(1.0)
-    assert mcts._ucb_score(empty, Node(0.5)) == pytest.approx(0.5 + 1.25 * 0.5, abs=1e-3)
+    numbers = [(node.value_sum, node.prior) for node in mcts.nodes.values()]
+    assert np.isfinite(numbers).all() and sum(visits(root).values()) == 20
+    assert visits(root)[0] == 20  # the one with a prior, and no score was NaN
 
 
 @pytest.mark.parametrize("simulations", [0, 1, 2, 50, 3000])
 def test_s0_14_any_number_of_simulations(simulations):
-    root, mcts = searched(Table(1), num_simulations=simulations)
+    root, mcts = RootNode(0, None), MCTS(Table(1), MCTSConfig(num_simulations=simulations))
+    _, probabilities = mcts.run(root, SEEN, range(5))
     assert (root.visit_count, sum(visits(root).values())) == (simulations + 1, simulations)
-    _, probabilities = mcts._get_distributions(root)
     assert sum(probabilities) == pytest.approx(1)
     if simulations == 0:
         assert probabilities == pytest.approx([child.prior for child in root.children.values()])
@@ -516,22 +503,45 @@ def test_s0_14_any_number_of_simulations(simulations):
     top_k=st.none() | st.integers(1, 5),
     stop=st.integers(0, 40),
 )
-def test_s0_14_by_hand_and_on_the_core_are_one_tree(seed, players, bounds, top_k, stop):
-    """The document's own steps, and a search that goes on where it stopped."""
+def test_s0_14_a_root_is_searched_on_as_if_it_were_one_search(seed, players, bounds, top_k, stop):
     options = {"num_players": players, "value_bounds": bounds, "top_k": top_k}
     whole, _ = searched(Table(seed), num_simulations=60, **options)
-    by_hand, first = RootNode(0, 7), Table(seed).initial_inference(SEEN)
-    mcts = MCTS(Table(seed), MCTSConfig(num_simulations=60, **options))
-    by_hand.to_play = 0
-    mcts._expand_node(by_hand, first[1], range(5))
-    mcts._run_by_hand(by_hand, NetworkOutput(float(first[2]), 0.0, first[1], 7))
-    assert_same_tree(everywhere(by_hand), everywhere(whole))
-    root, mcts = searched(Table(seed), num_simulations=stop, **options)
+    network = Table(seed)
+    root, mcts = searched(network, num_simulations=stop, **options)
     mcts.config.num_simulations = 60 - stop
     mcts.run(root, SEEN, range(5))
     assert root.visit_count == len(mcts.nodes) == 61
-    if bounds:  # a range that was only seen is known as far as the tree still shows it
-        assert_same_tree(everywhere(root), everywhere(whole))
+    assert everywhere(root) == everywhere(whole)
+    assert network.asked == ["initial"] + ["recurrent", "prediction"] * 60
+
+
+def test_s0_14_a_searched_root_is_searched_on_by_the_core(monkeypatch):
+    """It was once searched on by a loop in Python, 25 times slower than a new root."""
+    root, mcts = searched(Told(4672), range(20), num_simulations=100)
+    monkeypatch.setattr(Node, "visit_count", None)  # no node is looked at on the way
+    monkeypatch.setattr(Node, "value_sum", None)
+    mcts.config.num_simulations = 40
+    root.tree.search(40)
+    monkeypatch.undo()
+    assert root.visit_count == 141 and len(mcts.nodes) == 141
+
+
+def test_s0_14_visits_that_no_search_made_are_refused():
+    counted = RootNode(0, None)
+    counted.visit_count = 1
+    with pytest.raises(SearchStateError, match="visit_count 1"):
+        MCTS(Table(), MCTSConfig()).run(counted, SEEN, range(5))
+    assert counted.visit_count == 1 and not counted.expanded()
+    root, mcts = searched(Table())
+    with pytest.raises(SearchStateError, match="1 steps inside"):
+        mcts.run(root.children[0], SEEN, range(5))
+    for other in (MCTS(Table(), mcts.config), MCTS(mcts.network, MCTSConfig(discount=0.5))):
+        with pytest.raises(SearchStateError, match="another network or other settings"):
+            other.run(root, SEEN, range(5))
+    root.children[0].visit_count = 7
+    with pytest.raises(SearchStateError, match="changed by hand"):
+        mcts.run(root, SEEN, range(5))
+    assert root.visit_count == 51 and root.children[0].visit_count == 7
 
 
 @pytest.mark.parametrize(
@@ -783,12 +793,13 @@ def test_s0_29_what_it_cannot_do_is_a_sentence(tmp_path, capsys):
 
 
 def test_m1_each_node_has_the_value_of_its_own_player_to_move():
-    path = [Node(1.0) for _ in range(3)]
-    path[1].reward, path[2].reward = 0.5, 0.25
-    mcts = MCTS(Table(), MCTSConfig(discount=0.5))
-    mcts._backup(path, 1.0)
-    # 1 for the player at the end; 0.25 - 1/2 for the other; 0.5 + 0.25/2 for the first again.
-    assert [node.value_sum for node in path] == [0.5 + 0.25 / 2, 0.25 - 0.5, 1.0]
+    told = {(0,): (np.zeros(1), 0.0, 0.5), (0, 0): (np.zeros(1), 1.0, 0.25)}
+    config = MCTSConfig(discount=0.5, num_simulations=2)
+    _, mcts = searched(Told(1, told), [0], config=config)
+    # 1 for the player at the end; 0.25 - 1/2 for the other; for the first again 0.5 + 0.25/2, and
+    # 0.5 of the simulation before.
+    sums = [mcts.nodes[(0,) * depth].value_sum for depth in range(3)]
+    assert sums == [0.5 + 0.25 / 2 + 0.5, 0.25 - 0.5, 1.0]
     names = their_classes()
     theirs = [names["Node"](1.0) for _ in range(3)]
     names["MCTS"](None, MCTSConfig(discount=0.5))._backup(theirs, 1.0)
@@ -817,7 +828,7 @@ def test_m2_a_child_that_is_good_for_the_opponent_is_avoided(seat):
     mcts = MCTS(Held(2), MCTSConfig())
     mcts.run(root, SEEN, [0, 1])
     assert visits(root)[1] > 40 > visits(root)[0]
-    assert mcts._ucb_score(root, root.children[1]) > mcts._ucb_score(root, root.children[0])
+    assert score(root, root.children[1]) > score(root, root.children[0])
     theirs = their_classes()["MCTS"](None, MCTSConfig())
     liked = [theirs._ucb_score(root, root.children[a]) for a in (0, 1)]
     assert liked[0] > liked[1]  # the document's prefers what the opponent would
@@ -825,10 +836,10 @@ def test_m2_a_child_that_is_good_for_the_opponent_is_avoided(seat):
 
 def test_m3_the_reward_of_a_step_counts_in_the_choice():
     told = {(1,): (np.zeros(2), 0.0, 0.6)}
-    root, mcts = searched(Told(2, told), [0, 1])
+    root, _ = searched(Told(2, told), [0, 1])
     assert visits(root)[1] > 35
     child = root.children[1]
-    assert child.reward == pytest.approx(0.6) and mcts._q(child) > 0.5 > child.value()
+    assert child.reward == pytest.approx(0.6) and child.reward - child.value() > 0.5 > child.value()
     one, _ = searched(Told(2, told), [0, 1], config=MCTSConfig.control())
     assert visits(one)[1] > visits(one)[0]
 
@@ -974,15 +985,17 @@ def test_m22_small_temperatures_do_not_underflow():
 
 
 def test_m23_what_an_untried_action_is_worth_is_said_and_where():
-    mcts = MCTS(Table(), MCTSConfig())
-    parent, untried, drawn = Node(1.0), Node(0.5), Node(0.5)
-    parent.visit_count, drawn.visit_count = 4, 1
-    explored = (math.log((4 + 19653) / 19652) + 1.25) * 0.5 * 2
     # A draw by default, in the middle of 0..1, where pb_c_init was set; a loss as published.
-    assert mcts._ucb_score(parent, untried) == pytest.approx(0.5 + explored)
-    assert mcts._ucb_score(parent, drawn) == pytest.approx(0.5 + explored / 2)
-    published = MCTS(Table(), MCTSConfig.board_game())
-    assert published._ucb_score(parent, untried) == pytest.approx(explored)
+    assert (MCTSConfig().unvisited, MCTSConfig.board_game().unvisited) == (0.0, -1.0)
+    for n in range(1, 12):
+        for worth in (-1.0, 0.0, 0.5):
+            config = {"unvisited": worth, "pb_c_init": 0.4}
+            old, new = (searched(Table(2), num_simulations=m, **config)[0] for m in (n, n + 1))
+            taken = next(a for a, count in visits(new).items() if count > visits(old)[a])
+            scores = {
+                a: score(old, child, init=0.4, unvisited=worth) for a, child in old.children.items()
+            }
+            assert max(scores, key=scores.get) == taken
     # With a loss the first good move is held on to for longer.
     told = Told(4, value=-0.5)
     tried = [

@@ -234,9 +234,9 @@ def test_s2_8_the_tree_as_graphviz(tmp_path, caplog):
     mcts = MCTS(HashAgent(), THREE_MOVES)
     mcts.run_simulations(20)
     with caplog.at_level(logging.INFO):
-        mcts.plot_tree(str(tmp_path / "new folder" / "tree.gv"))
+        mcts.plot_tree(str(tmp_path / "new folder" / "tree.gv"), visits=0)
     below = mcts.root.get_all_children()
-    assert "# of nodes in tree: 20" in caplog.text  # those that were visited
+    assert f"# of nodes in tree: {len(below) + 1}" in caplog.text
     nodes, edges = graph(tmp_path / "new folder" / "tree.gv")
     assert len(nodes) == len(below) + 1 and len(edges) == len(below)
     moves = sorted(edge.action.uci() for node in [mcts.root, *below] for edge in node.edges)
@@ -245,7 +245,8 @@ def test_s2_8_the_tree_as_graphviz(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("limits", "most"), [({"nodes": 10}, 10), ({"depth": 1}, 21), ({"visits": 1}, 60)]
+    ("limits", "most"),
+    [({"nodes": 10}, 10), ({"depth": 1, "visits": 0}, 21), ({"visits": 2}, None)],
 )
 def test_s2_8_big_trees_are_drawn_within_limits(tmp_path, limits, most):
     mcts = MCTS(HashAgent())
@@ -254,12 +255,33 @@ def test_s2_8_big_trees_are_drawn_within_limits(tmp_path, limits, most):
     nodes, edges = graph(tmp_path / "tree.gv")
     drawn = [node for node in nodes if node["label"].startswith("N ")]
     more = [node for node in nodes if node not in drawn]
+    if most is None:
+        most = 1 + sum(node.N >= 2 for node in mcts.root.get_all_children())
     assert len(drawn) == most and len(edges) == len(nodes) - 1
     left_out = sum(int(re.fullmatch(r"\+([\d,]+) more", node["label"])[1]) for node in more)
     below = [edge for node in mcts.root.get_all_children() for edge in node.edges]
-    if "depth" not in limits and "nodes" not in limits:
-        assert left_out == sum(edge.N == 0 for edge in [*mcts.root.edges, *below])
+    if limits == {"visits": 2}:
+        assert left_out <= sum(edge.N == 1 for edge in [*mcts.root.edges, *below])
     assert left_out > 0
+
+
+def test_s2_8_by_default_what_was_visited_is_drawn_and_counted(tmp_path, caplog):
+    """Once untried moves were drawn, too, the log counted other nodes than the picture has, and the
+    root's Q was what the agent said of it alone.
+    """
+    mcts = MCTS(HashAgent())
+    mcts.run_simulations(20)
+    assert inspect.signature(MCTS.plot_tree).parameters["visits"].default == 1
+    for _ in range(2):  # as the core left it, then changed by hand
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            mcts.plot_tree(str(tmp_path / "tree.gv"))
+        labels = re.findall(r'\[label="(N .*?)"\]', (tmp_path / "tree.gv").read_text())
+        assert len(labels) == 20 and "# of nodes in tree: 20" in caplog.text
+        total = mcts.root.value + sum(edge.W for edge in mcts.root.edges)
+        assert labels[0] == f"N 20\\nQ {total / 20:+.3f}"
+        assert total / 20 != pytest.approx(mcts.root.value, abs=1e-3)
+        mcts.root.edges[0].P = 0.5
 
 
 def test_s2_8_plot_node_takes_any_digraph():
@@ -276,7 +298,7 @@ def test_s2_8_plot_node_takes_any_digraph():
     mcts = MCTS(HashAgent(), THREE_MOVES)
     mcts.run_simulations(5)
     dot = Recorder()
-    assert mcts.plot_node(dot, mcts.root) is dot
+    assert mcts.plot_node(dot, mcts.root, visits=0) is dot
     assert len(dot.nodes) == len(mcts.root.get_all_children()) + 1
     assert set(dot.edges) and all(label for _, _, label in dot.edges)
     assert "digraph {" in Digraph(comment="x").source
@@ -291,6 +313,8 @@ def test_s2_9_the_final_choice():
     visited = [edge for edge in mcts.root.edges if edge.N]
     assert mcts.best_edge(by="value").Q == max(edge.Q for edge in visited)
     assert mcts.best_edge(by="value") is not mcts.best_edge()
+    with pytest.raises(ConfigError, match="by is 'foo'"):
+        mcts.best_edge("foo")
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["white", "black"])
@@ -450,11 +474,9 @@ def test_m13_noise_is_drawn_once_and_mixed(hand):
     np.random.seed(3)
     mcts = MCTS(EvenAgent(), MIDDLE_GAME, stochastic=True)
     drawn = set()
-    for _ in range(5):
-        by_hand(mcts, 10) if hand else mcts.run_simulations(10 if not drawn else 1)
+    for _ in range(20):
+        by_hand(mcts, 3) if hand else mcts.run_simulations(3)
         drawn.add(tuple(edge.P for edge in mcts.root.edges))
-        if not hand:
-            break  # a second search draws again
     assert len(drawn) == 1
     priors, even = np.array(*drawn), 1 / 48
     eta = (priors - 0.75 * even) / 0.25
@@ -468,13 +490,18 @@ def test_m13_noise_is_drawn_once_and_mixed(hand):
     assert np.allclose([edge.P for edge in quiet.root.edges], even)
 
 
-def test_m13_a_new_search_mixes_into_the_agents_priors_again():
+@pytest.mark.parametrize("hand", [False, True], ids=["core", "by hand"])
+def test_m13_a_new_root_gets_noise_of_its_own(hand):
     np.random.seed(4)
     mcts = MCTS(EvenAgent(), MIDDLE_GAME, stochastic=True)
-    for _ in range(4):
-        mcts.run_simulations(10)
+    for _ in range(3):
+        by_hand(mcts, 80) if hand else mcts.run_simulations(80)
+        mcts.advance(mcts.best_edge().action)
+        mcts.run_simulations(1)
+        even = 1 / len(mcts.root.edges)
         priors = np.array([edge.P for edge in mcts.root.edges])
-        assert priors.min() >= 0.75 / 48 - 1e-6 and priors.sum() == pytest.approx(1, abs=1e-5)
+        assert np.ptp(priors) > 0.01 and priors.sum() == pytest.approx(1, abs=1e-5)
+        assert priors.min() >= 0.75 * even - 1e-6  # mixed into the agent's priors once
 
 
 def test_m14_selection_does_not_stop_after_one_ply():
@@ -536,7 +563,7 @@ def test_m18_every_child_is_drawn_once_under_an_id_of_its_own(tmp_path):
     mcts.run_simulations(100)
     below = mcts.root.get_all_children()
     assert len({node.state for node in below}) < len(below)
-    mcts.plot_tree(str(tmp_path / "tree.gv"), nodes=None)
+    mcts.plot_tree(str(tmp_path / "tree.gv"), nodes=None, visits=0)
     nodes, edges = graph(tmp_path / "tree.gv")
     assert len({node["name"] for node in nodes}) == len(nodes) == len(below) + 1
     assert len({edge["head"] for edge in edges}) == len(edges) == len(below)

@@ -61,7 +61,7 @@ def draw(
     *,
     depth: int | None = None,
     nodes: int | None = None,
-    visits: int | None = None,
+    visits: int = 1,
 ) -> Any:
     """Draw a node and all below it into a `Digraph`, within limits, the most visited first.
 
@@ -70,7 +70,7 @@ def draw(
         node: where to begin
         depth: moves below it
         nodes: how many to draw
-        visits: the fewest that a child needs to be drawn
+        visits: the fewest that a child needs to be drawn; 0 draws untried moves, too
     """
     numbers, left_out = count(), Counter[str]()
     waiting: list[tuple[int, int, int, Node, str]] = [(-node.N, 0, 0, node, "")]
@@ -86,20 +86,20 @@ def draw(
         if parent and here.above is not None:
             dot.edge(parent, name, label=here.above.action.uci())
         for edge in here.edges:
-            if edge.N < (visits or 0) or level == depth:
-                left_out[name] += 1
+            if edge.N < visits or level == depth:
+                left_out[name] += edge.N > 0 or not visits  # untried moves are not missed
             else:
                 child = edge.output_node
                 heapq.heappush(waiting, (-edge.N, level + 1, next(serial), child, name))
-    for number, (parent, left) in enumerate(left_out.items()):
+    for number, (parent, left) in enumerate((+left_out).items()):
         dot.node(f"m{number}", f"+{left:,} more")
         dot.edge(parent, f"m{number}", label="")
     return dot
 
 
 def _label(node: Node, *, top: bool) -> str:
-    """N, Q and P: those of the edge into a node, and its own N and value at the top."""
+    """N, Q and P: those of the edge into a node, and its own N and Q at the top."""
     edge = node.above
     if top or edge is None:
-        return f"N {node.N}\nQ {node.value:+.3f}"
+        return f"N {node.N}\nQ {node.Q:+.3f}"
     return f"N {edge.N}\nQ {edge.Q:+.3f}\nP {edge.P:.4f}"

@@ -1,26 +1,125 @@
-"""`Node` and `RootNode` of the document `muzero-chess`.
-
-Either may be built and changed by hand. Those of a tree that the core grew read their numbers from
-it when they are asked for: below the root every action has a node, 4672 of them in chess, and most
-are never looked at. While a search is under way they show it as it stands.
-"""
+"""`Node` and `RootNode` of the document `muzero-chess`, and the tree in the core that they show."""
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-if TYPE_CHECKING:
-    from sylvan.classic.network_outputs import Asked
-    from sylvan.planning import LatentSearch
+import numpy as np
 
-__all__ = ["Grown", "Node", "Nodes", "RootNode"]
+from sylvan._native import Rng
+from sylvan.classic.muzero_settings import MCTSConfig
+from sylvan.classic.network_outputs import NetworkOutput, after
+from sylvan.classic.tree_node import Children, CoreTree, Path, Statistic, TreeNode
+from sylvan.planning import Forest, LatentState, NodeView
+from sylvan.planning.forest import Steps
 
-Path = tuple[int, ...]
-NUMBERS = ("value_sum", "visit_count", "hidden_state", "reward")
+__all__ = ["LatentTree", "Node", "Nodes", "RootNode"]
 
 
-class Node:
+class LatentTree(CoreTree):
+    """A tree over what a network says. The core stores numbers of answers, which are kept here."""
+
+    def __init__(
+        self,
+        network: Any,
+        settings: MCTSConfig,
+        first: NetworkOutput,
+        legal_actions: Sequence[int],
+        seat: int,
+    ) -> None:
+        """A tree whose root the network has answered with `first`."""
+        self.network = network
+        self.settings = replace(settings)
+        self.seat, self.players = seat, settings.num_players
+        seed = int(np.random.randint(2**62))
+        config = settings.search_config(noise=settings.add_noise, seed=seed)
+        root = LatentState(
+            self.players,
+            len(first.policy_logits),
+            list(legal_actions),
+            seat,
+            zero_sum=self.players == 2,
+            whole=True,  # all children can be looked at
+        )
+        self._forest = Forest([root], config)
+        super().__init__(self._forest.result)
+        self._noise: list[list[float]] | None = None
+        if settings.add_noise:  # once: every search of the tree has the same
+            drawn = Rng(seed).dirichlet(config.dirichlet_alpha, len(legal_actions))
+            self._noise = [list(drawn)]
+        self._answers: dict[int, NetworkOutput] = {}
+        self._following: dict[int, dict[int, int]] = {}
+        """The rows of the answers after a row, by action."""
+        self._forest.limit(simulations=0)
+        self._search(first)
+
+    def fits(self, network: Any, settings: MCTSConfig) -> bool:
+        """Whether a search with these would go on as this tree was begun."""
+        same = replace(settings, num_simulations=self.settings.num_simulations) == self.settings
+        return network is self.network and same
+
+    def search(self, simulations: int) -> None:
+        """Add simulations. If the network raises, those before it stay."""
+        self._forest.limit(simulations=simulations)
+        self._search(None)
+
+    def _search(self, first: NetworkOutput | None) -> None:
+        forest = self._forest
+        forest.begin(self._noise)
+        try:
+            steps = forest.step(1)
+            while steps is not None:
+                output = first or self._ask(steps)
+                self._answers[int(steps.rows[0])] = output
+                value, reward, logits, _ = output
+                numbers = np.array([[value], [reward]], np.float32)
+                steps = forest.step(1, (logits[None], None, numbers[0], numbers[1], False))
+        except BaseException:  # also Ctrl-C
+            forest.abandon()
+            raise
+        finally:
+            self.refresh()
+
+    def _ask(self, steps: Steps) -> NetworkOutput:
+        """Ask the network for a step; meanwhile nodes show the tree as it stands."""
+        self.refresh()
+        row, action = int(steps.parents[0]), int(steps.actions[0])
+        output = after(self.network, self._answers[row].hidden_state, action)
+        self._following.setdefault(row, {})[action] = int(steps.rows[0])
+        return output
+
+    def _row(self, path: Path) -> int | None:
+        """The row of the answer after some actions; None where the network was not asked."""
+        row: int | None = 0
+        for action in path:
+            row = None if row is None else self._following.get(row, {}).get(action)
+        return row
+
+    def answer(self, path: Path) -> NetworkOutput | None:
+        """What the network said after some actions; None where it was not asked."""
+        row = self._row(path)
+        return None if row is None else self._answers[row]
+
+    def node(self, path: Path) -> NodeView | None:
+        """The node after some actions, found without reading the thousands of edges above it."""
+        return None if self._row(path) is None else NodeView(self.view, path)
+
+    def reached(self, path: Path) -> list[int]:
+        """The actions that simulations took at the node after some actions."""
+        row = self._row(path)
+        return [] if row is None else list(self._following.get(row, ()))
+
+
+def _answered(node: Node, name: str, otherwise: Any) -> Any:
+    """A part of what the network said of a node."""
+    assert isinstance(node.tree, LatentTree)
+    answer = node.tree.answer(node.path)
+    return otherwise if answer is None else getattr(answer, name)
+
+
+class Node(TreeNode):
     """A position of the tree, with the statistics of the action that led there.
 
     `value_sum` is for the player to move *here*; whoever chose the action reads it with the
@@ -34,23 +133,36 @@ class Node:
     0.25
     """
 
-    value_sum: float
-    visit_count: int
-    hidden_state: Any
-    reward: float
-    children: MutableMapping[int, Node]
+    visit_count = TreeNode.visits
+    value_sum = TreeNode.total
+    hidden_state = Statistic[Any](lambda node: _answered(node, "hidden_state", None))
+    reward = Statistic[float](lambda node: _answered(node, "reward", 0.0))
+    to_play = Statistic[int | None](
+        lambda node: (node.tree.seat + len(node.path)) % node.tree.players
+    )
+    """The player to move, 0 or 1; a search follows it from the root on."""
+    children: Mapping[int, Node]
     """By action."""
 
     def __init__(self, prior: float) -> None:
         """A node that was not visited."""
-        self.prior = prior
-        self.value_sum = 0.0
-        self.visit_count = 0
+        super().__init__(prior)
+        self._hidden_state: Any = None
+        self._reward: float | None = 0.0
+        self._to_play: int | None = None
         self.children = {}
-        self.hidden_state = None
-        self.reward = 0.0
-        self.to_play: int | None = None
-        """The player to move, 0 or 1; a search follows it from the root on."""
+
+    def show(self, tree: CoreTree, path: Path) -> None:
+        """Show a node of the core from now on."""
+        super().show(tree, path)
+        self._hidden_state = self._reward = self._to_play = None
+        self.children = Children(tree, path, Node, int)
+
+    def core_total(self) -> float:
+        """The sum of values for the player to move here."""
+        assert self.tree is not None and self.to_play is not None
+        node = self.tree.node(self.path)
+        return 0.0 if node is None else node.W[self.to_play]
 
     def expanded(self) -> bool:
         """Whether it has children."""
@@ -58,152 +170,16 @@ class Node:
 
     def value(self) -> float:
         """The mean value for the player to move here; 0 before the first visit."""
-        return self.value_sum / self.visit_count if self.visit_count else 0.0
-
-    def read_from(self, tree: Grown, path: Path) -> None:
-        """Take the place of a node that the core has."""
-        self.__dict__["_tree"], self.__dict__["_path"] = tree, path
-        for name in NUMBERS if path else NUMBERS[:2]:  # a root keeps its own state
-            self.__dict__.pop(name, None)
-
-    def __getattr__(self, name: str) -> Any:
-        """What the core has and was not asked for yet."""
-        tree: Grown | None = self.__dict__.get("_tree")
-        if tree is None or name not in (*NUMBERS, "children"):
-            raise AttributeError(f"{type(self).__name__} has no {name!r}.")
-        for known, value in tree.read(self, name).items():
-            self.__dict__.setdefault(known, value)  # what was set by hand stays
-        return self.__dict__[name]
+        return self.mean
 
 
 class RootNode(Node):
     """The position that a search starts from."""
 
-    noisy = False
-    """Whether its priors have noise, which is mixed in once."""
-
     def __init__(self, prior: float, hidden_state: Any) -> None:
         """A root; a search starts with player 0 unless `to_play` says otherwise."""
         super().__init__(prior)
         self.hidden_state = hidden_state
-
-
-class Grown:
-    """A tree in the core, as its nodes read it."""
-
-    def __init__(self, search: LatentSearch, model: Asked) -> None:
-        self.search, self.model = search, model
-        self.version = 0
-        """Grows when the tree does."""
-        self._shown: list[Node] | None = []
-        self._last: tuple[Path, int, Any] = ((), -1, None)
-
-    def grow(self, root: Node, *, last: bool = False) -> None:
-        """Let nodes forget what they have read, for the tree has grown since, or is about to."""
-        if not self.version:
-            data = self.core(())
-            if data is None:  # not evaluated: the root stays as it was
-                return
-            root.read_from(self, ())
-            for action, _, _, prior, *_ in data[5]:
-                root.children[action].prior = prior  # with the noise
-                root.children[action].read_from(self, (action,))
-                del root.children[action].children
-        for node in self._shown or ():
-            for name in NUMBERS:
-                node.__dict__.pop(name, None)
-            if not node.__dict__.get("children"):
-                node.__dict__.pop("children", None)
-        self._shown = None if last else []
-        self.version += 1
-
-    def core(self, path: Path) -> Any:
-        """Kind, seat, visits, value sums and so on, and edges of a node; None: not visited."""
-        if self._last[:2] != (path, self.version):  # numbers and children are read in turn
-            forest = self.search.forest
-            data = None if forest is None else forest._native.node(0, list(path))
-            self._last = path, self.version, data if data is not None and data[2] else None
-        return self._last[2]
-
-    def read(self, node: Node, name: str) -> dict[str, Any]:
-        """Numbers of a node, or its children."""
-        path = node.__dict__["_path"]
-        data = self.core(path)
-        if self._shown is not None:
-            self._shown.append(node)
-        if name == "children":
-            return {"children": {} if data is None else Children(self, path, int(data[1]))}
-        if data is None:
-            return dict(zip(NUMBERS, (0.0, 0, None, 0.0), strict=True))
-        said = self.model.at(path)
-        return dict(
-            zip(NUMBERS, (data[3][data[1]], data[2], said.hidden_state, said.reward), strict=True)
-        )
-
-
-class Children(MutableMapping[int, Node]):
-    """The children of a node in the core, made when they are asked for."""
-
-    def __init__(self, tree: Grown, path: Path, seat: int) -> None:
-        self._tree, self._path = tree, path
-        self._seat = (seat + 1) % tree.search.num_players
-        self._made: dict[int, Node] = {}
-        self._removed: set[int] = set()
-
-    def _edges(self) -> list[Any]:
-        """The core's action, visits, value and prior of each, as they are now."""
-        edges: list[Any] = self._tree.core(self._path)[5]
-        return edges
-
-    def reached(self) -> Iterator[int]:
-        """Actions that were tried: few of many."""
-        core = (edge for edge in self._edges() if edge[1])
-        for action, _, _, prior, *_ in list(core):
-            if action not in self._removed:
-                self._made.setdefault(action, self._node(action, prior))
-        return iter([action for action, node in self._made.items() if node.visit_count])
-
-    def _node(self, action: int, prior: float) -> Node:
-        node = Node(prior)
-        del node.children
-        node.to_play = self._seat
-        node.read_from(self._tree, (*self._path, action))
-        return node
-
-    def __getitem__(self, action: int) -> Node:
-        if action not in self._made:
-            found = [edge for edge in self._edges() if edge[0] == action]
-            if not found or action in self._removed:
-                raise KeyError(action)
-            self._made[found[0][0]] = self._node(found[0][0], found[0][3])
-        return self._made[action]
-
-    def __setitem__(self, action: int, node: Node) -> None:
-        self._made[action] = node
-
-    def __delitem__(self, action: int) -> None:
-        self[action]
-        del self._made[action]
-        self._removed.add(action)
-
-    def __iter__(self) -> Iterator[int]:
-        known = [edge[0] for edge in self._edges() if edge[0] not in self._removed]
-        return iter(dict.fromkeys([*known, *self._made]))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def items(self) -> ItemsView[int, Node]:
-        """All of them, made in one go."""
-        for action, _, _, prior, *_ in self._edges():
-            if action not in self._made and action not in self._removed:
-                self._made[action] = self._node(action, prior)
-        return super().items()
-
-    def values(self) -> ValuesView[Node]:
-        """All of them, made in one go."""
-        self.items()
-        return super().values()
 
 
 class Nodes(Mapping[Path, Node]):
@@ -213,6 +189,7 @@ class Nodes(Mapping[Path, Node]):
     """
 
     def __init__(self, root: Node | None) -> None:
+        """The nodes from a root on; none without a root."""
         self.root = root
 
     def __getitem__(self, path: Path) -> Node:
@@ -231,8 +208,8 @@ class Nodes(Mapping[Path, Node]):
                 continue
             yield path
             below = node.children
-            tried = list(below.reached() if isinstance(below, Children) else below)
-            waiting += [((*path, action), below[action]) for action in reversed(tried)]
+            tried = below.reached() if isinstance(below, Children) else below.items()
+            waiting += [((*path, action), child) for action, child in reversed(list(tried))]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -13,33 +13,29 @@
   0..1 between the bounds that are known, or between the least and greatest that were seen.
 - Legal actions are known at the root only; below it every action is open.
 - The root's own evaluation is its first visit: after n simulations it has n + 1.
+- The document's private steps (`_select_child`, `_expand_node`, `_backup`) happen in the core. A
+  root that was searched is searched on there; visits that were set by hand are refused.
 - Randomness starts from NumPy's global generator, as in the document.
-
-`run` runs on the core. `_select_child`, `_expand_node` and `_backup` are the same steps by hand,
-with the reference's formulas; a root that has visits already is searched on by them.
 """
 
 from __future__ import annotations
 
 import operator
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from sylvan._native import Rng, softmax
 from sylvan.classic.chess_environment import ChessEnvironment
-from sylvan.classic.latent_nodes import Grown, Node, Nodes, RootNode
+from sylvan.classic.latent_nodes import LatentTree, Node, Nodes, RootNode
 from sylvan.classic.muzero_network import MuZeroNetwork
 from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
-from sylvan.classic.network_outputs import Asked, NetworkOutput, after, at_first, at_hidden, numbers
+from sylvan.classic.network_outputs import NetworkOutput, at_first, at_hidden
 from sylvan.classic.predictions import legal_logits
-from sylvan.errors import ConfigError, GameOver
-from sylvan.planning import LatentSearch
-from sylvan.reference.node import TINY, f32
-from sylvan.reference.selection import puct_score
+from sylvan.classic.tree_node import tempered
+from sylvan.errors import ConfigError, GameOver, SearchStateError
 
 __all__ = [
     "MCTS",
@@ -73,13 +69,12 @@ class MCTS:
     """
 
     def __init__(self, network: Any, config: Any) -> None:
-        """Store both; nothing is asked before a search."""
+        """Store both; the network is asked when a search runs."""
         self.network = network
         self.config = config
         self.nodes = Nodes(None)
         """The tree of the last search, by paths of actions, as it stands."""
-        self._seen = (np.inf, -np.inf)
-        self._settings.search_config()  # a wrong setting is refused now
+        self._settings.search_config()  # refuse a wrong setting now
 
     @property
     def root(self) -> Node | None:
@@ -88,41 +83,41 @@ class MCTS:
 
     @property
     def _settings(self) -> MCTSConfig:
-        """The settings as they are now; what the document's class lacks has its default."""
+        """The settings as they are now, with defaults for those the document's class lacks."""
         return MCTSConfig.of(self.config)
 
     def run(
         self, root: Node, observation: Any, legal_actions: Sequence[int]
     ) -> tuple[tuple[int, ...], list[float]]:
-        """Search from a root, which has children for the legal actions, or gets them.
+        """Search from a root; one that was searched before is searched on.
 
         Args:
-            root: where to start; without a hidden state it gets that of the observation
+            root: a new root gets the hidden state of the observation unless it has one, and
+                children for the legal actions unless it has them
             observation: as the network takes it
-            legal_actions: what the player to move may choose from
+            legal_actions: codes that the player to move may choose from
 
         Returns:
-            actions and the shares of visits that they had (their priors without simulations)
+            actions and their shares of the visits (their priors without simulations)
 
         :raises GameOver: there is no legal action.
+        :raises SearchStateError: the root has visits that no search with this network and these
+            settings made.
         """
-        legal_actions = _codes(legal_actions)
-        self._check(root, legal_actions)
-        first = None if root.visit_count else self._said(root, observation)
-        if first is not None:
-            if not root.expanded():
-                self._expand_node(root, first.policy_logits, legal_actions)
-            root.hidden_state = first.hidden_state
+        legal, settings = _codes(legal_actions), self._settings
+        self._check(root, legal, settings)
+        if root.tree is None:
+            root.show(self._planted(root, observation, legal, settings), ())
+        assert isinstance(root.tree, LatentTree)
         self.nodes.root = root
-        touched = any(c.visit_count or c.expanded() for c in root.children.values())
-        if first is None or touched:
-            self._run_by_hand(root, first)
-        else:
-            self._run_on_the_core(root, first)
-        return self._get_distributions(root)
+        root.tree.search(settings.num_simulations)
+        children = [root.children[action] for action in legal]
+        weights: list[float] = [child.visit_count for child in children]
+        weights = weights if any(weights) else [child.prior for child in children]
+        return tuple(legal), [weight / sum(weights) for weight in weights]
 
-    def _check(self, root: Node, legal_actions: Sequence[int]) -> None:
-        """Refuse what cannot be searched; a root without a player to move gets player 0."""
+    def _check(self, root: Node, legal_actions: Sequence[int], settings: MCTSConfig) -> None:
+        """Refuse what cannot be searched."""
         if not isinstance(root, Node):
             raise ConfigError(f"root is a {type(root).__name__}: give a RootNode(prior, hidden).")
         legal = set(legal_actions)
@@ -135,159 +130,25 @@ class MCTS:
                 f"The root has children for {sorted(root.children)}, but legal_actions are "
                 f"{sorted(legal)}: give the same."
             )
-        players = self._settings.num_players
-        root.to_play = root.to_play or 0
-        if root.to_play not in range(players):
+        players = settings.num_players
+        if root.to_play not in (None, *range(players)):
             raise ConfigError(f"to_play is {root.to_play!r}: it must be from 0 to {players - 1}.")
+        _check_visits(root, self.network, settings)
 
-    def _said(self, root: Node, observation: Any) -> NetworkOutput:
-        """What the network says of the root."""
+    def _planted(
+        self, root: Node, observation: Any, legal: Sequence[int], settings: MCTSConfig
+    ) -> LatentTree:
+        """A tree in the core from a root; children that it has give their priors."""
         if root.hidden_state is None:
-            return at_first(self.network, observation)
-        return at_hidden(self.network, root.hidden_state)
-
-    def _run_on_the_core(self, root: Node, first: NetworkOutput) -> None:
-        settings = self._settings
-        noise = settings.add_noise and not getattr(root, "noisy", False)
-        actions, children = zip(*root.children.items(), strict=True)
-        logits = mask_policy(first.policy_logits, actions)
-        logits[list(actions)] = legal_logits([c.prior for c in children], [0, len(children)])
-        model = Asked(self.network, first._replace(policy_logits=logits), lambda: tree.grow(root))
-        search = LatentSearch(
-            model,
-            settings.search_config(noise=noise, seed=int(np.random.randint(2**62))),
-            num_players=settings.num_players,
-            whole=True,
-        )
-        tree = Grown(search, model)
-        try:
-            search.search(np.zeros((1, 0)), [actions], seats=[root.to_play or 0])
-        finally:  # also where the network raised: what was found until then counts
-            tree.grow(root, last=True)
-            del model.asking  # which refers to the tree that refers to it
-            if isinstance(root, RootNode):
-                root.noisy = root.noisy or noise
-
-    def _run_by_hand(self, root: Node, first: NetworkOutput | None) -> None:
-        """The document's own loop."""
-        settings = self._settings
-        if first is not None:
-            self._backup([root], first.value)
-        if settings.add_noise:
-            self._add_exploration_noise(root)
-        self._seen = self._range(root)
-        for _ in range(settings.num_simulations):
-            search_path, action = [root], 0
-            while search_path[-1].expanded():
-                action, node = self._select_child(search_path[-1])
-                search_path.append(node)
-            parent, node = search_path[-2:]
-            output = after(self.network, parent.hidden_state, action)
-            node.hidden_state, node.reward = output.hidden_state, output.reward
-            self._expand_node(node, output.policy_logits, self._kept(output))
-            self._backup(search_path, output.value)
-
-    def _kept(self, output: NetworkOutput) -> list[int]:
-        """The actions below the root: all, or those of the highest logits."""
-        logits = output.policy_logits
-        highest = np.argsort(-logits, kind="stable")[: self._settings.top_k]
-        return sorted(int(action) for action in highest if logits[action] > -np.inf)
-
-    def _select_child(self, node: Node) -> tuple[int, Node]:
-        """The action and child of the highest score; ties: the higher prior, then the first."""
-        score = self._scores(node)
-        scored = enumerate(node.children.items())
-        return max(scored, key=lambda at: (score(at[1][1]), at[1][1].prior, -at[0]))[1]
-
-    def _ucb_score(self, parent: Node, child: Node) -> float:
-        """PUCT: Q of a child, brought to 0..1, plus c(N) * P * sqrt(N) / (1 + n).
-
-        N are the parent's visits, its own evaluation included; 1 where that was not counted.
-        """
-        score = float(self._scores(parent)(child))
-        # The reference brings known bounds to -1..1, with twice the constant.
-        return score if self._settings.value_bounds is None else (score + 1) / 2
-
-    def _scores(self, parent: Node) -> Callable[[Node], np.float32]:
-        """What scores the children of a node, on the reference's scale and in its arithmetic."""
-        settings = self._settings
-        explore = f32(settings.search_config().exploration(float(max(parent.visit_count, 1))))
-        (least, greatest), shift, factor = self._seen, f32(0), f32(1)
-        if settings.value_bounds is not None:
-            low, high = settings.value_bounds
-            shift, factor = f32((low + high) / 2), f32(2 / (high - low))
-        elif greatest > least:
-            shift, factor = f32(least), f32(1) / max(f32(greatest) - f32(least), f32(1e-8))
-
-        def score(child: Node) -> np.float32:
-            q = f32(settings.unvisited)
-            if child.visit_count:
-                q = (f32(self._q(child)) - shift) * factor
-            return puct_score(q, f32(child.prior), child.visit_count, explore)
-
-        return score
-
-    def _step(self, reward: float, value: float) -> float:
-        """What a step is worth to the player who makes it, if what follows is worth `value` to the
-        next one: of two players, the other.
-        """
-        settings = self._settings
-        return reward + settings.discount * (value if settings.num_players == 1 else -value)
-
-    def _q(self, child: Node) -> float:
-        """Q of a child for the player who chooses it."""
-        return self._step(child.reward, child.value())
-
-    def _range(self, root: Node) -> tuple[float, float]:
-        """The least and the greatest Q of a tree."""
-        found = [self._q(node) for path, node in Nodes(root).items() if path]
-        return min(found, default=np.inf), max(found, default=-np.inf)
-
-    def _expand_node(self, node: Node, policy: Any, legal_actions: Sequence[int]) -> None:
-        """Give a node a child per action: priors are the softmax over these."""
-        legal = _codes(legal_actions)
-        logits = numbers(self._mask_policy(policy, legal))
-        priors = softmax(np.ascontiguousarray(logits[legal]))
-        for action, prior in zip(legal, priors, strict=True):
-            node.children[action] = Node(prior=float(prior))
-            if node.to_play is not None:
-                node.children[action].to_play = (node.to_play + 1) % self._settings.num_players
-
-    def _mask_policy(self, policy: Any, legal_actions: Sequence[int]) -> Any:
-        """The logits with -inf for what is not legal."""
-        return mask_policy(policy, legal_actions)
-
-    def _backup(self, search_path: Sequence[Node], value: float) -> None:
-        """Count a visit along a path and add `value`, which is for the player to move at its end:
-        seen by the player to move at each node, with the rewards on the way.
-        """
-        for depth, node in reversed(list(enumerate(search_path))):
-            node.value_sum += value
-            node.visit_count += 1
-            value = self._step(node.reward, value)
-            if depth:
-                q = self._q(node)
-                self._seen = min(self._seen[0], q), max(self._seen[1], q)
-
-    def _add_exploration_noise(self, node: Node) -> None:
-        """Mix noise into the priors of a root's children, once."""
-        if getattr(node, "noisy", False):
-            return
-        config = self._settings.search_config()
-        rng, children = Rng(int(np.random.randint(2**62))), list(node.children.values())
-        for child, eta in zip(
-            children, rng.dirichlet(config.dirichlet_alpha, len(children)), strict=True
-        ):
-            child.prior = float(max(f32(config.mixed(child.prior, eta)), TINY))
-        if isinstance(node, RootNode):
-            node.noisy = True
-
-    def _get_distributions(self, root: Node) -> tuple[tuple[int, ...], list[float]]:
-        """Actions and their shares of the visits; their priors where none was visited."""
-        actions, children = zip(*root.children.items(), strict=True)
-        weights: list[float] = [child.visit_count for child in children]
-        weights = weights if any(weights) else [child.prior for child in children]
-        return actions, [weight / sum(weights) for weight in weights]
+            first = at_first(self.network, observation)
+        else:
+            first = at_hidden(self.network, root.hidden_state)
+        logits = mask_policy(first.policy_logits, legal)
+        if root.expanded():
+            priors = [root.children[action].prior for action in legal]
+            logits[legal] = legal_logits(priors, [0, len(priors)])
+        first = first._replace(policy_logits=logits)
+        return LatentTree(self.network, settings, first, legal, root.to_play or 0)
 
 
 def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
@@ -334,16 +195,14 @@ def select_action(
     """
     _check_temperature(temperature)
     root = RootNode(0, None)
-    actions, probabilities = MCTS(network, config).run(root, observation, legal_actions)
+    actions, shares = MCTS(network, config).run(root, observation, legal_actions)
     if temperature == 0:
         children = root.children
         return max(
             actions, key=lambda action: (children[action].visit_count, children[action].prior)
         )
-    with np.errstate(divide="ignore"):  # an action without a visit has no chance
-        shares = np.log(np.array(probabilities) / max(probabilities)) / temperature
-    weights = np.exp(shares)
-    return int(np.random.choice(actions, p=weights / weights.sum()))
+    drawn = tempered(dict(zip(actions, shares, strict=True)), temperature)
+    return int(np.random.choice(actions, p=list(drawn.values())))
 
 
 def _codes(legal_actions: Any) -> list[int]:
@@ -366,3 +225,24 @@ def _codes(legal_actions: Any) -> list[int]:
 def _check_temperature(given: Any) -> None:
     if not isinstance(given, Real) or not 0 <= float(given) < np.inf:
         raise ConfigError(f"temperature is {given!r}: it must be a number from 0 on.")
+
+
+def _check_visits(root: Node, network: Any, settings: MCTSConfig) -> None:
+    """Refuse visits of a root that are not those of a search to go on with."""
+    if root.tree is None:
+        children = root.children.values()
+        if root.visit_count or any(child.visit_count or child.expanded() for child in children):
+            raise SearchStateError(
+                f"The root has visit_count {root.visit_count} and visited children, set by hand: a "
+                "search counts its own visits, so give a new RootNode."
+            )
+    elif root.path or root.tree.changed:
+        what = f"lies {len(root.path)} steps inside a tree" if root.path else "was changed by hand"
+        raise SearchStateError(
+            f"The root {what}: search a new RootNode(0, hidden_state) from there."
+        )
+    elif not (isinstance(root.tree, LatentTree) and root.tree.fits(network, settings)):
+        raise SearchStateError(
+            "The root was searched with another network or other settings than num_simulations: "
+            "give a new RootNode."
+        )

@@ -1,15 +1,14 @@
-"""What the networks of the document `muzero-chess` answer, and how the core's search asks them.
+"""What the networks of the document `muzero-chess` answer.
 
 The document writes `initial_inference(observation)` with three answers (hidden state, policy
 logits, value) and `recurrent_inference(hidden, action)` with two (hidden state, reward), followed
-by `prediction(hidden)` (policy logits, value). Published code has four in both: value, reward,
-policy logits, hidden state. Either is understood, one position at a time, from PyTorch or NumPy;
-hidden states are kept as they are, whatever they are.
+by `prediction(hidden)` (policy logits, value). Published code returns four from both: value,
+reward, policy logits, hidden state. Both forms are accepted, one position at a time, from PyTorch
+or NumPy; a hidden state may be anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, EvaluationError
 
-__all__ = ["Asked", "NetworkOutput", "after", "at_first", "at_hidden", "numbers"]
+__all__ = ["NetworkOutput", "after", "at_first", "at_hidden"]
 
 
 class NetworkOutput(NamedTuple):
@@ -99,42 +98,3 @@ def _number(method: str, name: str, answer: Any) -> float:
     if number.size != 1 or not np.isfinite(number).all():
         raise EvaluationError(f"{method}() gave a {name} of {number}: give one finite number.")
     return float(number.reshape(()))
-
-
-class Asked:
-    """A network as `sylvan.LatentSearch` asks its models, which remembers what was said.
-
-    The core's hidden states are numbers here: places in `said`, where the network's own ones are.
-    """
-
-    def __init__(self, network: Any, first: NetworkOutput, asking: Callable[[], None]) -> None:
-        """A search that starts where `first` was said; `asking` is called before each question."""
-        self.network = network
-        self.asking = asking
-        self.said = [first]
-        self.steps: dict[tuple[int, int], int] = {}
-        """The place of what was said after a place and an action."""
-
-    def initial_inference(self, _: Any) -> tuple[Any, ...]:
-        """What was said first."""
-        return self._batch(0)
-
-    def recurrent_inference(self, hidden: Any, actions: Any) -> tuple[Any, ...]:
-        """Ask the network about one step."""
-        before, action = int(hidden[0, 0]), int(actions[0])
-        self.asking()
-        output = after(self.network, self.said[before].hidden_state, action)
-        self.said.append(output)
-        self.steps[before, action] = len(self.said) - 1
-        return self._batch(len(self.said) - 1)
-
-    def _batch(self, place: int) -> tuple[Any, ...]:
-        value, reward, logits, _ = self.said[place]
-        return np.array([value]), np.array([reward]), logits[None], np.array([[place]])
-
-    def at(self, path: tuple[int, ...]) -> NetworkOutput:
-        """What was said of the position after a path of actions."""
-        place = 0
-        for action in path:
-            place = self.steps[place, action]
-        return self.said[place]

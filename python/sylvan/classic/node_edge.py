@@ -7,15 +7,15 @@
 
 - A node's `state` is a FEN; its `value` is what the agent says of it, *for the side to move there*.
 - An edge's `W` belongs to the player who moves along it, so its `Q = W / N` is to be maximised.
-- `agent.predict` sees `[1, 19, 8, 8]` (the encoder `planes19`) and gives 73×8×8 probabilities,
+- `agent.predict` sees `[1, 19, 8, 8]` (the encoder `planes19`) and returns 73×8×8 probabilities,
   `[plane][rank][file]` with the ranks of planes and policy counted from the mover's side alike, and
   a value from -1 to 1 for the side to move.
 - A simulation that finds an empty tree evaluates the root: after n simulations of a new tree its
   root has N = n, and its edges have n - 1 together.
 
-`run_simulations` runs on the core. `select_child`, `expand` and `backpropagate` are the same steps
-by hand, with the reference's formulas; once anything was done by hand, the tree is Python's, and
-further simulations take those steps. Both ways give the same counts.
+`run_simulations` runs on the core. `select_child`, `expand` and `backpropagate` are the document's
+steps, for those who write its loop themselves. Once a tree was changed by hand, the core cannot
+search it on, and `run_simulations` is that loop. Both ways give the same counts.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sylvan._native import Rng, quantise_priors, softmax
 from sylvan.classic.drawing import Digraph, draw
-from sylvan.classic.nodes import CONFIG, Edge, Node, Origin
+from sylvan.classic.nodes import CONFIG, Edge, Node
 from sylvan.classic.predictions import legal_logits
 from sylvan.classic.progress import progress_bar
+from sylvan.classic.tree_node import CoreTree
 from sylvan.errors import ConfigError, EvaluationError, IllegalAction, SearchStateError
 from sylvan.games.chess import Chess, expand_planes
 from sylvan.games.encoding import Encoding
 from sylvan.planning import Leaves, Search
-from sylvan.planning.roots import as_root, need_turn
+from sylvan.planning.roots import as_root, need_turn, root_actions
 from sylvan.reference.node import TINY, f32
 
 __all__ = ["CONFIG", "MCTS", "Digraph", "Edge", "Node", "state_to_input"]
@@ -92,8 +93,13 @@ class MCTS:
         self.root = Node(fen)
         self._game = game
         self._search: Search | None = None
-        self._origin = self.root.origin = Origin()
-        self._noised: Node | None = None
+        self._noise: list[float] | None = None
+
+    @property
+    def _by_hand(self) -> bool:
+        """Whether the tree has what the core knows nothing of."""
+        tree = self.root.tree
+        return bool(self.root.N or self.root.edges) if tree is None else tree.changed
 
     def run_simulations(self, n: int) -> None:
         """Run n simulations; a progress bar shows them on a terminal.
@@ -104,11 +110,10 @@ class MCTS:
         if n < 1:
             return
         with progress_bar("simulations", n) as show:
-            if not self._origin.by_hand:
+            if not self._by_hand:
                 self._run_on_the_core(n, show)
                 return
-            self._take_over()
-            if self.stochastic and not self.root.is_leaf() and self._noised is not self.root:
+            if self.stochastic and not self.root.is_leaf() and self._noise is None:
                 self._add_noise()
             for done in range(n):
                 self.game_path = []
@@ -123,31 +128,30 @@ class MCTS:
         if self._search is None:
             seed = int(np.random.randint(2**62))
             self._search = Search(self._evaluate, CONFIG, seed=seed, noise=self.stochastic)
+        if self.stochastic and self._noise is None:
+            self._noise = _draw_noise(len(root_actions(self._game)))
         self._search.limit(simulations=n - fresh)
         try:
             self._search.run(
-                self._game if fresh else None, progress=lambda status: show(status.simulations)
+                self._game if fresh else None,
+                progress=lambda status: show(status.simulations),
+                noise=self._noise,  # the same in every search of this root
             )
         finally:  # also where the agent raised: what was found until then counts
-            self._read()
+            self._show()
 
-    def _read(self) -> None:
-        """Make the root show the core's tree, or start again where there is none."""
-        assert self._search is not None
-        try:
-            view = self._search.result.tree.root
-        except SearchStateError:  # the root itself was not evaluated
-            self._search = None
+    def _show(self) -> None:
+        """Let the root show the core's tree; without an evaluated root there is none."""
+        search = self._search
+        assert search is not None
+        if self.root.tree is not None:
+            self.root.tree.refresh()
             return
-        self._origin = Origin()  # what was read before is no longer this tree
-        self.root.read_from(view, view.N, self._origin)
-        self._noised = self.root if self.stochastic else None
-
-    def _take_over(self) -> None:
-        """Read what the core still holds, since from here on the tree grows by hand."""
-        if self._search is not None:
-            self.root.get_all_children()
-        self._search, self._origin.by_hand = None, True
+        try:
+            tree = CoreTree(lambda: search.result)
+            self.root.show(tree, tree.view.root.path)
+        except SearchStateError:
+            self._search = None
 
     def _evaluate(self, leaves: Leaves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         inputs = expand_planes(leaves.observations, PLANES.encoder)
@@ -209,7 +213,7 @@ class MCTS:
         """Give a leaf its value and, unless the game is over, a child per legal move."""
         if not leaf.is_leaf():
             raise SearchStateError("The node is expanded already: expand a leaf.")
-        self._origin.by_hand = True
+        self._note_change()
         game = self._game_at(leaf)
         if game.is_terminal():
             leaf.value = float(game.returns()[game.to_play()])
@@ -224,10 +228,14 @@ class MCTS:
     def _add_noise(self) -> None:
         """Mix noise into the root's priors, once."""
         edges = self.root.edges
-        eta = Rng(int(np.random.randint(2**62))).dirichlet(CONFIG.dirichlet_alpha, len(edges))
-        for edge, share in zip(edges, eta, strict=True):
+        self._noise = _draw_noise(len(edges))
+        for edge, share in zip(edges, self._noise, strict=True):
             edge.P = float(max(f32(CONFIG.mixed(edge.P, share)), TINY))
-        self._noised = self.root
+
+    def _note_change(self) -> None:
+        """Note that the tree is changed by hand."""
+        if self.root.tree is not None:
+            self.root.tree.changed = True
 
     def _game_at(self, node: Node) -> Chess:
         """The position of a node with the moves that led there, for repetitions."""
@@ -244,7 +252,7 @@ class MCTS:
         """Count the visit along `game_path` and add `value`, which is for the side to move at
         `end_node`: as it is where that side moves, negated where the other does.
         """
-        self._origin.by_hand = True
+        self._note_change()
         for edge in self.game_path:
             edge.input_node.N += 1
             edge.N += 1
@@ -253,6 +261,8 @@ class MCTS:
 
     def best_edge(self, by: str = "visits") -> Edge:
         """The root's edge with most visits, or `by="value"` with the best mean value."""
+        if by not in ("visits", "value"):
+            raise ConfigError(f"by is {by!r}: it must be 'visits' or 'value'.")
         if self.root.is_leaf():
             raise SearchStateError("The root has no edges: run_simulations first.")
         visited = [edge for edge in self.root.edges if edge.N] or self.root.edges
@@ -278,18 +288,17 @@ class MCTS:
         if node.is_leaf():
             self._plant(game, game.fen())
             return
-        self._game, self.game_path, self._noised = game, [], None
-        if self._search is not None and not self._origin.by_hand:
+        by_hand = self._by_hand
+        self._game, self.game_path, self._noise = game, [], None
+        if self._search is not None and not by_hand:
             self._search.advance(*actions)
             self.root = Node(game.fen())
-            self._read()
-            self._noised = None
+            self._show()
         else:
-            self._take_over()
-            self.root = node
-            self.root._state, self.root.above = node.state, None
+            self._search, self.root = None, node
+            node.state, node.above = node.state, None
 
-    def plot_node(self, dot: Any, node: Node, **limits: int | None) -> Any:
+    def plot_node(self, dot: Any, node: Node, **limits: Any) -> Any:
         """Draw a node and all below it into a `Digraph`, within the limits of `drawing.draw`."""
         return draw(dot, node, **limits)
 
@@ -299,22 +308,32 @@ class MCTS:
         *,
         depth: int | None = None,
         nodes: int | None = 2000,
-        visits: int | None = None,
+        visits: int = 1,
     ) -> None:
         """Write the tree as Graphviz source: moves on the edges, N, Q and P in the nodes.
 
-        At most `nodes` are drawn, the most visited first. The log gets the number of nodes that
-        simulations have reached.
+        At most `nodes` are drawn, the most visited first, none below `visits`; 0 draws moves that
+        no simulation took, too. The log gets the number of nodes with so many visits.
         """
         dot = Digraph(comment="Chess MCTS Tree")
-        logging.info("# of nodes in tree: %d", self._size())
+        logging.info("# of nodes in tree: %d", self._size(visits))
         self.plot_node(dot, self.root, depth=depth, nodes=nodes, visits=visits).save(save_path)
 
-    def _size(self) -> int:
-        """Nodes that were visited."""
-        if self._search is not None and not self._origin.by_hand:
+    def _size(self, visits: int) -> int:
+        """Nodes with at least so many visits; the core has counted those with one."""
+        if visits == 1 and self._search is not None and not self._by_hand:
             return self._search.result.nodes
-        return sum(node.N > 0 for node in [self.root, *self.root.get_all_children()])
+        found, waiting = 0, [self.root]
+        while waiting:
+            node = waiting.pop()
+            found += 1
+            waiting += [edge.output_node for edge in node.edges if edge.N >= visits]
+        return found
+
+
+def _draw_noise(count: int) -> list[float]:
+    """Dirichlet noise for the root's edges."""
+    return list(Rng(int(np.random.randint(2**62))).dirichlet(CONFIG.dirichlet_alpha, count))
 
 
 def state_to_input(state: str) -> NDArray[np.float32]:

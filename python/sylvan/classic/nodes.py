@@ -1,22 +1,14 @@
-"""`Node` and `Edge` of the document `node-edge-chess`.
-
-Either may be built and changed by hand. Those of a tree that the core grew are read from it when
-they are first asked for: a state is a FEN of a few dozen letters, and a tree has thirty unvisited
-nodes for every visited one.
-"""
+"""`Node` and `Edge` of the document `node-edge-chess`."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import chess
 
+from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode, puct
 from sylvan.errors import IllegalAction, SearchStateError
-from sylvan.planning import NodeView, SearchConfig
-from sylvan.reference.node import f32
-from sylvan.reference.selection import puct_score
+from sylvan.planning import SearchConfig
 
-__all__ = ["CONFIG", "Edge", "Node", "Origin"]
+__all__ = ["CONFIG", "Edge", "Node"]
 
 CONFIG = SearchConfig(
     C_init=2.0,
@@ -30,24 +22,7 @@ CONFIG = SearchConfig(
 """The constants of the search, as the document's project sets them."""
 
 
-class Origin:
-    """Whether a tree is still as the core left it."""
-
-    by_hand = False
-
-
-class _Watched:
-    """Something whose statistics may be changed by hand, which its tree must know."""
-
-    origin: Origin | None = None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if self.origin is not None and name in ("N", "W", "P", "value"):
-            self.origin.by_hand = True
-
-
-class Node(_Watched):
+class Node(TreeNode):
     """A position of the tree: `state` (a FEN), `edges`, `N` visits, `value`.
 
     >>> node = Node(chess.STARTING_FEN)
@@ -56,14 +31,22 @@ class Node(_Watched):
     (False, True)
     """
 
+    N = TreeNode.visits
+    value = Statistic[float](lambda node: node.core_value())
+    """What the agent, or the end of the game, says of it, for the side to move; 0 before."""
+
     def __init__(self, state: str | None = None) -> None:
-        """A position without children; its state may also follow from the edge that leads to it."""
-        self._state = state
+        """A position without children; the edge that leads to it can give its state."""
+        super().__init__(1.0)
         self.above: Edge | None = None
-        self._view: NodeView | None = None  # where the core keeps it
-        self._edges: list[Edge] | None = []
+        self._state = state
+        self._edges: list[Edge] = []
         self._value: float | None = 0.0
-        self.N = 0
+
+    def show(self, tree: CoreTree, path: Path) -> None:
+        """Show a node of the core from now on."""
+        super().show(tree, path)
+        self._value = None
 
     @property
     def state(self) -> str:
@@ -81,6 +64,10 @@ class Node(_Watched):
             self._state = board.fen()
         return self._state
 
+    @state.setter
+    def state(self, fen: str) -> None:
+        self._state = fen
+
     @property
     def turn(self) -> chess.Color:
         """The side to move."""
@@ -89,47 +76,35 @@ class Node(_Watched):
     @property
     def edges(self) -> list[Edge]:
         """One per legal move once the node is expanded, in the game's order."""
-        if self._edges is None:
-            self._edges = self._read()
+        if not self._edges and self.tree is not None and self.tree.edges(self.path):
+            view = self.tree.node(self.path)
+            assert view is not None
+            for action in view.state.legal_actions():
+                move = chess.Move.from_uci(view.state.action_to_string(action))
+                edge = Edge(self, Node(), move, 0.0)
+                edge.show(self.tree, (*self.path, action))
+                edge.output_node.show(self.tree, edge.path)
+                self._edges.append(edge)
         return self._edges
 
-    def _read(self) -> list[Edge]:
-        """The edges as the core has them."""
-        assert self._view is not None
-        edges, game = [], self._view.state
-        views = {view.action: view for view in self._view.edges}
-        for action in game.legal_actions() if views else ():
-            view = views[action]
-            node, move = Node(), chess.Move.from_uci(game.action_to_string(action))
-            edge = Edge(self, node, move, view.P)
-            edge.N, edge.W = view.N, view.W
-            node.read_from(view.child, view.N, self.origin)
-            edge.origin = self.origin
-            edges.append(edge)
-        return edges
-
-    def read_from(self, view: NodeView | None, visits: int, origin: Origin | None) -> None:
-        """Take the place of a node of the core; None: one that it has not reached."""
-        self.origin = None  # this is not by hand
-        self.N, self._view, self.origin = visits, view, origin
-        if view is not None:
-            self._edges, self._value = None, None
+    def core_value(self) -> float:
+        """All that was backed up from here, less what came from below, is its own evaluation (at
+        the end of a game as often as it was visited).
+        """
+        assert self.tree is not None
+        view = self.tree.node(self.path)
+        if view is None:
+            return 0.0
+        own = view.N - sum(edge.N for edge in view.edges)
+        below = sum(edge.W for edge in view.edges)
+        return (view.W[int(self.turn == chess.BLACK)] - below) / max(own, 1)
 
     @property
-    def value(self) -> float:
-        """What the agent, or the end of the game, says of it, for the side to move; 0 before."""
-        if self._value is None:
-            assert self._view is not None
-            # All that was backed up from here, less what came from below, is its own evaluation
-            # (at the end of a game as often as it was visited).
-            view, seat = self._view, int(self.turn == chess.BLACK)
-            own = view.N - sum(edge.N for edge in view.edges)
-            self._value = (view.W[seat] - sum(edge.W for edge in view.edges)) / max(own, 1)
-        return self._value
-
-    @value.setter
-    def value(self, value: float) -> None:
-        self._value = value
+    def Q(self) -> float:  # noqa: N802
+        """The mean of all values backed up from here, for the side to move; 0 before the first."""
+        below = sum(edge.N for edge in self.edges)
+        total = self.value * (self.N - below) + sum(edge.W for edge in self.edges)
+        return total / self.N if self.N else 0.0
 
     def is_leaf(self) -> bool:
         """Whether it has no children."""
@@ -149,9 +124,8 @@ class Node(_Watched):
             action = chess.Move.from_uci(action)
         edge = Edge(self, child, action, prior)
         self.edges.append(edge)
-        child.origin = edge.origin = self.origin
-        if self.origin is not None:
-            self.origin.by_hand = True
+        if self.tree is not None:
+            self.tree.changed = True
         return edge
 
     def get_all_children(self) -> list[Node]:
@@ -169,32 +143,45 @@ class Node(_Watched):
         return next((edge for edge in self.edges if edge.action == action), None)
 
 
-class Edge(_Watched):
-    """A move in the tree, from `input_node` to `output_node`: `action`, `N`, `W`, `P`."""
+class Edge(TreeNode):
+    """A move in the tree, from `input_node` to `output_node`: `action`, `N`, `W`, `P`.
+
+    `W` is the sum of values for the player who moves along it.
+    """
+
+    N = TreeNode.visits
+    W = TreeNode.total
+    P = TreeNode.prior
 
     def __init__(
         self, input_node: Node, output_node: Node, action: chess.Move, prior: float
     ) -> None:
         """An edge that no simulation took."""
+        super().__init__(prior)
         self.input_node, self.output_node, self.action = input_node, output_node, action
-        self.N = 0
-        self.W = 0.0
-        """Sum of values for the player who moves along it."""
-        self.P = prior
         output_node.above = self
+
+    def core_visits(self) -> int:
+        """The core's count of visits."""
+        assert self.tree is not None
+        return self.tree.edge(self.path).N
+
+    def core_total(self) -> float:
+        """The core's sum of values for the player who moves along it."""
+        assert self.tree is not None
+        return self.tree.edge(self.path).W
 
     @property
     def Q(self) -> float:  # noqa: N802
         """W / N, the mean value for the player who moves along it; 0 before the first visit."""
-        return self.W / self.N if self.N else 0.0
+        return self.mean
 
     def upper_confidence_bound(self, noise: float = 1.0) -> float:
         """The PUCT score, Q + c(N) * P * sqrt(N of the node) / (1 + N of the edge).
 
-        `noise` is the edge's share of a Dirichlet draw, which is mixed into P and never multiplied
-        by it; 1, as the document writes it, is no noise. The search itself mixes noise once, into
-        the root's P.
+        `noise` is the edge's share of a Dirichlet draw. It is mixed into P and never multiplied
+        by it; 1, as the document writes it, means no noise. The search itself mixes noise once,
+        into the root's P.
         """
         prior = self.P if noise == 1.0 else CONFIG.mixed(self.P, noise)
-        explore = f32(CONFIG.exploration(float(self.input_node.N)))
-        return float(puct_score(f32(self.Q), f32(prior), self.N, explore))
+        return puct(CONFIG, self.Q, prior, self.N, self.input_node.N)
