@@ -14,6 +14,7 @@ __all__ = [
     "BlobBot",
     "BlobTables",
     "Chess",
+    "ChessGameFile",
     "ConnectFour",
     "ConnectFourSolver",
     "Forest",
@@ -487,6 +488,23 @@ class Chess:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, list[int]], dict[str, Any]]: ...
+
+@final
+class ChessGameFile:
+    """Games of a packed file: see `sylvan.learning.game_files`."""
+
+    def __new__(cls, data: bytes) -> Self: ...
+    @property
+    def num_games(self) -> int: ...
+    @property
+    def num_positions(self) -> int: ...
+    @property
+    def has_evaluations(self) -> bool: ...
+    @property
+    def cut(self) -> str | None: ...
+    def read(
+        self, first: int, last: int, threads: int = 1
+    ) -> tuple[dict[str, NDArray[Any]], list[str]]: ...
 
 def remake_positions(
     starts: Sequence[Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,14 +32,22 @@ def pretrain(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Examples: .pgn, .jsonl or .csv, perhaps .gz; - is standard input. Of blob: "
-            "folders of `sylvan examples`."
+            help="Examples: .pgn, .jsonl or .csv, also .gz; - is standard input; packed chess games "
+            "(.bin, .bin.xz). For blob: folders written by `sylvan examples`."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output folder for records and network.")],
     network: Annotated[str, typer.Option(help="Network size: 6x64, t4x128, mlp2x256.")] = "6x64",
     game: Annotated[str, typer.Option(help="The game of the examples.")] = "chess",
     epochs: Annotated[float, typer.Option(help="Passes over the positions.")] = 1.0,
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Packed games: positions to draw over all runs, instead of --epochs."),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Packed games: stop after this time; run again to go on."),
+    ] = None,
     min_elo: Annotated[int, typer.Option(help="Skip games with a player rated lower.")] = 0,
     max_centipawns: Annotated[
         int | None, typer.Option(help="Skip positions with a larger absolute evaluation.")
@@ -75,7 +84,15 @@ def pretrain(
     - `sylvan train chess --run runs/next --from runs/warm`
     - `sylvan pretrain labels.jsonl --out runs/warm --epochs 3 --set learner.batch=1024`
     - `sylvan pretrain rounds --game blob --network suits3x256 --out runs/blob`
+    - `sylvan pretrain games.bin --network 8x96 --samples 300000000 --minutes 9 --out runs/chess`,
+      again and again until all samples are drawn
     """
+    if any(_is_packed(path) for path in sources):
+        given = {"network": network, "epochs": epochs, "value_mix": value_mix, "seed": seed}
+        _imitate(sources, out, given, samples, minutes, device, settings or [], quiet)
+        return
+    if samples is not None or minutes is not None:
+        raise ConfigError("--samples and --minutes are for packed games, .bin: use --epochs.")
     config = _config(
         {
             "pretrain": {"game": game, "network": network, "epochs": epochs, "seed": seed},
@@ -125,13 +142,59 @@ def _run(
     )
 
 
+def _is_packed(path: Path) -> bool:
+    return path.name.endswith((".bin", ".bin.xz"))
+
+
+def _imitate(
+    sources: list[Path],
+    out: Path,
+    given: dict[str, Any],
+    samples: int | None,
+    minutes: float | None,
+    device: str,
+    settings: list[str],
+    quiet: bool,
+) -> None:
+    """Train on packed games; they are read once, and then all stay on the device."""
+    started = time.monotonic()
+    for path in sources:
+        if not _is_packed(path):
+            raise ConfigError(f"{path} is no packed game file: give .bin files alone, or none.")
+    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig, imitate
+
+    epochs = given.pop("epochs")
+    sections = {"imitation": given, "learner": DEFAULT_LEARNER.model_dump()}
+    config = ImitationConfig(**_validated(ImitationConfig, sections, settings))
+    imitate(
+        sources,
+        out,
+        config,
+        samples=samples,
+        epochs=epochs,
+        minutes=minutes,
+        device=device,
+        tell=_nothing if quiet else _tell,
+        started=started,
+    )
+    if not quiet:
+        print(f"The network is in {out / 'networks'}.")
+
+
 def _config(given: dict[str, dict[str, Any]], texts: list[str]) -> PretrainConfig:
     """Return the options, overridden by --set."""
-    import json
-
     from sylvan.learning.pretrain import PretrainConfig
 
-    sections = PretrainConfig.model_fields
+    return PretrainConfig(**_validated(PretrainConfig, given, texts))
+
+
+def _validated(
+    model: type[Any], given: dict[str, dict[str, Any]], texts: list[str]
+) -> dict[str, Any]:
+    """The sections of a model, with what --set says over what is given."""
+    import json
+
+    sections = model.model_fields
     for text in texts:
         name, equals, value = text.partition("=")
         section, _, field = name.partition(".")
@@ -145,7 +208,7 @@ def _config(given: dict[str, dict[str, Any]], texts: list[str]) -> PretrainConfi
             read = value
         given.setdefault(section, {})[field] = read
     kinds: dict[str, Any] = {name: field.annotation for name, field in sections.items()}
-    return PretrainConfig(**{name: kinds[name](**values) for name, values in given.items()})
+    return {name: kinds[name](**values) for name, values in given.items()}
 
 
 def _tell(sentence: str) -> None:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from sylvan.errors import NetworkError
+from sylvan.networks.attention_policy import AttentionPolicy
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.layers import Norm, activation_layer, convolution, dense
 from sylvan.networks.settings import BodySettings
@@ -69,6 +70,13 @@ def policy_head(
                 "use policy='auto'."
             )
         return BidsAndCards(features, settings)
+    if kind == "attention":
+        if _codec(header) != "az73" or cells != 64:
+            raise NetworkError(
+                "The policy head 'attention' needs the codec az73 and a body that keeps the 8 × 8 "
+                "board: use policy='auto'."
+            )
+        return AttentionPolicy(features, settings)
     if _codec(header) != "lc0" or cells != 64:
         raise NetworkError(
             "The policy head 'lc0' needs the codec lc0 and a body that keeps the 8 × 8 board: use "

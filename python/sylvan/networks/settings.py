@@ -28,13 +28,16 @@ class BodySettings(BaseModel):
     pooled: ClassVar[bool] = False
     """Whether heads take the mean over squares, where their order means nothing."""
 
-    policy: Literal["auto", "dense", "planes", "lc0", "bids_and_cards"] = Field(
+    policy: Literal["auto", "dense", "planes", "lc0", "attention", "bids_and_cards"] = Field(
         "auto",
         description="policy head: a dense layer; planes of a board; lc0's 80 planes, gathered; "
-        "bids and cards of Blob apart; auto: lc0's where the codec is, the last for a body of "
+        "attention from square to square, for chess; bids and cards of Blob apart; auto: lc0's "
+        "where the codec is, the last for a body of "
         "suits, planes where the logits fill the board, else dense",
     )
-    policy_channels: Count = Field(32, description="planes before a dense policy")
+    policy_channels: Count = Field(
+        32, description="planes before a dense policy; width of queries and keys of attention"
+    )
     value_channels: Count = Field(32, description="planes before the value's dense layers")
     value_hidden: Count = Field(128, description="width of the value's hidden layer")
     moves_left_channels: Count = Field(8, description="planes before the moves-left layers")

@@ -39,6 +39,11 @@ pub(super) struct Board {
 impl Board {
     pub(super) const EMPTY: Board = Board { bits: [0; 4] };
 
+    /// The four bitboards: three of the kind, lowest bit first, then Black's pieces.
+    pub(super) fn bits(&self) -> [u64; 4] {
+        self.bits
+    }
+
     pub(super) fn occupied(&self) -> u64 {
         self.bits[0] | self.bits[1] | self.bits[2]
     }

@@ -15,6 +15,7 @@
 //! | `notation` | FEN, UCI, SAN |
 //! | `syzygy`   | endgame tables |
 //! | `perft`    | counting move sequences |
+//! | `game_file` | packed games, read into training columns |
 //! | `material` | an evaluation without a network |
 //! | `error`    | what can be wrong |
 //!
@@ -34,6 +35,7 @@ pub mod az73;
 mod board;
 mod encoding;
 mod error;
+mod game_file;
 mod history;
 mod lc0;
 mod material;
@@ -48,6 +50,7 @@ mod zobrist;
 
 pub use encoding::{Codec, Encoder, Encoding};
 pub use error::ChessError;
+pub use game_file::{Columns, Fault, GameFile, UNKNOWN};
 pub use history::HistoryFill;
 pub use material::Material;
 pub use planes::{MAX_PLANES, expand};

@@ -6,6 +6,7 @@ mod blob_errors;
 mod blob_lessons;
 mod blob_options;
 mod chess;
+mod chess_files;
 mod connect_four;
 mod latent;
 mod remake;
@@ -110,6 +111,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(blob_lessons::blob_rows, module)?)?;
     module.add_class::<blob_lessons::PyBlobTables>()?;
     module.add_class::<PyChess>()?;
+    module.add_class::<chess_files::PyGameFile>()?;
     module.add_function(wrap_pyfunction!(chess::expand_planes, module)?)?;
     module.add_class::<PyConnectFour>()?;
     module.add_class::<PySolver>()?;

@@ -68,7 +68,7 @@ pub(super) fn write(
 }
 
 /// A board as the mover of `position` sees it.
-fn seen(position: &Position, board: &Board) -> Board {
+pub(super) fn seen(position: &Position, board: &Board) -> Board {
     if position.black_to_move {
         board.flipped()
     } else {
@@ -97,7 +97,7 @@ fn write_pieces(board: &Board, planes: &mut [u64]) {
 
 /// Whether the mover and the opponent may castle, each on the queen's and the king's side, as four
 /// masks: own O-O-O, own O-O, their O-O-O, their O-O.
-fn castling(position: &Position) -> [u64; 4] {
+pub(super) fn castling(position: &Position) -> [u64; 4] {
     let side = |rank: u32, black: bool| {
         let rights = position.castling >> rank & 0xff;
         let colour = if black {
@@ -121,7 +121,7 @@ fn castling(position: &Position) -> [u64; 4] {
 }
 
 /// The square where a pawn can be taken in passing, as the mover sees it.
-fn en_passant(position: &Position) -> u64 {
+pub(super) fn en_passant(position: &Position) -> u64 {
     if position.black_to_move {
         position.en_passant.swap_bytes()
     } else {

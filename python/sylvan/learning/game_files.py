@@ -1,0 +1,187 @@
+"""Packed game files as columns of positions on one device.
+
+A file is `.bin` or `.bin.xz`: one game after the other from the start position, little-endian.
+
+| bytes | meaning |
+|---|---|
+| u16 | number of plies n |
+| u8 | result: 0 Black won, 1 draw, 2 White won |
+| n × u8 | each move: its index among the legal moves sorted by UCI text (`e1g1`, `e7e8q`) |
+| n × i16 | only in files with evaluations: the mover's, in centipawns for White; −32768: unknown |
+
+Every game is played through once, in Rust and in threads: 37 million positions take 110 bytes each.
+One game in a hundred, chosen by a hash of its number, is kept aside for testing.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan.errors import ConfigError
+
+__all__ = ["GameTable", "is_game_file", "is_held_out", "read_game_files"]
+
+HELD_OUT = 100
+"""One game in so many is kept aside."""
+
+GAMES_AT_ONCE = 16384
+"""Games that are read in one call: their columns are copied to the device together."""
+
+MOST_TOLD = 5
+"""Faults of one file that are told one by one."""
+
+Tell = Callable[[str], None]
+
+_SIGNED = {np.dtype(np.uint64): np.int64, np.dtype(np.uint32): np.int32}
+_SIGNED |= {np.dtype(np.uint16): np.int16}
+
+
+@dataclass(frozen=True)
+class GameTable:
+    """Positions of games; N of them with M legal moves in all. See `_native.ChessGameFile.read`."""
+
+    boards: torch.Tensor
+    """`[N, 4]` int64 bitboards as the mover sees them: three of the kind of piece, one of the
+    opponent's."""
+    facts: torch.Tensor
+    """`[N]` int32 castling rights, colour, en passant and half-move clock."""
+    choices: torch.Tensor
+    """`[N]` uint8 number of legal moves."""
+    played: torch.Tensor
+    """`[N]` uint8 place of the played move among them."""
+    legal: torch.Tensor
+    """`[M]` int16 codes of legal moves, position after position."""
+    legal_begin: torch.Tensor
+    """`[N]` int64 where each position's legal moves begin."""
+    results: torch.Tensor
+    """`[N]` uint8 0 the mover lost, 1 draw, 2 it won."""
+    evaluations: torch.Tensor
+    """`[N]` int16 centipawns for the mover; -32768: unknown."""
+    plies_left: torch.Tensor
+    """`[N]` int16 plies to the end of the game, the next one included."""
+    train_rows: torch.Tensor
+    """`[T]` int64 rows to train on."""
+    test_rows: dict[str, torch.Tensor]
+    """By the file's name: int64 rows of the games kept aside."""
+    games: int
+    """Games read."""
+    most_choices: int
+    """The most legal moves in any position."""
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+
+def is_game_file(path: Path) -> bool:
+    """Whether a path is a packed game file by its name.
+
+    >>> is_game_file(Path("games.bin.xz")), is_game_file(Path("games.pgn"))
+    (True, False)
+    """
+    return path.name.endswith((".bin", ".bin.xz"))
+
+
+def is_held_out(games: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Whether games are kept aside, by a hash of their numbers."""
+    mixed = (games.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    held: NDArray[np.bool_] = (mixed >> np.uint64(33)) % np.uint64(HELD_OUT) == 0
+    return held
+
+
+def read_game_files(
+    paths: Sequence[Path],
+    device: torch.device,
+    *,
+    threads: int | None = None,
+    tell: Tell = lambda _: None,
+    most_games: int | None = None,
+) -> GameTable:
+    """Read files into one table on a device.
+
+    Args:
+        paths: `.bin` or `.bin.xz` files.
+        device: where the columns shall be.
+        threads: that play games; None: one per core.
+        tell: told a sentence for each file, and for games that were left out.
+        most_games: read only so many games of each file.
+
+    :raises ConfigError: a file cannot be read, or nothing in the files can be learned from.
+    """
+    threads = threads or _cores()
+    blocks: list[dict[str, torch.Tensor]] = []
+    train: list[torch.Tensor] = []
+    test: dict[str, torch.Tensor] = {}
+    rows = games = 0
+    for path in paths:
+        file = _native.ChessGameFile(_bytes(path))
+        first_row, faults, held = rows, [file.cut] if file.cut else [], []
+        count = min(file.num_games, most_games or file.num_games)
+        for first in range(0, count, GAMES_AT_ONCE):
+            columns, wrong = file.read(first, min(first + GAMES_AT_ONCE, count), threads)
+            aside = torch.from_numpy(is_held_out(columns.pop("games")))
+            faults += wrong
+            numbers = torch.arange(rows, rows + len(aside))
+            train.append(numbers[~aside].to(device))
+            held.append(numbers[aside].to(device))
+            rows += len(aside)
+            blocks.append({name: _tensor(each, device) for name, each in columns.items()})
+        test[path.name] = torch.cat(held) if held else torch.zeros(0, dtype=torch.int64)
+        games += count - len(faults) + bool(file.cut)
+        _report(path, file, rows - first_row, count, faults, tell)
+    if not any(len(each) for each in train):
+        names = ", ".join(map(str, paths))
+        raise ConfigError(f"Nothing in {names} can be learned from: give packed game files.")
+    columns = {name: torch.cat([block.pop(name) for block in blocks]) for name in list(blocks[0])}
+    ends = columns["choices"].to(torch.int64).cumsum(0)
+    return GameTable(
+        **columns,
+        legal_begin=ends - columns["choices"],
+        train_rows=torch.cat(train),
+        test_rows={name: each.to(device) for name, each in test.items()},
+        games=games,
+        most_choices=int(columns["choices"].max()),
+    )
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+        return lzma.decompress(data) if path.suffix == ".xz" else data
+    except OSError as error:
+        reason = (error.strerror or "it cannot be read").lower()
+        raise ConfigError(f"{path} cannot be opened: {reason}.") from None
+    except lzma.LZMAError as error:
+        raise ConfigError(f"{path} is no whole .xz file ({error}): copy it again.") from None
+
+
+def _tensor(column: NDArray[Any], device: torch.device) -> torch.Tensor:
+    """A column as a tensor; PyTorch computes with signed integers only, except bytes."""
+    return torch.from_numpy(column.view(_SIGNED.get(column.dtype, column.dtype))).to(device)
+
+
+def _report(
+    path: Path, file: Any, positions: int, count: int, faults: list[str], tell: Tell
+) -> None:
+    kind = "with evaluations" if file.has_evaluations else "without evaluations"
+    tell(f"{path.name}: {positions:,} positions of {count:,} games {kind}.")
+    for fault in faults[:MOST_TOLD]:
+        tell(f"{path.name}: {fault}.")
+    if len(faults) > MOST_TOLD:
+        tell(f"{path.name}: {len(faults) - MOST_TOLD:,} more games are left out.")
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
