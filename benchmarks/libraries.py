@@ -26,17 +26,18 @@ import numpy as np
 
 from benchmarks.measure import Measurement, rate, repeat, run_named
 from benchmarks.replay import games
-from sylvan.engines.uci_client import UciClient
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.games import Chess
 from sylvan.games.naming import GameSpec
+from sylvan.learning.positions import sample_positions
+from sylvan.learning.quantization_loss import measure_loss
 from sylvan.networks.lc0 import read_lc0
-from sylvan.networks.lc0_graph import lc0_model
-from sylvan.networks.loss import measure_loss
-from sylvan.networks.positions import Positions, sample_positions
+from sylvan.networks.lc0.graph import lc0_model
+from sylvan.networks.positions import Positions
 from sylvan.networks.quantize import _expanded, _layers, quantized_model
-from sylvan.training.packing import Block, Layout
-from sylvan.training.shards import Shard, read_blocks
+from sylvan.players.uci_client import UciClient
+from sylvan.replay.packing import Block, Layout
+from sylvan.replay.shards import Shard, read_blocks
 
 CALIBRATION = 800
 """Positions to calibrate on."""
@@ -144,7 +145,7 @@ def ort_model(
     for item in onnx.load_model_from_string(data).metadata_props:
         if item.key not in have:
             model.metadata_props.add(key=item.key, value=item.value)
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 class Reader:
@@ -194,7 +195,7 @@ def shards(quick: bool) -> list[Measurement]:
 
 def write_shard(blocks: list[Block], layout: Layout, path: Path) -> None:
     """Packed columns as frames."""
-    from sylvan.training.shards import frame
+    from sylvan.replay.shards import frame
 
     path.unlink(missing_ok=True)
     shard = Shard(path, layout)

@@ -179,7 +179,7 @@ class Children(Mapping[K, N]):
 
 
 def puct(config: SearchConfig, q: float, prior: float, visits: int, parent_visits: int) -> float:
-    """The score of a child, Q + c * P * sqrt(N of its parent) / (1 + N), in the core's precision."""
+    """Score a child: Q + c * P * sqrt(parent N) / (1 + N), in the core's precision."""
     explore = f32(config.exploration(float(parent_visits)))
     return float(puct_score(f32(q), f32(prior), visits, explore))
 
@@ -198,7 +198,8 @@ def tempered(weights: Mapping[K, float], temperature: float) -> dict[K, float]:
     >>> tempered({"a": 3, "b": 1}, 1.0), tempered({"a": 3, "b": 1}, 1e-300)
     ({'a': 0.75, 'b': 0.25}, {'a': 1.0, 'b': 0.0})
     """
-    if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+    is_number = isinstance(temperature, int | float)  # callers may be untyped
+    if not (is_number and 0 < temperature < math.inf):
         raise ConfigError(f"temperature is {temperature!r}: it must be a number from 0 on.")
     top = max(weights.values())
     if top == 0:

@@ -32,8 +32,8 @@ def pretrain(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Examples: .pgn, .jsonl or .csv, also .gz; - is standard input; packed chess games "
-            "(.bin, .bin.xz). For blob: folders written by `sylvan examples`."
+            help="Examples: .pgn, .jsonl or .csv, also .gz; - is standard input; packed chess "
+            "games (.bin, .bin.xz). For blob: folders written by `sylvan examples`."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output folder for records and network.")],

@@ -142,7 +142,7 @@ def onnx_session(model: str | PathLike[str] | bytes, name: str) -> Any:
 
     :raises NetworkError: it is none.
     """
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

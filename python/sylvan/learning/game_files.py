@@ -143,11 +143,11 @@ def read_game_files(
     if not any(len(each) for each in train):
         names = ", ".join(map(str, paths))
         raise ConfigError(f"Nothing in {names} can be learned from: give packed game files.")
-    columns = {name: torch.cat([block.pop(name) for block in blocks]) for name in list(blocks[0])}
-    ends = columns["choices"].to(torch.int64).cumsum(0)
+    tensors = {name: torch.cat([block.pop(name) for block in blocks]) for name in list(blocks[0])}
+    ends = tensors["choices"].to(torch.int64).cumsum(0)
     return GameTable(
-        **columns,
-        legal_begin=ends - columns["choices"],
+        **tensors,
+        legal_begin=ends - tensors["choices"],
         train_rows=torch.cat(train),
         test_rows={name: each.to(device) for name, each in test.items()},
         games=games,

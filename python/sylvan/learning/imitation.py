@@ -40,6 +40,7 @@ from torch import nn
 from torch.nn import functional
 
 from sylvan.errors import ConfigError, TrainingError
+from sylvan.files import write_bytes
 from sylvan.games import Chess
 from sylvan.learning.average import Average
 from sylvan.learning.centipawns import OutcomeCurve, fit_outcomes
@@ -54,7 +55,6 @@ from sylvan.networks.checkpoint import (
     load_tensors,
     read_checkpoint,
     save_network,
-    write_bytes,
     write_checkpoint,
 )
 from sylvan.networks.device import device_named
@@ -102,15 +102,17 @@ class ImitationSection(Section):
         return "imitation"
 
 
-DEFAULT_LEARNER = LearnerConfig(
-    batch=4096,
-    learning_rate=2e-3,
-    warmup=0.01,
-    floor=0.005,
-    final_decay=0.0,
-    clip=2.0,
-    weight_decay=0.02,
-    average=0.999,
+DEFAULT_LEARNER = LearnerConfig.model_validate(
+    {
+        "batch": 4096,
+        "learning_rate": 2e-3,
+        "warmup": 0.01,
+        "floor": 0.005,
+        "final_decay": 0.0,
+        "clip": 2.0,
+        "weight_decay": 0.02,
+        "average": 0.999,
+    }
 )
 
 
@@ -264,7 +266,7 @@ class Imitation:
     def test(self, rows: torch.Tensor) -> TestScores:
         """Score the averaged network on some rows."""
         network, sums = self.average.network, torch.zeros(4, dtype=torch.float64)
-        for some in rows.split(8192):
+        for some in torch.split(rows, 8192):
             batch = self._tests.make(some)
             with self._precision():
                 output = network(batch.observations)
@@ -289,15 +291,16 @@ class Imitation:
 
 
 def _new_network(section: ImitationSection) -> Any:
-    attention = not section.network.startswith("mlp")
-    policy = {"policy": "attention", "policy_channels": section.policy_channels}
+    is_mlp = section.network.startswith("mlp")
+    attention = {"policy": "attention", "policy_channels": section.policy_channels}
+    settings: dict[str, Any] = {} if is_mlp else attention
     return build_network(
         section.network,
         game=Chess(),
         encoding=ENCODING,
         moves_left=True,
         seed=section.seed,
-        **(policy if attention else {}),
+        **settings,
     )
 
 

@@ -144,7 +144,7 @@ class OpenModel:
     def run(self, tensors: list[str], observations: Floats) -> Iterator[dict[str, Floats]]:
         """Values of some tensors, chunk after chunk of the positions."""
         import onnx
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime
 
         model = onnx.load_from_string(self.to_bytes())
         inner = [tensor for tensor in tensors if tensor != "observations"]

@@ -171,7 +171,7 @@ def max_difference(
 
     In units of the larger of 1 and the largest number in that output.
     """
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     header = header or getattr(network, "header", None)
     assert header is not None

@@ -88,7 +88,7 @@ def part_difference(network: nn.Module, part: str, model: bytes) -> float:
 
     In units of the larger of 1 and the largest number in that output.
     """
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
 
     assert isinstance(network, MuZeroNetwork)
     examples = _examples(network, part, 16)
