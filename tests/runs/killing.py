@@ -208,7 +208,7 @@ def killed_at(place: str, count: int) -> Callable[[], None]:
 
 def load_everything() -> None:
     """What a sitting would import, without starting a thread."""
-    import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
+    import onnxruntime
     import onnxscript  # noqa: F401
     import torch.onnx
 
