@@ -29,9 +29,10 @@ from benchmarks.measure import Measurement, repeat, run_named
 from sylvan import Forest
 from sylvan.evaluators import Cached
 from sylvan.games import ConnectFour
+from sylvan.learning import sample_positions
 from sylvan.learning.inference import OnnxNetwork
 from sylvan.learning.learner import Learner, LearnerConfig
-from sylvan.networks import NetworkHeader, build_network, sample_positions
+from sylvan.networks import NetworkHeader, build_network
 from sylvan.replay.batches import Batch
 
 SIZES = ("4x32", "5x48", "6x64")

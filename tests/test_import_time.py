@@ -4,7 +4,10 @@ import resource
 import subprocess
 import sys
 
-LIMIT = 0.4  # seconds of processor time, which other work on the machine does not change
+import pytest
+
+LIMIT = 2.5
+"""Processor time of `import sylvan`, in times that of `import numpy, pydantic`."""
 
 
 def seconds(code):
@@ -19,8 +22,10 @@ def seconds(code):
     return spent() - before
 
 
+@pytest.mark.alone
 def test_import_is_quick():
-    assert min(seconds("import sylvan") for _ in range(3)) < LIMIT
+    least = min(seconds("import numpy, pydantic") for _ in range(5))
+    assert min(seconds("import sylvan") for _ in range(5)) < LIMIT * least
 
 
 def test_what_import_loads():

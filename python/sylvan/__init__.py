@@ -52,8 +52,10 @@ set_views(lambda: import_module("sylvan.views"))
 
 def __getattr__(name: str) -> Any:
     """Import rarely used names on first use."""
-    if name in ("reference", "testing"):
-        return import_module(f"sylvan.{name}")
+    if name == "reference":
+        return import_module("sylvan.reference")
+    if name == "testing":
+        return import_module("sylvan.testing")
     if name == "load":
         return import_module("sylvan.runs.agent").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ IDS = [
     *(f"S4.{n}" for n in range(1, 14)),
 ]
 MISTAKES = [f"M{n}" for n in range(1, 34)]
-COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 
 
 def own_tests():

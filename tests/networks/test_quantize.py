@@ -11,12 +11,11 @@ from onnx import numpy_helper
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.learning import measure_loss, sample_positions
 from sylvan.networks import (
     build_network,
     export_onnx,
-    measure_loss,
     quantize_onnx,
-    sample_positions,
 )
 from sylvan.networks.calibration import FLOOR, OpenModel, Ranges
 from sylvan.networks.export import onnx_bytes

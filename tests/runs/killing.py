@@ -208,7 +208,6 @@ def killed_at(place: str, count: int) -> Callable[[], None]:
 
 def load_everything() -> None:
     """What a sitting would import, without starting a thread."""
-    import onnxruntime
     import onnxscript  # noqa: F401
     import torch.onnx
 
