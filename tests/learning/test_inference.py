@@ -145,7 +145,7 @@ def test_eight_bits_are_near_and_follow_the_weights():
         evaluator.refresh(network)
     found = narrow.infer(observations)
     assert 0 < narrow.loss.policy_kl < 0.01 and narrow.loss.value_error < 0.02
-    # Processors without VNNI add pairs of products in 16 bits, which saturate: their error is larger.
+    # Without VNNI, pairs of products are added in 16 bits and saturate: a larger error.
     np.testing.assert_allclose(found.value, exact.infer(observations).value, atol=0.08)
     assert np.array_equal(found.policy, twin.infer(observations).policy)
 

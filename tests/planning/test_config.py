@@ -103,6 +103,14 @@ def test_the_core_reads_every_native_setting():
     assert asked == native.keys() - reductions
 
 
+@pytest.mark.parametrize("name", ["selection", "hidden", "fpu", "fpu_root", "value_range"])
+def test_the_core_refuses_an_unknown_choice(name):
+    """It once fell back to a default without a word."""
+    native = SearchConfig().native((-1.0, 1.0))
+    with pytest.raises(ValueError, match=f"^{name} is .*foo"):
+        _native.Forest([TicTacToe()], {**native, name: "foo"})
+
+
 @pytest.mark.parametrize(
     ("settings", "root", "expected"),
     [

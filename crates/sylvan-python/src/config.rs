@@ -8,13 +8,11 @@ use sylvan_core::numbers::PriorBits;
 
 /// Reads the dictionary that `SearchConfig.native()` makes, in which everything is present.
 pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
+    check_hidden(dict)?;
     Ok(Config {
         selection: selection(dict)?,
-        fpu: fpu(&get::<String>(dict, "fpu")?, get(dict, "fpu_number")?),
-        fpu_root: fpu(
-            &get::<String>(dict, "fpu_root")?,
-            get(dict, "fpu_root_number")?,
-        ),
+        fpu: fpu(dict, "fpu")?,
+        fpu_root: fpu(dict, "fpu_root")?,
         value_range: value_range(dict)?,
         discount: get(dict, "discount")?,
         noise: get::<bool>(dict, "noise")?.then_some(Dirichlet {
@@ -54,41 +52,72 @@ where
     dict.as_any().get_item(name)?.extract().map_err(Into::into)
 }
 
+/// The error for a setting whose text is none of the allowed ones.
+fn unknown(name: &str, text: &str, allowed: &str) -> PyErr {
+    PyValueError::new_err(format!("{name} is {text:?}: it must be {allowed}."))
+}
+
+/// Python decides how hidden information is treated (which states become roots); the search is the
+/// same for all three, so the setting is only checked here.
+fn check_hidden(dict: &Bound<'_, PyDict>) -> PyResult<()> {
+    match get::<String>(dict, "hidden")?.as_str() {
+        "information_set" | "determinised" | "cheating" => Ok(()),
+        other => Err(unknown(
+            "hidden",
+            other,
+            "'information_set', 'determinised' or 'cheating'",
+        )),
+    }
+}
+
 fn selection(dict: &Bound<'_, PyDict>) -> PyResult<Selection> {
-    Ok(match get::<String>(dict, "selection")?.as_str() {
-        "uct" => Selection::Uct {
+    match get::<String>(dict, "selection")?.as_str() {
+        "puct" => Ok(Selection::Puct {
+            c_puct: get(dict, "c_puct")?,
+            c_base: get(dict, "c_base")?,
+            c_factor: get(dict, "c_factor")?,
+        }),
+        "uct" => Ok(Selection::Uct {
             c_uct: get(dict, "c_uct")?,
-        },
-        "gumbel" => Selection::Gumbel {
+        }),
+        "gumbel" => Ok(Selection::Gumbel {
             max_considered: get(dict, "max_considered")?,
             scale: get(dict, "gumbel_scale")?,
             c_visit: get(dict, "c_visit")?,
             c_scale: get(dict, "c_scale")?,
-        },
-        _ => Selection::Puct {
-            c_puct: get(dict, "c_puct")?,
-            c_base: get(dict, "c_base")?,
-            c_factor: get(dict, "c_factor")?,
-        },
-    })
+        }),
+        other => Err(unknown("selection", other, "'puct', 'uct' or 'gumbel'")),
+    }
 }
 
-fn fpu(rule: &str, number: f32) -> Fpu {
-    match rule {
-        "parent" => Fpu::Parent,
-        "reduction" => Fpu::Reduction(number),
-        "loss" => Fpu::Loss,
-        _ => Fpu::Value(number),
+/// First-play urgency: the rule under `name`, its number under `name` with `_number` appended.
+fn fpu(dict: &Bound<'_, PyDict>, name: &str) -> PyResult<Fpu> {
+    let number = get(dict, &format!("{name}_number"))?;
+    match get::<String>(dict, name)?.as_str() {
+        "parent" => Ok(Fpu::Parent),
+        "reduction" => Ok(Fpu::Reduction(number)),
+        "loss" => Ok(Fpu::Loss),
+        "value" => Ok(Fpu::Value(number)),
+        other => Err(unknown(
+            name,
+            other,
+            "'parent', 'reduction', 'loss' or 'value'",
+        )),
     }
 }
 
 fn value_range(dict: &Bound<'_, PyDict>) -> PyResult<ValueRange> {
-    Ok(match get::<String>(dict, "value_range")?.as_str() {
-        "tree" => ValueRange::Tree,
-        "siblings" => ValueRange::Siblings,
-        _ => {
+    match get::<String>(dict, "value_range")?.as_str() {
+        "tree" => Ok(ValueRange::Tree),
+        "siblings" => Ok(ValueRange::Siblings),
+        "known" => {
             let (low, high) = get(dict, "value_bounds")?;
-            ValueRange::Known(low, high)
+            Ok(ValueRange::Known(low, high))
         }
-    })
+        other => Err(unknown(
+            "value_range",
+            other,
+            "'tree', 'siblings' or 'known'",
+        )),
+    }
 }
