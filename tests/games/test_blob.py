@@ -102,6 +102,7 @@ def test_a_game_of_five_with_seven_cards():
     assert trumps == ([0, 1, 2, 3, None] * 4)[:17]
 
 
+@pytest.mark.slow
 def test_the_games_keep_the_contract():
     check_game(lambda: Blob(3, 2))
     check_game(lambda: Blob(3, 1, seed=None, sequence="single", trump="turned_up"))

@@ -22,6 +22,7 @@ from sylvan.learning.game_files import is_held_out, read_game_files  # noqa: E40
 from sylvan.learning.position_batches import packed_planes  # noqa: E402
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evaluated", [False, True])
 def test_every_position_move_and_result_is_python_chess_s(evaluated: bool) -> None:
     rng = random.Random(5)

@@ -72,6 +72,7 @@ def test_mirrored_codes_are_the_moves_of_the_mirrored_board() -> None:
     assert sorted(codes) == list(range(4672))
 
 
+@pytest.mark.slow
 def test_batches_are_the_game_s_own_observations_and_actions(table: GameTable) -> None:
     rows = torch.arange(0, len(table), 7)
     batch = PositionBatches(table, None, 0.0).make(rows)
@@ -127,6 +128,7 @@ def test_chances_are_found_again() -> None:
     assert fit_outcomes(np.full(5, -32768, np.int16), np.zeros(5, np.uint8)) is None
 
 
+@pytest.mark.slow
 def test_losses_fall(table: GameTable) -> None:
     training = Imitation(table, config(), None, 64 * 120)
     means = []
@@ -138,6 +140,7 @@ def test_losses_fall(table: GameTable) -> None:
     assert means[-1] < means[0] - 0.1
 
 
+@pytest.mark.slow
 def test_a_run_in_pieces_is_the_whole_run(table: GameTable, tmp_path: Path) -> None:
     whole = Imitation(table, config(), None, 64 * 100)
     for _ in range(100):
@@ -166,6 +169,7 @@ def test_a_checkpoint_is_whole_after_a_kill(table: GameTable, tmp_path: Path) ->
         load_checkpoint(other, folder)
 
 
+@pytest.mark.slow
 def test_no_number_stops_the_training(file: Path, tmp_path: Path) -> None:
     bad = config()
     bad = bad.model_copy(update={"learner": bad.learner.replace(learning_rate=1e30, clip=0)})
@@ -174,6 +178,7 @@ def test_no_number_stops_the_training(file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "checkpoint").exists()
 
 
+@pytest.mark.slow
 def test_a_run_stops_by_its_minutes_and_goes_on(file: Path, tmp_path: Path) -> None:
     told: list[str] = []
     first = imitate(

@@ -151,6 +151,7 @@ GAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_core_equals_reference_on_native_games(game, settings):
