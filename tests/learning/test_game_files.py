@@ -119,6 +119,17 @@ def test_files_become_one_table_and_whole_games_are_kept_aside(tmp_path: Path) -
     assert table.legal_begin[-1] + table.choices[-1] == len(table.legal)
 
 
+def test_most_choices_is_the_maximum_over_all_files_and_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sylvan.learning.game_files.GAMES_AT_ONCE", 2)
+    wide, narrow = tmp_path / "wide.bin", tmp_path / "narrow.bin"
+    wide.write_bytes(packed_games(2, seed=3, plies=60) + packed_games(2, seed=3, plies=1))
+    narrow.write_bytes(packed_games(3, seed=4, plies=1))  # 20 legal moves at the start
+    table = read_game_files([wide, narrow], torch.device("cpu"))
+    assert table.most_choices == int(table.choices.max()) > 20
+
+
 def test_one_game_in_a_hundred_is_kept_aside() -> None:
     assert is_held_out(np.arange(400_000, dtype=np.uint32)).mean() == pytest.approx(0.01, abs=5e-4)
 

@@ -151,7 +151,7 @@ def read_game_files(
         train_rows=torch.cat(train),
         test_rows={name: each.to(device) for name, each in test.items()},
         games=games,
-        most_choices=int(columns["choices"].max()),
+        most_choices=int(tensors["choices"].max()),
     )
 
 
