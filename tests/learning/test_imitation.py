@@ -21,10 +21,9 @@ from sylvan.learning.imitation import (  # noqa: E402
     Imitation,
     ImitationConfig,
     ImitationSection,
-    imitate,
-    load_checkpoint,
-    save_checkpoint,
 )
+from sylvan.learning.imitation_checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from sylvan.learning.imitation_run import imitate  # noqa: E402
 from sylvan.learning.position_batches import (  # noqa: E402
     PositionBatches,
     mirrored_codes,
@@ -169,7 +168,7 @@ def test_a_checkpoint_is_whole_after_a_kill(table: GameTable, tmp_path: Path) ->
 def test_no_number_stops_the_training(file: Path, tmp_path: Path) -> None:
     bad = config()
     bad = bad.model_copy(update={"learner": bad.learner.replace(learning_rate=1e30, clip=0)})
-    with pytest.raises(TrainingError, match="no finite number"):
+    with pytest.raises(TrainingError, match="not finite"):
         imitate([file], tmp_path, bad, samples=64 * 60, device="cpu")
     assert not (tmp_path / "checkpoint").exists()
 
@@ -183,7 +182,7 @@ def test_a_run_stops_by_its_minutes_and_goes_on(file: Path, tmp_path: Path) -> N
     assert state["updates"] == 50
     assert not (tmp_path / "networks" / "best.onnx").exists()
     last = imitate([file], tmp_path, config(), samples=64 * 120, device="cpu", tell=told.append)
-    assert any(line.startswith("going on from sample 3,200 of 7,680") for line in told)
+    assert any(line.startswith("resuming at sample 3,200 of 7,680") for line in told)
     assert last["games.bin"].policy < first["games.bin"].policy
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["samples"] for line in lines] == [3200, 3200, 7680, 7680]
