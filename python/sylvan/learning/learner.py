@@ -361,8 +361,8 @@ class Learner:
     def _need_same(self, header: NetworkHeader, optimizer: str) -> None:
         if header.game != self.header.game:
             raise NetworkError(
-                f"The learner's state is for the game {header.game}, not {self.header.game}: resume "
-                "with that game, or begin a new run."
+                f"The learner's state is for the game {header.game}, not "
+                f"{self.header.game}: resume it with that game, or begin a new run."
             )
         if optimizer != self.config.optimizer:
             raise ConfigError(

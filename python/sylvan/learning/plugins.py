@@ -97,7 +97,7 @@ def user_network(header: NetworkHeader, seed: int | None = None) -> Any:
             network = make(header, **settings)
         except TypeError as error:
             raise NetworkError(
-                f"{name} does not accept a header and the settings {settings or '{}'}: {error}."
+                f"{name} does not accept a header and these settings ({settings}): {error}."
             ) from None
     if not isinstance(network, nn.Module):
         raise NetworkError(f"{name} returns {type(network).__name__}: it must be a torch.nn.Module.")

@@ -2,8 +2,8 @@
 
     rate(p) = learning_rate · warm_up(p) · shape(p) · final_decay(p)
 
-*Warm-up* rises linearly from 0, because the first gradients of a new network and Adam's first second
-moments are unreliable. The *shape* is one of
+*Warm-up* rises linearly from 0, because the first gradients of a new network and Adam's first
+estimates of second moments are unreliable. The *shape* is one of
 
 | name | factor |
 |---|---|
@@ -12,8 +12,8 @@ moments are unreliable. The *shape* is one of
 | `exponential` | floor ** p, from 1 to `floor` |
 | `step` | `drop_factor` to the number of `drops` that p has passed |
 
-The *final decay* falls linearly to 0 over the last fraction of the run: networks trained with it
-were measured 38 to 149 Elo stronger.
+The *final decay* falls linearly to 0 over the last fraction of the run: small runs get weaker late
+if the rate stays high, and networks with this decay were measured 38 to 149 Elo stronger.
 
 Progress is steps or elapsed time, like the run's budget, and not updates: a run can be made longer
 without changing its schedule.
