@@ -161,7 +161,8 @@ def _imitate(
     for path in sources:
         if not _is_packed(path):
             raise ConfigError(f"{path} is no packed game file: give .bin files alone, or none.")
-    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig, imitate
+    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig
+    from sylvan.learning.imitation_run import imitate
 
     epochs = given.pop("epochs")
     sections = {"imitation": given, "learner": DEFAULT_LEARNER.model_dump()}
