@@ -4,8 +4,8 @@ Schedules depend on *progress* in [0, 1]. With a budget in steps, step k moves i
 to k/steps, independent of the clock. With a budget in time, the next step is expected to take as
 long as the last ones. If no further step would fit after it, it is the last one and moves progress
 to 1, so that the learning rate completes its decay. The first step after a start also loads and
-compiles: its length is used only until there is a second one, and then a step needs to fit once,
-not twice.
+compiles: its length is the estimate only while no other is known, and during that time a step is
+the last one only if the time left is shorter than itself.
 """
 
 from __future__ import annotations
