@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sylvan.runs.figures import (
     Series,
-    foreseen,
+    model_figures,
     known,
     last,
     mistakes,
@@ -220,7 +220,7 @@ def _model(columns: Columns) -> list[Row]:
     """How far a learned model sees: its figures five steps ahead, or as far as there are any."""
     rows: list[Row] = []
     for what, show in (("value", lambda v: f"{v:.3g}"), ("legal", percent)):
-        names = {k: name for k, name in foreseen(columns, what).items() if k <= 5}
+        names = {k: name for k, name in model_figures(columns, what).items() if k <= 5}
         if names and math.isfinite(number := last(columns, names[max(names)])):
             label = "legal" if what == "legal" else f"{what} error"
             name = names[max(names)]

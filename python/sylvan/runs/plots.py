@@ -21,7 +21,7 @@ from sylvan.runs.figures import (
     RATINGS,
     Series,
     best_step,
-    foreseen,
+    model_figures,
     mistakes,
     per_second,
     rating_name,
@@ -254,14 +254,14 @@ def _draw_mistakes(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _foreseen(
+def _model_plot(
     what: str, unit: str, scale: float = 1.0
 ) -> tuple[Callable[[Columns], list[str]], Draw]:
     """A learned model's figure, a curve for each number of steps ahead; of runs the last."""
 
     def draw(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
         for i, run in enumerate(runs):
-            names = foreseen(run.columns, what)
+            names = model_figures(run.columns, what)
             for j, (ahead, name) in enumerate(names.items()):
                 if len(runs) > 1 and ahead != max(names):
                     continue
@@ -272,7 +272,7 @@ def _foreseen(
         axes.set_ylabel(unit, color=QUIET, fontsize=9)
         axes.set_ylim(bottom=0)
 
-    return lambda columns: list(foreseen(columns, what).values()), draw
+    return lambda columns: list(model_figures(columns, what).values()), draw
 
 
 def _draw_speed(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
@@ -362,21 +362,21 @@ PLOTS = (
         "Rewards foreseen",
         "How far off the reward is that the learned model says for a step so far ahead; sinks "
         "towards 0, the near ones first.",
-        *_foreseen("reward", "mean error"),
+        *_model_plot("reward", "mean error"),
     ),
     Plot(
         "model-value",
         "Values foreseen",
         "How far off the value is after so many steps in the model. All curves close together: the "
         "model adds no error of its own; a fan that opens says from which depth on it dreams.",
-        *_foreseen("value", "mean error"),
+        *_model_plot("value", "mean error"),
     ),
     Plot(
         "model-legal",
         "Legal moves foreseen",
         "The share of the policy, so many moves deep in the model, that is on moves that the rules "
         "allow there; rises towards 100 %, more slowly the deeper.",
-        *_foreseen("legal", "% of the policy", 100.0),
+        *_model_plot("legal", "% of the policy", 100.0),
     ),
     Plot(
         "returns",
