@@ -51,7 +51,7 @@ class MuZeroTrainer(Trainer):
             **config.network.settings,
         )
 
-    def _join(self, network: Any, copied: Any) -> None:
+    def _create_parts(self, network: Any, copied: Any) -> None:
         config, spec, folder = self.config, self.spec, self.run.folder
         header, device, threads = network.header, config.run.device, config.run.threads
         search = config.search.replace(threads=threads)
