@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from sylvan.files import write_bytes
-from sylvan.runs.figures import foreseen, last, run_columns
+from sylvan.runs.figures import last, model_figures, run_columns
 from sylvan.runs.plots import PLOTS, Curves, png
 
 GAMES = {"cartpole": "gym:CartPole-v1", "tictactoe": "tictactoe"}
@@ -48,7 +48,7 @@ def main() -> None:
             sys.exit(f"error: there is no {name!r}: give {' or '.join(GAMES)}")
         columns = run_columns(trained(name, given.run_folder))
         for what in ("reward", "value", "legal"):
-            figures = {k: last(columns, column) for k, column in foreseen(columns, what).items()}
+            figures = {k: last(columns, column) for k, column in model_figures(columns, what).items()}
             shown = ", ".join(f"{k}: {figure:.3g}" for k, figure in figures.items())
             if shown:
                 print(f"{name}: {what} by steps ahead {shown}")

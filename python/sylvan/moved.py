@@ -1,7 +1,7 @@
-"""Documented names of version 0.1 that have moved: they work for one release, with a warning.
+"""Forward documented names of version 0.1 to their new modules, with a deprecation warning.
 
-Importing an old module gives the new one. The tables are data: nothing in Sylvan uses an old name,
-so they do not count as imports of the rooms that they name.
+Old names work for one more release. Importing an old module gives the new one. The tables are data:
+nothing in Sylvan uses an old name, so they do not count as imports of the named rooms.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def install() -> None:
 
 
 def forward_name(package: str, name: str) -> Any:
-    """What used to be `package.name`; called by the `__getattr__` of that package.
+    """Return the object that was `package.name`; called by the package's `__getattr__`.
 
-    :raises AttributeError: there never was such a name.
+    :raises AttributeError: the package never had this name.
     """
     old = f"{package}.{name}"
     if old not in NAMES:
@@ -89,7 +89,7 @@ def _warn(old: str, new: str, stacklevel: int) -> None:
 
 
 class _Forwarder(MetaPathFinder, Loader):
-    """Finds old modules. It stands last, so it is asked only for names that nothing else has."""
+    """Finds old modules. Last in `sys.meta_path`, so Python tries every other finder first."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -101,5 +101,5 @@ class _Forwarder(MetaPathFinder, Loader):
         _warn(spec.name, MODULES[spec.name], stacklevel=2)
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system hands out what stands in sys.modules after this.
+        # The import system returns the entry that sys.modules has after this call.
         sys.modules[module.__name__] = import_module(MODULES[module.__name__])

@@ -1,8 +1,8 @@
-"""Parts that one room offers to a lower one, or another package to Sylvan, found by name.
+"""Plugins, found by name through entry points.
 
-A lower room cannot import a higher one. What the higher one adds (players, yardsticks, networks,
-lessons) is declared as an entry point in `pyproject.toml`, Sylvan's own parts like those of any
-other package, and loads when it is asked for. Worker processes read the same declarations.
+A lower room cannot import a higher one. The higher room therefore declares its players, yardsticks,
+networks and lessons as entry points in `pyproject.toml`, as other packages do, and they load on
+first use. Worker processes read the same declarations.
 
 | group | name | object |
 |---|---|---|
@@ -47,21 +47,21 @@ def _group(group: str) -> dict[str, EntryPoint]:
 
 
 def names(group: str) -> Iterable[str]:
-    """The names that a group has."""
+    """List the names of a group."""
     return _group(group).keys()
 
 
 def find(group: str, name: str) -> Any:
-    """The object that a group has under a name; None if it has none.
+    """Load the object of this name in a group; None if the group has no such name.
 
-    :raises MissingEntryPoint: the installation is too old to list any.
+    :raises MissingEntryPoint: the group is empty, because the installation is too old.
     """
     entry = _group(group).get(name)
     return None if entry is None else entry.load()
 
 
 def load(group: str, name: str) -> Any:
-    """The object that a group has under a name, which Sylvan itself put there.
+    """Load an object that Sylvan itself declares.
 
     :raises MissingEntryPoint: the installation does not list it.
     """

@@ -15,11 +15,11 @@ from sylvan.games.naming import GameSpec
 from sylvan.runs.config import RunConfig
 from sylvan.runs.figures import best_step, per_second, time_shares
 from sylvan.runs.live import (
-    PATIENCE,
+    WAIT_FACTOR,
     History,
     LiveView,
     PlainLines,
-    game_in_short,
+    game_summary,
     terminal_watcher,
 )
 from sylvan.runs.metrics import Metrics, to_columns
@@ -270,7 +270,7 @@ def test_a_budget_in_time_ends_when_it_is_spent():
         ([0, 1], [-1, 1], "resign", "2 plies, seat 1 wins (resign): a1 b1"),
     ],
 )
-def test_a_game_in_short(actions, returns, ending, text):
+def test_summary_of_a_game(actions, returns, ending, text):
     spec = GameSpec("tictactoe")
     state = spec.first()
     names = []
@@ -278,8 +278,8 @@ def test_a_game_in_short(actions, returns, ending, text):
         names.append(state.action_to_string(action))
         state.apply(action)
     wanted = text.partition(":")[0] + ": " + " ".join(names)
-    assert game_in_short(spec, record(actions, returns, ending)) == wanted
-    short = game_in_short(spec, record(actions, returns, ending), moves=1)
+    assert game_summary(spec, record(actions, returns, ending)) == wanted
+    short = game_summary(spec, record(actions, returns, ending), moves=1)
     assert short.endswith(f": {names[0]} …")
 
 
@@ -297,5 +297,5 @@ def test_watching_takes_less_than_a_hundredth(tmp_path):
         time.sleep(0.01)
     took = time.process_time() - before
     watcher.close()
-    assert PATIENCE >= 100
+    assert WAIT_FACTOR >= 100
     assert took / 3.0 < 0.02  # the loop above is a part of it

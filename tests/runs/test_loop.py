@@ -168,7 +168,7 @@ def test_a_damaged_checkpoint_is_passed_over(finished, tmp_path):
     assert train(tiny(3), folder, watch=listener).reason == "done"
     assert len(listener.messages) == 1
     assert (
-        "step-000003 is damaged: learner.safetensors has changed; going on from step 2"
+        "step-000003 is damaged: learner.safetensors has changed; resuming from step 2"
         in (listener.messages[0])
     )
     assert listener.heard[:2] == ["begin 2", "step 3 at 0.67"]

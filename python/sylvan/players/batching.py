@@ -1,10 +1,9 @@
-"""Many searches that think at once, one evaluator call for all of them.
+"""Run many searches together, with one evaluator call for all of them.
 
-A search that waits for an evaluation is a generator: it yields a `Request` and is sent the answer,
-already checked.
-`alone` answers each request by itself; `together` runs many such generators side by side and puts
-what they ask of the same evaluator into one batch, as a network likes it. No threads: the same
-generators give the same batches, hence the same answers, every time.
+A search is a generator: it yields a `Request` and receives the validated answer. `alone` answers
+each request separately; `together` runs many generators and joins their requests to the same
+evaluator into one batch. There are no threads: equal generators give equal batches, hence equal
+answers.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ __all__ = ["JoinedLeaves", "Request", "Thinking", "alone", "together"]
 T = TypeVar("T")
 Floats: TypeAlias = NDArray[np.float32]
 Answer: TypeAlias = tuple[Floats, Floats]
-"""Logits and values as `Leaves.checked` gives them and `Forest.take` takes them."""
+"""Logits and values, from `Leaves.checked` and for `Forest.take`."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Leaves that wait for an evaluator."""
+    """Leaves to evaluate."""
 
     evaluator: Callable[[Any], tuple[Any, Any]]
     leaves: Leaves
 
 
 Thinking: TypeAlias = Generator[Request, Answer, T]
-"""Something that ends with a `T` and asks for evaluations on the way."""
+"""A generator that yields requests for evaluations and returns a `T`."""
 
 
 def alone(thinking: Thinking[T]) -> T:
-    """Run to the end, each request answered when it comes."""
+    """Run one generator to its end, and answer each request separately."""
     try:
         request = next(thinking)
         while True:
@@ -56,7 +55,7 @@ def alone(thinking: Thinking[T]) -> T:
 
 
 def together(jobs: Iterable[Thinking[T]], width: int) -> Iterator[T]:
-    """Run up to `width` jobs at once; each result as soon as it is there."""
+    """Run up to `width` jobs together; yield each result as soon as it is available."""
     waiting = iter(jobs)
     asking: list[tuple[Thinking[T], Request]] = []
     try:
@@ -78,7 +77,7 @@ def together(jobs: Iterable[Thinking[T]], width: int) -> Iterator[T]:
 def _advance(
     turns: list[tuple[Thinking[T], Answer | None]],
 ) -> tuple[list[tuple[Thinking[T], Request]], list[T]]:
-    """What the jobs ask for next, and the results of those that have ended."""
+    """Advance each job to its next request; return the requests, and the results of ended jobs."""
     asking, ended = [], []
     for job, evaluation in turns:
         try:
@@ -89,25 +88,25 @@ def _advance(
 
 
 def answer(requests: Sequence[Request]) -> list[Answer]:
-    """The answers to all requests, with one call per evaluator."""
+    """Answer all requests, with one call per evaluator."""
     answers: dict[int, Answer] = {}
     evaluators = {id(request.evaluator): request.evaluator for request in requests}
     for key, evaluator in evaluators.items():
-        places = [i for i, request in enumerate(requests) if id(request.evaluator) == key]
-        joined = JoinedLeaves([requests[i].leaves for i in places])
+        indices = [i for i, request in enumerate(requests) if id(request.evaluator) == key]
+        joined = JoinedLeaves([requests[i].leaves for i in indices])
         parts = joined.split(*joined.checked(*evaluator(joined)))
-        answers |= zip(places, parts, strict=True)
+        answers |= zip(indices, parts, strict=True)
     return [answers[i] for i in range(len(requests))]
 
 
 class JoinedLeaves(Leaves):
-    """Leaves of several forests of one game, one after another, as one batch of B leaves.
+    """Leaves of several forests of one game, concatenated to one batch of B leaves.
 
-    `trees` are the numbers of the parts; nothing of it can be read once a part has been updated.
+    `trees` are the numbers of the parts. The batch is invalid once a part has been updated.
     """
 
     def __init__(self, parts: Sequence[Leaves]) -> None:
-        """The leaves of `parts`, in their order."""
+        """Concatenate the leaves of `parts`."""
         self.parts = parts
         ends = np.cumsum([len(part.actions) for part in parts])
         starts = ends - [len(part.actions) for part in parts]
@@ -123,21 +122,21 @@ class JoinedLeaves(Leaves):
 
     @cached_property
     def observations(self) -> NDArray[Any]:
-        """`[B, ...]` what the seat to move sees, per leaf."""
+        """`[B, ...]` the observation of the seat to move, per leaf."""
         return np.concatenate([part.observations for part in self.parts])
 
     @cached_property
     def logit_indices(self) -> NDArray[np.int64]:
-        """The network's output for each of `actions`."""
+        """The index of the network's logit for each of `actions`."""
         return np.concatenate([part.logit_indices for part in self.parts])
 
     def state(self, leaf: int) -> Game:
-        """The position of one leaf, as a copy."""
+        """A copy of one leaf's position."""
         part = int(self.trees[leaf])
         return self.parts[part].state(leaf - int(np.searchsorted(self.trees, part)))
 
     def split(self, logits: Floats, per_seat: Floats) -> list[Answer]:
-        """What `checked` gave for the whole batch, part by part."""
+        """Split the output of `checked` for the whole batch into the parts."""
         rows = np.cumsum([0, *map(len, self.parts)]).tolist()
         cuts = self.offsets[rows].tolist() if logits.ndim == 1 else rows
         seats = len(per_seat) // len(self)

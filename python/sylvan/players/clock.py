@@ -1,19 +1,19 @@
-"""How long to think: from the clock to a budget, and from a search's progress to "enough".
+"""Time management: a time budget per move, and when a search may stop.
 
     usable = time + increment * (h - 1) - overhead - drain * h          drain = overhead / 10
-    aim    = usable / h                     how long an ordinary move takes
+    aim    = usable / h                     the time of an ordinary move
     most   = min(3 * aim, (time - overhead) * 0.6)
 
-`h` is the number of moves to provide for: those to the next time control if the GUI says so, at
-most 40, else 40. (A fortieth of what is left for each move spends 64 % of a clock in 40 moves.)
-The overhead is never touched: it is there for the one time that the machine or the wire is late. A
-tenth of it is reckoned as lost with every move. Where nothing is left, the answer is 0: a search
-then evaluates its root and moves.
+`h` is the expected number of moves: up to the next time control if the GUI gives it, at most 40,
+else 40. (With 1/40 of the remaining time for each move, 40 moves spend 64 % of a clock.) The
+overhead is a reserve for delays of the machine or the connection and is never spent; a tenth of it
+counts as lost with every move. If no time is left, both are 0: the search evaluates its root and
+moves.
 
-A search ends at `aim`. It goes on, to `most` at the latest, while its best move is not settled; it
-ends early where no other move can catch up any more.
+A search ends at `aim`. While its best move is not settled it continues, until `most` at the latest;
+it ends early if no other move can catch up.
 
-All times are in seconds. Pure functions: whoever calls them reads the clock.
+All times are in seconds. These are pure functions: the caller reads the clock.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dataclasses import dataclass
 __all__ = ["Budget", "Clock", "Leaders", "budget", "enough", "fixed"]
 
 HORIZON = 40
-"""Moves to provide for where nobody says how many are left."""
-STRETCH = 3.0
-"""How much longer than usual a move may take."""
-SHARE = 0.6
-"""What one move may take of all that is left, unless it is the last before the time control."""
-COARSE = 0.1
-"""Budgets below this are not stretched: a search reports about every 0.04 s."""
+"""Expected number of moves if the time control is unknown."""
+MAX_FACTOR = 3.0
+"""Maximum time of a move, relative to an ordinary one."""
+MAX_SHARE = 0.6
+"""Maximum share of the remaining time for one move, except the last before the time control."""
+MIN_EXTENDED = 0.1
+"""Budgets below this are not extended: a search reports about every 0.04 s."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a search should take, and how long it may."""
+    """The target time of a search, and its maximum."""
 
     aim: float
     most: float
@@ -51,7 +51,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Leaders:
-    """What the two most visited moves have, and how fast visits come."""
+    """The visits of the two most visited moves, and the visits per second."""
 
     first: int
     second: int
@@ -61,7 +61,7 @@ class Leaders:
 
 
 def budget(clock: Clock, overhead: float) -> Budget:
-    """The time for one move.
+    """The time budget of one move.
 
     >>> budget(Clock(60.0), overhead=0.05)
     Budget(aim=1.49375, most=4.481249999999999)
@@ -70,15 +70,15 @@ def budget(clock: Clock, overhead: float) -> Budget:
     """
     left = max(0.0, clock.time - overhead)
     moves = min(HORIZON, max(1, clock.moves_to_go or HORIZON))
-    provided = clock.increment * (moves - 1) - overhead / 10 * moves
-    share = 1.0 if moves == 1 else SHARE
-    aim = min(max(0.0, left + provided) / moves, left * share)
-    most = min(STRETCH * aim, left * share) if aim >= COARSE else aim
+    gained = clock.increment * (moves - 1) - overhead / 10 * moves
+    share = 1.0 if moves == 1 else MAX_SHARE
+    aim = min(max(0.0, left + gained) / moves, left * share)
+    most = min(MAX_FACTOR * aim, left * share) if aim >= MIN_EXTENDED else aim
     return Budget(aim, most)
 
 
 def fixed(seconds: float, overhead: float) -> Budget:
-    """The time for a move that is to take `seconds`, whatever is found.
+    """The budget of a move with a fixed time of `seconds`.
 
     >>> fixed(1.0, overhead=0.05)
     Budget(aim=0.995, most=0.995)
@@ -88,7 +88,7 @@ def fixed(seconds: float, overhead: float) -> Budget:
 
 
 def enough(budget: Budget, elapsed: float, leaders: Leaders) -> bool:
-    """Whether a search that is under way has thought long enough.
+    """Whether a running search can stop.
 
     >>> close = Leaders(first=1000, second=900, per_second=5000, settled=False)
     >>> enough(Budget(1.0, 3.0), 1.5, close)

@@ -1,25 +1,25 @@
-"""What the result of a match says: the Elo difference, its interval, and when to stop.
+"""Elo difference of a match, its confidence interval, and a sequential test.
 
 *Model*: a difference of d Elo is an expected score of s = 1 / (1 + 10^(-d / 400)) per game.
 
 *Interval*: Wilson's score interval, with the draws. The mean of n games at expected score s has
-variance (s (1 - s) - D / 4) / n, where D is the probability of a draw; D is taken as draws over
-n + z^2 games, so that a few draws do not pass for certain ones. The s within z = 1.96 standard
+variance (s (1 - s) - D / 4) / n, where D is the probability of a draw, estimated as draws /
+(n + z^2), so that a few games, all drawn, do not give D = 1. The s within z = 1.96 standard
 deviations of the observed mean m,
 
     (m - s)^2 <= z^2 / n · (s (1 - s) - D / 4),
 
-lie between the roots of a quadratic. Unlike the usual m ± z σ / √n the interval stays within 0 and
-1 and has a width when all games ended alike. Games of a pair (one opening, colours swapped) balance
-each other, so the true interval is, if anything, narrower.
+lie between the roots of a quadratic. Unlike the usual m ± z σ / √n, the interval stays within 0 and
+1 and has a positive width even if all games ended alike. Games of a pair (one opening, colours
+swapped) are negatively correlated, so the true interval can only be narrower.
 
-*When to stop*: the generalised sequential probability ratio test. With N the number of units
+*Sequential test*: the generalised sequential probability ratio test. With N the number of units
 (games, or pairs of games), p_i the observed share of score a_i and p_i(s) the most likely shares
-whose mean is s,
+with mean s,
 
     LLR = N · sum_i  p_i · ln(p_i(s1) / p_i(s0)),      p_i(s) = p_i / (1 + θ (a_i - s)),
 
-θ being the one number that makes the mean s. The test accepts H1 (at least elo1) above
+where θ is chosen such that the mean is s. The test accepts H1 (at least elo1) above
 ln((1 - β) / α) and H0 (at most elo0) below ln(β / (1 - α)).
 
 Papers: Wilson 1927; Owen, *Empirical Likelihood*, 2001 (p_i(s)); Van den Bergh, *A practical
@@ -38,18 +38,18 @@ from sylvan.errors import ConfigError
 __all__ = ["Elo", "Sprt", "elo_difference", "elo_of_score", "score_of_elo"]
 
 Z95 = 1.959963984540054
-"""Standard deviations on either side that hold 95 % of a normal distribution."""
+"""Standard deviations on either side that contain 95 % of a normal distribution."""
 
 GAME_SCORES = (0.0, 0.5, 1.0)
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-# What a score that never occurred counts as, so that every logarithm exists.
+# Count of a score that never occurred, so that every logarithm is finite.
 LEAST_COUNT = 1e-3
 
 
 @dataclass(frozen=True)
 class Elo:
-    """How much stronger the first of two players is, by the games they played."""
+    """The Elo difference of two players, from the first one's point of view."""
 
     wins: int
     draws: int
@@ -57,11 +57,11 @@ class Elo:
     elo: float
     """The difference; infinite if every game was won, or lost."""
     low: float
-    """The 95 % interval begins here ..."""
+    """Lower end of the 95 % interval."""
     high: float
-    """... and ends here."""
+    """Upper end of the 95 % interval."""
     superiority: float
-    """How likely the first player is the stronger one, given that one is."""
+    """Probability that the first player is stronger, given that they differ."""
 
     @property
     def games(self) -> int:
@@ -80,7 +80,7 @@ class Elo:
 
 
 def elo_difference(wins: int, draws: int, losses: int) -> Elo:
-    """The Elo difference that a result speaks for, with its 95 % interval.
+    """Estimate the Elo difference from a result, with its 95 % interval.
 
     >>> print(elo_difference(60, 20, 20))
     Elo +147 (+81 to +210)
@@ -88,7 +88,7 @@ def elo_difference(wins: int, draws: int, losses: int) -> Elo:
     Elo +inf (+687 to +inf)
     """
     if min(wins, draws, losses) < 0:
-        raise ConfigError(f"The counts are {wins}, {draws}, {losses}: give numbers from 0 up.")
+        raise ConfigError(f"The counts are {wins}, {draws}, {losses}: none may be negative.")
     games = wins + draws + losses
     if games == 0:
         return Elo(0, 0, 0, 0.0, -math.inf, math.inf, 0.5)
@@ -101,17 +101,17 @@ def elo_difference(wins: int, draws: int, losses: int) -> Elo:
 
 
 def _interval(mean: float, draws: int, games: int) -> tuple[float, float]:
-    """The expected scores within `Z95` deviations: the roots of the quadratic above."""
+    """The ends of the interval: the roots of the quadratic above."""
     k = Z95**2 / games
     drawn = draws / (games + Z95**2)
     half = mean + k / 2
     root = math.sqrt(max(0.0, half**2 - (1 + k) * (mean**2 + k * drawn / 4)))
-    # Rounding may not take the mean itself out of the interval.
+    # Rounding must not exclude the mean from the interval.
     return min(mean, (half - root) / (1 + k)), max(mean, (half + root) / (1 + k))
 
 
 def elo_of_score(score: float) -> float:
-    """The difference at which a mean score is expected.
+    """The Elo difference at which this mean score is expected.
 
     >>> round(elo_of_score(0.75), 1), elo_of_score(1.0)
     (190.8, inf)
@@ -122,7 +122,7 @@ def elo_of_score(score: float) -> float:
 
 
 def score_of_elo(elo: float) -> float:
-    """The mean score that a difference promises.
+    """The expected mean score at an Elo difference.
 
     >>> score_of_elo(0.0), round(score_of_elo(400.0), 4)
     (0.5, 0.9091)
@@ -135,7 +135,7 @@ Verdict = Literal["H0", "H1"]
 
 @dataclass(frozen=True)
 class Sprt:
-    """A test that ends a match once it is clear which of two differences is the nearer one.
+    """A sequential test that ends a match once one of two Elo differences is accepted.
 
     >>> test = Sprt(elo0=0, elo1=50)
     >>> test.verdict(test.llr((10, 20, 80)))
@@ -145,18 +145,18 @@ class Sprt:
     elo0: float
     elo1: float
     alpha: float = 0.05
-    """How often a player of `elo0` may pass as one of `elo1`."""
+    """Probability of accepting H1 if the difference is `elo0`."""
     beta: float = 0.05
-    """How often a player of `elo1` may pass as one of `elo0`."""
+    """Probability of accepting H0 if the difference is `elo1`."""
 
     def __post_init__(self) -> None:
         if not (self.elo0 < self.elo1 and math.isfinite(self.elo0) and math.isfinite(self.elo1)):
             raise ConfigError(
-                f"elo0 is {self.elo0} and elo1 is {self.elo1}: the second must be the larger one."
+                f"elo0 is {self.elo0} and elo1 is {self.elo1}: elo1 must be larger, both finite."
             )
         for name in ("alpha", "beta"):
             if not 0 < getattr(self, name) < 0.5:
-                raise ConfigError(f"{name} is {getattr(self, name)}: it must be from 0 to 0.5.")
+                raise ConfigError(f"{name} is {getattr(self, name)}: it must be within 0 and 0.5.")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -172,7 +172,9 @@ class Sprt:
         """
         scores = {3: GAME_SCORES, 5: PAIR_SCORES}.get(len(counts))
         if scores is None or min(counts) < 0:
-            raise ConfigError(f"The counts are {list(counts)}: give 3 of games or 5 of pairs.")
+            raise ConfigError(
+                f"The counts are {list(counts)}: give 3 counts of games or 5 of pairs, from 0 up."
+            )
         units = sum(counts)
         if units == 0:
             return 0.0
@@ -185,7 +187,7 @@ class Sprt:
         return units * sum(share * math.log(p1 / p0) for share, p0, p1 in ratios)
 
     def verdict(self, llr: float) -> Verdict | None:
-        """Which hypothesis is accepted; None while more games are needed."""
+        """The accepted hypothesis; None while more games are needed."""
         lower, upper = self.bounds
         return "H0" if llr <= lower else "H1" if llr >= upper else None
 
@@ -194,7 +196,7 @@ def _most_likely(shares: Sequence[float], scores: Sequence[float], mean: float) 
     """The most likely distribution over `scores` with this mean, given the observed shares.
 
     The sum of p_i (a_i - mean) / (1 + θ (a_i - mean)) falls in θ between the two poles, where a
-    probability would become infinite; its root is found by halving.
+    probability would become infinite; bisection finds its root.
     """
     low, high = -1 / (max(scores) - mean), 1 / (mean - min(scores))
 

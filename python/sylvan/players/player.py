@@ -1,4 +1,4 @@
-"""Players: what chooses a move, in a match or at a person's board.
+"""Players choose moves, in a match or against a person.
 
 A `Player` is opened, plays one game at a time, and is closed:
 
@@ -6,8 +6,8 @@ A `Player` is opened, plays one game at a time, and is closed:
         player.new_game(seed=1)
         action = player.play(game)
 
-`think` is `play` as a generator that asks for evaluations (see `batching`), so that searches of
-many games share a network's batch. Another program, or an evaluator inside Rust, is waited for.
+`think` is `play` as a generator of evaluation requests (see `batching`), so that searches of many
+games share a network's batch. Players that need no evaluator in Python yield no requests.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = ["Choice", "Clocks", "Player", "RandomPlayer", "SearchPlayer"]
 
 @dataclass(frozen=True)
 class Clocks:
-    """Seconds on the clocks of both seats, and what each move adds."""
+    """Seconds on the clocks of both seats, and their increments per move."""
 
     remaining: tuple[float, float]
     increment: tuple[float, float]
 
 
 class Choice(NamedTuple):
-    """A move, and what the player that chose it expects of the game."""
+    """A move, and the expected result of the game."""
 
     action: int
     value: float | None
-    """For the seat that moves, from -1 to 1; None if the player does not say."""
+    """For the seat to move, from -1 to 1; None if unknown."""
 
 
 class Player(ABC):
@@ -50,21 +50,21 @@ class Player(ABC):
     name: str
 
     def new_game(self, seed: int = 0) -> None:
-        """Forget the last game; `seed` fixes whatever is random in the next one."""
+        """Forget the last game; `seed` determines all random choices in the next one."""
 
     @abstractmethod
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
-        """Choose a move, asking for evaluations on the way."""
+        """Choose a move; yield requests for evaluations."""
 
     def play(self, game: Game, clocks: Clocks | None = None) -> int:
-        """The action to take in `game`, in which a seat is to move."""
+        """Choose an action in `game`, which is neither over nor at a chance node."""
         return alone(self.think(game, clocks)).action
 
     def stop(self) -> None:
-        """End the thinking that is under way; may be called from any thread."""
+        """Stop a running `think` soon; may be called from any thread."""
 
     def close(self) -> None:
-        """Give back what the player holds."""
+        """Release the player's resources."""
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +74,7 @@ class Player(ABC):
 
 
 class RandomPlayer(Player):
-    """Takes any legal move, all alike.
+    """Takes a random legal move, each with the same probability.
 
     >>> from sylvan.games import TicTacToe
     >>> with RandomPlayer() as player:
@@ -89,7 +89,7 @@ class RandomPlayer(Player):
         self.new_game()
 
     def new_game(self, seed: int = 0) -> None:
-        """Start a new sequence of choices."""
+        """Restart the random numbers from `seed`."""
         from sylvan._native import Rng
 
         self._rng = Rng(seed)
@@ -102,7 +102,7 @@ class RandomPlayer(Player):
 
 
 class SearchPlayer(Player):
-    """Searches, keeping the tree from move to move.
+    """Searches, and keeps the tree between moves.
 
     >>> from sylvan.games import Chess
     >>> with SearchPlayer("material", simulations=200) as player:
@@ -120,14 +120,14 @@ class SearchPlayer(Player):
         shares_batches: bool = False,
         **settings: Any,
     ) -> None:
-        """Prepare a player.
+        """Create a player.
 
         Args:
             evaluate: an evaluator, its name, or None for the game's default
             config: the settings of each search
-            name: as it stands in a table; else the evaluator's
-            shares_batches: whether other games fill the evaluator's batch; if not, as many leaves
-                of the one tree are in flight as the evaluator prefers
+            name: for tables; default: the evaluator's
+            shares_batches: whether other games fill the evaluator's batch; if not, the tree has as
+                many leaves in flight as the evaluator prefers
             settings: changes to `config`, by name
         """
         self.evaluate = evaluator_named(evaluate)
@@ -139,14 +139,14 @@ class SearchPlayer(Player):
         self._seeded = self.config
 
     def new_game(self, seed: int = 0) -> None:
-        """Let go of the tree."""
+        """Drop the tree."""
         self._forest = None
         self._seeded = self.config.replace(seed=seed)
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
-        """Search the position, in the tree of the last move if the game went on from there."""
+        """Search the position, in the tree of the last move if `game` continues from there."""
         evaluator = evaluator_for(game, self.evaluate)
-        forest = self._forest = self._planted(shown_to(game, evaluator))
+        forest = self._forest = self._rooted_at(shown_to(game, evaluator))
         if clocks is not None:
             forest.limit(seconds=time_for_move(clocks, game.to_play()))
         forest.begin()
@@ -158,8 +158,8 @@ class SearchPlayer(Player):
         result = forest.result()
         return Choice(result.action, float(result.value))
 
-    def _planted(self, game: Game) -> Forest:
-        """A forest of one tree, whose root is `game`."""
+    def _rooted_at(self, game: Game) -> Forest:
+        """A forest of one tree with the root `game`; reuses the last tree if possible."""
         if self._forest is not None:
             actions = moves_between(self._forest.states[0], game)
             if actions is not None:
@@ -168,7 +168,7 @@ class SearchPlayer(Player):
         return Forest([game], self._seeded)
 
     def stop(self) -> None:
-        """End the search that is under way."""
+        """Stop a running search."""
         if self._forest is not None:
             self._forest.stop()
 
@@ -178,9 +178,9 @@ class SearchPlayer(Player):
 
 
 def moves_between(earlier: Game, later: Game) -> list[int] | None:
-    """The actions that lead from one position of a game of chess to a later one.
+    """The actions between two positions of one game of chess.
 
-    None where that cannot be told: another game, a move taken back, a game without a record.
+    None if unknown: another game, a move taken back, or a game without move history.
 
     >>> from sylvan.games import Chess
     >>> moves_between(Chess(moves="e4"), Chess(moves="e4 e5")), moves_between(Chess(), Chess())
@@ -195,14 +195,14 @@ def moves_between(earlier: Game, later: Game) -> list[int] | None:
         return None
     actions, state = [], earlier
     for move in after[len(before) :]:
-        state = as_root(state)  # a game may go on where a draw could be claimed
+        state = as_root(state)  # a game may continue after a claimable draw
         actions.append(state.string_to_action(move))
         state.apply(actions[-1])
     return actions
 
 
 OVERHEAD = 0.02
-"""Seconds of a clock that are kept for the time that a machine is late."""
+"""Seconds of a clock reserved for delays of the machine."""
 
 
 def time_for_move(clocks: Clocks, seat: int) -> float:

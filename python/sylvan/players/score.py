@@ -1,25 +1,25 @@
-"""A value as chess programs write it: centipawns, mate in n, wins-draws-losses in a thousand.
+"""Convert values to the units of chess programs: centipawns, mate in n, wins-draws-losses per 1000.
 
-*Centipawns.* A search knows `Q`, the mean result for the side to move, from -1 (lost) to 1 (won).
-Hundredths of a pawn are a way to show it:
+*Centipawns.* A search gives `Q`, the mean result for the side to move, from -1 (lost) to 1 (won).
+In hundredths of a pawn:
 
     cp = 400 * Q / sqrt(1 - Q**2)         Q = cp / sqrt(cp**2 + 400**2)
 
-a pawn is Q = 0.24, three are 0.6, a queen 0.91. It is the curve of the built-in evaluator
-`material`, whose scores it therefore shows as they were added up, and near the one that lichess.org
-fits to games between people (2 / (1 + exp(-0.00368208 cp)) - 1: a pawn is 0.18, three are 0.50).
-Engines that speak of play without mistakes draw a steeper one: half a point is about one pawn.
+A pawn is Q = 0.24, three are 0.6, a queen 0.91. The built-in evaluator `material` uses the same
+curve, so its material sums are shown unchanged. The curve is close to the one that lichess.org fits
+to games between people (2 / (1 + exp(-0.00368208 cp)) - 1: a pawn is 0.18, three are 0.50). Engines
+that assume perfect play use a steeper one: half a point is about one pawn.
 
-*Mates.* Where the search has proved a win, the distance is the number of moves in which the winner,
-hurrying, mates the loser, who delays, inside the proof. Other moves may mate sooner: it is never
-longer than stated. A proof that does not end in mates (a tablebase, a part of the tree that was
-dropped to save memory) has no distance, and shows as the highest score.
+*Mates.* For a proven win, the distance is the number of moves to mate inside the proof, where the
+winner minimises and the loser maximises it. Unproven moves may mate sooner, so it is an upper
+bound. A proof that does not end in mates (a tablebase, a subtree dropped to save memory) has no
+distance and is shown as the highest score.
 
-*Wins, draws, losses.* Q is wins minus losses; how many games are drawn, a search does not keep. So
-draws are modelled: results are those of two players whose difference is x and who need a margin of
-`a` to win, w = s(x - a), l = s(-x - a) with s(y) = 1 / (1 + exp(-y)). The margin is set by the
-share of draws between equals, x by w - l = Q. That share is `DRAWS`, or what a network that tells
-draws apart implies for the position at the root (`draw_share`). Proven values need no model.
+*Wins, draws, losses.* Q is wins minus losses; a search does not keep the share of draws. It is
+modelled: two players differ by x and need a margin of `a` to win, so w = s(x - a) and
+l = s(-x - a) with s(y) = 1 / (1 + exp(-y)). The share of draws between equal players determines a,
+and w - l = Q determines x. That share is `DRAWS`, or follows from the root's evaluation by a
+network with a win-draw-loss output (`draw_share`). Proven values need no model.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ __all__ = [
 ]
 
 SCALE = 400.0
-"""Centipawns where Q is the root of one half."""
+"""Centipawns at Q = sqrt(1/2)."""
 
 MOST = 10_000
-"""The highest score in centipawns: a proven win whose length is not known."""
+"""The highest score in centipawns: a proven win of unknown length."""
 
 DRAWS = 1 / 3
-"""The share of draws between equals that win-draw-loss shares suppose."""
+"""The assumed share of draws between equal players."""
 
 LEAST = 1e-6
-"""Shares are kept this far from none and all, so that every logarithm exists."""
+"""Shares are clipped to [LEAST, 1 - LEAST], so that every logarithm is finite."""
 
 
 def centipawns(q: float) -> int:
-    """Hundredths of a pawn for a mean result from -1 to 1, at most `MOST`.
+    """Convert a mean result from -1 to 1 to hundredths of a pawn, at most `MOST`.
 
     >>> centipawns(0.0), centipawns(0.2425), centipawns(-0.6), centipawns(1.0)
     (0, 100, -300, 10000)
@@ -74,7 +74,7 @@ def centipawns(q: float) -> int:
 
 
 def q_of_centipawns(cp: float) -> float:
-    """The mean result that shows as `cp` hundredths of a pawn: the inverse of `centipawns`.
+    """Convert hundredths of a pawn to a mean result: the inverse of `centipawns`.
 
     >>> round(q_of_centipawns(-300), 3)
     -0.6
@@ -83,7 +83,7 @@ def q_of_centipawns(cp: float) -> float:
 
 
 def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:
-    """Wins, draws and losses in a thousand games whose mean result is `q`; they add up to 1000.
+    """Wins, draws and losses per 1000 games with mean result `q`; they add up to 1000.
 
     >>> wdl(0.0), wdl(0.6), wdl(-1.0)
     ((333, 334, 333), (698, 204, 98), (0, 0, 1000))
@@ -91,10 +91,10 @@ def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:
     q = min(1.0, max(-1.0, q))
     margin = (1 + draws) / (1 - draws)  # exp(a): draws = (exp(a) - 1) / (exp(a) + 1)
     side = abs(q) * (1 + margin**2)
-    # With u = exp(x), w - l = q reads  margin (1 - q) u^2 - q (1 + margin^2) u = margin (1 + q).
+    # With u = exp(x), w - l = q becomes  margin (1 - q) u^2 - q (1 + margin^2) u = margin (1 + q).
     root = side + math.sqrt(side**2 + 4 * margin**2 * (1 - q**2))
     least = 2 * margin * (1 - abs(q))
-    # The weaker side wins 1 / (1 + margin u), which is 0 where u is infinite.
+    # The weaker side wins 1 / (1 + margin u), which is 0 if u is infinite.
     weaker = least / (least + margin * root)
     losses = round(1000 * weaker)
     wins = round(1000 * (weaker + abs(q)))
@@ -103,7 +103,7 @@ def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:
 
 
 def draws_between_equals(win: float, loss: float) -> float:
-    """The share of draws between equals for which the model gives these shares.
+    """The share of draws between equal players for which the model gives these shares.
 
     >>> round(draws_between_equals(1 / 3, 1 / 3), 6)
     0.333333
@@ -114,9 +114,9 @@ def draws_between_equals(win: float, loss: float) -> float:
 
 
 def draw_share(evaluator: Any, game: Chess) -> float:
-    """The share of draws between equals as an evaluator sees it from a position.
+    """The share of draws between equal players, from an evaluator's value of a position.
 
-    `DRAWS` unless it is a network whose value tells wins, draws and losses apart.
+    `DRAWS` unless it is a network with a win-draw-loss output.
     """
     header = getattr(evaluator, "header", None)
     if header is None or header.value != "wdl":
@@ -128,7 +128,7 @@ def draw_share(evaluator: Any, game: Chess) -> float:
 
 @dataclass(frozen=True)
 class Score:
-    """What a move or a position is worth to the side to move.
+    """The score of a move or a position for the side to move.
 
     >>> score = Score(0.6)
     >>> score.cp, str(score), str(-score), score.uci()
@@ -139,9 +139,9 @@ class Score:
     """
 
     q: float
-    """The mean result, from -1 (lost) to 1 (won); the exact one if it is proven."""
+    """The mean result, from -1 (lost) to 1 (won); exact if proven."""
     mate: int | None = None
-    """Moves to mate where that is known: above 0 the side to move mates, below it is mated."""
+    """Moves to mate, if known: positive if the side to move mates, negative if it is mated."""
     proven: bool = False
     """Whether `q` is exact."""
 
@@ -152,30 +152,30 @@ class Score:
 
     @property
     def wdl(self) -> tuple[int, int, int]:
-        """Wins, draws and losses in a thousand; exact where the result is proven."""
+        """Wins, draws and losses per 1000 games; exact if the result is proven."""
         return self.shares(DRAWS)
 
     def shares(self, draws: float) -> tuple[int, int, int]:
-        """The same where equals draw this share of their games."""
+        """The same, for another share of draws between equal players."""
         if self.proven and self.q in (-1.0, 0.0, 1.0):
             return (1000 * (self.q > 0), 1000 * (self.q == 0), 1000 * (self.q < 0))
         return wdl(self.q, draws)
 
     def __neg__(self) -> Score:
-        """The same for the other side."""
+        """The score for the other side."""
         return Score(-self.q + 0.0, None if self.mate is None else -self.mate, self.proven)
 
     def uci(self) -> str:
-        """As an `info` line has it after `score`."""
+        """The text after `score` in an `info` line of UCI."""
         return f"cp {self.cp}" if self.mate is None else f"mate {self.mate}"
 
     def __str__(self) -> str:
-        """As people write it: `+0.31`, `#3`, `#-3`."""
+        """The score in chess notation: `+0.31`, `#3`, `#-3`."""
         return f"{self.cp / 100:+.2f}" if self.mate is None else f"#{self.mate}"
 
 
 def edge_score(edge: EdgeView) -> Score | None:
-    """The score of a move for the side that plays it; None if nothing is known of it."""
+    """The score of a move for the side that plays it; None if it has no visits."""
     if edge.proven is not None:
         return Score(edge.proven, _moves_to_mate(edge), proven=True)
     if edge.N == 0:
@@ -185,19 +185,19 @@ def edge_score(edge: EdgeView) -> Score | None:
 
 
 def result_score(result: SearchResult) -> Score:
-    """The score of the position that was searched, for the side to move: its best move's."""
+    """The score of a searched position for the side to move: that of its best move."""
     score = edge_score(result.tree.root.edge(result.best))
     return Score(result.value) if score is None else score
 
 
 def _moves_to_mate(edge: EdgeView) -> int | None:
-    """How long a proven win or loss takes, in moves of the side to move; below 0 for a loss."""
+    """Length of a proven win or loss, in moves of the side to move; negative for a loss."""
     if edge.proven is None or abs(edge.proven) < 1.0:
         return None
     state = edge.node.state.clone()
     for action in edge.line:
         state.apply(action)
     if getattr(state, "outcome", None) != "checkmate":
-        return None  # a proof with a gap, or by a tablebase
+        return None  # a proof with a dropped subtree, or by a tablebase
     plies = len(edge.line)
     return (plies + 1) // 2 if edge.proven > 0 else -(plies // 2)

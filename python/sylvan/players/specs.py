@@ -1,16 +1,16 @@
-"""Players in words, as a command line names them.
+"""Player specifications: the text of a player on the command line.
 
-    random                                  any legal move
+    random                                  a random legal move
     material:simulations=800,c_puct=2       a built-in evaluator and settings of its search
     maia-1900.pb.gz:nodes=800               a network file and settings of its search
     runs/first:nodes=800                    the best network of a training run
-    runs/learned:simulations=50             the same, planning with the model that the run learned
+    runs/learned:simulations=50             the same, for a run that learned a model
     uci:stockfish Skill Level=0 nodes=1000  a UCI program, its options and its limits
-    uci:sylvan uci --net x.onnx; Hash=64    the same with arguments: semicolons keep them apart
+    uci:sylvan uci --net x.onnx; Hash=64    the same with arguments; options after a semicolon
 
-Settings are the fields of `SearchConfig`, and for networks the options of `load_evaluator`. Limits
-go with any player that thinks: `nodes`, `depth`, `seconds` per move, or a clock `tc=60+0.6`; a
-search also takes `simulations`, which are new ones, where `nodes` counts what the tree already has.
+Settings are the fields of `SearchConfig`, and for networks the options of `load_evaluator`. All
+players but `random` take limits: `nodes`, `depth`, `seconds` per move, or a clock `tc=60+0.6`. A
+search also takes `simulations`: they count only new visits, `nodes` also those of a reused tree.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("compile", "deterministic"), (bool,)),
     "policy_temperature": (int, float),
 }
-"""Settings that belong to a network rather than to its search, and what they are."""
+"""Settings of a network rather than of its search, and their types."""
 CACHE = 64 * 2**20
-"""Bytes of evaluations that a network remembers: games share openings, and the two players too."""
+"""Bytes of a network's evaluation cache: games and players share openings."""
 SIMULATIONS = 800
-"""Per move, of a search without a limit."""
+"""Simulations per move of a search without a limit."""
 
 
 @dataclass(frozen=True)
 class TimeControl:
-    """Seconds for the whole game, and what each move adds.
+    """Seconds for the whole game, and the increment per move.
 
     >>> TimeControl.parse("1+0.01"), TimeControl.parse("2:30")
     (TimeControl(base=1.0, increment=0.01), TimeControl(base=150.0, increment=0.0))
@@ -61,11 +61,11 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """A clock from `60`, `60+0.6` or `1:00+0.6`."""
+        """Parse `60`, `60+0.6` or `1:00+0.6`."""
         match = re.fullmatch(r"(?:(\d+):)?(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text.strip())
         if match is None or not (float(match[2]) or float(match[1] or 0)):
             raise ConfigError(
-                f"the time control {text!r} cannot be read: write seconds and increment, 60+0.6"
+                f"the time control {text!r} is invalid: write seconds and increment, 60+0.6"
             )
         return cls(60 * int(match[1] or 0) + float(match[2]), float(match[3] or 0))
 
@@ -75,7 +75,7 @@ class TimeControl:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends the thinking about a move; None is no limit."""
+    """The limits of a search for a move; None is no limit."""
 
     nodes: int | None = None
     depth: int | None = None
@@ -96,33 +96,33 @@ class LearnedPlayers(Protocol):
     """Players that plan with the model of a run, registered as `learned` (`sylvan.registry`)."""
 
     def config(self, run: str) -> SearchConfig:
-        """How the run searches, without what is drawn."""
+        """The run's search settings, without noise and temperature."""
 
     def model(self, run: str, device: str) -> Any:
-        """The run's model."""
+        """Load the run's model."""
 
     def open(self, model: Any, config: SearchConfig, name: str) -> Player:
-        """A player that plans with a model."""
+        """Create a player that plans with a model."""
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A player that can be opened as often as games go on at once."""
+    """The specification of a player, which can be opened once per parallel game."""
 
     text: str
-    """As it was given; it tells one player from another."""
+    """The text as given; it identifies the player."""
     kind: Literal["random", "search", "uci"]
     source: str = ""
     """The evaluator's name, the network's path, or the command."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Of the search, or options of the program."""
+    """Settings of the search, or options of the program."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Of the network."""
+    """Options of the network."""
     limits: Limits = Limits()
 
     @property
     def name(self) -> str:
-        """As it stands in tables and in a PGN."""
+        """The name in tables and PGN files."""
         if self.kind == "uci":
             return self.text.removeprefix("uci:")
         return self.text.removeprefix(str(Path(self.source).parent) + "/")
@@ -133,17 +133,17 @@ class PlayerSpec:
 
     @property
     def is_learned(self) -> bool:
-        """Whether it plans with a model that a run has learned, instead of the rules."""
+        """Whether it plans with a run's learned model instead of the rules."""
         return self.kind == "search" and is_learned(self.source)
 
     @property
     def file(self) -> Path:
-        """A network's file; of a run's folder that of its best network."""
+        """The network's file; for a run's folder, that of its best network."""
         return network_file(self.source, self.options.get("backend", "auto"))
 
     @property
     def blocks(self) -> bool:
-        """Whether its moves take a time of their own: another program, or a clock."""
+        """Whether its moves take wall time that batching cannot share: a program, or a clock."""
         timed = self.limits.seconds is not None or self.limits.tc is not None
         return self.kind == "uci" or (self.kind == "search" and timed)
 
@@ -153,8 +153,8 @@ class PlayerSpec:
         spec = self if has_own or self.kind == "random" else replace(self, limits=limits)
         if spec.kind == "uci" and not spec.limits:
             raise ConfigError(
-                f"nothing ends the thinking of {self.text!r}: give --tc 10+0.1, --nodes or "
-                "--seconds, or write nodes=1000 behind it"
+                f"the player {self.text!r} has no limit: give --tc 10+0.1, --nodes or --seconds, "
+                "or append nodes=1000"
             )
         return spec
 
@@ -173,11 +173,11 @@ class PlayerSpec:
         return SearchConfig(**given, **settings)
 
     def _learned_config(self) -> SearchConfig:
-        """As the run searches; a model is asked so many times, no longer."""
+        """The run's own settings; only `simulations` limits a search over a model."""
         if self.limits:
             raise ConfigError(
-                f"{self.name} plans with a learned model, which counts simulations alone: write "
-                f"{self.source}:simulations=100"
+                f"{self.name} plans with a learned model, which can only be limited by "
+                f"simulations: write {self.source}:simulations=100"
             )
         return self._learned().config(self.source).replace(**self.settings)
 
@@ -187,7 +187,7 @@ class PlayerSpec:
         return players
 
     def evaluator(self) -> Any:
-        """Its evaluator: the name of a built-in one, or its network, or its learned model."""
+        """The evaluator: the name of a built-in one, a network, or a learned model."""
         if not self.is_network:
             return self.source
         if self.is_learned:
@@ -198,17 +198,17 @@ class PlayerSpec:
             return load_evaluator(self.source, **self.options)
         except TypeError as error:
             # Not every backend has every option.
-            odd = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-            if odd is None:
+            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if unknown is None:
                 raise
             raise ConfigError(
-                f"{self.name}: its backend has no option {odd[1]!r}; leave it out"
+                f"{self.name}: its backend has no option {unknown[1]!r}; remove it"
             ) from None
 
     def open(self, evaluator: Any = None) -> Player:
-        """A player for one game at a time.
+        """Open a player, which plays one game at a time.
 
-        With an evaluator, from `evaluator()`, games share it and its batches.
+        :param evaluator: from `evaluator()`, if several games share it and its batches.
         """
         from sylvan.players.player import RandomPlayer, SearchPlayer
         from sylvan.players.uci_player import UciPlayer
@@ -224,7 +224,7 @@ class PlayerSpec:
         return SearchPlayer(evaluator, self.config(), name=self.name, shares_batches=shares)
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for two games to have been played by the same player."""
+        """Text, limits and network hash: equal for games of the same player."""
         limits = {
             name: str(value) for name, value in vars(self.limits).items() if value is not None
         }
@@ -234,7 +234,7 @@ class PlayerSpec:
         return facts
 
     def check(self) -> None:
-        """Fail now rather than in the middle of a match."""
+        """Validate now, rather than fail in the middle of a match."""
         if self.kind == "search":
             self.config()
         if self.kind == "uci":
@@ -242,24 +242,24 @@ class PlayerSpec:
 
             find_program(self.source)
         if self.is_network and not self.file.is_file():
-            raise ConfigError(f"there is no network file {self.source!r}: give the path to one")
+            raise ConfigError(f"there is no network file {self.source!r}: give an existing path")
 
 
 def player_spec(text: str) -> PlayerSpec:
-    """The player that a text names; nothing is opened yet.
+    """Parse the text of a player, without opening it.
 
-    :raises ConfigError: it names none, or a setting does not fit.
+    :raises ConfigError: there is no such player, or a setting is invalid.
 
     >>> player_spec("material:simulations=100,c_puct=2").settings
     {'simulations': 100, 'c_puct': 2}
     """
     text = text.strip()
-    spec = _uci(text) if text.startswith("uci:") else _own(text)
+    spec = _uci(text) if text.startswith("uci:") else _built_in(text)
     spec.check()
     return spec
 
 
-def _own(text: str) -> PlayerSpec:
+def _built_in(text: str) -> PlayerSpec:
     head, colon, tail = text.rpartition(":")
     source, settings = (head, tail) if colon and "=" in tail else (text.removesuffix(":"), "")
     pairs = dict(_pair(part, text) for part in settings.split(",") if part.strip())
@@ -280,7 +280,7 @@ def _own(text: str) -> PlayerSpec:
 
 
 def _pair(part: str, text: str) -> tuple[str, Any]:
-    """`name=value`, numbers, true, false and null read as in JSON, anything else as text."""
+    """Parse `name=value`; numbers, true, false and null as in JSON, everything else as text."""
     name, equals, value = part.strip().partition("=")
     if not (name and equals):
         raise ConfigError(f"{part.strip()!r} in {text!r} has no value: write name=value")
@@ -291,7 +291,7 @@ def _pair(part: str, text: str) -> tuple[str, Any]:
 
 
 def _uci(text: str) -> PlayerSpec:
-    """Program and options: with semicolons, or the first word and then `Name of option=value`.
+    """Parse program and options: separated by semicolons, or `program Option name=value ...`.
 
     >>> _uci("uci:stockfish Skill Level=3 Hash=16 depth=4").settings
     {'Skill Level': '3', 'Hash': '16'}
@@ -303,12 +303,12 @@ def _uci(text: str) -> PlayerSpec:
         try:
             words = shlex.split(command)
         except ValueError as error:
-            raise ConfigError(f"the player {text!r} cannot be read: {error}") from None
+            raise ConfigError(f"the player {text!r} cannot be parsed: {error}") from None
         is_option = [("=" in word and not word.startswith("-")) for word in words]
         parts = []
         if any(is_option):
             command, options = shlex.join(words[:1]), words[1:]
-            # Each option ends with the word that has the equals sign in it.
+            # Each option ends with the word that contains the equals sign.
             parts = re.findall(r"[^=]+=\S*", " ".join(options))
     pairs: dict[str, Any] = {}
     for part in parts:
@@ -329,7 +329,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def _take_limits(pairs: dict[str, Any]) -> Limits:
-    """The limits among the settings, which lose them."""
+    """Remove the limits from the settings and return them."""
     given = {}
     for name in set(pairs) & set(_READERS):
         value = pairs.pop(name)
@@ -343,7 +343,7 @@ def _take_limits(pairs: dict[str, Any]) -> Limits:
 
 
 def _take_options(pairs: dict[str, Any]) -> dict[str, Any]:
-    """What is meant for the network among the settings, which lose it."""
+    """Remove the network's options from the settings and return them."""
     options = {name: pairs.pop(name) for name in list(pairs) if name in OPTIONS}
     for name, value in options.items():
         if type(value) not in OPTIONS[name]:

@@ -1,9 +1,8 @@
-"""Playing weaker on purpose: how many simulations, at which temperature, for an Elo.
+"""Limit the strength: the simulations and the temperature for an Elo.
 
-Fewer simulations see less; a temperature plays good moves instead of the best one. `LADDER` has
-what was measured with the evaluator `material`, and what lies between two rows is interpolated:
-simulations by their logarithm, temperature evenly. `benchmarks/elo_ladder.py` measures it again,
-and `docs/uci.md` says how.
+Fewer simulations play weaker, and so does a temperature above 0. `LADDER` was measured with the
+evaluator `material` by `benchmarks/elo_ladder.py` (see `docs/uci.md`). Between two rows,
+simulations are interpolated by their logarithm, the temperature linearly.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["LADDER", "STRONGEST", "WEAKEST", "Strength", "strength"]
 
 @dataclass(frozen=True)
 class Strength:
-    """A way to play that has an Elo."""
+    """Settings of a search, and their Elo."""
 
     elo: int
     simulations: int
@@ -35,13 +34,13 @@ WEAKEST, STRONGEST = LADDER[0].elo, LADDER[-1].elo
 
 
 def strength(elo: int) -> Strength:
-    """How to play at an Elo; below the first row and above the last as there.
+    """The settings for an Elo, which is clipped to the range of `LADDER`.
 
     >>> strength(700) == LADDER[0], strength(9999) == LADDER[-1]
     (True, True)
     """
     elo = min(STRONGEST, max(WEAKEST, elo))
-    row = max(i for i, known in enumerate(LADDER[:-1]) if known.elo <= elo)
+    row = max(i for i, measured in enumerate(LADDER[:-1]) if measured.elo <= elo)
     weaker, stronger = LADDER[row : row + 2]
     part = (elo - weaker.elo) / (stronger.elo - weaker.elo)
     low, high = math.log(weaker.simulations), math.log(stronger.simulations)

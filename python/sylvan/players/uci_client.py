@@ -1,10 +1,9 @@
-"""The other end of UCI: start a chess program and ask it for moves.
+"""A UCI client: start a chess program and request moves from it.
 
-Written for an arbiter: it never waits longer than it was told to, every way in which a program can
-fail has a name (`EngineError.ending`), and `ucinewgame` and `isready` are done with before a clock
-starts.
+It serves an arbiter: every wait has a timeout, every failure of a program has a name
+(`EngineError.ending`), and `ucinewgame` and `isready` are answered before a clock starts.
 
-The program gets a session of its own, so that Ctrl-C at the terminal reaches the arbiter alone.
+The program runs in its own session, so that Ctrl-C in the terminal reaches only the arbiter.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from sylvan.errors import ConfigError, EngineError
 __all__ = ["Answer", "UciClient", "find_program"]
 
 START = 20.0
-"""Seconds that a program may take to say `uciok` or `readyok`."""
+"""Timeout for `uciok` and `readyok` in seconds."""
 
 MARGIN = 5.0
-"""Seconds beyond its own limit after which a program that is silent has stalled."""
+"""Seconds to wait beyond a program's own limit before it counts as stalled."""
 
 
 class Answer(NamedTuple):
-    """What a program said: its move in UCI, and its last score for the side to move."""
+    """A program's move in UCI notation, and its last score for the side to move."""
 
     move: str
     cp: int | None
@@ -39,28 +38,28 @@ class Answer(NamedTuple):
 
 
 def find_program(command: str) -> list[str]:
-    """The words of a command, the first of which is a program that exists.
+    """Split a command into words, and check that its program exists.
 
-    :raises ConfigError: it does not, or the quotes of the command are not closed.
+    :raises ConfigError: there is no such program, or a quote is not closed.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ConfigError(f"the command {command!r} cannot be read: {error}") from None
+        raise ConfigError(f"the command {command!r} cannot be parsed: {error}") from None
     if not words:
-        raise ConfigError("uci: has no command: write it like uci:stockfish")
+        raise ConfigError("uci: has no command: write one, such as uci:stockfish")
     if shutil.which(words[0]) is None:
         raise ConfigError(
-            f"there is no program {words[0]!r} here: install it, or give the path to it"
+            f"the program {words[0]!r} was not found: install it, or give its path"
         )
     return words
 
 
 class UciClient:
-    """A chess program that is running.
+    """A running chess program.
 
-    :raises EngineError: it does not start, or is no UCI program.
-    :raises ConfigError: it has no such option, or the option does not take that value.
+    :raises EngineError: the program does not start, or does not speak UCI.
+    :raises ConfigError: the program has no such option.
     """
 
     def __init__(self, command: Sequence[str], options: Mapping[str, str] | None = None) -> None:
@@ -68,7 +67,7 @@ class UciClient:
         self.command = list(command)
         self.name = command[0]
         self.options: dict[str, str] = {}
-        """What it calls its options, by their names in lower case."""
+        """Names of the program's options, by their lower-case form."""
         self._lines: queue.Queue[str | None] = queue.Queue()
         try:
             self._process = subprocess.Popen(
@@ -87,7 +86,7 @@ class UciClient:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         try:
-            self._greet()
+            self._handshake()
             self._configure(options or {})
             self.wait_ready()
         except BaseException:
@@ -99,9 +98,9 @@ class UciClient:
         assert stdout is not None
         for line in stdout:
             self._lines.put(line.strip())
-        self._lines.put(None)  # the program has closed its end
+        self._lines.put(None)  # end of output
 
-    def _greet(self) -> None:
+    def _handshake(self) -> None:
         self._send("uci")
         for line in self._until("uciok", START):
             words = line.split()
@@ -116,24 +115,27 @@ class UciClient:
             if name.lower() not in self.options:
                 known = ", ".join(self.options.values()) or "none"
                 raise ConfigError(
-                    f"{self.name} has no option {name!r}, only {known}; arguments of a command "
-                    "and options are kept apart by semicolons: 'uci:program argument; Option=value'"
+                    f"{self.name} has no option {name!r}, only {known}; separate arguments and "
+                    "options by a semicolon: 'uci:program argument; Option=value'"
                 )
             self._send(f"setoption name {self.options[name.lower()]} value {value}")
 
     def wait_ready(self) -> None:
-        """Wait until the program has done what it was told."""
+        """Wait until the program has processed all commands."""
         self._send("isready")
         for _ in self._until("readyok", START):
             pass
 
     def new_game(self) -> None:
-        """Tell the program that another game begins."""
+        """Announce a new game to the program."""
         self._send("ucinewgame")
         self.wait_ready()
 
     def go(self, position: str, limits: str, patience: float) -> Answer:
-        """The program's move in a position (`startpos moves e2e4`) within limits (`nodes 100`)."""
+        """Request a move in a position (`startpos moves e2e4`) within limits (`nodes 100`).
+
+        :param patience: timeout in seconds.
+        """
         self._send(f"position {position}")
         self._send(f"go {limits}")
         cp = mate = None
@@ -144,7 +146,7 @@ class UciClient:
         return Answer(self._move, cp, mate)
 
     def stop(self) -> None:
-        """Ask the program to answer at once; may be called from any thread."""
+        """Send `stop`, to get the move now; may be called from any thread."""
         if self._process.poll() is None:
             self._send("stop")
 
@@ -154,10 +156,10 @@ class UciClient:
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
         except (OSError, ValueError):
-            raise self._gone() from None
+            raise self._disconnected() from None
 
     def _until(self, word: str, patience: float) -> list[str]:
-        """The lines up to one that begins with `word`; what follows `bestmove` is kept."""
+        """Read lines up to one that starts with `word`; store the move after `bestmove`."""
         end = monotonic() + patience
         lines: list[str] = []
         while True:
@@ -165,28 +167,28 @@ class UciClient:
                 line = self._lines.get(timeout=max(0.0, end - monotonic()))
             except queue.Empty:
                 raise EngineError(
-                    f"{self.name} did not say {word} within {patience:.3g} s: it does not speak "
+                    f"{self.name} did not send {word} within {patience:.3g} s: it does not speak "
                     "UCI, or has stalled",
                     ending="stall",
                 ) from None
             if line is None:
-                raise self._gone()
+                raise self._disconnected()
             words = line.split()
             if words[:1] == [word]:
                 self._move = words[1] if len(words) > 1 else ""
                 return lines
             lines.append(line)
 
-    def _gone(self) -> EngineError:
+    def _disconnected(self) -> EngineError:
         try:
             code: int | None = self._process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
             code = None
         how = "closed its output" if code is None else f"ended with code {code}"
-        return EngineError(f"{self.name} {how} while it was needed", ending="disconnect")
+        return EngineError(f"{self.name} {how} unexpectedly", ending="disconnect")
 
     def close(self) -> None:
-        """Ask the program to quit; end it if it does not."""
+        """Send `quit`; kill the program if it does not exit."""
         if self._process.poll() is None:
             try:
                 self._send("quit")
@@ -197,14 +199,14 @@ class UciClient:
         self._reader.join(timeout=1.0)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with suppress(OSError):  # what was still to be written has nobody to read it
+                with suppress(OSError):  # flushing to a closed pipe fails
                     stream.close()
 
 
 def _score(
     words: list[str], before: tuple[int | None, int | None]
 ) -> tuple[int | None, int | None]:
-    """Centipawns and mate distance after `score`; as before where they cannot be read."""
+    """Parse centipawns and mate distance after `score`; `before` if they are invalid."""
     try:
         number = int(words[1])
     except (IndexError, ValueError):

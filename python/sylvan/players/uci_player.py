@@ -1,4 +1,4 @@
-"""A chess program as a player."""
+"""A player that runs a UCI chess program."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["UciPlayer"]
 
-PATIENCE = 300.0
-"""Seconds that a program may think about a move when only nodes or depth limit it."""
+TIMEOUT = 300.0
+"""Seconds to wait for a move that is limited only by nodes or depth."""
 
 
 class UciPlayer(Player):
-    """A UCI program. One that broke off is started again for the next game.
+    """A UCI program, which is restarted for the next game if it has exited.
 
     :raises ConfigError: there is no such program, or it has no such option.
-    :raises EngineError: it does not start, breaks off, stalls, or plays an illegal move.
+    :raises EngineError: it does not start, exits early, stalls, or plays an illegal move.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class UciPlayer(Player):
         self.name = name or self._client.name
 
     def new_game(self, seed: int = 0) -> None:  # noqa: ARG002
-        """Tell the program, starting it again if it has ended, in the last game or since."""
+        """Announce a new game; restart the program if it has exited."""
         if self._client is not None:
             try:
                 self._client.new_game()
@@ -50,9 +50,9 @@ class UciPlayer(Player):
         self._client.new_game()
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
-        """Ask the program, and wait for as long as it takes."""
+        """Request a move from the program, and wait for it."""
         yield from ()
-        assert self._client is not None, "new_game comes first"
+        assert self._client is not None, "call new_game first"
         words, patience = self._go(clocks, game.to_play())
         try:
             answer = self._client.go(_position(game), words, patience)  # type: ignore[arg-type]
@@ -68,11 +68,11 @@ class UciPlayer(Player):
             ) from None
 
     def _go(self, clocks: Clocks | None, seat: int) -> tuple[str, float]:
-        """The words after `go`, and how long to wait for an answer."""
+        """The words after `go`, and the timeout of the answer in seconds."""
         limits = self._limits
         words = [f"nodes {limits.nodes}"] if limits.nodes is not None else []
         words += [f"depth {limits.depth}"] if limits.depth is not None else []
-        patience = PATIENCE
+        patience = TIMEOUT
         if clocks is not None:
             (white, black), (winc, binc) = clocks.remaining, clocks.increment
             figures = zip(
@@ -86,7 +86,7 @@ class UciPlayer(Player):
         return " ".join(words), patience
 
     def stop(self) -> None:
-        """Ask the program to answer at once."""
+        """Send `stop`, to get the move now."""
         if self._client is not None:
             self._client.stop()
 
@@ -98,7 +98,7 @@ class UciPlayer(Player):
 
 
 def _position(game: Chess) -> str:
-    """The game as UCI's `position` takes it."""
+    """The argument of UCI's `position` command."""
     from sylvan.games import Chess
 
     start = "startpos" if game.start_fen == Chess().fen() else f"fen {game.start_fen}"
@@ -106,7 +106,7 @@ def _position(game: Chess) -> str:
 
 
 def _value(answer: Answer) -> float | None:
-    """What the program expects, from -1 to 1."""
+    """The program's score as a value from -1 to 1."""
     if answer.mate is not None:
         return 1.0 if answer.mate > 0 else -1.0
     return None if answer.cp is None else q_of_centipawns(answer.cp)

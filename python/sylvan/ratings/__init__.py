@@ -1,1 +1,10 @@
-"""Room."""
+"""Ratings: how strong the networks of a run are.
+
+| file | contents |
+|---|---|
+| `duel` | many games between two players, in parallel |
+| `yardsticks` | fixed opponents, by name |
+| `mistakes` | mistake rates on positions whose best moves are known |
+| `rating` | Elo ratings of many players from all their results |
+| `arena` | rate each new network of a run, choose the best |
+"""

@@ -1,14 +1,13 @@
-"""How strong the networks of a run are: against yardsticks, against each other, and where the best
-moves are known.
+"""Rate the networks of a run: against yardsticks, against each other, on solved positions.
 
 Every rating adds games of the newest network to the table of all results of the run: against fixed
 yardsticks and against earlier networks, the best one first. The Elo of all of them is fitted to
-the whole table (`rating.py`), so it is steadier than one match, and late regression shows.
+the whole table (`rating.py`), so it varies less than one match, and late regression shows.
 
 The *best* network is the one with the highest Elo, not the newest. With a `gate`, a network becomes
-the best only by scoring that much against the best before it, and self-play goes on with that one
-until then. Mistake rates are reported and decide nothing: a set that chose a network could not
-judge it any more.
+the best only by reaching that score against the previous best, and self-play uses the best network.
+Mistake rates are reported, but do not select the best network: a test set that selects a network
+can no longer measure it.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ class ArenaConfig(Section):
     """When and how a run's networks are rated."""
 
     every: int = Field(
-        10, ge=0, description="steps between ratings, which take time from learning; 0: never"
+        10, ge=0, description="steps between ratings, which take time from learning; 0: no ratings"
     )
     games: int = Field(
         40, ge=2, description="games against each opponent, in pairs with seats swapped"
     )
     simulations: int = Field(
-        32, ge=1, description="per move of the networks; few keep ratings short and are as just"
+        32, ge=1, description="simulations per move; few keep ratings short and are equally fair"
     )
     yardsticks: tuple[str, ...] | None = Field(
         None,
         description="fixed opponents, which make runs comparable, such as rollout:simulations=100; "
-        "none: what suits the game",
+        "none: chosen for the game",
     )
     opponents: int = Field(
         2, ge=0, description="earlier networks to play, the best first; they show late regression"
@@ -59,44 +58,44 @@ class ArenaConfig(Section):
         None,
         ge=0.5,
         lt=1.0,
-        description="score against the best network that makes a new one play; none: the newest "
-        "always plays, which learns sooner",
+        description="score that a new network needs against the best one to be used in self-play; "
+        "none: the newest is always used, which learns faster",
     )
     opening_plies: int = Field(
-        3, ge=0, description="random plies before the players take over, so that games differ"
+        3, ge=0, description="random plies at the start of each game, so that games differ"
     )
     max_plies: int = Field(
-        1000, ge=1, description="a game that goes on for longer ends there, level ones as draws"
+        1000, ge=1, description="end a game after this many plies; equal totals are a draw"
     )
     positions: int = Field(
         200,
         ge=0,
-        description="of each solved set that are searched for mistake rates, which the network "
-        "alone gets on all of them; 0: none are counted",
+        description="positions of each solved set to search for mistake rates; without search "
+        "the network is tested on all of them; 0: no mistake rates",
     )
 
 
 @dataclass(frozen=True)
 class Rating:
-    """What a rating found."""
+    """The result of a rating."""
 
     step: int
     elo: float
     low: float
     high: float
-    """The 95 % interval of `elo`, above the anchor."""
+    """The 95 % interval of `elo`, relative to the anchor."""
     scores: dict[str, float] = field(default_factory=dict)
-    """Mean per game, from 0 to 1, against each opponent; `best` is the best network before."""
+    """Mean per game, from 0 to 1, against each opponent; `best` is the previous best network."""
     mistakes: dict[str, float] = field(default_factory=dict)
-    """Shares of positions, such as `hard.network` and `hard.search`."""
+    """Mistake rates by test, such as `hard.network` and `hard.search`."""
     is_best: bool = True
     """Whether this network is now the best of the run."""
     promoted: bool = True
-    """Whether self-play goes on with it; false only where a gate is set and not passed."""
+    """Whether self-play uses it from now on; false only if it failed the gate."""
     seconds: float = 0.0
 
     def numbers(self) -> dict[str, float]:
-        """As the metrics log them: `rating.elo`, `rating.score.random`, ..."""
+        """The figures by their names in the metrics: `rating.elo`, `rating.score.random`, ..."""
         numbers = {"rating.elo": self.elo, "rating.low": self.low, "rating.high": self.high}
         numbers |= {f"rating.score.{name}": score for name, score in self.scores.items()}
         numbers |= {f"rating.mistakes.{name}": share for name, share in self.mistakes.items()}
@@ -104,18 +103,18 @@ class Rating:
 
 
 Loader = Callable[[], Any]
-"""Gives the evaluator of an earlier network."""
+"""Loads the evaluator of an earlier network."""
 
 
 class Arena:
-    """Rates the networks of one run, and remembers all results.
+    """Rates the networks of one run, and keeps all results.
 
     :param search: settings of the networks' searches; noise and simulations are replaced.
-    :param folder: gets `ratings.json`, the table of all networks; None: nothing is written.
+    :param folder: for `ratings.json`, the table of all networks; None: do not write it.
     """
 
     _mistake_rates: ClassVar[Callable[..., dict[str, Mistakes]]] = staticmethod(mistake_rates)
-    """Counts a network's mistakes where the best moves are known."""
+    """Counts a network's mistakes on solved positions."""
 
     def __init__(
         self,
@@ -148,21 +147,21 @@ class Arena:
     ) -> Rating:
         """Rate the network of a step.
 
-        :param evaluator: the network's; it does not change meanwhile.
+        :param evaluator: the network's evaluator, whose weights must not change during the call.
         :param previous: loaders of earlier networks that still exist, by step.
-        :param watch: told an opponent's name, the games that are over and how many there are.
+        :param watch: called with an opponent's name, the number of finished games and the total.
         """
         began = time.perf_counter()
         name = network_name(step)
-        self.results = [result for result in self.results if result.a != name]  # a step done again
+        self.results = [result for result in self.results if result.a != name]  # a repeated step
         side = self._side(name, evaluator)
         scores = {}
         for number, opponent in enumerate(self.yardsticks or ()):
-            scores[opponent] = self._meet(side, self._yardstick(opponent), opponent, number, watch)
+            scores[opponent] = self._play(side, self._yardstick(opponent), opponent, number, watch)
         against_best = None
         for number, other in enumerate(self._opponents(previous or {}, step), start=100):
             loaded = self._side(network_name(other), (previous or {})[other]())
-            score = self._meet(side, loaded, loaded.name, number, watch)
+            score = self._play(side, loaded, loaded.name, number, watch)
             if other == self.best:
                 against_best = scores["best"] = score
             else:
@@ -196,7 +195,7 @@ class Arena:
         return self._sides[text]
 
     def _close(self) -> None:
-        """Let other programs go until the next rating."""
+        """Stop external programs until the next rating."""
         for text, side in list(self._sides.items()):
             if isinstance(side, PlayerSide):
                 side.close()
@@ -208,7 +207,7 @@ class Arena:
         steps.sort(key=lambda other: other != self.best)
         return steps[: self.config.opponents]
 
-    def _meet(
+    def _play(
         self,
         side: Side,
         other: Side,
@@ -254,13 +253,13 @@ class Arena:
 
     @property
     def anchor(self) -> str | None:
-        """Who has Elo 0: the random player if it is a yardstick, else the first network."""
+        """The player with Elo 0: the random one if it is a yardstick, else the first network."""
         if not self.results:
             return None
         return "random" if "random" in (self.yardsticks or ()) else self.results[0].a
 
     def ratings(self) -> dict[str, Rated]:
-        """All networks and yardsticks, fitted to all results so far."""
+        """The ratings of all networks and yardsticks, fitted to all results so far."""
         return {} if self.anchor is None else rate_all(self.results, self.anchor)
 
     def _write(self, rated: Mapping[str, Rated]) -> None:
@@ -279,14 +278,14 @@ class Arena:
     # --- state ------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Results and the best step, as plain values."""
+        """Results and the best step, as JSON values."""
         return {
             "results": [list(vars(result).values()) for result in self.results],
             "best": self.best,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take up the table where `state_dict` left it."""
+        """Restore the state from `state_dict`."""
         self.results = [Result(*row) for row in state["results"]]
         self.best = state["best"]
 

@@ -1,17 +1,17 @@
-"""Games between two players, all of them at once.
+"""Play many games between two players in parallel.
 
-Games go on in step: of all that are in progress, those in which one player is to move are handed to
-it together, so that a search fills its network's batch with hundreds of trees. Every move is
-searched from a fresh tree, so the simulations of two players can be compared.
+All games advance together: each player chooses its moves in all its games in one call, so that a
+search fills its network's batch with hundreds of trees. Every move is searched with a new tree, so
+the simulations of two players are comparable.
 
-*Fair.* Games come in pairs. Both of a pair begin with the same random plies; in the first, player A
-has one seat alone and player B all others, in the second it is the other way round. With two seats
-that is: colours swapped. A game counts 1 for the lone seat if it got more than the others on
-average, 0 if less, 1/2 if as much; so two equal players share the points, however many seats there
-are. A game of one seat is played by each of the two, with the same luck, and their totals compared.
+*Fair.* Games are played in pairs with the same random opening. In the first game, player A has one
+seat and player B all others; in the second they are swapped. With two seats, this swaps colours. A
+game scores 1 for the single seat if its total is above the mean of the others, 0 if below, 1/2 if
+equal; so two equal players share the points for any number of seats. A game with one seat is played
+by each player, with the same random events, and their totals are compared.
 
-*Repeatable.* A game's opening, its chance and its players' seeds follow from the duel's seed and
-the game's number.
+*Reproducible.* A game's opening, its chance events and its players' seeds depend only on the duel's
+seed and the game's number.
 """
 
 from __future__ import annotations
@@ -30,46 +30,49 @@ from sylvan.players.elo import Elo, elo_difference
 __all__ = ["Duel", "DuelGame", "Side", "duel"]
 
 WIDTH = 512
-"""Games in progress at once at most, so that their trees have room."""
+"""Maximum number of parallel games, which bounds the memory of their trees."""
 TRIES = 1000
-"""Random openings that may end the game before the players take over."""
+"""Maximum number of random openings to try until one does not end the game."""
 
 
 class Side(Protocol):
-    """A player of many games at once."""
+    """A player of many games in parallel."""
 
     name: str
 
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> Sequence[int]:
-        """An action for each state, in all of which a seat is to move; a seed for each."""
+        """Choose an action in each state, none of which is terminal or a chance node.
+
+        :param seeds: one per state.
+        """
 
 
 @dataclass(eq=False)
 class DuelGame:
-    """A game, in progress or over."""
+    """A game in progress, or finished."""
 
     number: int
     state: Game
     sides: tuple[int, ...]
-    """Who has each seat: 0 is A, 1 is B."""
+    """The player of each seat: 0 is A, 1 is B."""
     seed: int
     opening: int
-    """Plies that were drawn before the players took over."""
+    """Number of random plies at the start."""
     actions: list[int] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
-    """What each seat has been paid so far: rewards, and at the end returns."""
+    """Sum of each seat's rewards, and of its return at the end."""
     ending: str = ""
-    """`end` by the rules, `limit` at the most plies."""
+    """`end` by the rules, `limit` at the maximum number of plies."""
 
     def apply(self, action: int) -> None:
-        """Take an action and what it pays."""
+        """Apply an action and add up its rewards."""
         self.state.apply(action)
         self.actions.append(action)
         for seat, reward in enumerate(self.state.rewards()):
             self.totals[seat] += float(reward)
 
     def settle(self, most: int | None) -> None:
-        """Play what chance has to say, and see whether the game is over."""
+        """Draw chance outcomes until a seat is to move, and detect the end of the game."""
         while not self.state.is_terminal() and self.state.is_chance():
             outcomes = self.state.chance_outcomes()
             rng = Rng(self.seed, len(self.actions))
@@ -84,16 +87,16 @@ class DuelGame:
 
 @dataclass(frozen=True)
 class Duel:
-    """What came of it, from player A's side."""
+    """The result of a duel, from player A's point of view."""
 
     scores: tuple[float, ...]
-    """Of each game: 1, 0.5 or 0."""
+    """The score of each game: 1, 0.5 or 0."""
     games: tuple[DuelGame, ...]
-    """As played; of a game of one seat both plays, one after the other."""
+    """The games as played; with one seat, A's and B's game follow each other."""
 
     @property
     def elo(self) -> Elo:
-        """The difference that the scores speak for, with its interval."""
+        """The estimated Elo difference, with its interval."""
         return elo_difference(*(self.scores.count(score) for score in (1.0, 0.5, 0.0)))
 
     @property
@@ -119,12 +122,12 @@ def duel(
     max_plies: int | None = 1000,
     watch: Callable[[int, int], None] | None = None,
 ) -> Duel:
-    """Let two players play so many games.
+    """Play `games` games between two players.
 
-    :param opening_plies: random ones before the players take over, so that games differ.
-    :param max_plies: after which a game ends as it stands: with equal totals it is a draw.
-    :param watch: told, after each round of moves, the games that are over and how many there are.
-    :raises ConfigError: the game is over after any such opening.
+    :param opening_plies: random plies at the start, so that games differ.
+    :param max_plies: end a game after this many plies; equal totals are a draw.
+    :param watch: called after each round of moves with the number of finished games and the total.
+    :raises ConfigError: every random opening ends the game.
     """
     if games < 1:
         raise ConfigError(f"games is {games}: give at least 1.")
@@ -133,7 +136,7 @@ def duel(
     plays = games if seats > 1 else 2 * games
     for start in range(0, plays, WIDTH):
         numbers = range(start, min(start + WIDTH, plays))
-        block = [_begun(spec, number, seed, opening_plies) for number in numbers]
+        block = [_started(spec, number, seed, opening_plies) for number in numbers]
         for over in _rounds(block, (a, b), max_plies):
             if watch is not None:
                 watch(start + over, plays)
@@ -146,17 +149,17 @@ def duel(
     return Duel(scores, tuple(played))
 
 
-def _begun(spec: GameSpec, number: int, seed: int, plies: int) -> DuelGame:
-    """Game `number` after its opening, which it shares with the other one of its pair."""
+def _started(spec: GameSpec, number: int, seed: int, plies: int) -> DuelGame:
+    """Start game `number` with the random opening of its pair."""
     pair, other = divmod(number, 2)
     for attempt in range(TRIES):
         state = spec.first()
         seats = state.num_players
         lone = pair % seats
         sides = tuple(other if seat == lone else 1 - other for seat in range(seats))
-        luck = mix(mix(seed, pair), attempt)
-        game = DuelGame(number, state, sides, luck, plies, totals=[0.0] * seats)
-        rng = Rng(luck, 2**32)
+        game_seed = mix(mix(seed, pair), attempt)
+        game = DuelGame(number, state, sides, game_seed, plies, totals=[0.0] * seats)
+        rng = Rng(game_seed, 2**32)
         game.settle(None)
         for _ in range(plies):
             if game.ending:
@@ -169,29 +172,30 @@ def _begun(spec: GameSpec, number: int, seed: int, plies: int) -> DuelGame:
         if plies == 0:
             break
     raise ConfigError(
-        f"{spec.name} is over after {plies} random plies, however often one tries: set fewer."
+        f"{spec.name} ended within {plies} random plies in {TRIES} attempts: set opening_plies "
+        "lower."
     )
 
 
 def _rounds(games: list[DuelGame], players: tuple[Side, Side], most: int | None) -> Iterator[int]:
-    """Go on with all games until they are over; after each round, how many are."""
-    going = games
-    while going := [game for game in going if not game.ending]:
+    """Play all games to the end; after each round of moves yield the number of finished ones."""
+    running = games
+    while running := [game for game in running if not game.ending]:
         turns: dict[int, list[DuelGame]] = defaultdict(list)
-        for game in going:
+        for game in running:
             turns[game.sides[game.state.to_play()]].append(game)
         for side in sorted(turns):
-            waiting = turns[side]
-            seeds = [mix(mix(game.seed, game.number), len(game.actions)) for game in waiting]
-            actions = players[side].choose([game.state for game in waiting], seeds)
-            for game, action in zip(waiting, actions, strict=True):
+            to_move = turns[side]
+            seeds = [mix(mix(game.seed, game.number), len(game.actions)) for game in to_move]
+            actions = players[side].choose([game.state for game in to_move], seeds)
+            for game, action in zip(to_move, actions, strict=True):
                 game.apply(int(action))
                 game.settle(most)
         yield sum(bool(game.ending) for game in games)
 
 
 def _score(game: DuelGame) -> float:
-    """What a game of several seats counts for A."""
+    """A's score in a game with several seats."""
     lone = 0 if game.sides.count(0) == 1 else 1
     seat = game.sides.index(lone)
     rest = [total for other, total in enumerate(game.totals) if other != seat]

@@ -1,7 +1,7 @@
-"""Mistake rates: what a network chooses, alone and with search, where the best moves are known.
+"""Mistake rates: test a network, with and without search, on positions with known best moves.
 
-All positions of a set are searched at once, in one forest, so that its leaves fill the network's
-batches. Proofs are on, as in play; an exact solver never helps.
+All positions of a set are searched in one forest, so that its leaves fill the network's batches.
+Proven values are used, as in play; an exact solver is not.
 
     rates = mistake_rates(load_evaluator("runs/first"), GameSpec("connect4"), simulations=600)
     rates["hard/search"].rate
@@ -29,7 +29,7 @@ Watch = Callable[[], None]
 
 
 def solved_sets(spec: GameSpec) -> list[SolvedSet]:
-    """What there is to test a player of a game with: nothing, unless the game is solved.
+    """The test sets of a game; empty unless the game is solved.
 
     >>> [(part.name, len(part)) for part in solved_sets(GameSpec("tictactoe"))]
     [('states', 4520)]
@@ -58,10 +58,10 @@ def mistake_rates(
 ) -> dict[str, Mistakes]:
     """The mistakes on each set of a game: `hard/network` and, with simulations, `hard/search`.
 
-    :param evaluator: a network's evaluator; asked without a search, it takes its likeliest action.
-    :param positions: that are searched, from the front of each set; None for all. Without a search
-        it is always all of them.
-    :param config: of the search, whose simulations are replaced.
+    :param evaluator: a network's evaluator; without search, its most likely action is tested.
+    :param positions: number of positions to search, from the start of each set; None: all.
+        The test without search always uses all of them.
+    :param config: of the search; its simulations are replaced.
     :param watch: called several times a second during searches.
     """
     found = {}
@@ -76,7 +76,7 @@ def mistake_rates(
 
 
 def network_choices(evaluator: Any, states: Sequence[Game]) -> NDArray[np.int64]:
-    """`[B]` the legal action with the highest logit in each state; the lowest of equal ones."""
+    """`[B]` the legal action with the highest logit in each state; ties go to the lowest."""
     shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
     forest = Forest(shown, simulations=0)
     leaves = forest.select()
@@ -97,7 +97,7 @@ def network_choices(evaluator: Any, states: Sequence[Game]) -> NDArray[np.int64]
 def searched_choices(
     evaluator: Any, states: Sequence[Game], config: SearchConfig, watch: Watch | None = None
 ) -> NDArray[np.int64]:
-    """`[B]` the action that a search of each state takes, all of them searched together."""
+    """`[B]` the best action of a search in each state, all searched in one forest."""
     forest = Forest([shown_to(state, evaluator) for state in states], config)
     forest.run(evaluator, watch)
     return np.array([forest.result(tree).best for tree in range(len(forest))], np.int64)

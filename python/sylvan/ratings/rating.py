@@ -5,15 +5,15 @@
     p_ij = 1 / (1 + exp(t_j - t_i))
 
 against one of strength t_j; a draw is half a win for both, and Elo = t · 400 / ln 10. The strengths
-maximise the likelihood of all results together, so networks that never met are compared through
-those that both met. One player, the anchor, has Elo 0.
+maximise the likelihood of all results together, so networks that never played each other are
+compared through common opponents. One player, the anchor, has Elo 0.
 
-*All won.* A player that won every game would be infinitely strong. Each pair that met is therefore
-given one game more, a draw (`PRIOR`), which weighs less the more they play.
+*Prior.* A player that won every game would be infinitely strong. Each pair of opponents therefore
+gets one extra game, a draw (`PRIOR`), whose weight falls with the number of real games.
 
 *Interval*: 95 %, from the curvature of the likelihood at its maximum (the Fisher information), for
-the difference to the anchor. It counts a draw as half a win and half a loss, which makes it, if
-anything, too wide.
+the difference to the anchor. It counts a draw as half a win and half a loss, so it can only be too
+wide.
 
 Newton's method finds the maximum: the logarithm of the likelihood is concave.
 """
@@ -33,14 +33,14 @@ from sylvan.players.elo import Z95
 __all__ = ["PRIOR", "Rated", "Result", "rate_all"]
 
 PRIOR = 1.0
-"""Games, drawn, that are added to those of each pair of players."""
+"""Number of drawn games added to each pair of opponents."""
 ELO = 400 / math.log(10)
 """Elo per unit of strength."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Games between two players, from the first one's side."""
+    """Games between two players, counted from `a`'s point of view."""
 
     a: str
     b: str
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Rated:
-    """A player's Elo above the anchor, and its 95 % interval."""
+    """A player's Elo relative to the anchor, and its 95 % interval."""
 
     elo: float
     low: float
@@ -68,7 +68,7 @@ class Rated:
 
 
 def rate_all(results: Iterable[Result], anchor: str) -> dict[str, Rated]:
-    """The ratings of all players that are connected to the anchor by games.
+    """Rate all players that are connected to the anchor by games.
 
     :raises ConfigError: the anchor has played no game.
 
@@ -96,27 +96,27 @@ def rate_all(results: Iterable[Result], anchor: str) -> dict[str, Rated]:
 
 
 def _information(games: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minus the second derivatives by all strengths but the anchor's."""
+    """The negative Hessian over all strengths except the anchor's."""
     weights = games * expected * (1 - expected)
     return (np.diag(weights.sum(1)) - weights)[1:, 1:]
 
 
 def _connected(results: list[Result], anchor: str) -> tuple[NDArray[np.float64], list[str]]:
     """Points `[P, P]` of each player against each other, and their names, the anchor first."""
-    met: dict[str, set[str]] = {}
+    opponents: dict[str, set[str]] = {}
     for result in results:
-        met.setdefault(result.a, set()).add(result.b)
-        met.setdefault(result.b, set()).add(result.a)
-    if anchor not in met:
-        raise ConfigError(f"The anchor {anchor!r} has played no game: name a player that has.")
+        opponents.setdefault(result.a, set()).add(result.b)
+        opponents.setdefault(result.b, set()).add(result.a)
+    if anchor not in opponents:
+        raise ConfigError(f"The anchor {anchor!r} has no games: give a player that has some.")
     names = [anchor]
-    for name in names:  # which grows
-        names += sorted(met[name] - set(names))
-    place = {name: i for i, name in enumerate(names)}
+    for name in names:  # breadth-first; the list grows during the loop
+        names += sorted(opponents[name] - set(names))
+    index = {name: i for i, name in enumerate(names)}
     points = np.zeros((len(names), len(names)))
     for result in results:
-        if result.a in place:
-            i, j = place[result.a], place[result.b]
+        if result.a in index:
+            i, j = index[result.a], index[result.b]
             points[i, j] += result.wins + result.draws / 2
             points[j, i] += result.losses + result.draws / 2
     points[(points + points.T) > 0] += PRIOR / 2

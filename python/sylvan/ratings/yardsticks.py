@@ -1,7 +1,7 @@
-"""Fixed opponents, by which the networks of a run, and of different runs, are measured.
+"""Yardsticks: fixed opponents that make the ratings of one or several runs comparable.
 
-    random                                any legal move
-    rollout:simulations=100               search with random games in place of a network
+    random                                a random legal move
+    rollout:simulations=100               search with random rollouts instead of a network
     rollout:simulations=100,selection=uct the same with UCT
     material:simulations=100              chess: material and piece squares
     counter, rollouts:32                  Blob: a bot (`sylvan.blob.players`)
@@ -9,8 +9,8 @@
     uci:stockfish Skill Level=0 nodes=50  chess: another program
     runs/first:simulations=100            the best network of a run, or a network's file
 
-They are the players of `sylvan match` (`sylvan.players.specs`), which play any game here, and
-hundreds of games at once.
+They are the players of `sylvan match` (`sylvan.players.specs`), here for any game and for hundreds
+of games in parallel.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SearchSide:
         self.config = config
 
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
-        """The best action of each search, or one picked at the settings' temperature."""
+        """The best action of each search, or one sampled with the settings' temperature."""
         evaluator = evaluator_for(states[0], self.evaluator)
         shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
         forest = Forest(shown, self.config.replace(seed=seeds[0]))
@@ -65,7 +65,7 @@ class SearchSide:
 
 
 class NetworkSide:
-    """Takes the network's likeliest action, without a search."""
+    """Takes the network's most likely action, without a search."""
 
     def __init__(self, name: str, evaluator: Any) -> None:
         self.name = name
@@ -79,14 +79,14 @@ class NetworkSide:
 
 
 class PlayerSide:
-    """A player of single games, one position after another, each as if it were a new game."""
+    """A player of single games: it plays one position after another, each as a new game."""
 
     def __init__(self, player: Player) -> None:
         self.name = player.name
         self.player = player
 
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
-        """What the player plays; it remembers nothing of other positions."""
+        """The player's actions; it is reset before each position."""
         actions = []
         for state, seed in zip(states, seeds, strict=True):
             self.player.new_game(seed)
@@ -94,15 +94,15 @@ class PlayerSide:
         return actions
 
     def close(self) -> None:
-        """Give back what the player holds, such as another program."""
+        """Release the player's resources, such as a chess program."""
         self.player.close()
 
 
 class SolverSide:
-    """Perfect play of Connect Four and tic-tac-toe; among equally good moves any.
+    """Perfect play of Connect Four and tic-tac-toe; a random one of equally good moves.
 
     Positions of Connect Four with more than `FREE` free cells take seconds to minutes to solve;
-    there a search of random games plays.
+    there a search with rollouts plays instead.
     """
 
     FREE = 30
@@ -126,8 +126,8 @@ class SolverSide:
             best = list(self._solver.solve(state).best)
         else:
             raise ConfigError(
-                f"There is no solver of {type(state).__name__}: there are those of ConnectFour and "
-                "TicTacToe."
+                f"There is no solver of {type(state).__name__}: only ConnectFour and TicTacToe "
+                "have one."
             )
         return best[Rng(seed).below(len(best))]
 
@@ -136,14 +136,14 @@ class Yardsticks(Protocol):
     """Opponents of one game, registered under its name (`sylvan.registry`)."""
 
     defaults: Sequence[str]
-    """Those that a run of the game meets unless its settings name others."""
+    """The opponents of a run unless its settings give others."""
 
     def side(self, text: str) -> Side | None:
-        """The opponent that a text names; None if it names none of these."""
+        """Create an opponent from its text; None if the text is not one of these."""
 
 
 def default_yardsticks(spec: GameSpec, simulations: int) -> tuple[str, ...]:
-    """Opponents that suit a game; random games say little of chess, which is too long for them."""
+    """The default opponents of a game; chess uses material, because its rollouts are too long."""
     registered: Yardsticks | None = registry.find("yardsticks", spec.name)
     if registered is not None:
         return tuple(registered.defaults)
@@ -152,15 +152,14 @@ def default_yardsticks(spec: GameSpec, simulations: int) -> tuple[str, ...]:
 
 
 def yardstick(text: str, spec: GameSpec) -> Side:
-    """The opponent that a text names.
+    """Create an opponent from its text.
 
-    :raises ConfigError: it names none, or none that plays this game.
+    :raises ConfigError: the text is no opponent, or one for another game.
     """
     if text == "solver":
         if spec.name not in ("connect4", "tictactoe"):
             raise ConfigError(
-                f"The yardstick 'solver' plays connect4 and tictactoe, not {spec.name}: leave it "
-                "out."
+                f"The yardstick 'solver' plays connect4 and tictactoe, not {spec.name}: remove it."
             )
         return SolverSide()
     registered: Yardsticks | None = registry.find("yardsticks", spec.name)
@@ -169,7 +168,7 @@ def yardstick(text: str, spec: GameSpec) -> Side:
         return side
     player = player_spec(text)
     if player.kind == "uci" and spec.name != "chess":
-        raise ConfigError(f"The yardstick {text!r} plays chess, not {spec.name}: leave it out.")
+        raise ConfigError(f"The yardstick {text!r} plays chess, not {spec.name}: remove it.")
     if player.kind == "search" and not player.is_learned:
         evaluator = evaluator_for(spec.first(), player.evaluator())
         return SearchSide(player.name, evaluator, player.config())

@@ -1,12 +1,12 @@
-"""A trained model to act with, anywhere: `agent = sylvan.load("runs/cartpole")`.
+"""Act with a trained MuZero model: `agent = sylvan.load("runs/cartpole")`.
 
     observation, _ = environment.reset()
     agent.reset()
     while not over:
         observation, reward, terminated, truncated, _ = environment.step(agent.act(observation))
 
-An agent plans each action with the run's learned model; it needs neither the rules nor, where the
-networks were exported, PyTorch.
+An agent plans each action with the run's learned model. It does not need the game's rules, nor
+PyTorch if the networks were exported to ONNX.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["Agent", "load", "load_model"]
 class Agent:
     """Acts by searching over a learned model.
 
-    :param search: the search of each action.
-    :param see: turns what an environment shows into what its model was shown; default: an array.
-    :param frames: observations, the last ones, that the model sees together.
+    :param search: plans each action.
+    :param see: converts an environment's observation to the model's input; default: `np.asarray`.
+    :param frames: number of last observations that the model takes as one input.
     """
 
     def __init__(
@@ -46,24 +46,24 @@ class Agent:
         self._frames: deque[NDArray[Any]] = deque(maxlen=frames)
 
     def reset(self) -> None:
-        """A new episode begins: what was seen before is forgotten."""
+        """Start a new episode: forget the earlier observations."""
         self._frames.clear()
 
     def act(
         self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
     ) -> int:
-        """The action to take.
+        """Choose an action.
 
-        :param observation: what the environment shows, or a state of a `Game`.
-        :param legal_actions: those to choose from; default: all, or the game's.
-        :param seat: who is to move, in a game of several.
+        :param observation: the environment's observation, or a state of a `Game`.
+        :param legal_actions: the actions to choose from; default: all, or the game's legal ones.
+        :param seat: the seat to move, in a game with several seats.
         """
         return self.plan(observation, legal_actions, seat=seat).best
 
     def plan(
         self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
     ) -> SearchResult:
-        """The whole search behind an action: values, visits, the expected line."""
+        """Search, and return the full result: values, visits, the principal variation."""
         if isinstance(observation, Game):
             game = observation
             legal = list(game.legal_actions()) if legal_actions is None else legal_actions
@@ -71,8 +71,8 @@ class Agent:
         frame = self._see(observation)
         missing = (self._frames.maxlen or 1) - len(self._frames)
         self._frames.extend([frame] * max(1, missing))
-        seen = frame if self._frames.maxlen == 1 else np.concatenate(list(self._frames))
-        return self.search.run(seen, legal_actions, seat=seat)
+        stacked = frame if self._frames.maxlen == 1 else np.concatenate(list(self._frames))
+        return self.search.run(stacked, legal_actions, seat=seat)
 
 
 def load(
@@ -83,16 +83,16 @@ def load(
     device: str = "cpu",
     **settings: Any,
 ) -> Agent:
-    """The agent that a run with `algorithm = muzero` has trained.
+    """Load the agent that a run with `algorithm = muzero` has trained.
 
-    :param run: its folder.
-    :param which: its `best` network or its `last`.
-    :param simulations: of each search; default: as many as it was trained with.
+    :param run: the run's folder.
+    :param which: the `best` or the `last` network.
+    :param simulations: simulations per search; default: the number used in training.
     :param device: `cuda` to plan on a GPU.
-    :param settings: others of the search, by name.
-    :raises RunError: the folder is no run.
-    :raises ConfigError: the run has the rules of its game, and so no model.
-    :raises NetworkError: it has no network yet.
+    :param settings: other search settings, by name.
+    :raises RunError: the folder is not a run.
+    :raises ConfigError: the run uses the game's rules, so it has no learned model.
+    :raises NetworkError: the run has no network yet.
     """
     from sylvan.muzero.search import greedy, latent_search
     from sylvan.networks.checkpoint import read_header
@@ -108,30 +108,30 @@ def load(
         return Agent(latent_search(model, spec.first(), config))
     frames = int(spec.params.get("frame_stack", 1))
     stacked, *rest = read_header(opened.network(which)).observation_shape
-    see = _eyes(spec, (stacked // frames, *rest))
+    see = _observation_converter(spec, (stacked // frames, *rest))
     return Agent(LatentSearch(model, config, relative=True), see, frames)
 
 
 def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "cpu") -> Any:
-    """A run's learned model, as `LatentSearch` takes it: on ONNX Runtime, or PyTorch on a GPU.
+    """Load a run's learned model for `LatentSearch`: on ONNX Runtime, or PyTorch on a GPU.
 
-    :raises ConfigError: the run has the rules of its game, and so no model.
-    :raises NetworkError: it has no network yet.
+    :raises ConfigError: the run uses the game's rules, so it has no learned model.
+    :raises NetworkError: the run has no network yet.
     """
     from sylvan.runs.run import Run
 
     if which not in ("best", "last"):
-        raise ConfigError(f"which is {which!r}: a run has a 'best' network and a 'last'.")
+        raise ConfigError(f"which is {which!r}: it must be 'best' or 'last'.")
     opened = Run.open(run)
     if opened.config.run.algorithm != "muzero":
         raise ConfigError(
-            f"{run} learns with the rules of {opened.config.game.name}, so it has no model to act "
-            "with: search with its network, sylvan.Search(sylvan.evaluators.load_evaluator(run))."
+            f"{run} was trained with the rules of {opened.config.game.name}, so it has no learned "
+            "model: use sylvan.Search(sylvan.evaluators.load_evaluator(run)) instead."
         )
     file = opened.network(which)
     if not file.is_file():
         raise NetworkError(
-            f"The run {run} has no network yet: let it go on until its first rating, or its end."
+            f"The run {run} has no network yet: continue it until its first rating, or its end."
         )
     folder = opened.networks / which
     if device == "cpu" and folder.is_dir():
@@ -144,28 +144,30 @@ def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "
     return TorchModel(load_network(file), device=device)
 
 
-def _eyes(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[Any], NDArray[Any]]:
-    """What turns an environment's observations into those that its model was shown.
+def _observation_converter(
+    spec: GameSpec, shape: tuple[int, ...]
+) -> Callable[[Any], NDArray[Any]]:
+    """The function that converts an environment's observation to the model's input.
 
-    Where the environment cannot be made any more, vectors need nothing of it.
+    If the environment cannot be created here, accept arrays that already have the right shape.
 
     :param shape: of one observation, as the model takes it.
     """
     try:
         game: Any = spec.first()
     except (ConfigError, GameContractError, MissingExtra) as error:
-        fault = error
+        failure = error
     else:
         see: Callable[[Any], NDArray[Any]] = game.see
         return see
 
-    def plain(seen: Any) -> NDArray[np.float32]:
-        array = np.array(seen, np.float32, ndmin=1)
+    def checked_array(observation: Any) -> NDArray[np.float32]:
+        array = np.array(observation, np.float32, ndmin=1)
         if array.shape != shape:
             raise ConfigError(
-                f"The observation has shape {array.shape}, but the model was shown {shape}; what "
-                f"turns one into the other is in the environment: {fault}"
-            ) from fault
+                f"The observation has shape {array.shape}, but the model takes {shape}; only the "
+                f"environment can convert it, and it cannot be created: {failure}"
+            ) from failure
         return array
 
-    return plain
+    return checked_array

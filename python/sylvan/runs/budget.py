@@ -1,11 +1,11 @@
-"""How much of a run is done: logical steps, time, or whichever of the two is spent first.
+"""The budget of a run in steps, in time, or both; the first one spent ends the run.
 
-Schedules go by *progress* in [0, 1]. With a budget in steps, step k takes it from (k − 1)/steps to
-k/steps, whatever the clock says. With a budget in time the length of the coming step is taken to be
-that of the last ones; the step after which there would be no time for another is the last and takes
-progress to 1, so that a final decay of the learning rate is gone through to its end. The first step
-of a sitting also loads and compiles: while its length is all that is known, another step is begun
-as long as one like it fits; afterwards it does not count.
+Schedules depend on *progress* in [0, 1]. With a budget in steps, step k moves it from (k − 1)/steps
+to k/steps, independent of the clock. With a budget in time, the next step is expected to take as
+long as the last ones. If no further step would fit after it, it is the last one and moves progress
+to 1, so that the learning rate completes its decay. The first step after a start also loads and
+compiles: its length is the estimate only while no other is known, and during that time a step is
+the last one only if the time left is shorter than itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from time import monotonic
 __all__ = ["Budget"]
 
 RECENT = 3
-"""Steps whose mean length is expected of the next."""
+"""Number of last steps whose mean length predicts the next step's."""
 
 
 class Budget:
-    """What is left of a run that has done `step` steps in `elapsed` seconds.
+    """The budget of a run that has done `step` steps in `elapsed` seconds.
 
     >>> budget = Budget(steps=4, minutes=None, step=1, elapsed=0.0)
     >>> budget.ahead()
@@ -32,7 +32,7 @@ class Budget:
         self.seconds = None if minutes is None else 60.0 * minutes
         self.step = step
         self.ending = 0.0
-        """Seconds that the end of the run takes after its last step: a rating, exports."""
+        """Seconds that the final rating and the exports take after the last step."""
         self._before = elapsed
         self._began = monotonic()
         self._first: float | None = None
@@ -40,12 +40,12 @@ class Budget:
 
     @property
     def elapsed(self) -> float:
-        """Seconds of the run, over all its sittings."""
+        """Seconds spent on the run, over all its sessions."""
         return self._before + monotonic() - self._began
 
     @property
     def spent(self) -> float:
-        """The share of the budget that is used up, in [0, 1]."""
+        """Share of the budget that is spent, in [0, 1]."""
         shares = [0.0]
         if self.steps is not None:
             shares.append(self.step / self.steps)
@@ -54,7 +54,7 @@ class Budget:
         return min(1.0, max(shares))
 
     def ahead(self) -> tuple[float, float]:
-        """Progress at the beginning and, as far as one can tell, at the end of the coming step."""
+        """Progress at the start and the expected progress at the end of the next step."""
         begin, ends = self.spent, [0.0]
         if self.steps is not None:
             ends.append((self.step + 1) / self.steps)
@@ -65,7 +65,7 @@ class Budget:
         return begin, min(1.0, max(begin, *ends))
 
     def remaining(self) -> float | None:
-        """Seconds until the end, as far as one can tell."""
+        """Expected seconds until the end; None while unknown."""
         spans = []
         if self.seconds is not None:
             spans.append(self.seconds - self.elapsed)
@@ -74,7 +74,7 @@ class Budget:
         return max(0.0, min(spans)) if spans else None
 
     def step_done(self, seconds: float) -> None:
-        """Another step is done, and took so long."""
+        """Count a finished step that took `seconds`."""
         self.step += 1
         if self._first is None:
             self._first = seconds
@@ -83,5 +83,5 @@ class Budget:
 
     @property
     def _length(self) -> float:
-        """Seconds that the next step is expected to take; 0 before there was one."""
+        """Expected seconds of the next step; 0 before the first."""
         return sum(self._lengths) / len(self._lengths) if self._lengths else self._first or 0.0

@@ -1,13 +1,13 @@
-"""The state of a run at the end of a step, in a folder that is whole or not there.
+"""Checkpoints: the state of a run at the end of a step, in a folder that is written atomically.
 
     checkpoints/step-000123/
         network.safetensors, average.safetensors    networks, each with its header
         learner.safetensors, selfplay.safetensors   arrays of the parts of the run
-        state.json                                  their plain values, and a checksum of every file
+        state.json                                  their JSON values, and a checksum of every file
 
-A checkpoint is written under a temporary name, flushed to the disk and renamed; older ones go only
-after that. Reading compares every checksum: a damaged one is set aside, and the one before it is
-used.
+A checkpoint is written under a temporary name, flushed to the disk and renamed; older ones are
+deleted only after that. Reading verifies every checksum: a damaged checkpoint is renamed, and the
+previous one is used.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from sylvan.networks.header import NetworkHeader
 __all__ = ["Checkpoint", "CheckpointFolder", "NetworkState", "State"]
 
 State = Mapping[str, Any]
-"""A part's state: arrays and plain values (numbers, text, lists and dictionaries of them)."""
+"""A part's state: arrays and JSON values (numbers, text, lists and dictionaries of them)."""
 
 FORMAT = 1
-"""Grows when a checkpoint can no longer be read by earlier versions."""
+"""Increased when earlier versions can no longer read a checkpoint."""
 
 _NAME = re.compile(r"step-(\d{6,})")
 
 
 @dataclass(frozen=True)
 class NetworkState:
-    """A network without its module: what its file says, and its numbers."""
+    """A network's header and weights, without its module."""
 
     header: NetworkHeader
     tensors: Mapping[str, NDArray[Any]]
@@ -51,16 +51,16 @@ class NetworkState:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was read, and whose files are as they were written."""
+    """A checkpoint whose checksums were verified."""
 
     path: Path
     step: int
     elapsed: float
-    """Seconds that the run has taken so far, over all its sittings."""
+    """Seconds spent on the run so far, over all its sessions."""
     plain: Mapping[str, Mapping[str, Any]]
 
     def has(self, name: str) -> bool:
-        """Whether it has arrays, or a network, of that name."""
+        """Whether it has arrays or a network of this name."""
         return (self.path / f"{name}.safetensors").exists()
 
     def network(self, name: str) -> NetworkState:
@@ -82,11 +82,11 @@ class CheckpointFolder:
         self.folder = folder
 
     def path(self, step: int) -> Path:
-        """Where the checkpoint of a step is, or would be."""
+        """The path of a step's checkpoint, which need not exist."""
         return self.folder / f"step-{step:06d}"
 
     def steps(self) -> list[int]:
-        """The steps that have a checkpoint, rising."""
+        """The steps that have a checkpoint, in ascending order."""
         names = (_NAME.fullmatch(path.name) for path in self.folder.glob("step-*"))
         return sorted(int(name[1]) for name in names if name)
 
@@ -97,7 +97,7 @@ class CheckpointFolder:
         networks: Mapping[str, NetworkState],
         parts: Mapping[str, State],
     ) -> Path:
-        """Write the checkpoint of a step; when this returns it is safe."""
+        """Write the checkpoint of a step; after this returns it survives a crash."""
         self.folder.mkdir(parents=True, exist_ok=True)
         temporary = self.folder / f".{self.path(step).name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
@@ -106,7 +106,7 @@ class CheckpointFolder:
             plain = _write_files(temporary, networks, parts)
             facts = {"format": FORMAT, "step": step, "elapsed": elapsed, "parts": plain}
             facts["files"] = {path.name: _checksum(path) for path in sorted(temporary.iterdir())}
-            write_new(temporary / "state.json", _sealed(facts))
+            write_new(temporary / "state.json", _with_checksum(facts))
             sync_folder(temporary)
             os.replace(temporary, self.path(step))
         except OSError:
@@ -116,36 +116,36 @@ class CheckpointFolder:
         return self.path(step)
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest checkpoint that is whole, and what is wrong with those after it.
+        """The newest valid checkpoint, and an error text for each damaged one after it.
 
-        Damaged ones get another name, so that their steps can be done again.
+        Damaged checkpoints are renamed, so that their steps can be repeated.
 
-        :raises RunError: there are some, and none is whole.
+        :raises RunError: there are checkpoints, and all are damaged.
         """
-        complaints: list[str] = []
+        damage: list[str] = []
         for step in reversed(self.steps()):
             try:
-                return self.read(step), complaints
+                return self.read(step), damage
             except RunError as error:
-                complaints.append(str(error))
-                aside = self.path(step).with_suffix(".damaged")
-                shutil.rmtree(aside, ignore_errors=True)
-                os.replace(self.path(step), aside)
-        if complaints:
+                damage.append(str(error))
+                renamed = self.path(step).with_suffix(".damaged")
+                shutil.rmtree(renamed, ignore_errors=True)
+                os.replace(self.path(step), renamed)
+        if damage:
             raise RunError(
-                f"No checkpoint in {self.folder} is whole ({complaints[0].rstrip('.')}): restore "
-                "the folder from a copy, or begin another run with --from its networks."
+                f"Every checkpoint in {self.folder} is damaged ({damage[0].rstrip('.')}): restore "
+                "the folder from a copy, or start another run with --from its networks."
             )
         return None, []
 
     def read(self, step: int) -> Checkpoint:
-        """The checkpoint of a step, after comparing all its files.
+        """Read the checkpoint of a step and verify all its files.
 
-        :raises RunError: it is not there, or damaged.
+        :raises RunError: it is missing or damaged.
         """
         path = self.path(step)
         try:
-            facts = _unsealed((path / "state.json").read_bytes(), path)
+            facts = _verified((path / "state.json").read_bytes(), path)
             for name, checksum in facts["files"].items():
                 if _checksum(path / name) != checksum:
                     raise RunError(f"The checkpoint {path} is damaged: {name} has changed.")
@@ -154,15 +154,15 @@ class CheckpointFolder:
         return Checkpoint(path, facts["step"], facts["elapsed"], facts["parts"])
 
     def keep(self, steps: Collection[int]) -> None:
-        """Remove all checkpoints but those of `steps`."""
+        """Remove all checkpoints except those of `steps`."""
         for step in self.steps():
             if step not in steps:
                 old = self.folder / f".{self.path(step).name}.old"
-                os.replace(self.path(step), old)  # one that is removed halfway has no name
+                os.replace(self.path(step), old)  # a half-deleted one is never read
                 shutil.rmtree(old, ignore_errors=True)
 
     def sweep(self) -> None:
-        """Remove what a process that was killed has left half-written."""
+        """Remove the half-written files of a killed process."""
         for leftover in self.folder.glob(".step-*"):
             shutil.rmtree(leftover, ignore_errors=True)
 
@@ -170,7 +170,7 @@ class CheckpointFolder:
 def _write_files(
     folder: Path, networks: Mapping[str, NetworkState], parts: Mapping[str, State]
 ) -> dict[str, dict[str, Any]]:
-    """Write networks and arrays; return the plain values of the parts."""
+    """Write networks and arrays; return the JSON values of the parts."""
     from safetensors.numpy import save
 
     for name, network in networks.items():
@@ -180,8 +180,8 @@ def _write_files(
         arrays = {key: v for key, v in state.items() if isinstance(v, np.ndarray)}
         plain[name] = {key: v for key, v in state.items() if key not in arrays}
         if arrays:
-            whole = {key: np.asarray(array, order="C") for key, array in arrays.items()}
-            write_new(folder / f"{name}.safetensors", save(whole))
+            contiguous = {key: np.asarray(array, order="C") for key, array in arrays.items()}
+            write_new(folder / f"{name}.safetensors", save(contiguous))
     return plain
 
 
@@ -190,19 +190,19 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _sealed(facts: dict[str, Any]) -> bytes:
-    """JSON that has its own checksum in it."""
+def _with_checksum(facts: dict[str, Any]) -> bytes:
+    """JSON that contains its own checksum."""
     text = json.dumps(facts, indent=1)
     return json.dumps(facts | {"checksum": _digest(text)}, indent=1).encode()
 
 
-def _unsealed(data: bytes, path: Path) -> dict[str, Any]:
+def _verified(data: bytes, path: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads(data)
-        sound = facts.pop("checksum") == _digest(json.dumps(facts, indent=1))
+        valid = facts.pop("checksum") == _digest(json.dumps(facts, indent=1))
     except (ValueError, KeyError, TypeError, AttributeError):
-        sound = False
-    if not sound:
+        valid = False
+    if not valid:
         raise RunError(f"The checkpoint {path} is damaged: state.json has changed.")
     if facts["format"] > FORMAT:
         raise RunError(

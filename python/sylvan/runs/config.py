@@ -1,12 +1,12 @@
-"""Everything that can be set in a run: one typed configuration of ten sections.
+"""All settings of a run: one typed configuration of ten sections.
 
-Each section stands beside the code that it belongs to; this file puts them together. Settings come
-from a preset, a file and the command line, in that order, the later over the earlier; what results
-is saved in the run's folder and used from there.
+Each section is defined next to the code that uses it; this file combines them. Settings come from a
+preset, a file and the command line; later ones override earlier ones. The result is saved in the
+run's folder and read from there.
 
-A setting is named by its section, `learner.learning_rate`. The name alone is enough where one
-section has it, and for the run's own and the search's, so that `seed`, `c_puct`,
-`dirichlet_epsilon`, `simulations_per_move` and `temp_threshold` mean what they mean elsewhere.
+A setting is named with its section, `learner.learning_rate`. The section can be omitted if only one
+section has the name, and for settings of `run` and `search`, so that `seed`, `c_puct`,
+`dirichlet_epsilon`, `simulations_per_move` and `temp_threshold` have their usual meaning.
 """
 
 from __future__ import annotations
@@ -50,54 +50,54 @@ Algorithm = Literal["alphazero", "muzero"]
 
 
 class RunConfig(Section):
-    """The run as a whole: its algorithm, its budget, its seed, the machine."""
+    """The run as a whole: algorithm, budget, seed, machine."""
 
-    seed: int = Field(0, ge=0, lt=2**63, description="everything random in the run follows from it")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of all random choices of the run")
     algorithm: Algorithm = Field(
         "alphazero",
         description="alphazero searches with the game's rules; muzero learns a model of them and "
-        "searches with that, as it must where there are none: environments, gym:name, imply it",
+        "searches with it, and is implied by environments without rules, gym:name",
     )
     steps: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="end after so many steps; a run with this budget alone is repeatable to the "
-        "bit on one kind of machine",
+        description="end after this many steps; a run with only this budget is reproducible bit "
+        "for bit on one kind of machine",
     )
     minutes: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
-        None, description="end after so much time, counted over all sittings of the run"
+        None, description="end after this time, counted over all sessions of the run"
     )
     threads: Annotated[int, Field(ge=1, le=256)] | None = Field(
         None,
-        description="processor cores to use; none: all. Sums are added up in another order with "
-        "another number, which changes the last digits",
+        description="CPU cores to use; none: all. Another number changes the order of summation "
+        "and thus the last digits",
     )
     device: str = Field(
-        "auto", description="where networks compute: cpu, cuda, cuda:1; auto: a GPU if there is one"
+        "auto", description="device of the networks: cpu, cuda, cuda:1; auto: a GPU if there is one"
     )
     eight_bits: bool = Field(
         False,
-        description="on a processor, let the network of self-play compute in integers: twice as "
-        "fast where it has VNNI, and a little less exact; for residual towers",
+        description="on a CPU, run the self-play network in int8: twice as fast on processors with "
+        "VNNI, slightly less exact; for residual towers",
     )
     cache_megabytes: int = Field(
         64,
         ge=0,
-        description="memory, on a processor, for what the network said of positions in the same "
-        "step, which come up again and again in many games; 0: none",
+        description="on a CPU, memory for cached evaluations: within a step the same positions "
+        "occur in many games; 0: no cache",
     )
     keep: int = Field(
-        3, ge=1, description="newest checkpoints to keep beside the best, should one be damaged"
+        3, ge=1, description="newest checkpoints to keep besides the best, in case one is damaged"
     )
     export_every: int = Field(
         0,
         ge=0,
-        description="steps after which the newest network is exported; 0: with each rating, and "
-        "at the end",
+        description="export the newest network every this many steps; 0: with each rating, and at "
+        "the end",
     )
 
 
 class GameConfig(Section):
-    """What is played."""
+    """The game."""
 
     name: str = Field(
         description="connect4, tictactoe, chess, path.py:Class, open_spiel:name or gym:name"
@@ -108,12 +108,12 @@ class GameConfig(Section):
 
     @property
     def spec(self) -> GameSpec:
-        """The game, to be started as often as one likes."""
+        """The game, which can be started any number of times."""
         return GameSpec(self.name, self.params)
 
 
 class NetworkConfig(Section):
-    """What learns."""
+    """The network."""
 
     size: str = Field(
         "4x48",
@@ -122,28 +122,29 @@ class NetworkConfig(Section):
     )
     settings: dict[str, Any] = Field(
         default_factory=dict,
-        description="others of the architecture by name, such as norm, or arguments of your class",
+        description="other settings of the architecture by name, such as norm, or arguments of "
+        "your class",
     )
     value: Literal["wdl", "scalar", "seats"] | None = Field(
-        None, description="what the value output says; none: what suits the game"
+        None, description="format of the value output; none: chosen for the game"
     )
     moves_left: bool = Field(
-        False, description="also guess the plies to the end, which teaches the body about tempo"
+        False, description="also predict the plies to the end, an auxiliary target for the body"
     )
 
 
 SELF_PLAY_SEARCH: dict[str, Any] = {"simulations": 64, "noise": True}
-"""Where a search in self-play differs from `SearchConfig`: short, and exploring."""
+"""Defaults of self-play that differ from `SearchConfig`: few simulations, and noise."""
 
 OTHER_NAMES = {"temp_threshold": "selfplay.temperature_plies"}
 """Names that other programs use for settings outside the search."""
 
 FIXED = ("game", "network", "run.seed", "run.algorithm", *(f"muzero.{name}" for name in SHAPING))
-"""Sections and settings that a run keeps for life; all others may be changed when it goes on."""
+"""Sections and settings that never change in a run; all others may change when it is resumed."""
 
 
 ENVIRONMENTS = "gym:"
-"""How the names of games begin that have no rules to search with."""
+"""Prefix of the names of environments, which have no rules to search with."""
 
 
 def _is_environment(game: Any) -> bool:
@@ -152,7 +153,7 @@ def _is_environment(game: Any) -> bool:
 
 
 def _defaults(section: type[BaseModel]) -> Any:
-    """A section none of whose settings is given."""
+    """A section with all settings at their defaults."""
     return Field(default_factory=section)
 
 
@@ -190,7 +191,7 @@ class TrainingConfig(Section):
         }
         if isinstance(read.get("search"), dict):
             own = {ALIASES.get(name, name): value for name, value in read["search"].items()}
-            if len(own) == len(read["search"]):  # else SearchConfig says what is given twice
+            if len(own) == len(read["search"]):  # otherwise SearchConfig reports the duplicate
                 read["search"] = SELF_PLAY_SEARCH | own
         if _is_environment(read.get("game")) and isinstance(read.get("run", {}), dict):
             read["run"] = {"algorithm": "muzero"} | read.get("run", {})
@@ -200,13 +201,13 @@ class TrainingConfig(Section):
     def _has_rules(self) -> Self:
         if self.game.name.startswith(ENVIRONMENTS) and self.run.algorithm != "muzero":
             raise ConfigError(
-                f"run.algorithm is {self.run.algorithm!r}, which searches with a game's rules, but "
-                f"{self.game.name} is an environment: leave it out, or set 'muzero'."
+                f"run.algorithm is {self.run.algorithm!r}, which needs the rules of a game, but "
+                f"{self.game.name} is an environment: omit it, or set it to 'muzero'."
             )
         return self
 
     def resolved(self) -> Self:
-        """The same run with what depends on this machine and place filled in, to be saved."""
+        """A copy to save: with threads, device and paths of this machine filled in."""
         run: dict[str, Any] = {}
         if self.run.threads is None:
             run["threads"] = len(os.sched_getaffinity(0))
@@ -230,13 +231,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
     for name, field in TrainingConfig.model_fields.items()
     if isinstance(field.annotation, type)
 }
-"""Section by name."""
+"""Section name -> its class."""
 
 
 def overrides(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from `section.name=value` texts, as `--set` takes them.
+    """Parse `section.name=value` texts, the arguments of `--set`.
 
-    Numbers, lists, true, false and null are read as in JSON, anything else is text.
+    Numbers, lists, true, false and null are read as in JSON; everything else is text.
 
     >>> overrides(["c_puct=2", "game.params.columns=5"])
     {'search': {'c_puct': 2}, 'game': {'params': {'columns': 5}}}
@@ -245,7 +246,7 @@ def overrides(texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise ConfigError(f"--set {text} has no value: write it as --set section.name=value.")
+            raise ConfigError(f"--set {text} has no value: write --set section.name=value.")
         try:
             read = json.loads(value)
         except json.JSONDecodeError:
@@ -258,9 +259,9 @@ def overrides(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def sectioned(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings section by section, where some may stand alone, without their section.
+    """Sort settings into sections; some may be given without their section.
 
-    :raises ConfigError: no section has such a name, or several have.
+    :raises ConfigError: no section has a setting of this name, or several have one.
 
     >>> sectioned({"simulations_per_move": 50, "run": {"seed": 1}})
     {'search': {'simulations': 50}, 'run': {'seed': 1}}
@@ -270,49 +271,49 @@ def sectioned(settings: Mapping[str, Any]) -> dict[str, Any]:
         if name in SECTIONS:
             if not isinstance(value, Mapping):
                 raise ConfigError(
-                    f"{name} is {value!r}, but it is a section: write its settings below it, "
+                    f"{name} is {value!r}, but it is a section: give its settings by name, "
                     f"such as {name}.{next(iter(SECTIONS[name].model_fields))}."
                 )
             found = merged(found, {name: {_ours(name, k): v for k, v in value.items()}})
         else:
-            section, own = _home(name)
+            section, own = _section_of(name)
             found = merged(found, {section: {own: value}})
     return found
 
 
 def _ours(section: str, name: str) -> str:
-    """Our name for a setting of a section."""
+    """Our name of a setting in a section, which may be given by an alias."""
     if section == "search":
         return ALIASES.get(name, name)
-    place, _, own = OTHER_NAMES.get(name, "").partition(".")
-    return own if place == section else name
+    aliased, _, own = OTHER_NAMES.get(name, "").partition(".")
+    return own if aliased == section else name
 
 
-def _home(name: str) -> tuple[str, str]:
+def _section_of(name: str) -> tuple[str, str]:
     """Section and name of a setting that is given without its section."""
     if name in OTHER_NAMES:
         section, _, own = OTHER_NAMES[name].partition(".")
         return section, own
     own = ALIASES.get(name, name)
-    homes = [section for section, kind in SECTIONS.items() if own in kind.model_fields]
-    for first in ("run", "search"):  # a search's seed is the run's, the arena's searches others'
-        if first in homes:
-            homes = [first]
-    if len(homes) == 1:
-        return homes[0], own
-    if homes:
-        choices = " or ".join(f"{section}.{own}" for section in homes)
+    sections = [section for section, kind in SECTIONS.items() if own in kind.model_fields]
+    for preferred in ("run", "search"):  # `seed` is the run's, `simulations` the search's
+        if preferred in sections:
+            sections = [preferred]
+    if len(sections) == 1:
+        return sections[0], own
+    if sections:
+        choices = " or ".join(f"{section}.{own}" for section in sections)
         raise ConfigError(f"{name!r} is a setting of several sections: write {choices}.")
     names = {n: s for s, kind in SECTIONS.items() for n in kind.model_fields}
     close = difflib.get_close_matches(name, [*SECTIONS, *names, *OTHER_NAMES, *ALIASES], 1, 0.5)
     if not close:
         raise ConfigError(f"There is no section {name!r}: there are {', '.join(SECTIONS)}.")
-    place = f"{names[close[0]]}.{close[0]}" if close[0] in names else close[0]
-    raise ConfigError(f"There is no setting {name!r}: did you mean {place!r}?")
+    meant = f"{names[close[0]]}.{close[0]}" if close[0] in names else close[0]
+    raise ConfigError(f"There is no setting {name!r}: did you mean {meant!r}?")
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of both, section by section; where both have one, that of `above`."""
+    """Merge settings section by section; `above` wins over `below`."""
     both = dict(below)
     for name, value in above.items():
         old = both.get(name)
@@ -322,7 +323,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def differences(old: TrainingConfig, new: TrainingConfig) -> dict[str, tuple[Any, Any]]:
-    """What differs between two configurations: `section.name` to both values."""
+    """The differences between two configurations: `section.name` to both values."""
     found = {}
     for section, kind in SECTIONS.items():
         for name in kind.model_fields:
@@ -333,6 +334,6 @@ def differences(old: TrainingConfig, new: TrainingConfig) -> dict[str, tuple[Any
 
 
 def _absolute(name: str) -> str:
-    """`path.py:Class` with its whole path, so that a run can go on from another folder."""
+    """`path.py:Class` with an absolute path, so that a run can be resumed from another folder."""
     path, colon, cls = name.rpartition(":")
     return f"{Path(path).resolve()}:{cls}" if colon and path.endswith(".py") else name

@@ -1,4 +1,4 @@
-"""A run's network as a file of its own."""
+"""Export a run's network to a file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["export_network"]
 
 
 def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> str:
-    """Write the `best` or the `last` network of a run; what was written, in words.
+    """Write the `best` or the `last` network of a run; return a description of the file.
 
     Args:
         run: the run.
-        path: ends in `.onnx`, which plays without PyTorch, or `.safetensors`, to train further; of
-            a learned model, which is three networks, a folder for their `.onnx` files.
+        path: ends in `.onnx`, to play without PyTorch, or `.safetensors`, to train further. For a
+            learned model, which is three networks, a folder for their `.onnx` files.
         which: `best` or `last`.
 
-    :raises NetworkError: the run has none yet, or the ending is another.
+    :raises NetworkError: the run has no network yet, or `path` has another suffix.
     """
     target = Path(path)
     source = run.network(which)
     if not source.is_file():
         raise NetworkError(
-            f"The run {run.folder} has no network yet: let it go on until its first rating, or its "
+            f"The run {run.folder} has no network yet: continue it until its first rating, or its "
             "end."
         )
     header = read_header(source)
@@ -47,18 +47,18 @@ def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> 
             export_onnx(load_network(source), target)
     else:
         raise NetworkError(
-            f"{target} has no ending that says what to write: .onnx or .safetensors."
+            f"{target} has an unknown suffix: it must end in .onnx or .safetensors."
         )
     size = target.stat().st_size
     return f"{which} network of {run.folder}, {header.training_step:,} updates, {size:,} bytes"
 
 
 def _export_model(run: Run, target: Path, which: str) -> int:
-    """Write the networks of a learned model into a folder; their bytes in all."""
+    """Write the networks of a learned model into a folder; return their total size in bytes."""
     if target.suffix:
         raise NetworkError(
-            f"{run.folder} has learned a model, which is three networks: give a folder for them, "
-            f"such as {target.with_suffix('')}, or a file .safetensors."
+            f"{target} is a file name, but the learned model of {run.folder} is three networks: "
+            f"give a folder, such as {target.with_suffix('')}, or a .safetensors file."
         )
     files = sorted((run.networks / which).glob("*.onnx"))
     target.mkdir(parents=True, exist_ok=True)

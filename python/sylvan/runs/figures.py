@@ -1,8 +1,8 @@
-"""The figures that a run is watched by: their names in the metrics, and what follows from them.
+"""The figures of a run: their names in the metrics, and figures derived from them.
 
-A name says which part of the loop measured it: `selfplay.`, `replay.`, `loss.`, `seconds.`,
-`rating.`, `run.`. Whatever is derived, such as games per second, is derived here, once, for the
-live view, the plots and the tables.
+The prefix of a name is the part of the loop that measured it: `selfplay.`, `replay.`, `loss.`,
+`seconds.`, `rating.`, `run.`. The live view, the plots and the tables share the derived figures
+defined here, such as games per second.
 """
 
 from __future__ import annotations
@@ -38,65 +38,65 @@ Series = NDArray[np.float64]
 """`[steps]` numbers."""
 
 NAMES = {
-    "run.elapsed": "seconds spent on the run, pauses left out",
+    "run.elapsed": "seconds spent on the run, without pauses",
     "run.progress": "share of the budget that is spent, 0 to 1",
     "selfplay.games": "games that ended in the step",
-    "selfplay.positions": "positions that were searched in the step",
+    "selfplay.positions": "positions searched in the step",
     "selfplay.simulations": "simulations of those searches",
-    "selfplay.length": "plies of a game, mean",
-    "selfplay.entropy": "nats of the policy target, mean",
+    "selfplay.length": "mean plies of a game",
+    "selfplay.entropy": "mean entropy of the policy target, nats",
     "selfplay.openings": "distinct openings (first six plies) per game",
-    "selfplay.surprise": "nats by which the search changed the network's policy, mean",
+    "selfplay.surprise": "mean divergence of the search's policy from the network's, nats",
     "selfplay.resigned": "share of games that were resigned",
-    "selfplay.unfinished": "share of games that were broken off at the move limit",
-    "selfplay.false_resignations": "share of resignations, played on, that would not have lost",
-    "selfplay.cache_hits": "share of evaluations that were remembered",
+    "selfplay.unfinished": "share of games that reached the move limit",
+    "selfplay.false_resignations": "share of played-on resignations that did not lose",
+    "selfplay.cache_hits": "share of evaluations found in the cache",
     "selfplay.first_seat": "mean return of the first seat",
-    "selfplay.draws": "share of games that paid everyone the same",
-    "selfplay.dropped": "episodes that were given up because their environment failed",
-    "selfplay.return": "what the step's finished episodes paid in all, mean",
+    "selfplay.draws": "share of games with equal returns for all seats",
+    "selfplay.dropped": "episodes discarded because their environment failed",
+    "selfplay.return": "mean total reward of the step's finished episodes",
     "replay.window": "positions that batches are drawn from",
-    "replay.positions": "positions stored since the run began",
-    "replay.games": "games stored since the run began",
+    "replay.positions": "positions stored since the start of the run",
+    "replay.games": "games stored since the start of the run",
     "loss.policy": "cross-entropy of the network's policy against the target, nats",
     "loss.value": "loss of the value output",
     "loss.reward": "loss of a learned model's reward output",
-    "loss.consistency": "how unlike a learned model's states are to those that came, -1 to 1",
-    "loss.reconstruction": "squared error of what a learned model's states look like, summed",
-    "loss.total": "what is minimised: all losses with their weights",
-    "loss.target_entropy": "nats of the policy targets, below which the policy loss cannot go",
-    "learner.gradient_norm": "length of the gradient before it is clipped",
-    "learner.learning_rate": "of the optimiser's last update",
+    "loss.consistency": "minus the cosine of a model's predicted and encoded states, -1 to 1",
+    "loss.reconstruction": "squared error of observations decoded from a model's states, summed",
+    "loss.total": "the minimised loss: weighted sum of all losses",
+    "loss.target_entropy": "entropy of the policy targets, the policy loss's lower bound, nats",
+    "learner.gradient_norm": "norm of the gradient before clipping",
+    "learner.learning_rate": "learning rate of the last update",
     "learner.updates": "updates of the step",
     "seconds.step": "wall time of the step",
     "seconds.selfplay": "wall time of self-play",
-    "seconds.network": "inside the network during self-play",
-    "seconds.search": "inside the search and the rules, partly while the network works",
-    "learner.seconds": "making updates, waiting for batches included",
-    "seconds.arena": "rating",
-    "rating.elo": "of the network against the run's yardsticks",
-    "rating.return": "what greedy episodes paid in all, mean: the rating where there is one seat",
-    "rating.length": "steps of those episodes, mean",
-    "rating.dropped": "episodes of the rating that were given up because their environment failed",
-    "rating.low": "lower end of its 95% interval",
-    "rating.high": "upper end of its 95% interval",
+    "seconds.network": "time in the network during self-play",
+    "seconds.search": "time in the search and the rules, partly parallel to the network",
+    "learner.seconds": "time of the updates, including waiting for batches",
+    "seconds.arena": "time of the rating",
+    "rating.elo": "Elo of the network, relative to the run's yardsticks",
+    "rating.return": "mean total reward of greedy episodes: the rating for one seat",
+    "rating.length": "mean steps of those episodes",
+    "rating.dropped": "episodes of the rating discarded because their environment failed",
+    "rating.low": "lower end of the rating's 95% interval",
+    "rating.high": "upper end of the rating's 95% interval",
 }
-"""What a run logs, by name; `rating.` has further ones that depend on the game, and `model.`, of a
-learned model, by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""
+"""Every logged figure. `rating.` has more that depend on the game; `model.` has a learned model's,
+by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""
 
 RATINGS = ("rating.elo", "rating.return")
-"""How good a network is: the Elo of a game's, what an environment pays a single seat's."""
+"""Measures of strength: Elo in games, the return in environments with one seat."""
 
 PARTS = ("network", "search", "learner", "arena")
-"""What takes a run's time, in the order of the loop."""
+"""The parts of a step's time, in the order of the loop."""
 
 
 def run_columns(folder: str | PathLike[str]) -> Columns:
-    """The metrics of a run's folder, with ratings as all its games together have them by now.
+    """Read the metrics of a run's folder, with ratings from the latest fit.
 
-    A rating in the metrics is what was known at its step. Games of later networks say more about
-    earlier ones, and `ratings.json` has the Elo of all of them from one fit. `rating.chosen` is 1
-    at the step whose network the run holds to be its best.
+    A rating in the metrics uses the games up to its step. `ratings.json` has one fit over all
+    games, including later ones against the same network. `rating.chosen` is 1 at the step of the
+    run's best network.
     """
     columns = read_columns(Path(folder) / FILE)
     try:
@@ -111,34 +111,34 @@ def run_columns(folder: str | PathLike[str]) -> Columns:
             if name == chosen:
                 columns["rating.chosen"] = np.where(columns["step"] == step, 1.0, math.nan)
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # no arena, or a file of another kind: what was logged stands
+        pass  # no arena, or not a ratings file: use the logged ratings
     return columns
 
 
 def series(columns: Columns, name: str) -> Series:
-    """`[steps]` numbers of a name; all NaN if the run has none."""
+    """`[steps]` values of a figure; all NaN if the run does not have it."""
     return columns.get(name, np.full(len(columns["step"]), math.nan))
 
 
 def known(values: Sequence[float] | Series) -> Series:
-    """Those that are finite numbers."""
+    """The finite values."""
     array = np.asarray(values, np.float64)
     return array[np.isfinite(array)]
 
 
 def last(columns: Columns, name: str) -> float:
-    """The newest finite number of a name; NaN if there is none."""
+    """The newest finite value of a figure; NaN if there is none."""
     found = known(series(columns, name))
     return float(found[-1]) if found.size else math.nan
 
 
 def rating_name(columns: Columns) -> str:
-    """What a run's networks are rated by, of `RATINGS`: the one that it has numbers of."""
+    """The entry of `RATINGS` that the run has values of."""
     return next((name for name in RATINGS if known(series(columns, name)).size), RATINGS[0])
 
 
 def rating_text(value: float, name: str = RATINGS[0]) -> str:
-    """A rating for people: a difference of Elo has a sign, a return its size.
+    """Format a rating: Elo with its sign, a return with four digits.
 
     >>> rating_text(212.4), rating_text(487.25, "rating.return")
     ('+212', '487.2')
@@ -147,11 +147,10 @@ def rating_text(value: float, name: str = RATINGS[0]) -> str:
 
 
 def best_step(columns: Columns, name: str = "", *, lowest: bool = False) -> int | None:
-    """The index of the highest (or lowest) number; the earliest of equals, None if there is none.
+    """The index of the highest (or lowest) value; the earliest of ties; None if there is none.
 
-    Without a name it is that of the ratings; of Elos the one that the run has chosen, if that is
-    known: what was the best when it was measured stays, though later games may have put another a
-    little above it.
+    Without a name: of the rating. For Elo it is the run's chosen best network, if known, although
+    a later fit may rate another network slightly higher.
 
     >>> best_step({"step": np.arange(3.0), "rating.elo": np.array([math.nan, 7.0, 7.0])})
     1
@@ -166,12 +165,12 @@ def best_step(columns: Columns, name: str = "", *, lowest: bool = False) -> int 
 
 
 def mistakes(columns: Columns) -> list[str]:
-    """The names of mistake rates, shares of positions whose chosen move changes the game value."""
+    """The names of the mistake rates: shares of positions whose move changes the game value."""
     return [name for name in columns if name.startswith("rating.mistakes")]
 
 
-def foreseen(columns: Columns, what: str) -> dict[int, str]:
-    """The names of a learned model's figures, `reward`, `value` or `legal`, by steps ahead."""
+def model_figures(columns: Columns, what: str) -> dict[int, str]:
+    """Steps ahead -> name of a learned model's figure `what`: `reward`, `value` or `legal`."""
     start = f"model.{what}."
     names = {int(name.removeprefix(start)): name for name in columns if name.startswith(start)}
     return dict(sorted(names.items()))
@@ -185,10 +184,10 @@ def per_second(columns: Columns, what: str) -> Series:
 
 
 def time_shares(columns: Columns) -> dict[str, Series]:
-    """The share of each step's wall time by part, in the order of `PARTS`; then the `rest`.
+    """Shares of each step's wall time: `PARTS` in order, then `rest`.
 
-    The search works while the network does. Its share is what of self-play is not the network:
-    the time that a search in no time at all would save.
+    The search partly overlaps with the network. Its share is the rest of self-play: the time that
+    an infinitely fast search would save.
     """
     whole, network = series(columns, "seconds.step"), series(columns, "seconds.network")
     seconds = {
@@ -205,14 +204,14 @@ def time_shares(columns: Columns) -> dict[str, Series]:
 
 
 def sparkline(values: Sequence[float] | Series, width: int) -> str:
-    """A curve in so many letters at most: each is the mean of its share of the values.
+    """Draw a curve in at most `width` characters; each is the mean of an equal part of the values.
 
     >>> sparkline([1, 2, 3, 4, 3, 2, 1, 0], 8)
     '▃▅▆█▆▅▃▁'
     >>> sparkline([5.0, 5.0], 8), sparkline([], 8)
     ('▄▄', '')
     """
-    found = np.clip(known(values), -1e150, 1e150)  # whose differences exist
+    found = np.clip(known(values), -1e150, 1e150)  # so that differences stay finite
     if not found.size:
         return ""
     means = [float(part.mean()) for part in np.array_split(found, min(width, found.size))]
@@ -223,7 +222,7 @@ def sparkline(values: Sequence[float] | Series, width: int) -> str:
 
 
 def time_span(seconds: float) -> str:
-    """A span for people.
+    """Format a duration.
 
     >>> time_span(7.4), time_span(252), time_span(3780), time_span(200_000), time_span(math.nan)
     ('7 s', '4:12 min', '1:03 h', '2 d 7 h', '–')

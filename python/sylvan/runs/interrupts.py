@@ -1,4 +1,4 @@
-"""Ctrl-C in two grades: the first ends the run at the next step boundary, the second at once."""
+"""Handle Ctrl-C: the first ends the run at the next step boundary, the second immediately."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Interrupts"]
 
 
 class Interrupts:
-    """While inside, SIGINT and SIGTERM set `requested`; another one interrupts at once.
+    """Inside this context the first SIGINT or SIGTERM sets `requested`; the next one interrupts.
 
-    Outside the main thread signals do not arrive, and nothing is changed. A signal that is ignored
-    from the start (by nohup, or in a shell's background) stays ignored.
+    Python delivers signals only to the main thread; in other threads this does nothing. A signal
+    that is already ignored (by nohup, or in a shell's background) stays ignored.
 
-    :param asked: called at the first signal, to say what will happen.
+    :param asked: called at the first signal, to inform the user.
     """
 
     def __init__(self, asked: Callable[[], None]) -> None:
@@ -29,14 +29,14 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._heard)
+                    self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True

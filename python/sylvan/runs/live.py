@@ -1,8 +1,8 @@
-"""Watching a run in the terminal: a picture that moves, or a line per step where nothing can.
+"""Show a run in the terminal: a live view, or one line per step if the output is not a terminal.
 
-The picture is drawn by a thread of its own, so that what the loop reports costs it an assignment.
-Drawing needs the interpreter too: after each picture the thread waits a hundred times as long as
-the picture took, so that it never takes more than a hundredth of the run.
+A separate thread draws the view, so a report costs the training loop only an assignment. Drawing
+also needs the interpreter lock: after each frame the thread waits a hundred times as long as the
+frame took, so that drawing never takes more than 1% of the run.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveView", "PlainLines", "terminal_watcher"]
 
-SHORTEST = 0.25
-"""Seconds between two pictures at least."""
-PATIENCE = 100
-"""How many times longer the thread waits than it drew."""
-REMEMBERED = 512
-"""Steps that curves in the terminal go back."""
+MIN_INTERVAL = 0.25
+"""Minimum seconds between two frames."""
+WAIT_FACTOR = 100
+"""The thread waits this many times as long as a frame took."""
+HISTORY_STEPS = 512
+"""Number of last steps that the terminal's curves show."""
 
 
 def terminal_watcher(quiet: bool = False, console: Console | None = None) -> Watcher:
-    """What suits the terminal: nothing if `quiet`, else the live view or plain lines."""
+    """Choose the output: none if `quiet`, else the live view or plain lines."""
     if quiet:
         return Watcher()
     from rich.console import Console
@@ -51,11 +51,11 @@ def terminal_watcher(quiet: bool = False, console: Console | None = None) -> Wat
 
 
 class History:
-    """The newest lines of a run's metrics, its best rating, and how long it will take."""
+    """The newest lines of a run's metrics, its best rating, and its expected end."""
 
     def __init__(self) -> None:
         self.best: tuple[float, int] | None = None
-        self._lines: deque[dict[str, Any]] = deque(maxlen=REMEMBERED)
+        self._lines: deque[dict[str, Any]] = deque(maxlen=HISTORY_STEPS)
         self._columns: Columns | None = None
 
     def add(self, step: int, numbers: Mapping[str, Any]) -> None:
@@ -72,10 +72,10 @@ class History:
         return self._columns
 
     def remaining(self, budget: RunConfig, progress: float, elapsed: float) -> float:
-        """Seconds to the end; NaN while nothing is known.
+        """Expected seconds to the end; NaN while unknown.
 
-        What is left of the time, and what the steps that are left take at the pace of the last ten,
-        whichever ends first.
+        The minimum of the time left and the time that the remaining steps need at the pace of the
+        last ten.
         """
         spans = [60 * budget.minutes - elapsed] if budget.minutes is not None else []
         if budget.steps is not None:
@@ -100,22 +100,22 @@ class PlainLines(Watcher):
 
     def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
         self._began, self._budget = (elapsed, time.monotonic()), config.run
-        state = f"goes on after step {step}" if step else "begins"
-        self._say(f"{title(config, folder)} {state}")
+        state = f"resumes after step {step}" if step else "starts"
+        self._print(f"{title(config, folder)} {state}")
 
     def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
         self._history.add(step, numbers)
         elapsed = self._began[0] + time.monotonic() - self._began[1]
         remaining = self._history.remaining(self._budget, progress, elapsed)
-        self._say(_plain_line(step, self._history, progress, elapsed, remaining))
+        self._print(_plain_line(step, self._history, progress, elapsed, remaining))
 
     def message(self, text: str) -> None:
-        self._say(text)
+        self._print(text)
 
     def run_end(self, step: int, reason: str) -> None:
-        self._say(f"{reason} after step {step}")
+        self._print(f"{reason} after step {step}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
 
 
@@ -155,7 +155,7 @@ def _many(what: str, speed: float) -> str:
 
 
 class LiveView(Watcher):
-    """A picture of the run that is drawn again a few times a second."""
+    """A view of the run that is redrawn up to four times a second."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -183,7 +183,7 @@ class LiveView(Watcher):
             self._history.add(line["step"], line)
         self._live = Live(console=self._console, auto_refresh=False, transient=False)
         self._live.start()
-        self._thread = threading.Thread(target=self._draw_on, name="sylvan-live", daemon=True)
+        self._thread = threading.Thread(target=self._draw_frames, name="sylvan-live", daemon=True)
         self._thread.start()
 
     def step_begin(self, step: int, progress: float) -> None:
@@ -220,7 +220,7 @@ class LiveView(Watcher):
         self.close()
 
     def close(self) -> None:
-        """Draw the last picture and give the terminal back; can be called again."""
+        """Draw the last frame and release the terminal; further calls do nothing."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -231,7 +231,7 @@ class LiveView(Watcher):
             self._live = None
 
     def facts(self) -> Facts:
-        """What the picture shows at this moment."""
+        """The data of the current frame."""
         elapsed = self._began[0] + time.monotonic() - self._began[1]
         remaining = self._history.remaining(self._budget, self._progress, elapsed)
         ends = ""
@@ -249,15 +249,15 @@ class LiveView(Watcher):
             phase=self._phase,
             columns=self._history.columns,
             best=self._history.best,
-            game=game_in_short(self._spec, self._record) if self._record is not None else "",
+            game=game_summary(self._spec, self._record) if self._record is not None else "",
         )
 
-    def _draw_on(self) -> None:
+    def _draw_frames(self) -> None:
         wait = 0.0
         while not self._ended.wait(wait):
             began = time.thread_time()
             self._draw()
-            wait = max(SHORTEST, PATIENCE * (time.thread_time() - began))
+            wait = max(MIN_INTERVAL, WAIT_FACTOR * (time.thread_time() - began))
 
     def _draw(self) -> None:
         if self._live is not None:
@@ -269,8 +269,8 @@ def title(config: TrainingConfig, folder: Path) -> str:
     return f"{config.game.spec.short_name} · {folder}"
 
 
-def game_in_short(spec: Any, record: GameRecord, moves: int = 12) -> str:
-    """A game's length, result and first moves on one line; without moves if they have no text."""
+def game_summary(spec: Any, record: GameRecord, moves: int = 12) -> str:
+    """A game's length, result and first moves on one line."""
     returns = record.returns.tolist()
     if max(returns) == min(returns):
         result = "draw" if len(returns) > 1 else f"return {returns[0]:g}"

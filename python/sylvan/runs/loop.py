@@ -1,14 +1,14 @@
-"""The loop: play, remember, learn, rate, and make it safe; then again with the better network.
+"""The training loop: play, store, learn, rate, save a checkpoint; repeat with the new network.
 
-A step ends at a boundary, where everything the rest of the run depends on is in its checkpoint:
-networks, optimiser, games in progress, how long the shards of the replay are, counters. No tree and
-no cache lives across it, and every random choice of step k follows from (seed, purpose, k). So a
-run that is killed anywhere does its last step again and ends with the same weights.
+A step ends with a checkpoint of everything that later steps depend on: networks, optimiser, games
+in progress, lengths of the replay's shards, counters. No tree and no cache survives a step, and
+every random choice of step k is drawn from (seed, purpose, k). So a run that is killed at any
+moment repeats its last step and ends with the same weights.
 
     step k:   games  ← self-play with the averaged network, until enough positions were searched
               replay ← the games that ended
-              network ← updates on batches of the replay; the average follows it
-              rating ← every so many steps, of the averaged network
+              network ← updates on batches from the replay; the average follows it
+              rating ← of the averaged network, every `arena.every` steps
               checkpoint
 """
 
@@ -36,11 +36,11 @@ __all__ = ["Outcome", "train"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a sitting ended."""
+    """How a session of a run ended."""
 
     run: Run
     step: int
-    """Steps that are done."""
+    """Number of finished steps."""
     reason: str
     """`done`, or `interrupted`."""
 
@@ -52,21 +52,21 @@ def train(
     watch: Watcher | None = None,
     start: str | PathLike[str] | None = None,
 ) -> Outcome:
-    """Begin the run in `folder`, or go on with it, until its budget is spent.
+    """Start or resume the run in `folder`, until its budget is spent.
 
     Args:
-        config: of the run. One that goes on may differ from what it was, except in what is fixed.
-        folder: of the run; made if it is not there.
-        watch: hears of everything as it happens.
-        start: begin with this network: a file, or another run's folder.
+        config: of the run. When a run is resumed, all settings but `FIXED` may change.
+        folder: of the run; created if it does not exist.
+        watch: receives all events.
+        start: initial network: a file, or another run's folder.
 
-    What cannot be trained leaves the folder as it was, and none where there was none.
+    If the run cannot be set up, the folder is left unchanged, or not created.
 
     :raises RunError: the folder is in use, of another run, damaged or full.
     """
     watch = watch or Watcher()
     path, config = Path(folder), config.resolved()
-    missing = [each for each in (path, *path.parents) if not each.exists()]
+    created = [each for each in (path, *path.parents) if not each.exists()]
     with locked(path):
         before: TrainingConfig | None = None
         if Run.exists(path):
@@ -82,19 +82,19 @@ def train(
             try:
                 trainer = _resumed(run, watch, start)
             except BaseException:
-                _take_back(run, before, missing)
+                _undo(run, before, created)
                 raise
-            return _sitting(trainer)
+            return _train_steps(trainer)
 
 
-def _take_back(run: Run, before: TrainingConfig | None, missing: list[Path]) -> None:
-    """Leave a run as it was, where its parts cannot be made: a wrong setting that stayed would
-    refuse the command that has it right.
+def _undo(run: Run, before: TrainingConfig | None, created: list[Path]) -> None:
+    """Restore the folder after a failed set-up: a wrong fixed setting, once saved, would make
+    the corrected command fail too.
 
-    :param before: what it was set to; None: it is new.
-    :param missing: folders that are there for this run alone, the innermost first.
+    :param before: the settings before; None: the run is new.
+    :param created: folders that did not exist before, the innermost first.
     """
-    with contextlib.suppress(OSError):  # a full disk: what has gone wrong is said already
+    with contextlib.suppress(OSError):  # a full disk: the first error is already being reported
         if before is not None:
             if run.config != before:
                 run.config = before
@@ -102,12 +102,12 @@ def _take_back(run: Run, before: TrainingConfig | None, missing: list[Path]) -> 
         elif not run.checkpoints.steps():
             for each in run.folder.iterdir():
                 shutil.rmtree(each) if each.is_dir() else each.unlink()
-            for empty in missing:
+            for empty in created:
                 empty.rmdir()
 
 
 def _already_done(run: Run) -> Outcome | None:
-    """How a run ended whose budget is spent and whose networks are there; nothing is loaded."""
+    """The outcome, if the budget is spent and the networks are published; loads no network."""
     steps = run.checkpoints.steps()
     try:
         checkpoint = run.checkpoints.read(steps[-1]) if steps else None
@@ -124,25 +124,25 @@ def _already_done(run: Run) -> Outcome | None:
 
 
 def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer:
-    """The run at its last boundary; a new one has its first before the first step."""
+    """A trainer in the state of the newest checkpoint; a new run first saves one for step 0."""
     run.checkpoints.sweep()
-    checkpoint, complaints = run.checkpoints.newest()
+    checkpoint, damaged = run.checkpoints.newest()
     trainer = _trainer(run)(run, watch, start if checkpoint is None else None)
     if checkpoint is None:
         trainer.save(0.0)
     else:
         trainer.restore(checkpoint)
         run.metrics.keep(checkpoint.step)
-    for complaint in complaints:
-        watch.message(f"{complaint.rstrip('.')}; going on from step {trainer.step} instead.")
-    for damage in trainer.replay.damage:
-        watch.message(damage)
+    for text in damaged:
+        watch.message(f"{text.rstrip('.')}; resuming from step {trainer.step} instead.")
+    for text in trainer.replay.damage:
+        watch.message(text)
     trainer.publish(last=bool(trainer.finished))
     return trainer
 
 
 def _trainer(run: Run) -> type[Trainer]:
-    """What joins the parts of a run's algorithm."""
+    """The trainer class of the run's algorithm."""
     if run.config.run.algorithm == "muzero":
         from sylvan.runs.muzero_trainer import MuZeroTrainer
 
@@ -152,8 +152,8 @@ def _trainer(run: Run) -> type[Trainer]:
     return Trainer
 
 
-def _sitting(trainer: Trainer) -> Outcome:
-    """Steps until the budget is spent or somebody wants to stop."""
+def _train_steps(trainer: Trainer) -> Outcome:
+    """Run steps until the budget is spent or the user stops the run."""
     run, watch, limits = trainer.run, trainer.watch, trainer.config.run
     budget = Budget(limits.steps, limits.minutes, trainer.step, trainer.elapsed)
     watch.run_begin(trainer.config, run.folder, trainer.step, trainer.elapsed)
@@ -161,8 +161,8 @@ def _sitting(trainer: Trainer) -> Outcome:
 
     def asked() -> None:
         watch.message(
-            f"Stopping at the end of step {budget.step + 1}; Ctrl-C again stops at once, and that "
-            "step is then done again when the run goes on."
+            f"Stopping at the end of step {budget.step + 1}; Ctrl-C again stops immediately, and "
+            "the run repeats that step when it is resumed."
         )
 
     try:
@@ -180,7 +180,7 @@ def _sitting(trainer: Trainer) -> Outcome:
 
 
 def _step(trainer: Trainer, budget: Budget) -> None:
-    """One step, from boundary to boundary."""
+    """Run one step and save it."""
     watch, begun = trainer.watch, budget.elapsed
     begin, end = budget.ahead()
     trainer.step = budget.step + 1
@@ -192,7 +192,7 @@ def _step(trainer: Trainer, budget: Budget) -> None:
     if trainer.rating_is_due(last):
         numbers |= trainer.rate()
         budget.ending = budget.elapsed - begun - length
-    if last or budget.spent >= 1.0:  # a rating may take the rest of the time
+    if last or budget.spent >= 1.0:  # the rating may have taken the rest of the time
         last, end = True, 1.0
         trainer.finish()
     numbers["seconds.step"] = budget.elapsed - begun

@@ -1,13 +1,13 @@
-"""What a run measured, step by step: JSON lines that only ever grow.
+"""The metrics of a run: a file of JSON lines, one per step, that is only appended to.
 
-A line is one JSON object with the step and flat names that say where a number comes from:
+A line is one JSON object with the step and flat names, prefixed by the part that measured them:
 
     {"step": 12, "selfplay.games": 64, "loss.policy": 1.31, "rating.elo": 212.5}
 
-A line is written whole and at once. A run that is cut off inside one leaves half of it at the end,
-which readers leave out and the next line replaces. JSON has no word for numbers that do not exist:
-those are the strings `NaN`, `Infinity` and `-Infinity`, as in the JSON of Protocol Buffers, so that
-strict readers read every line and nothing is lost.
+A line is written in one call. A process killed during it leaves an incomplete last line, which
+readers ignore and the next line replaces. JSON has no NaN and no infinity: they are the strings
+`NaN`, `Infinity` and `-Infinity`, as in the JSON of Protocol Buffers, so that strict parsers read
+every line.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from sylvan.files import write_bytes
 __all__ = ["FILE", "Columns", "Metrics", "read_columns", "read_lines", "to_columns"]
 
 FILE = "metrics.jsonl"
-"""Its name in a run's folder."""
+"""The name of the file in a run's folder."""
 
 Columns = dict[str, NDArray[np.float64]]
-"""Name to `[steps]` numbers; NaN where a step has none. `step` is one of the names."""
+"""Name to `[steps]` numbers; NaN marks steps without it. `step` is one of the names."""
 
 Line = dict[str, Any]
 
-_STRANGE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class Metrics:
-    """The metrics of a run's folder, to be written to and read from.
+    """The metrics file of a run's folder.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -54,23 +54,23 @@ class Metrics:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.path = Path(folder) / FILE
-        self._whole = False  # whether the file's last line is known to be complete
+        self._complete = False  # whether the file's last line is known to be complete
 
     def log(self, step: int, **numbers: Any) -> None:
-        """Append a line for a step; it is in the operating system's hands on return.
+        """Append a line for a step; on return it is written, but not yet flushed to the disk.
 
         Args:
             step: of the run.
             **numbers: by name; a mapping or a dataclass is a group, whose members are named
-                `group.member`. What is None is left out. Texts are kept for `lines`.
+                `group.member`. None is omitted. Texts are kept for `lines`.
 
-        :raises OSError: the line could not be written; the file is then as it was.
+        :raises OSError: the line could not be written; the file is unchanged.
         """
         line = {"step": int(step), **_flat(numbers)}
         data = json.dumps(line, allow_nan=False, ensure_ascii=False).encode() + b"\n"
-        if not self._whole:
-            drop_torn_line(self.path)
-            self._whole = True
+        if not self._complete:
+            drop_incomplete_line(self.path)
+            self._complete = True
         with self.path.open("ab", buffering=0) as file:
             length = file.tell()
             try:
@@ -81,15 +81,15 @@ class Metrics:
                 raise
 
     def keep(self, step: int) -> int:
-        """Drop the lines of later steps, for a run that goes on after `step`; how many went.
+        """Drop the lines after `step`, to resume a run there; return the number of dropped lines.
 
-        The file is replaced by a new one, so that a crash leaves the old or the new.
+        The file is replaced atomically.
         """
         if not self.path.exists():
             return 0
         before = list(self.lines())
         after = [line for line in before if line["step"] <= step]
-        drop_torn_line(self.path)
+        drop_incomplete_line(self.path)
         if len(after) < len(before):
             write_bytes(
                 self.path, b"".join(json.dumps(_plain(line)).encode() + b"\n" for line in after)
@@ -97,7 +97,7 @@ class Metrics:
         return len(before) - len(after)
 
     def lines(self) -> Iterator[Line]:
-        """Every line as it was logged, numbers that do not exist as floats."""
+        """Every line as it was logged, with NaN and infinities as floats."""
         return read_lines(self.path)
 
     def columns(self) -> Columns:
@@ -106,29 +106,29 @@ class Metrics:
 
 
 def read_lines(path: str | PathLike[str]) -> Iterator[Line]:
-    """The lines of a metrics file that are whole; none if there is no file.
+    """The complete lines of a metrics file; none if there is no file.
 
-    :raises RunError: a line before the last is damaged; the message says which.
+    :raises RunError: a line before the last is damaged; the message gives its number.
     """
     if not Path(path).exists():
         return
     with Path(path).open("rb") as file:
         for number, data in enumerate(file, start=1):
-            if not data.endswith(b"\n"):  # cut off while it was written
+            if not data.endswith(b"\n"):  # the process was killed while writing
                 return
             yield _parsed(data, path, number)
 
 
 def read_columns(path: str | PathLike[str]) -> Columns:
-    """The numbers of a metrics file as arrays of one length, ordered by step."""
+    """Read the numbers of a metrics file as arrays of equal length, ordered by step."""
     return to_columns(read_lines(path))
 
 
 def to_columns(lines: Iterable[Mapping[str, Any]]) -> Columns:
-    """The numbers of lines as arrays of one length, ordered by step.
+    """Convert lines to arrays of equal length, ordered by step.
 
-    A step that has several lines is one entry; where two lines name the same number, the later
-    counts. Texts are left out.
+    Several lines of one step become one entry; if two lines have the same name, the later wins.
+    Texts are omitted.
     """
     steps: dict[int, dict[str, float]] = {}
     for line in lines:
@@ -139,23 +139,23 @@ def to_columns(lines: Iterable[Mapping[str, Any]]) -> Columns:
     return {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
 
 
-def drop_torn_line(path: Path) -> None:
-    """Cut a file after its last line end."""
+def drop_incomplete_line(path: Path) -> None:
+    """Truncate a file after its last line feed."""
     if not path.exists():
         return
     with path.open("rb+") as file:
         end = file.seek(0, os.SEEK_END)
-        place = end
-        while place:
-            start = max(0, place - 4096)
+        length = end
+        while length:
+            start = max(0, length - 4096)
             file.seek(start)
-            found = file.read(place - start).rfind(b"\n")
+            found = file.read(length - start).rfind(b"\n")
             if found >= 0:
-                place = start + found + 1
+                length = start + found + 1
                 break
-            place = start
-        if place < end:
-            file.truncate(place)
+            length = start
+        if length < end:
+            file.truncate(length)
 
 
 def _parsed(data: bytes, path: str | PathLike[str], number: int) -> Line:
@@ -165,14 +165,14 @@ def _parsed(data: bytes, path: str | PathLike[str], number: int) -> Line:
         line = None
     if not isinstance(line, dict) or not isinstance(line.get("step"), int):
         raise RunError(
-            f"{path}, line {number}, is damaged: it must be a JSON object with a step; delete that "
+            f"{path}, line {number}, is damaged: it must be a JSON object with a step; delete the "
             "line."
         )
-    return {key: _STRANGE.get(v, v) if isinstance(v, str) else v for key, v in line.items()}
+    return {key: _NON_FINITE.get(v, v) if isinstance(v, str) else v for key, v in line.items()}
 
 
 def _flat(numbers: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Groups opened, as names with dots, and every value as JSON has it."""
+    """Flatten groups to dotted names, and convert every value to JSON."""
     flat: dict[str, Any] = {}
     for name, value in numbers.items():
         if is_dataclass(value) and not isinstance(value, type):
@@ -185,7 +185,7 @@ def _flat(numbers: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
-    """A number or a text as strict JSON can say it."""
+    """Convert a number or a text to strict JSON."""
     if isinstance(value, str | bool | int):
         return value
     if isinstance(value, np.bool_):

@@ -1,4 +1,4 @@
-"""A player that plans with a learned model: of the game it asks only what is seen and is legal."""
+"""A player that plans with a learned model; it reads only observations and legal actions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["LearnedPlayers", "ModelPlayer"]
 
 
 class ModelPlayer(Player):
-    """Searches over a model, from a fresh tree at every move.
+    """Searches over a model, with a new tree at every move.
 
     :param model: as `LatentSearch` takes it.
-    :param config: of each search; nothing else than `simulations` ends it, no clock either.
+    :param config: of each search. Only `simulations` ends a search; clocks are ignored.
     """
 
     def __init__(self, model: Any, config: SearchConfig, *, name: str = "model") -> None:
@@ -31,7 +31,7 @@ class ModelPlayer(Player):
         self.new_game()
 
     def new_game(self, seed: int = 0) -> None:
-        """Start a new sequence of choices, where the temperature draws any."""
+        """Start a new game; `seed` determines the actions drawn with a temperature."""
         self._seed, self._moves = seed, 0
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:  # noqa: ARG002
@@ -40,25 +40,25 @@ class ModelPlayer(Player):
         self._moves += 1
         config = self.config.replace(seed=(self._seed + self._moves) % 2**64)
         search = latent_search(self.model, game, config)
-        seen, legal = np.asarray(game.observation()), list(game.legal_actions())
-        result = search.run(seen, legal, seat=game.to_play())
+        observation, legal = np.asarray(game.observation()), list(game.legal_actions())
+        result = search.run(observation, legal, seat=game.to_play())
         return Choice(result.action, float(result.value))
 
 
 class LearnedPlayers:
-    """What `sylvan.registry` has under `learned`, in the group `players`."""
+    """The entry `learned` of the registry's group `players`."""
 
     @staticmethod
     def config(run: str) -> SearchConfig:
-        """How the run searches, without what is drawn."""
+        """The run's search settings, without noise and temperature."""
         return greedy(Run.open(run).config.search)
 
     @staticmethod
     def model(run: str, device: str) -> Any:
-        """The run's model."""
+        """Load the run's model."""
         return load_model(run, device=device)
 
     @staticmethod
     def open(model: Any, config: SearchConfig, name: str) -> ModelPlayer:
-        """A player that plans with a model."""
+        """Create a player that plans with a model."""
         return ModelPlayer(model, config, name=name)

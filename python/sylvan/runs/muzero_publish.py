@@ -1,8 +1,8 @@
-"""A run's learned models as files that others use: `networks/best` and `networks/last`.
+"""Publish a run's learned models: `networks/best` and `networks/last`.
 
-Each is a folder with its networks as `.onnx`, which plan without PyTorch, and a file
-`.safetensors` beside it, to train further. That is written last: where it is, the folder is too,
-and of the same step.
+Each is a folder of `.onnx` files, to plan without PyTorch, and a `.safetensors` file, to train
+further. The `.safetensors` file is written last: if it exists, the folder exists too and is of the
+same step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ModelPublisher"]
 
 
 class ModelPublisher(Publisher):
-    """Writes models of one architecture."""
+    """Writes learned models of one architecture."""
 
     def publish(self, name: str, network: NetworkState) -> None:
         """Write the folder `name` and `name.safetensors`."""
@@ -27,5 +27,5 @@ class ModelPublisher(Publisher):
         write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
 
     def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:  # noqa: ARG002
-        """A model of an earlier network to plan with."""
+        """The model of an earlier network, for a search."""
         return TorchModel(self.filled(network), device=device)

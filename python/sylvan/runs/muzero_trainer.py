@@ -1,8 +1,8 @@
-"""The parts of a run that learns its model, joined: what differs from a run that has the rules.
+"""The trainer of MuZero runs, which learn a model instead of using the rules.
 
-The loop, the folder, the checkpoints and the live view are those of every run. Others are
-the network (three in one), the games (searched over the model), the batches (sequences instead of
-positions), the loss, and how networks are rated.
+The loop, the folder, the checkpoints and the live view are the same as in AlphaZero runs. The
+network (three in one), the actor (searches over the model), the batches (sequences instead of
+positions), the loss and the rating differ.
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ __all__ = ["MuZeroTrainer"]
 
 
 class MuZeroTrainer(Trainer):
-    """Everything that a step of such a run works with."""
+    """The parts of a MuZero run, and the phases of a step."""
 
     def _network(self) -> Any:
         config = self.config
         if config.search.discount != config.targets.discount:
             raise ConfigError(
-                f"search.discount is {config.search.discount} and targets.discount "
-                f"{config.targets.discount}: what is searched for must be what is learned, set "
-                "both to one number."
+                f"search.discount is {config.search.discount} and targets.discount is "
+                f"{config.targets.discount}: set both to the same number."
             )
         game = self.spec.first()
         _need_learnable(game, self.spec.short_name, config.muzero.value_kind)
@@ -52,7 +51,7 @@ class MuZeroTrainer(Trainer):
             **config.network.settings,
         )
 
-    def _join(self, network: Any, copied: Any) -> None:
+    def _create_parts(self, network: Any, copied: Any) -> None:
         config, spec, folder = self.config, self.spec, self.run.folder
         header, device, threads = network.header, config.run.device, config.run.threads
         search = config.search.replace(threads=threads)
@@ -78,18 +77,18 @@ class MuZeroTrainer(Trainer):
         self.publisher = ModelPublisher(self.run.networks, copied)
 
     def play(self) -> dict[str, float]:
-        """Self-play; the games that ended go to the replay."""
+        """Play, and store the games that ended in the replay."""
         before = self.replay.positions
         numbers = super().play()
         self._stored = self.replay.positions - before
         return numbers
 
     def _new_positions(self) -> int:
-        """Those that can be learned: an episode is stored at its end, which may take many steps."""
+        """The stored positions: an episode is stored at its end, which may take many steps."""
         return self._stored
 
     def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
-        """Also how far the model that played these games could foresee them."""
+        """Add the prediction errors of the model that played these games."""
         for note in self.selfplay.notes:
             self.watch.message(note)
         self.selfplay.notes.clear()
@@ -106,14 +105,17 @@ class MuZeroTrainer(Trainer):
 
 
 def _need_learnable(game: Game, name: str, value_kind: str) -> None:
-    """:raises ConfigError: a model of this game cannot be learned, or not with such values."""
+    """Check that a model of this game can be learned.
+
+    :raises ConfigError: the game has hidden information, or not the seats of its value kind.
+    """
     if hides(game):
         raise ConfigError(
-            f"{name} hides something from its seats, but a learned model plans for seats that see "
-            "everything: train it with its rules, --algorithm alphazero."
+            f"{name} has hidden information, but a learned model needs seats that see everything: "
+            "train it with its rules, --algorithm alphazero."
         )
     if value_kind == "wdl" and game.num_players != 2:
         raise ConfigError(
-            "muzero.value_kind is 'wdl', which says how a game of two seats ends, but "
+            "muzero.value_kind is 'wdl', which is for games with two seats, but "
             f"{name} has {game.num_players}: set it to auto, scalar or categorical."
         )

@@ -1,6 +1,6 @@
-"""Runs from outside: which there are, what they do, how good they are, where they differ.
+"""Overviews of runs: find them, read their state and rating, compare their settings.
 
-Nothing here takes a run's lock or reads its networks, so a run can be looked at while it goes on.
+Nothing here takes a run's lock or reads its networks, so it also works while a run is training.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ State = Literal["running", "finished", "stopped", "new"]
 
 @dataclass(frozen=True)
 class Overview:
-    """One run, as tables show it."""
+    """The state of one run, for tables."""
 
     run: Run
 
@@ -40,7 +40,7 @@ class Overview:
 
     @property
     def step(self) -> int:
-        """Steps that are safe on disk."""
+        """Number of steps saved on disk."""
         return max(self.run.checkpoints.steps(), default=0)
 
     @property
@@ -51,7 +51,7 @@ class Overview:
 
     @property
     def state(self) -> State:
-        """What the run is doing: `stopped` can go on, `finished` has spent its budget."""
+        """The run's state: `stopped` can be resumed, `finished` has spent its budget."""
         if is_running(self.run.folder):
             return "running"
         if not self.step:
@@ -64,12 +64,12 @@ class Overview:
         try:
             loop = json.loads(path.read_bytes())["parts"]["loop"]
         except (OSError, ValueError, KeyError, TypeError):
-            return {}  # just replaced by the next, or damaged: going on with the run will say
+            return {}  # just replaced by the next, or damaged: resuming the run reports it
         return loop if isinstance(loop, dict) else {}
 
     @property
     def rating(self) -> float:
-        """The last one; NaN if there is none."""
+        """The last rating; NaN if there is none."""
         return last(self.columns, rating_name(self.columns))
 
     @property
@@ -82,7 +82,7 @@ class Overview:
         return float(ratings[index]), int(self.columns["step"][index])
 
     def facts(self) -> dict[str, Any]:
-        """For programs: all of the above, and the newest number of every name."""
+        """All of the above and the newest value of every figure, for JSON."""
         config = self.run.config
         best = self.best
         return {
@@ -108,12 +108,12 @@ class Overview:
 
 
 def find_runs(folder: Path) -> list[Overview]:
-    """The runs in a folder, by name; the folder itself, if it is one.
+    """The runs in a folder, sorted by name; or the folder itself, if it is a run.
 
     :raises RunError: there is no such folder.
     """
     if not folder.is_dir():
-        raise RunError(f"There is no folder {folder}: give the one that holds your runs.")
+        raise RunError(f"There is no folder {folder}: give the folder that contains your runs.")
     if Run.exists(folder):
         return [Overview(Run.open(folder))]
     inside = sorted(path for path in folder.iterdir() if path.is_dir() and Run.exists(path))
@@ -121,20 +121,20 @@ def find_runs(folder: Path) -> list[Overview]:
 
 
 def find_run(name: str | Path, folder: Path = Path("runs")) -> Overview:
-    """A run by its path, or by its name in `folder`.
+    """Find a run by its path, or by its name in `folder`.
 
-    :raises RunError: there is none; the message lists those that there are.
+    :raises RunError: there is no such run; the message lists the runs in `folder`.
     """
     for path in (Path(name), folder / name):
         if Run.exists(path):
             return Overview(Run.open(path))
     names = [each.name for each in find_runs(folder)] if folder.is_dir() else []
-    there = f"in {folder} there are {', '.join(names)}" if names else f"there are none in {folder}"
-    raise RunError(f"There is no run {str(name)!r}: {there}.")
+    choices = f"{folder} has {', '.join(names)}" if names else f"there are no runs in {folder}"
+    raise RunError(f"There is no run {str(name)!r}: {choices}.")
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process works on a run."""
+    """Whether a process is training a run."""
     try:
         with (folder / LOCK).open() as file:
             owner = int(file.read() or 0)
@@ -145,7 +145,7 @@ def is_running(folder: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except (FileNotFoundError, ValueError, ImportError):
         return False
-    except OSError:  # another has it
+    except OSError:  # another process holds the lock
         return True
     return False
 
@@ -155,13 +155,13 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # it runs as another user
         return True
     return True
 
 
 def setting_rows(runs: Sequence[Run]) -> list[list[str]]:
-    """What differs between runs: rows of a setting's name and its value in each."""
+    """The settings that differ between runs: rows of a setting's name and its value in each."""
     dumped = [_flat(run.config.model_dump()) for run in runs]
     names = dict.fromkeys(name for settings in dumped for name in settings)
     rows = [[name, *(str(settings.get(name, "–")) for settings in dumped)] for name in names]

@@ -1,4 +1,4 @@
-"""The colours of a run's pictures, in the terminal and on paper: those of the tree views."""
+"""The colours of a run's plots and live view, shared with the tree views."""
 
 from sylvan.views.scale import STOPS
 from sylvan.views.theme import INK
@@ -9,7 +9,7 @@ ORANGE, SAND, _, SKY, BLUE = (f"#{red:02x}{green:02x}{blue:02x}" for red, green,
 QUIET, LINE = "#616b77", "#ccd3da"
 
 PARTS_PAINT = {"network": BLUE, "search": SKY, "learner": ORANGE, "arena": SAND}
-"""What takes a run's time."""
+"""The colours of the parts of a run's time."""
 
 RUNS = (BLUE, ORANGE, INK, "#8a63b0", "#2f9d83", "#b8456b", QUIET)
-"""Runs side by side, and lines that share a plot; they come round again after the last."""
+"""The colours of several runs, or of several lines in one plot, used cyclically."""

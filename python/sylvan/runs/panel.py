@@ -1,7 +1,7 @@
-"""The picture that the live view shows of a run, from facts alone: no clock, no terminal, no run.
+"""Draw one frame of the live view from `Facts` alone: without a clock, a terminal or a run.
 
-Wide terminals get two columns, narrow ones a single one; nothing is wrapped or cut inside a number.
-Colours are those of the tree views: blue and orange, which survive red-green blindness.
+Wide terminals get two columns, narrow ones a single one; no number is wrapped or cut.
+The colours are blue and orange, as in the tree views, for readers with red-green blindness.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sylvan.runs.figures import (
     Series,
-    foreseen,
+    model_figures,
     known,
     last,
     mistakes,
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Phase", "panel"]
 
 NARROW = 76
-"""Letters below which there is one column."""
+"""Width in characters below which there is one column."""
 CURVE = 24
-"""Letters of a curve at most."""
+"""Maximum width of a curve in characters."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What a step is doing now, and how far it is."""
+    """The current phase of a step, and its progress."""
 
     name: str
     done: int = 0
@@ -53,31 +53,31 @@ class Phase:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that the picture shows."""
+    """The data of one frame."""
 
     title: str
     step: int
     budget: str = ""
-    """Such as `of 200`; empty where the budget is time."""
+    """Such as `of 200`; empty if the budget is time."""
     progress: float = 0.0
     """Share of the budget that is spent, 0 to 1."""
     elapsed: float = 0.0
     """Seconds."""
     remaining: float = math.nan
-    """Seconds that are expected; NaN while nothing is known."""
+    """Expected seconds to the end; NaN while unknown."""
     ends: str = ""
-    """The expected end on the clock."""
+    """The expected time of day of the end."""
     phase: Phase | None = None
     columns: Columns = field(default_factory=lambda: to_columns([]))
     best: tuple[float, int] | None = None
     """The highest rating, and its step."""
     game: str = ""
-    """The last finished game in short."""
+    """Summary of the last finished game."""
     message: str = ""
 
 
 def panel(facts: Facts, width: int) -> RenderableType:
-    """The picture for a terminal of so many letters."""
+    """Draw the frame for a terminal of `width` characters."""
     from rich import box
     from rich.console import Group
     from rich.panel import Panel
@@ -118,7 +118,7 @@ def _progress(facts: Facts, room: int) -> RenderableType:
 def _phase(phase: Phase, room: int) -> Text:
     from rich.text import Text
 
-    if not phase.total:  # not known yet, or nothing to wait for
+    if not phase.total:  # not known yet, or the phase has no progress
         return Text(phase.name, style="bold")
     share = phase.done / phase.total
     tail = f"{phase.done:,}/{phase.total:,}"
@@ -128,7 +128,7 @@ def _phase(phase: Phase, room: int) -> Text:
 
 
 def _bar(head: str, share: float, tail: str, room: int, colour: str) -> Text:
-    """A head, a bar over what room there is, a tail."""
+    """A head, a bar over the remaining width, a tail."""
     from rich.text import Text
 
     left = max(16, len(head) + 1)
@@ -159,7 +159,7 @@ def _figures(facts: Facts, room: int) -> Table:
 
 
 Row = tuple[str, str, Series | str]
-"""A name, its figure, and a curve or a remark."""
+"""A label, its value, and a curve or a remark."""
 
 
 def _table(rows: list[Row], room: int) -> Table:
@@ -217,10 +217,10 @@ def _losses(columns: Columns) -> list[Row]:
 
 
 def _model(columns: Columns) -> list[Row]:
-    """How far a learned model sees: its figures five steps ahead, or as far as there are any."""
+    """A learned model's figures five steps ahead, or at the largest smaller number of steps."""
     rows: list[Row] = []
     for what, show in (("value", lambda v: f"{v:.3g}"), ("legal", percent)):
-        names = {k: name for k, name in foreseen(columns, what).items() if k <= 5}
+        names = {k: name for k, name in model_figures(columns, what).items() if k <= 5}
         if names and math.isfinite(number := last(columns, names[max(names)])):
             label = "legal" if what == "legal" else f"{what} error"
             name = names[max(names)]
@@ -242,7 +242,7 @@ def _rating(facts: Facts) -> list[Row]:
 
 
 def _time(columns: Columns, room: int) -> RenderableType:
-    """Where the last steps' time went: a bar of as many colours as parts, and its legend."""
+    """The parts of the last steps' time: a coloured bar and its legend."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -262,7 +262,7 @@ def _time(columns: Columns, room: int) -> RenderableType:
 
 
 def _apportioned(shares: list[float], cells: int) -> list[int]:
-    """Whole cells for shares of one, all of them given out."""
+    """Round shares of 1 to whole cells that add up to `cells`."""
     ends = [round(cells * min(1.0, sum(shares[: i + 1]))) for i in range(len(shares))]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 

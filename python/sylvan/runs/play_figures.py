@@ -1,4 +1,4 @@
-"""What a step's finished games say about the play: how long, how sure, how varied, who wins."""
+"""Statistics of a step's finished games: length, policy entropy, opening variety, results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sylvan.replay.record import GameRecord
 __all__ = ["OPENING", "play_figures"]
 
 OPENING = 6
-"""Plies of a game that count as its opening."""
+"""Number of first plies that count as a game's opening."""
 
 
 def play_figures(records: Sequence[GameRecord], opening: int = OPENING) -> dict[str, float]:
     """Means over games, or over their searched plies, by their names in the metrics.
 
-    Nothing for no games. Policies of fast searches, whose weight is 0, are left out of the
-    entropy and the surprise: nobody learns them.
+    Empty without games. Entropy and surprise omit the policies of fast searches, whose weight is
+    0, because they are not learned.
     """
     if not records:
         return {}
@@ -42,7 +42,7 @@ def play_figures(records: Sequence[GameRecord], opening: int = OPENING) -> dict[
 
 
 def _policies(record: GameRecord) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nats of entropy and of surprise at each ply whose policy is learned."""
+    """Entropy and surprise, in nats, at each ply whose policy is learned."""
     plies = record.searched
     plies = plies[record.weights[plies] > 0]
     with np.errstate(divide="ignore", invalid="ignore"):

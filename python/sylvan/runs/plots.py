@@ -1,8 +1,8 @@
-"""Plots of a run's metrics, or of several runs over each other.
+"""Plots of a run's metrics, or of several runs in the same axes.
 
-Each plot has a name, and a sentence that says what it should look like. Noisy curves are drawn
-twice: faint as measured, strong as the mean over a twenty-fifth of the run. Matplotlib is used
-without its global state, so plots can be made in any thread and beside a notebook's own.
+Each plot has a name, and a sentence on how a healthy curve looks. Noisy curves are drawn twice:
+faint as measured, strong as the mean over 1/25 of the run. Matplotlib is used without its global
+state, so plots can be drawn in any thread and do not affect a notebook's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sylvan.runs.figures import (
     RATINGS,
     Series,
     best_step,
-    foreseen,
+    model_figures,
     mistakes,
     per_second,
     rating_name,
@@ -42,20 +42,20 @@ __all__ = ["PLOTS", "Curves", "Plot", "figure", "png"]
 Across = Literal["step", "minutes"]
 
 SIZE = (6.4, 3.1)
-"""Inches."""
+"""Width and height in inches."""
 DOTS = 120
-"""Per inch."""
+"""Dots per inch."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The metrics of a run under its name."""
+    """The metrics of a run, and its label."""
 
     label: str
     columns: Columns
 
     def across(self, axis: Across) -> Series:
-        """Where the steps are on the horizontal axis."""
+        """The horizontal coordinates of the steps."""
         if axis == "step":
             return self.columns["step"]
         return series(self.columns, "run.elapsed") / 60
@@ -66,27 +66,27 @@ Draw = Callable[["Axes", Sequence[Curves], Across], None]
 
 @dataclass(frozen=True)
 class Plot:
-    """One picture: what it is called, what it should look like, and how it is drawn."""
+    """One plot: its name, how a healthy curve looks, and the function that draws it."""
 
     name: str
     title: str
     sentence: str
     needs: Callable[[Columns], list[str]]
-    """The names that it draws, of those that a run has."""
+    """The names of the figures that it draws, given the columns of a run."""
     draw: Draw
 
     def has(self, columns: Columns) -> bool:
-        """Whether a run has anything to draw."""
+        """Whether the run has data for this plot."""
         return any(np.isfinite(series(columns, name)).any() for name in self.needs(columns))
 
 
 def figure(plot: Plot, runs: Sequence[Curves], across: Across = "step") -> Figure:
-    """A picture of one run, or of several; in a notebook it shows itself.
+    """Draw a plot of one or several runs; a notebook displays the returned figure.
 
     :raises MissingExtra: matplotlib is not installed.
     """
-    made = _new_figure()
-    axes = made.add_subplot()
+    drawn = _new_figure()
+    axes = drawn.add_subplot()
     _plain(axes)
     plot.draw(axes, [run for run in runs if plot.has(run.columns)], across)
     axes.set_title(plot.title, loc="left", color=INK, fontsize=11, fontweight="bold")
@@ -94,14 +94,14 @@ def figure(plot: Plot, runs: Sequence[Curves], across: Across = "step") -> Figur
     axes.yaxis.set_major_formatter(_short)
     names = len(axes.get_legend_handles_labels()[0])
     if names > 1:
-        beside: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        place = beside if names > 3 else {}  # more would cover the curves
-        axes.legend(frameon=False, fontsize=8, labelcolor=INK, **place)
-    return made
+        outside: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        location = outside if names > 3 else {}  # a long legend would cover the curves
+        axes.legend(frameon=False, fontsize=8, labelcolor=INK, **location)
+    return drawn
 
 
 def png(plot: Plot, runs: Sequence[Curves], across: Across = "step") -> bytes:
-    """The picture as a PNG file; the same bytes for the same numbers."""
+    """Draw a plot as a PNG file; equal numbers give equal bytes."""
     file = io.BytesIO()
     figure(plot, runs, across).savefig(file, format="png", dpi=DOTS, metadata={"Software": None})
     return file.getvalue()
@@ -116,7 +116,7 @@ def _new_figure() -> Figure:
 
 
 def _plain(axes: Axes) -> None:
-    """Axes with no more ink than they need."""
+    """Remove the frame and lighten the grid."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -127,16 +127,16 @@ def _plain(axes: Axes) -> None:
 
 
 def _short(value: float, _: object) -> str:
-    """A number on an axis: `20k` for 20,000, and no more places than it needs."""
+    """Format a number on an axis: `20k` for 20,000, otherwise at most four digits."""
     return short_count(round(value)) if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def smooth(values: Series) -> Series:
-    """Each value as the mean of those up to it, over a twenty-fifth of them; NaNs are skipped."""
+    """The trailing mean over 1/25 of the values; NaNs are skipped."""
     span = max(1, len(values) // 25)
-    seen = np.isfinite(values)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(seen, values, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(seen)])
+    finite = np.isfinite(values)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(finite, values, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(finite)])
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(0, ends - span)
     number = counts[ends] - counts[starts]
@@ -145,15 +145,15 @@ def smooth(values: Series) -> Series:
 
 
 def _line(axes: Axes, x: Series, y: Series, colour: str, label: str, **style: Any) -> None:
-    seen = np.isfinite(y) & np.isfinite(x)
-    if not seen.any():
+    finite = np.isfinite(y) & np.isfinite(x)
+    if not finite.any():
         return
-    marker = "o" if seen.sum() < 2 else ""
-    if seen.sum() >= 50:  # fewer points need no help
-        axes.plot(x[seen], y[seen], color=colour, alpha=0.25, linewidth=0.8)
-        y = smooth(np.where(seen, y, math.nan))
+    marker = "o" if finite.sum() < 2 else ""
+    if finite.sum() >= 50:  # fewer points are drawn unsmoothed
+        axes.plot(x[finite], y[finite], color=colour, alpha=0.25, linewidth=0.8)
+        y = smooth(np.where(finite, y, math.nan))
     axes.plot(
-        x[seen], y[seen], color=colour, label=label, linewidth=1.6, marker=marker, markersize=4,
+        x[finite], y[finite], color=colour, label=label, linewidth=1.6, marker=marker, markersize=4,
         **style,
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ def _line(axes: Axes, x: Series, y: Series, colour: str, label: str, **style: An
 def _simple(
     *names: tuple[str, str], scale: float = 1.0, unit: str = "", low: float | None = None
 ) -> tuple[Callable[[Columns], list[str]], Draw]:
-    """A plot of names and their labels; with several runs, a colour each and a dash per name."""
+    """A plot of (name, label) pairs; several runs have a colour each and a dash per name."""
 
     def draw(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
         for i, run in enumerate(runs):
@@ -189,13 +189,13 @@ def _draw_rating(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
         colour = RUNS[i % len(RUNS)]
         name = rating_name(run.columns)
         x, y = run.across(across), series(run.columns, name)
-        seen = np.isfinite(y) & np.isfinite(x)
-        low, high = (series(run.columns, f"rating.{end}")[seen] for end in ("low", "high"))
+        finite = np.isfinite(y) & np.isfinite(x)
+        low, high = (series(run.columns, f"rating.{end}")[finite] for end in ("low", "high"))
         label = run.label if len(runs) > 1 else "rating"
-        axes.plot(x[seen], y[seen], color=colour, label=label, linewidth=1.6, marker="o",
+        axes.plot(x[finite], y[finite], color=colour, label=label, linewidth=1.6, marker="o",
                   markersize=3)  # fmt: skip
         if np.isfinite(low).any() and len(runs) <= 3:
-            axes.fill_between(x[seen], low, high, color=colour, alpha=0.18, linewidth=0)
+            axes.fill_between(x[finite], low, high, color=colour, alpha=0.18, linewidth=0)
         best = best_step(run.columns)
         if best is not None and len(runs) == 1:
             _mark(
@@ -206,7 +206,7 @@ def _draw_rating(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
                 ORANGE,
                 9,
             )
-            end = int(np.flatnonzero(seen)[-1])
+            end = int(np.flatnonzero(finite)[-1])
             if end != best:
                 _mark(
                     axes,
@@ -219,7 +219,7 @@ def _draw_rating(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
     units = {rating_name(run.columns).rpartition(".")[2] for run in runs}
     unit = " or ".join("Elo" if unit == "elo" else unit for unit in sorted(units))
     axes.set_ylabel(unit, color=QUIET, fontsize=9)
-    axes.margins(0.06, 0.14)  # room for the marks
+    axes.margins(0.06, 0.14)  # space for the labels of best and last
 
 
 def _mark(axes: Axes, x: float, y: float, text: str, colour: str, above: int) -> None:
@@ -254,14 +254,14 @@ def _draw_mistakes(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _foreseen(
+def _model_plot(
     what: str, unit: str, scale: float = 1.0
 ) -> tuple[Callable[[Columns], list[str]], Draw]:
-    """A learned model's figure, a curve for each number of steps ahead; of runs the last."""
+    """A learned model's figure, with a curve per steps ahead; for several runs the deepest one."""
 
     def draw(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
         for i, run in enumerate(runs):
-            names = foreseen(run.columns, what)
+            names = model_figures(run.columns, what)
             for j, (ahead, name) in enumerate(names.items()):
                 if len(runs) > 1 and ahead != max(names):
                     continue
@@ -272,7 +272,7 @@ def _foreseen(
         axes.set_ylabel(unit, color=QUIET, fontsize=9)
         axes.set_ylim(bottom=0)
 
-    return lambda columns: list(foreseen(columns, what).values()), draw
+    return lambda columns: list(model_figures(columns, what).values()), draw
 
 
 def _draw_speed(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
@@ -285,7 +285,7 @@ def _draw_speed(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
 
 
 def _draw_time(axes: Axes, runs: Sequence[Curves], across: Across) -> None:
-    """Of one run as a stack; of several as the network's share."""
+    """Stack the parts of one run; for several runs, draw the network's share."""
     if len(runs) > 1:
         for i, run in enumerate(runs):
             y = 100 * time_shares(run.columns)["network"]
@@ -309,143 +309,144 @@ PLOTS = (
     Plot(
         "rating",
         "Rating",
-        "Rises fast, then slower, and ends flat; a fall by more than the shaded 95% interval is a "
-        "late regression, and then the best network is not the last.",
+        "Rises fast, then slower, and ends flat. A fall by more than the shaded 95% interval is a "
+        "late regression: the best network is not the last.",
         lambda _: list(RATINGS),
         _draw_rating,
     ),
     Plot(
         "mistakes",
         "Mistakes against perfect play",
-        "Fall towards 0, the easy positions first; rates that stay where they were at the first "
-        "step mean that nothing is learned.",
+        "Fall towards 0, the easy positions first. Rates that stay at their first value mean that "
+        "the network does not learn.",
         mistakes,
         _draw_mistakes,
     ),
     Plot(
         "policy-loss",
         "Policy loss",
-        "Sinks towards the dashed line, below which no network can go, and follows it from then "
-        "on; it may rise again when better play makes sharper questions.",
+        "Falls to the dashed line, its lower bound, and then follows it; it may rise again when "
+        "better play leads to harder positions.",
         lambda _: ["loss.policy"],
         _draw_policy,
     ),
     Plot(
         "value-loss",
         "Value loss",
-        "Sinks more slowly than the policy's and never to 0, since games are decided by what comes "
-        "later; close to 0 while the rating stands still, the network knows its window by heart.",
+        "Falls more slowly than the policy loss and never to 0, because later moves decide the "
+        "game. Close to 0 without a rising rating, the network overfits its replay window.",
         *_simple(("loss.value", "value loss"), low=0.0),
     ),
     Plot(
         "reward-loss",
         "Reward loss",
-        "Of a learned model; sinks early, since rewards are the easiest part of the rules.",
+        "Of a learned model. Falls early, because rewards are the easiest part of the rules.",
         *_simple(("loss.reward", "reward loss"), low=0.0),
     ),
     Plot(
         "consistency-loss",
         "Consistency loss",
-        "Falls from 0 towards -1: the states that the model foresees look more and more like those "
-        "that came.",
+        "Falls from 0 towards -1: the predicted states become similar to the states that the "
+        "model computes from the observations.",
         *_simple(("loss.consistency", "consistency loss")),
     ),
     Plot(
         "reconstruction-loss",
         "Reconstruction loss",
-        "Sinks towards 0: on a board of zeros and ones it is about how many squares the model gets "
-        "wrong in a position, foreseen or seen.",
+        "Falls towards 0. On a board of zeros and ones it is about the number of squares that the "
+        "model gets wrong in a position.",
         *_simple(("loss.reconstruction", "reconstruction loss"), low=0.0),
     ),
     Plot(
         "model-reward",
         "Rewards foreseen",
-        "How far off the reward is that the learned model says for a step so far ahead; sinks "
-        "towards 0, the near ones first.",
-        *_foreseen("reward", "mean error"),
+        "The error of the predicted reward, by the number of steps ahead. Falls towards 0, for the "
+        "near steps first.",
+        *_model_plot("reward", "mean error"),
     ),
     Plot(
         "model-value",
         "Values foreseen",
-        "How far off the value is after so many steps in the model. All curves close together: the "
-        "model adds no error of its own; a fan that opens says from which depth on it dreams.",
-        *_foreseen("value", "mean error"),
+        "The error of the predicted value, by the number of steps ahead. Curves close together: "
+        "the model adds no error of its own. Curves that fan out show the depth at which it fails.",
+        *_model_plot("value", "mean error"),
     ),
     Plot(
         "model-legal",
         "Legal moves foreseen",
-        "The share of the policy, so many moves deep in the model, that is on moves that the rules "
-        "allow there; rises towards 100 %, more slowly the deeper.",
-        *_foreseen("legal", "% of the policy", 100.0),
+        "The share of the predicted policy that is on legal moves, by the number of moves ahead. "
+        "Rises towards 100 %, more slowly for deeper moves.",
+        *_model_plot("legal", "% of the policy", 100.0),
     ),
     Plot(
         "returns",
         "Returns of the episodes played",
-        "Rises with the rating, a little below it: these are played with noise, to find out more.",
+        "Rises with the rating, a little below it, because self-play explores with noise.",
         *_simple(("selfplay.return", "return")),
     ),
     Plot(
         "entropy",
         "Policy entropy",
-        "Begins near the logarithm of the number of moves and falls as the search gets sure, "
-        "without ever reaching 0: at 0 there is nothing left to find out.",
+        "Starts near the logarithm of the number of moves and falls as the search becomes certain. "
+        "It should never reach 0, where exploration ends.",
         *_simple(("selfplay.entropy", "entropy"), unit="nats", low=0.0),
     ),
     Plot(
         "length",
         "Game length",
-        "Often rises first, when blunders go, and falls where the stronger side learns to finish; "
-        "stuck at the move limit, nobody learns how to win.",
+        "Often rises first, as blunders disappear, and falls as the winning side learns to finish. "
+        "At the move limit, neither side learns to win.",
         *_simple(("selfplay.length", "plies"), unit="plies", low=0.0),
     ),
     Plot(
         "openings",
         "Opening variety",
-        "Falls slowly as bad openings go out of use; close to 0 the run plays one game over and "
-        "over: more noise, a higher temperature or random openings help.",
+        "Falls slowly as bad openings disappear. Close to 0 the run repeats one game: use more "
+        "noise, a higher temperature or random openings.",
         *_simple(("selfplay.openings", "distinct"), scale=100.0, unit="% of games", low=0.0),
     ),
     Plot(
         "results",
         "Results of self-play",
-        "The first seat's mean return settles at what perfect play gives it; a swing from one end "
-        "to the other means that the sides do not learn at the same pace.",
+        "The first seat's mean return converges to its return under perfect play. Large swings "
+        "mean that the sides do not learn at the same pace.",
         *_simple(("selfplay.first_seat", "first seat"), ("selfplay.draws", "share of draws")),
     ),
     Plot(
         "learning-rate",
         "Learning rate",
-        "What was asked for: a short warm-up, then down to about 0 at the end of the budget.",
+        "As configured: a short warm-up, then a decay to about 0 at the end of the budget.",
         *_simple(("learner.learning_rate", "learning rate"), low=0.0),
     ),
     Plot(
         "gradient",
         "Gradient norm",
-        "Of one order of magnitude throughout; spikes that come again and again, or growth, call "
-        "for a lower learning rate.",
+        "Stays within one order of magnitude. Repeated spikes or growth call for a lower learning "
+        "rate.",
         *_simple(("learner.gradient_norm", "gradient norm"), low=0.0),
     ),
     Plot(
         "window",
         "Replay window",
-        "Grows with the run, as it is set to; a window of few steps is forgotten quickly, a very "
-        "large one keeps teaching the play of weak networks.",
+        "Grows with the run, as configured. A small window forgets quickly; a very large one keeps "
+        "games of weak networks.",
         *_simple(("replay.window", "positions"), unit="positions", low=0.0),
     ),
     Plot(
         "speed",
         "Speed",
-        "Flat; a slow fall may only be longer games, a sudden one another job on the machine.",
+        "Flat. A slow fall may come from longer games, a sudden one from another job on the "
+        "machine.",
         lambda _: ["selfplay.simulations"],
         _draw_speed,
     ),
     Plot(
         "time",
         "Where the time goes",
-        "Mostly the network; more than a sixth in the search means that batches are small or rules "
-        "slow, most in the learner that it goes over every position too often.",
+        "Mostly the network. More than a sixth in the search means small batches or slow rules; "
+        "most of it in the learner means too many updates per position.",
         lambda _: ["seconds.step"],
         _draw_time,
     ),
 )
-"""All of them, in the order in which a report shows them."""
+"""All plots, in the order of the report."""

@@ -1,14 +1,14 @@
-"""Settings to begin with, per game and size of machine.
+"""Default settings per game and size of machine.
 
 | machine | means |
 |---|---|
-| `cpu` | two processor cores, no GPU |
-| `gpu8` | a GPU with 8 GB, 16 GB of memory beside it |
+| `cpu` | two CPU cores, no GPU |
+| `gpu8` | a GPU with 8 GB, and 16 GB of main memory |
 | `big` | a GPU with 40 GB or more |
 
-Small machines get small networks, short searches and few games at once, because there a network's
-evaluation is what takes the time; large ones get as many games as fill their batches. Everything
-here can be changed by a file or on the command line.
+Small machines get small networks, short searches and few parallel games, because evaluations
+dominate the time there; large ones get enough games to fill their batches. A file or the command
+line can override every setting.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _MACHINES: dict[str, Settings] = {
         "replay": {"window_min": 500_000, "window_max": 20_000_000},
     },
 }
-"""What any game gets."""
+"""Settings of a machine, for every game."""
 
 _GAMES: dict[str, Settings] = {
-    # Random openings of any length lead to every state, those of bad play too, so noise in the
-    # search would only blur what is learned; surprise finds the last states that are wrong. The
+    # Random openings of any length reach every state, also those of bad play, so noise in the
+    # search would only blur the targets; sampling by surprise finds the last wrong states. The
     # network is too small for two threads.
     "tictactoe": {
         "run": {"steps": 12, "minutes": None, "threads": 1},
@@ -86,8 +86,9 @@ _GAMES: dict[str, Settings] = {
         "selfplay": {"temperature_plies": 10},
         "targets": {"value_mix": 0.5},
     },
-    # A game is many rounds, and a value is about its own round. Few games at once end soon enough
-    # to be learned from. Ratings begin at the first card: random bids would decide them.
+    # A game has many rounds, and a value is about the current one. With few parallel games, each
+    # ends early enough to be learned from. Ratings use no random openings: random bids would
+    # decide the games.
     "blob": {
         "network": {"size": "suits3x128"},
         "search": {"simulations": 48, "dirichlet_alpha": 1.0},
@@ -108,14 +109,14 @@ _GAMES: dict[str, Settings] = {
         "targets": {"value_mix": 0.25},
     },
 }
-"""What is different in a game, on any machine."""
+"""Settings of a game, for every machine."""
 
 _BOTH: dict[tuple[str, str], Settings] = {
     ("connect4", "cpu"): {
         "run": {"eight_bits": True},
         "network": {"size": "5x48"},
         "search": {"simulations": 64},
-        # Random openings: without them the policy alone knows little of what strong play avoids.
+        # Random openings, so that the policy also learns positions that strong play avoids.
         "selfplay": {
             "full_share": 0.33,
             "fast_simulations": 16,
@@ -151,18 +152,18 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "arena": {"every": 20, "games": 20, "simulations": 16},
     },
 }
-"""What is different in a game on a machine."""
+"""Settings of a game on one machine."""
 
 
 def preset_settings(
     game: str, machine: str = "auto", algorithm: str = "auto", **params: Any
 ) -> dict[str, Any]:
-    """Settings for a game, section by section.
+    """The preset of a game, section by section.
 
-    :param machine: `cpu`, `gpu8`, `big`, or `auto` for the one we are on.
-    :param algorithm: `alphazero`, `muzero`, or `auto`: the second where there are no rules.
+    :param machine: `cpu`, `gpu8`, `big`, or `auto` for this machine.
+    :param algorithm: `alphazero`, `muzero`, or `auto`: MuZero for environments without rules.
     :param params: arguments of the game's class.
-    :raises ConfigError: there is no such game or machine.
+    :raises ConfigError: the game or the machine is unknown.
 
     >>> preset_settings("connect4", "cpu")["network"]
     {'size': '5x48'}
@@ -174,7 +175,7 @@ def preset_settings(
     settings = merged({"game": {"name": game, "params": params}}, _MACHINES[machine])
     if algorithm == "muzero" or (algorithm == "auto" and game.startswith(ENVIRONMENTS)):
         layers: list[Settings] = [_for_game(spec, settings)] if game not in _GAMES else []
-        layers += _learned_rules(spec, machine)
+        layers += _muzero_layers(spec, machine)
     else:
         layers = [_GAMES.get(game) or _for_game(spec, settings), _BOTH.get((game, machine), {})]
     for layer in layers:
@@ -182,15 +183,15 @@ def preset_settings(
     return merged(settings, {"game": {"params": params}})
 
 
-def _learned_rules(spec: GameSpec, machine: str) -> list[Settings]:
+def _muzero_layers(spec: GameSpec, machine: str) -> list[Settings]:
     from sylvan.muzero.presets import muzero_settings
 
-    _, shape = _first_look(spec)
+    _, shape = _first_state(spec)
     return muzero_settings(spec.name, machine, seats=spec.first().num_players, shape=shape)
 
 
 def machine_here() -> str:
-    """The preset that fits this machine."""
+    """The name of this machine's preset."""
     import torch
 
     if not torch.cuda.is_available():
@@ -200,21 +201,21 @@ def machine_here() -> str:
 
 
 def _for_game(spec: GameSpec, settings: Settings) -> dict[str, Any]:
-    """What a game of one's own needs: layers that fit what it shows, noise that fits its moves."""
-    moves, shape = _first_look(spec)
+    """Settings of a user's game: layers for its observation, noise for its number of moves."""
+    moves, shape = _first_state(spec)
     found: dict[str, Any] = {
         "search": {"dirichlet_alpha": round(min(1.0, max(0.03, 10.0 / moves)), 2)},
         "selfplay": {"temperature_plies": 10},
         "targets": {"value_mix": 0.25},
     }
-    if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # no board
+    if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # not a board
         width = {"4x48": 128, "6x96": 256}.get(settings["network"]["size"], 512)
         found["network"] = {"size": f"mlp3x{width}"}
     return found
 
 
-def _first_look(spec: GameSpec) -> tuple[int, tuple[int, ...]]:
-    """How many moves the first state has, two at least, and the shape of what is seen there.
+def _first_state(spec: GameSpec) -> tuple[int, tuple[int, ...]]:
+    """The number of legal moves in the first state, at least two, and its observation's shape.
 
     :raises GameContractError: the game fails in its first state.
     """
@@ -228,5 +229,5 @@ def _first_look(spec: GameSpec) -> tuple[int, tuple[int, ...]]:
     except Exception as error:
         raise GameContractError(
             f"The game {spec.short_name} raised {type(error).__name__} ({error}) in its first "
-            "state: mend it, sylvan.testing.check_game helps to find such faults."
+            "state: fix the game; sylvan.testing.check_game finds such errors."
         ) from error

@@ -1,7 +1,8 @@
-"""A run's networks as files that others use: `networks/best` and `networks/last`.
+"""Publish a run's networks: `networks/best` and `networks/last`.
 
-Both are averaged networks, as `.onnx`, which plays without PyTorch, and as `.safetensors`, to train
-further. The second is written last: where it is, the first is too, and of the same step.
+Both are averaged networks, as `.onnx`, to play without PyTorch, and as `.safetensors`, to train
+further. The `.safetensors` file is written last: if it exists, the `.onnx` file exists too and is
+of the same step.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ log = logging.getLogger(__name__)
 class Publisher:
     """Writes networks of one architecture.
 
-    :param folder: `networks` of a run.
-    :param module: of that architecture; its numbers are overwritten.
-    :param model: an ONNX model of it, if there is one already: an export takes seconds.
+    :param folder: the `networks` folder of a run.
+    :param module: of that architecture; its weights are overwritten.
+    :param model: its ONNX model, if one exists already: an export takes seconds.
     """
 
     def __init__(self, folder: Path, module: Any, model: SwappableModel | None = None) -> None:
@@ -37,7 +38,7 @@ class Publisher:
         self._exports = True
 
     def filled(self, network: NetworkState) -> Any:
-        """The module with a network's numbers; the next one overwrites them."""
+        """The module with a network's weights; the next call overwrites them."""
         load_tensors(self._module, network.tensors, f"the network of {self.folder}")
         self._module.header = network.header
         return self._module
@@ -51,24 +52,24 @@ class Publisher:
         write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
 
     def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:
-        """An evaluator of a network, without exporting it again."""
+        """An evaluator of a network, without a new export."""
         module = self.filled(network)
         if device == "cpu" and (model := self._onnx()) is not None:
             return OnnxEvaluator(model, threads=threads)
         return TorchEvaluator(module, device=device)
 
     def _onnx(self) -> bytes | None:
-        """The module as an ONNX model; nothing, where it cannot be one."""
+        """The module as an ONNX model; None if it cannot be exported."""
         if not self._exports:
             return None
         try:
             if self._model is None:
                 self._model = SwappableModel(self._module)
             return self._model.filled(self._module)
-        except Exception as error:  # the exporter has many ways to give up
+        except Exception as error:  # the exporter raises many types
             self._exports = False
             log.warning(
-                "%s cannot be exported to ONNX (%s): it is kept as .safetensors alone",
+                "%s cannot be exported to ONNX (%s): it is saved only as .safetensors",
                 type(self._module).__name__,
                 str(error).partition("\n")[0],
             )

@@ -1,11 +1,10 @@
-"""A run's report: every plot as a PNG file, and one HTML page that holds all of them.
+"""A run's report: every plot as a PNG file, and one HTML page with all of them.
 
     runs/name/report/
-        index.html      the page, with its pictures inside: it can be sent as it is
-        rating.png …    the pictures alone
+        index.html      a self-contained page with all plots
+        rating.png …    the plots as files
 
-The page needs nothing from anywhere and runs nothing. Everything in it that comes from a run's
-settings is escaped.
+The page loads nothing and contains no scripts. All text from a run's settings is escaped.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ a{{color:{BLUE}}}
 
 
 def write_report(folder: str | PathLike[str], across: Across = "step") -> Path:
-    """Draw a run's metrics into its `report` folder; the page's path.
+    """Draw a run's metrics into its `report` folder; return the page's path.
 
-    Every file is replaced whole. Reading the metrics takes no lock, so a report can be made while
-    the run goes on.
+    Every file is replaced atomically. Reading the metrics takes no lock, so a report can be
+    written while the run is training.
 
-    :raises RunError: there is nothing to draw.
+    :raises RunError: the run has no metrics yet.
     :raises MissingExtra: matplotlib is not installed.
     """
     run = Path(folder)
@@ -90,13 +89,13 @@ def write_comparison(
     settings: Sequence[Sequence[str]],
     across: Across = "step",
 ) -> None:
-    """A page that draws several runs over each other.
+    """Write a page that plots several runs in the same axes.
 
     Args:
         path: of the HTML file.
         runs: their metrics by name.
-        settings: rows of what differs: a setting's name, then its value in each run.
-        across: what they are compared at: equal steps, or equal time.
+        settings: rows of settings that differ: a name, then its value in each run.
+        across: compare the runs at equal steps, or at equal time.
     """
     curves = [Curves(name, columns) for name, columns in runs.items()]
     pictures = {
@@ -112,9 +111,9 @@ def write_comparison(
 
 
 def measured(folder: Path) -> Columns:
-    """The metrics of a run, which has some.
+    """Read the metrics of a run.
 
-    :raises RunError: it has none yet.
+    :raises RunError: the run has none yet.
     """
     columns = run_columns(folder)
     if not columns["step"].size:
@@ -123,7 +122,7 @@ def measured(folder: Path) -> Columns:
 
 
 def summary(columns: Columns) -> dict[str, str]:
-    """A run in a few words: how far it came, how good it is now and was at best."""
+    """A run in a few figures: its length, its last and its best rating, its losses."""
     facts = {
         "steps": f"{int(columns['step'][-1]):,}",
         "time": time_span(last(columns, "run.elapsed")),

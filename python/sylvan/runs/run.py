@@ -1,15 +1,15 @@
-"""A run's folder: what it is set to, where it stands, what it has brought forth.
+"""A run's folder: settings, checkpoints, games, metrics, networks.
 
     runs/name/
-        config.toml                     every setting, with its reason
+        config.toml                     every setting, with its description
         checkpoints/step-000123/        the state at the end of a step (`checkpoints`)
-        replay/                         the games that it learns from (`replay`)
+        replay/                         the games to learn from (`replay`)
         metrics.jsonl                   figures of every step (`metrics`)
-        networks/best.onnx, last.onnx   what it has learned, and the same as .safetensors
+        networks/best.onnx, last.onnx   the trained networks, also as .safetensors
         report/                         plots
 
-Whoever writes holds the folder's lock, which the operating system takes back from a process that
-is killed. Reading needs no lock: every file is whole.
+A writer holds the folder's lock; the operating system releases it when the process is killed.
+Readers need no lock, because files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from sylvan.settings.file import read_settings, toml_text
 __all__ = ["CONFIG", "LOCK", "Run", "disk_full"]
 
 CONFIG = "config.toml"
-"""The file that makes a folder a run."""
+"""A folder with this file is a run."""
 
 _HEAD = """\
-Settings of a training run. Change them with `sylvan train ... --set section.name=value` when the
-run goes on, rather than here: what cannot be changed any more is then refused."""
+Settings of a training run. To change them, resume the run with
+`sylvan train ... --set section.name=value`: it refuses to change settings that are fixed."""
 
 
 class Run:
@@ -50,7 +50,7 @@ class Run:
 
     >>> Run.open("runs/nowhere")
     Traceback (most recent call last):
-    sylvan.errors.RunError: runs/nowhere is no run: there is no config.toml in it.
+    sylvan.errors.RunError: runs/nowhere is not a run: it contains no config.toml.
     """
 
     def __init__(self, folder: str | PathLike[str], config: TrainingConfig) -> None:
@@ -68,12 +68,12 @@ class Run:
 
     @classmethod
     def open(cls, folder: str | PathLike[str]) -> Run:
-        """A run that is there, to read it or to go on with it.
+        """Open an existing run, to read or to resume it.
 
-        :raises RunError: the folder is no run, or its settings cannot be read.
+        :raises RunError: the folder is not a run, or its settings cannot be read.
         """
         if not cls.exists(folder):
-            raise RunError(f"{folder} is no run: there is no {CONFIG} in it.")
+            raise RunError(f"{folder} is not a run: it contains no {CONFIG}.")
         try:
             settings = sectioned(read_settings(Path(folder) / CONFIG))
             return cls(folder, TrainingConfig(**settings))
@@ -82,14 +82,14 @@ class Run:
 
     @classmethod
     def create(cls, folder: str | PathLike[str], config: TrainingConfig) -> Run:
-        """A new run in a folder that is not there yet, or empty.
+        """Create a run in a folder that is new or empty.
 
-        :raises RunError: it is a run already, or has other things in it.
+        :raises RunError: the folder is not empty.
         """
         path = Path(folder)
         if path.exists() and (not path.is_dir() or any(p.name != LOCK for p in path.iterdir())):
             raise RunError(
-                f"{path} is there already and is no run: give another folder with --run."
+                f"{path} exists already and is not a run: give another folder with --run."
             )
         run = cls(folder, config)
         for inner in (run.folder, run.checkpoints.folder, run.replay, run.networks):
@@ -98,13 +98,13 @@ class Run:
         return run
 
     def save_config(self) -> None:
-        """Write the effective settings; it is this file that makes the folder a run."""
+        """Write the effective settings; a folder with this file is a run."""
         write_bytes(self.folder / CONFIG, toml_text(self.config, _HEAD).encode())
 
     def change(self, config: TrainingConfig) -> dict[str, str]:
-        """Go on with other settings; what changed, as `name` to "old → new".
+        """Change the settings of a resumed run; return the changes as `name` to "old → new".
 
-        :raises RunError: one of them is fixed for the life of the run.
+        :raises RunError: a changed setting is in `FIXED`.
         """
         changed = differences(self.config, config)
         fixed = {name: pair for name, pair in changed.items() if name.startswith(FIXED)}
@@ -113,8 +113,8 @@ class Run:
                 f"{name} is {old!r}, not {new!r}" for name, (old, new) in fixed.items()
             )
             raise RunError(
-                f"{self.folder} is another run: {listed}; give another folder with --run (only "
-                f"{', '.join(FIXED)} stay for the life of a run, all else may change)."
+                f"{self.folder} is another run: {listed}; give another folder with --run (a run "
+                f"can change all settings except {', '.join(FIXED)})."
             )
         if changed:
             self.config = config
@@ -123,7 +123,7 @@ class Run:
 
     @property
     def budget(self) -> dict[str, float | None]:
-        """What the run may spend: a run that has spent this much is done until it changes."""
+        """The budget in steps and minutes; a run that has spent it is done until it changes."""
         return {"steps": self.config.run.steps, "minutes": self.config.run.minutes}
 
     def network(self, which: str = "best") -> Path:
@@ -131,7 +131,7 @@ class Run:
         return self.networks / f"{which}.safetensors"
 
     def published(self, which: str) -> int | None:
-        """Updates that made the `best` or the `last` network; None if there is none."""
+        """Number of updates of the published `best` or `last` network; None if there is none."""
         try:
             return read_header(self.network(which)).training_step
         except (NetworkError, OSError):
@@ -139,9 +139,9 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder: no other process can go on with the run meanwhile.
+        """Hold the folder's lock, so that no other process can train the run.
 
-        :raises RunError: another one has it.
+        :raises RunError: another process holds it.
         """
         with locked(self.folder):
             yield
@@ -155,15 +155,15 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is made if need be."""
+    """Hold the lock of a folder, which is created if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("a+") as file:
-        if not _take(file):
+        if not _lock(file):
             file.seek(0)
             owner = file.read().strip() or "unknown"
             raise RunError(
-                f"{folder} is in use by process {owner}: wait for it, or stop it, or give another "
-                "folder with --run."
+                f"{folder} is in use by process {owner}: wait until it ends, stop it, or give "
+                "another folder with --run."
             )
         file.seek(0)
         file.truncate()
@@ -172,11 +172,11 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _take(file: IO[str]) -> bool:
-    """Whether the lock of an open file is ours now; it goes with the file or the process."""
+def _lock(file: IO[str]) -> bool:
+    """Try to lock an open file, until it is closed or the process ends; return the success."""
     try:
         import fcntl
-    except ImportError:  # a system without: nobody is kept out
+    except ImportError:  # Windows: no lock
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,7 +187,7 @@ def _take(file: IO[str]) -> bool:
 
 @contextmanager
 def disk_full(run: Run) -> Iterator[None]:
-    """Turn "no space left" anywhere inside into a sentence that says what to do."""
+    """Convert a "no space left" error inside this context to a `RunError` with the fix."""
     try:
         yield
     except OSError as error:
@@ -195,6 +195,6 @@ def disk_full(run: Run) -> Iterator[None]:
             raise
         steps = run.checkpoints.steps()
         raise RunError(
-            f"The disk of {run.folder} is full: make room and run the same command again, it goes "
-            f"on after step {steps[-1] if steps else 0}; nothing before that is lost."
+            f"The disk of {run.folder} is full: free some space and run the same command again; "
+            f"it resumes after step {steps[-1] if steps else 0}."
         ) from None

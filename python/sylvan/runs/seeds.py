@@ -1,7 +1,7 @@
-"""Random numbers by purpose: each choice of a run follows from its seed, a purpose and a number.
+"""Random generators by purpose: each is seeded by the run's seed, a purpose and a number.
 
-Nothing is drawn from a generator that others share, so a part of a run can be done again, or left
-out, without changing any other.
+No two parts share a generator, so a part of a run can be repeated or omitted without changing any
+other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["random_numbers"]
 
 
 def random_numbers(seed: int, purpose: str, number: int = 0) -> np.random.Generator:
-    """The random numbers of one purpose, for the step or the game `number`.
+    """The random generator of one purpose, for the step or the game `number`.
 
     >>> draw = random_numbers(1, "batches", 7).random()
     >>> draw == random_numbers(1, "batches", 7).random() != random_numbers(1, "batches", 8).random()

@@ -1,8 +1,7 @@
-"""A run's metrics for TensorBoard: `tensorboard --logdir runs/name/tensorboard`.
+"""Copy a run's metrics to TensorBoard: `tensorboard --logdir runs/name/tensorboard`.
 
-The metrics file stays the truth; this is a copy of it for those who have TensorBoard open anyway.
-A run that goes on hides what an earlier sitting logged after its last checkpoint, so that no step
-is there twice.
+The metrics file remains the source. A resumed run purges the events that an earlier session wrote
+after its last checkpoint, so that no step appears twice.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["FOLDER", "TensorBoard"]
 
 FOLDER = "tensorboard"
-"""Its name in a run's folder."""
+"""The name of its folder in a run's folder."""
 
 
 class TensorBoard(Watcher):
-    """Writes every number of a step as a scalar: `loss.policy` is `loss/policy` there.
+    """Writes every number of a step as a scalar: `loss.policy` becomes `loss/policy`.
 
     :raises MissingExtra: TensorBoard is not installed.
     """
@@ -64,10 +63,10 @@ class TensorBoard(Watcher):
 def _summary_writer() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # TensorBoard's own
+            warnings.simplefilter("ignore")  # TensorBoard's own warnings
             from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtra(
-            "TensorBoard is not installed: pip install 'sylvan[train]', or leave it out."
+            "TensorBoard is not installed: pip install 'sylvan[train]', or omit --tensorboard."
         ) from None
     return SummaryWriter

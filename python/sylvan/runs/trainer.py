@@ -1,8 +1,4 @@
-"""The parts of a run, joined: what each gives to the next, and how all of them are put to rest.
-
-`Trainer` makes the parts from a run's settings, does the things of a step with them, saves their
-state at its end and takes it up again.
-"""
+"""The trainer: creates the parts of a run, passes data between them, saves and restores them."""
 
 from __future__ import annotations
 
@@ -29,13 +25,13 @@ from sylvan.selfplay.selfplay import SelfPlay, SelfPlayStatistics
 __all__ = ["Trainer"]
 
 NETWORKS = ("network", "average")
-"""Networks in a checkpoint; the learner's state has their numbers under these names."""
+"""Networks in a checkpoint; also the prefixes of their weights in the learner's state."""
 
 
 class Trainer:
-    """Everything that a step of a run works with.
+    """The parts of a run, and the phases of a step.
 
-    :param start: begin with this network: a file, or another run's folder.
+    :param start: initial network: a file, or another run's folder.
     """
 
     def __init__(self, run: Run, watch: Watcher, start: str | PathLike[str] | None = None) -> None:
@@ -44,21 +40,21 @@ class Trainer:
         network = self._network()
         if start is not None:
             warm_start(network, start)
-        self._join(network, copy.deepcopy(network).eval())
+        self._create_parts(network, copy.deepcopy(network).eval())
         self.step = 0
         self.elapsed = 0.0
-        """Seconds of the run when its last step ended."""
+        """Seconds spent on the run when its last step ended."""
         self.best: dict[str, Any] = {}
         """Step and updates of the best network so far; empty before there is one."""
         self.rated = 0
         """The last step that was rated."""
         self.finished: dict[str, Any] = {}
-        """The budget that the run has come to the end of; empty before."""
+        """The budget that the run has spent; empty before its end."""
 
-    # --- the parts: what another algorithm has others of -----------------------------------
+    # --- the parts: other algorithms override these -----------------------------------------
 
     def _network(self) -> Any:
-        """A new network, as the settings have it."""
+        """A new network according to the settings."""
         network = self.config.network
         return network_named(
             network.size,
@@ -69,8 +65,8 @@ class Trainer:
             **network.settings,
         )
 
-    def _join(self, network: Any, copied: Any) -> None:
-        """Make all parts around a network, and a copy of it whose numbers may be overwritten."""
+    def _create_parts(self, network: Any, copied: Any) -> None:
+        """Create all parts for a network; the weights of `copied` may be overwritten."""
         config, spec, folder = self.config, self.spec, self.run.folder
         header, device, threads = network.header, config.run.device, config.run.threads
         self.learner = Learner(network, config.learner, device, threads, folder)
@@ -100,7 +96,7 @@ class Trainer:
     # --- a step -----------------------------------------------------------------------------
 
     def play(self) -> dict[str, float]:
-        """Self-play; the games that ended go to the replay."""
+        """Play, and store the games that ended in the replay."""
         self.evaluator.refresh(self._player())
         records = self.selfplay.play(self.evaluator, self.step, self._played)
         if records:
@@ -125,7 +121,7 @@ class Trainer:
         return numbers | self._play_figures(records)
 
     def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
-        """What the games that ended say; the network that played them has not learned them yet."""
+        """Statistics of the finished games, before the network learns from them."""
         return play_figures(records)
 
     def _played(self, so_far: SelfPlayStatistics) -> None:
@@ -133,13 +129,13 @@ class Trainer:
         self.watch.selfplay_progress(so_far.positions, total, so_far.games)
 
     def _player(self) -> Any:
-        """The network that plays: the averaged one, or the last that got through the gate."""
+        """The network for self-play: the averaged one, or the last that passed the gate."""
         if self.config.arena.gate is None:
             return self.learner.averaged
         return self.publisher.filled(self._network_of(self.best.get("step", 0)))
 
     def learn(self, begin: float, end: float) -> dict[str, float]:
-        """Updates on what is in the replay, while progress goes from `begin` to `end`."""
+        """Update the network on the replay, while progress goes from `begin` to `end`."""
         if not self.replay.window:
             return {}
         updates = self.learner.updates(self._new_positions())
@@ -150,16 +146,16 @@ class Trainer:
         return losses.numbers()
 
     def _new_positions(self) -> int:
-        """How many positions this step's updates are to make up for."""
+        """Number of new positions, which determines the number of updates."""
         return int(self.selfplay.statistics.positions)
 
     def rating_is_due(self, last: bool) -> bool:
-        """Whether this step ends with a rating: every so many do, and the last."""
+        """Whether this step ends with a rating: every `arena.every` steps, and the last."""
         every = self.config.arena.every
         return every > 0 and (last or self.step % every == 0)
 
     def rate(self) -> dict[str, float]:
-        """What the averaged network can do, against yardsticks and earlier networks."""
+        """Rate the averaged network against yardsticks and earlier networks."""
         self.evaluator.refresh(self.learner.averaged)
         earlier = {self.best.get("step", 0), self.rated} & set(self.run.checkpoints.steps())
         previous = {step: partial(self._earlier, step) for step in earlier if step > 0}
@@ -180,25 +176,25 @@ class Trainer:
         return self.publisher.evaluator(self._network_of(step), run.device, run.threads)
 
     def _network_of(self, step: int) -> NetworkState:
-        """The network that was to play after a step, from its checkpoint."""
+        """The network that plays after a step, from its checkpoint."""
         checkpoint = self.run.checkpoints.read(step)
         return checkpoint.network("average" if checkpoint.has("average") else "network")
 
     def finish(self) -> None:
-        """The budget is spent. Without ratings the newest network is the best there is."""
+        """Mark the budget as spent. Without ratings, the newest network is the best."""
         self.finished = self.run.budget
         if not self.config.arena.every:
             self._is_best()
 
     def export_is_due(self) -> bool:
-        """Whether the newest network is written after this step: with ratings, or as set."""
+        """Whether the newest network is exported: with each rating, or every `export_every`."""
         every = self.config.run.export_every or self.config.arena.every
         return every > 0 and self.step % every == 0
 
     # --- state ------------------------------------------------------------------------------
 
     def save(self, elapsed: float) -> None:
-        """Make the step safe; then older checkpoints go."""
+        """Save a checkpoint of the step; then delete older ones."""
         learner = self.learner.state_dict()
         networks = {}
         for name in NETWORKS:
@@ -219,7 +215,7 @@ class Trainer:
         checkpoints.keep({*newest, self.best.get("step", 0), self.rated})
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take up the run where a checkpoint has it."""
+        """Restore the state of a checkpoint."""
         learner = checkpoint.part("learner")
         for name in NETWORKS:
             if checkpoint.has(name):
@@ -234,9 +230,9 @@ class Trainer:
         self.step, self.elapsed = checkpoint.step, checkpoint.elapsed
 
     def publish(self, *, last: bool) -> None:
-        """Write the files of the best network, and of the `last` too if asked; only what changed.
+        """Write the files of the best and, if `last`, of the newest network, if they changed.
 
-        They are made from checkpoints: killed before, a run does it when it goes on.
+        They are made from checkpoints, so a run that is killed here writes them when it resumes.
         """
         wanted = {"best": (self.best["step"], self.best["updates"])} if self.best else {}
         if last:
@@ -247,5 +243,5 @@ class Trainer:
 
     @property
     def header(self) -> Any:
-        """Of the network as it is now."""
+        """The header of the current network."""
         return self.learner.header.replace(training_step=self.learner.updates_made)

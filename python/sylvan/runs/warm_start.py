@@ -1,4 +1,4 @@
-"""Beginning with another network's numbers: a file, or the best of another run."""
+"""Start from another network's weights: a file, or the best network of another run."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ _SIZES = {
     "muzero_mlp": ("mlp", "layers", "width"),
     "muzero_tower": ("", "blocks", "channels"),
 }
-"""How an architecture is named by its size: a prefix, and two of its settings."""
+"""Architecture -> how its size is written: a prefix, and two of its settings."""
 
 
 def warm_start(network: Any, source: str | PathLike[str]) -> None:
-    """Put the numbers of another network into a new one.
+    """Copy the weights of another network into a new one.
 
     :param source: a `.safetensors` file, or a run's folder.
-    :raises NetworkError: it plays another game, or is built otherwise.
+    :raises NetworkError: the source is for another game, or has another architecture.
     """
     path = network_file(source, "torch")
     header, tensors = read_checkpoint(path)
     if header.game != network.header.game:
         raise NetworkError(
-            f"{path} plays {header.game}, not {network.header.game}: begin with a network of that "
-            "game, or without --from."
+            f"{path} plays {header.game}, not {network.header.game}: give a network of that game, "
+            "or omit --from."
         )
     load_tensors(network, tensors, str(path))
 
 
 def network_like(source: str | PathLike[str]) -> dict[str, Any]:
-    """Settings of the section `network` that build what a file, or a run's best, holds."""
+    """Settings of the section `network` that match a file, or a run's best network."""
     header = read_header(network_file(source, "torch"))
     architecture = dict(header.architecture)
     name = str(architecture.pop("name", ""))
     if name in _SIZES:
         prefix, depth, width = _SIZES[name]
         size = f"{prefix}{architecture.pop(depth)}x{architecture.pop(width)}"
-    else:  # a class of the user's own
+    else:  # the user's own class
         size = name
     return {
         "size": size,

@@ -1,7 +1,7 @@
-"""What the loop tells whoever watches: a live view, a log, a test, a notebook of your own.
+"""Callbacks of the training loop: for a live view, a log, a test, your own notebook.
 
-A watcher hears of everything as it happens and decides nothing: a run ends with the same weights
-whoever watches it. Calls come from one thread, between batches, so a slow watcher slows the run.
+A watcher receives all events and cannot affect the run: the weights are the same with any watcher.
+Calls come from one thread, between batches, so a slow watcher slows the run.
 """
 
 from __future__ import annotations
@@ -17,52 +17,50 @@ if TYPE_CHECKING:
 __all__ = ["Numbers", "Watcher", "Watchers"]
 
 Numbers = Mapping[str, float]
-"""Figures by name, as the metrics have them: `selfplay.games`, `loss.policy`, `rating.elo`."""
+"""Figures by their names in the metrics: `selfplay.games`, `loss.policy`, `rating.elo`."""
 
 
 class Watcher:
-    """Hears of a run and does nothing with it; subclasses show it, and override what they want.
+    """The base class of watchers, which ignores all events; override the methods you need.
 
-    In order: `run_begin`, then for each step `step_begin`, `selfplay_progress` many times,
-    `game_ended`, `learner_progress` many times, perhaps `arena_progress` and `rated`, `step_end`;
-    at last `run_end`. A `message` may come at any time.
+    Order of calls: `run_begin`; for each step `step_begin`, `selfplay_progress` many times,
+    `game_ended`, `learner_progress` many times, in some steps `arena_progress` and `rated`,
+    `step_end`; at the end `run_end`. `message` can come at any time.
     """
 
     def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
-        """A run begins, or goes on: `step` steps and `elapsed` seconds of it are done."""
+        """The run starts or resumes, with `step` steps and `elapsed` seconds done."""
 
     def step_begin(self, step: int, progress: float) -> None:
-        """Step `step`, counted from 1, begins when a share `progress` of the budget is spent."""
+        """Step `step`, counted from 1, starts; a share `progress` of the budget is spent."""
 
     def selfplay_progress(self, positions: int, total: int, games: int = 0) -> None:
-        """So many positions of this step's `total` were searched, and so many games ended."""
+        """`positions` of this step's `total` are searched, and `games` games ended."""
 
     def game_ended(self, record: GameRecord) -> None:
-        """A game of self-play is over; of each step at least the last one is told."""
+        """A game of self-play ended; called at least for the last game of each step."""
 
     def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:
-        """So many of this step's updates are made; `losses` are the newest, by name."""
+        """`update` of this step's `updates` are done; `losses` are the newest, by name."""
 
     def arena_progress(self, opponent: str, games: int, total: int) -> None:
-        """So many of `total` games against an opponent are over; of episodes, where there is none,
-        `opponent` is empty.
-        """
+        """`games` of `total` games against an opponent are over; it is empty for episodes."""
 
     def rated(self, step: int, rating: Numbers) -> None:
-        """The arena has measured the network of this step: `rating.elo` and others."""
+        """The arena has rated the network of this step: `rating.elo` and others."""
 
     def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
-        """A step is done and safe on disk; `numbers` is its line of the metrics."""
+        """A step is done and saved on disk; `numbers` is its line of the metrics."""
 
     def message(self, text: str) -> None:
-        """One sentence that a person should read: a fallback, a promotion, why a run ended."""
+        """One sentence for the user: a fallback, a promotion, why a run ended."""
 
     def run_end(self, step: int, reason: str) -> None:
         """The run stops after `step` steps: `done`, `interrupted` or `failed`."""
 
 
 class Watchers(Watcher):
-    """Several that hear the same, in their order."""
+    """Forwards every event to several watchers, in order."""
 
     def __init__(self, *watchers: Watcher) -> None:
         self.watchers = watchers

@@ -1,9 +1,9 @@
-"""The base of all settings: typed, frozen, strict about names, and kept in files.
+"""The base of all settings: typed, frozen, strict about names, stored in files.
 
-| file | what |
+| file | contents |
 |---|---|
-| `section` | `Section`, settings that belong together; a wrong one gives one sentence |
-| `file` | settings in TOML and YAML files |
+| `section` | `Section`, the base class of a group of settings; validates them |
+| `file` | read settings from TOML and YAML, write them to TOML |
 """
 
 from sylvan.settings.section import Section, plain_rule

@@ -1,7 +1,7 @@
-"""Settings in files: TOML or YAML in, TOML with the reason of every setting out.
+"""Read settings from TOML or YAML files; write them to TOML with a comment on each setting.
 
-TOML has no word for nothing, so a setting that is switched off is written as `"none"`, and that
-word is read as nothing wherever nothing is allowed.
+TOML has no null, so None is written as `"none"`, and `"none"` is read as None in every field that
+accepts None.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from sylvan.errors import ConfigError
 __all__ = ["NONE", "plain_settings", "read_settings", "toml_text", "without_none"]
 
 NONE = "none"
-"""How TOML says that something is switched off."""
+"""None in a TOML file."""
 
 _SUFFIXES = (".toml", ".yaml", ".yml")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a TOML or YAML file says, section by section.
+    """Read a TOML or YAML file, section by section.
 
-    :raises ConfigError: there is no such file, or it is neither.
+    :raises ConfigError: the file is missing, or is not valid TOML or YAML.
     """
     source = Path(path)
     if source.suffix not in _SUFFIXES:
-        raise ConfigError(f"{source} is no settings file by its name: end it in .toml or .yaml.")
+        raise ConfigError(f"{source} is not a settings file: its name must end in .toml or .yaml.")
     if not source.is_file():
         raise ConfigError(f"There is no file {source}: give the path of a settings file.")
     try:
@@ -47,7 +47,7 @@ def read_settings(path: str | PathLike[str]) -> dict[str, Any]:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{source} cannot be read: {reason}.") from None
     if not isinstance(settings, dict):
-        raise ConfigError(f"{source} has no settings: write sections such as 'search:'.")
+        raise ConfigError(f"{source} contains no settings: write sections such as 'search:'.")
     return settings
 
 
@@ -61,7 +61,7 @@ def _yaml(text: str) -> Any:
 
 
 def without_none(model: type[BaseModel], settings: Any) -> Any:
-    """Settings with `"none"` read as nothing, where a field of `model` may be nothing."""
+    """Replace `"none"` by None in the fields of `model` that accept None."""
     if not isinstance(settings, Mapping):
         return settings
     return {
@@ -77,12 +77,12 @@ def _optional(field: FieldInfo) -> bool:
 
 
 def plain_settings(config: BaseModel) -> dict[str, dict[str, Any]]:
-    """All settings of all sections as plain values, as a file has them."""
+    """All settings of all sections as JSON values, as stored in a file."""
     return config.model_dump(mode="json")
 
 
 def toml_text(config: BaseModel, head: str) -> str:
-    """A TOML file of all settings, each below the sentence that says what it is for."""
+    """Format all settings as a TOML file, with each setting's description as a comment above it."""
     lines = [f"# {line}" for line in head.splitlines()]
     for name in type(config).model_fields:
         section: BaseModel = getattr(config, name)
@@ -94,13 +94,13 @@ def _section(section: BaseModel) -> Iterator[str]:
     values = section.model_dump(mode="json")
     for name, field in type(section).model_fields.items():
         if field.description:
-            meaning = " ".join(field.description.split())
-            yield from textwrap.wrap(f"# {meaning}", 100, subsequent_indent="# ")
+            description = " ".join(field.description.split())
+            yield from textwrap.wrap(f"# {description}", 100, subsequent_indent="# ")
         yield f"{name} = {_toml(values[name])}"
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML.
+    """Format a value as TOML.
 
     >>> _toml({"rows": 6, "norm": None, "rates": [0.5, 1e-05], "on": True})
     '{rows = 6, norm = "none", rates = [0.5, 1e-05], on = true}'
@@ -112,7 +112,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return repr(value)  # the shortest text that is read as the same number
+        return repr(value)  # the shortest text that reads back as the same number
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, list | tuple):

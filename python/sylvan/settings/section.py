@@ -1,4 +1,4 @@
-"""A part of a run's settings: typed, frozen, and strict about names."""
+"""The base class of a section of settings: typed, frozen, and strict about names."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["Section", "plain_rule"]
 
 
 class Section(BaseModel):
-    """Settings that belong together; each part of a run has its own beside its code.
+    """A section of settings; each part of a run defines its own next to its code.
 
     >>> from pydantic import Field
     >>> class Walk(Section):
-    ...     plies: int = Field(4, ge=0, description="how far to go")
+    ...     plies: int = Field(4, ge=0, description="length of the walk")
     >>> Walk(plys=3)
     Traceback (most recent call last):
     sylvan.errors.ConfigError: There is no setting 'plys' in walk: did you mean 'plies'?
     >>> Walk(plies=-1)
     Traceback (most recent call last):
-    sylvan.errors.ConfigError: walk.plies is -1: it must be at least 0 (how far to go).
+    sylvan.errors.ConfigError: walk.plies is -1: it must be at least 0 (length of the walk).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
@@ -37,7 +37,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known(cls, settings: Any) -> Any:
-        """Say which name is meant when one does not exist."""
+        """Refuse an unknown name and suggest the closest one."""
         for name in settings if isinstance(settings, dict) else ():
             if name not in cls.model_fields:
                 close = difflib.get_close_matches(str(name), cls.model_fields, 1, 0.5)
@@ -50,7 +50,10 @@ class Section(BaseModel):
         return settings
 
     def __init__(self, **settings: Any) -> None:
-        """Take settings by name; raise `ConfigError` with one sentence if one does not fit."""
+        """Validate settings given by name.
+
+        :raises ConfigError: a setting is unknown or out of range.
+        """
         try:
             super().__init__(**settings)
         except ValidationError as error:
@@ -62,21 +65,21 @@ class Section(BaseModel):
 
 
 def _sentence(error: ValidationError, section: type[Section]) -> str:
-    """The first fault of a pydantic error in one sentence."""
-    fault = error.errors()[0]
-    own = fault.get("ctx", {}).get("error")
-    if isinstance(own, ConfigError):  # ours, in pydantic's wrapping
+    """Describe the first failure of a pydantic error in one sentence."""
+    failure = error.errors()[0]
+    own = failure.get("ctx", {}).get("error")
+    if isinstance(own, ConfigError):  # raised by our validators, wrapped by pydantic
         return str(own)
-    place = ".".join(str(part) for part in (section.title(), *fault["loc"]))
-    if not fault["loc"] or fault["loc"][0] not in section.model_fields:
-        return f"{place}: {fault['msg']}."
-    meaning = section.model_fields[str(fault["loc"][0])].description
-    reason = f" ({meaning})" if meaning else ""
-    return f"{place} is {fault['input']!r}: it must be {plain_rule(fault['msg'])}{reason}."
+    name = ".".join(str(part) for part in (section.title(), *failure["loc"]))
+    if not failure["loc"] or failure["loc"][0] not in section.model_fields:
+        return f"{name}: {failure['msg']}."
+    description = section.model_fields[str(failure["loc"][0])].description
+    reason = f" ({description})" if description else ""
+    return f"{name} is {failure['input']!r}: it must be {plain_rule(failure['msg'])}{reason}."
 
 
 def plain_rule(message: str) -> str:
-    """A pydantic message in plain words.
+    """Shorten a pydantic message to plain words.
 
     >>> plain_rule("Input should be greater than or equal to 0")
     'at least 0'

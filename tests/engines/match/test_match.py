@@ -90,7 +90,7 @@ class TestSchedule:
 
     def test_a_player_that_is_gone_need_not_be_stopped(self, monkeypatch):
         def gone(self):
-            raise EngineError("Fake ended with code 0 while it was needed", ending="disconnect")
+            raise EngineError("Fake ended with code 0 unexpectedly", ending="disconnect")
 
         crew = _Crew(match("material:seconds=0.01", "random"), iter(range(4)))
         crew.start(1)
