@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 def schedule(considered: int, simulations: int) -> list[int]:
-    """Return the visit count that each simulation considers (sequential halving, Karnin et al.
-    2013).
-    """
+    """Return the visit count that each simulation considers (Karnin et al. 2013)."""
     if considered <= 1:
         return list(range(simulations))
     phases, visits, counts = (considered - 1).bit_length(), [0] * considered, list[int]()
@@ -52,9 +50,7 @@ def sigma(node: Node, search: Search) -> list[float]:
 
 
 def improved_policy(node: Node, search: Search) -> list[f32]:
-    """Return the improved policy. In the sum, the untried edges count as one edge with the prior
-    mass that the tried edges leave.
-    """
+    """Return the improved policy; the sum counts the untried edges as one, with the rest of P."""
     edges, scaled = list(node.children.values()), sigma(node, search)
     grown = [f32(exp_single(s - max(scaled))) for s in scaled]
     everything, falling = ZERO, sorted(edges, key=lambda c: (-c.prior, c.index))
@@ -71,9 +67,7 @@ def root_scores(search: Search) -> list[tuple[float, float]]:
 
 
 def choose(node: Node, search: Search) -> Node:
-    """Return the child to visit. Root: the best edge with the scheduled visits. Below: the edge
-    whose share of visits is furthest below the improved policy.
-    """
+    """Root: the best edge with the scheduled visits. Below: the edge furthest below its share."""
     edges = search.open_edges(node)
     if node is not search.root:
         policy = improved_policy(node, search)

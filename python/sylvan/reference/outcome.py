@@ -55,9 +55,7 @@ def earned_visits(search: Search) -> list[int]:
 
 
 def best(search: Search) -> int:
-    """Return the action with most visits (Gumbel: most new visits, then score). Ties: higher prior,
-    then lower index.
-    """
+    """The action with most visits (Gumbel: new visits, then score); ties: prior, lower index."""
     edges = [c for c, ok in zip(search.root.children.values(), eligible(search), strict=True) if ok]
     halving, none = search.config.selection == "gumbel", [0] * len(search.root.children)
     scores, base = (gumbel.root_scores(search), search.base) if halving else (none, none)
