@@ -123,12 +123,12 @@ def evaluate_state(state):
     return logits.tolist(), [value, -value]
 
 
-def evaluate(states):
+def evaluate_states(states):
     return [evaluate_state(state) for state in states]
 
 
 def evaluate_leaves(leaves):
-    answers = evaluate(leaves.states)
+    answers = evaluate_states(leaves.states)
     logits = np.array([x for row, _ in answers for x in row], np.float32)
     return logits, np.array([values for _, values in answers], np.float32)
 
@@ -157,7 +157,7 @@ GAMES = {
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_core_equals_reference_on_native_games(game, settings):
     config = SearchConfig(simulations=150, seed=9, **settings)
-    slow, fast = reference.Search(game, evaluate, config), Search(evaluate_leaves, config)
+    slow, fast = reference.Search(game, evaluate_states, config), Search(evaluate_leaves, config)
     for state in (game, None):
         slow.run()
         result = fast.run(state)

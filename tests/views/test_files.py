@@ -1,4 +1,4 @@
-"""Files: read back as written, whole or not at all, and a broken one is shown in one sentence."""
+"""Files: round trips, atomic writes, and errors for invalid files."""
 
 import copy
 import json

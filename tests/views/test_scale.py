@@ -1,4 +1,4 @@
-"""Colours: legible, shown apart by the colour-blind, and always one seat's side."""
+"""Colours: legible, safe for colour-blind readers, and always for one seat."""
 
 import pytest
 from hypothesis import given

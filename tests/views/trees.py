@@ -1,6 +1,6 @@
 """Test trees: dataclasses that fit the protocol of the views, grown by a small PUCT search.
 
-The search has consistent counts and means, chance, proven ends and any number of seats. `RandomGame`
+The search has consistent counts and means, chance, proven ends, any number of seats. `RandomGame`
 draws its rules from a seed.
 """
 
