@@ -133,7 +133,7 @@ def test_own_traceback_is_kept() -> None:
     ("made", "said"),
     [
         (Game, "Game lacks apply(), clone()"),
-        (dict, "dict makes a dict, which is no game (it lacks apply"),
+        (dict, "dict makes a dict, which is not a game (it lacks apply"),
         (lambda: Row(cells="?"), "raised ValueError"),
     ],
 )
