@@ -217,7 +217,7 @@ impl<V: Values> Node<V> {
             }
         } else if self.is_exact() {
             let value = V::exact(&self.extra)
-                .through(&self.extra, discount)
+                .step_value(&self.extra, discount)
                 .seat(seat);
             (value, value)
         } else {

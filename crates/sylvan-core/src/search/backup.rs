@@ -158,7 +158,7 @@ fn update_ancestors<V: Values, T>(
     };
     let (mut child, mut slot) = (Updated::new(pool[last.node]), last.slot);
     for (step, note) in above.iter().rev().zip(notes) {
-        value = value.through(&child.node.extra, discount);
+        value = value.step_value(&child.node.extra, discount);
         let node = &mut pool[step.node];
         node.visits += 1;
         node.w.add(&value);

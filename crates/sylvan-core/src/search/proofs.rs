@@ -107,7 +107,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             && children.iter().all(|&child| self.pool[child].is_exact());
         let step = |child: NodeId| {
             let node = &self.pool[child];
-            V::exact(&node.extra).through(&node.extra, discount)
+            V::exact(&node.extra).step_value(&node.extra, discount)
         };
         let exact = if decision {
             let seat = self.pool[id].seat();

@@ -20,7 +20,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     pub(crate) fn note_amaf(&mut self, path: &[Step], mut value: V) {
         let discount = self.settings.config.discount;
         for at in (0..path.len() - 1).rev() {
-            value = value.through(&self.pool[path[at + 1].node].extra, discount);
+            value = value.step_value(&self.pool[path[at + 1].node].extra, discount);
             let node = &self.pool[path[at].node];
             if node.kind() != NodeKind::Decision {
                 continue;
