@@ -60,7 +60,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
             best = self.best_unvisited(parent);
         }
-        self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
+        self.pool
+            .remove_child(parent, id, best, &mut self.tree.bytes);
         if listed {
             self.pool.infoset_edges_mut(parent)[index].node = NONE;
             self.pool.refresh_slots(parent);

@@ -200,9 +200,10 @@ fn propagate_fast<V: Values>(
             let mut family = pool.family_mut(node.owned);
             let (mut explore, mut unvisited_score) = (0.0, f32::NAN);
             if node.is_open() {
-                let [q, value] = child
-                    .node
-                    .q_beside(child.mean, taken.mean, node.seat(), discount);
+                let [q, value] =
+                    child
+                        .node
+                        .q_with_parent(child.mean, taken.mean, node.seat(), discount);
                 let q = fast_puct.scale.apply(q);
                 if family.record(slot, q, child.share, child.is_first()) == 0 {
                     explore = settings.explore(node.started());
