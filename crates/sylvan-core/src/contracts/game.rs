@@ -164,7 +164,7 @@ pub trait Game: Clone + Send + Sync {
     }
 
     /// Called when the state starts to wait for an evaluation, the tree's `number`-th since its reset.
-    fn arrive(&mut self, _number: u64) {}
+    fn assign_slot(&mut self, _number: u64) {}
 
     /// The return of each seat; `out` has `num_players` entries. Called only in finished games.
     fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;

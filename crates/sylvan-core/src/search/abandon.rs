@@ -20,13 +20,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.remove_virtual_visits(&visit.path);
         if self.deals() {
             self.tree.views.stop_waiting(id, visit.own_key);
-            self.take_back(&visit.passed);
+            self.undo_legal_edges(&visit.legal_edges);
         }
         self.tree.progress.waiting -= 1;
         self.tree.progress.started -= u64::from(id != self.tree.root);
         self.tree.progress.stop = None; // it may have counted this leaf
         self.tree.evaluations -= 1;
-        self.tree.arrived -= 1;
+        self.tree.slots -= 1;
     }
 
     /// Removes the nodes at the end of a path that no walk has finished or waits for.
@@ -40,7 +40,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             // Its slot may have changed since the walk.
             let above = i.checked_sub(2).map(|i| path[i].node);
             let slot = above.and_then(|above| self.pool.slot_of(above, self.pool[parent].index));
-            self.put_back(parent, id);
+            self.restore_edge(parent, id);
             if let (Some(above), Some(slot)) = (above, slot) {
                 self.pool.relink(above, slot, parent); // its family may be gone
             }
@@ -48,7 +48,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Makes the edge to a node unvisited again.
-    fn put_back(&mut self, parent: NodeId, id: NodeId) {
+    fn restore_edge(&mut self, parent: NodeId, id: NodeId) {
         let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
         let mut best = NO_EDGE;
         let listed = self.deals() && parent != self.tree.root;

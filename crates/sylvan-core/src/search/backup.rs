@@ -40,13 +40,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         leaf.w.add(&value);
         let mut end = above.len();
         while proven && end > 0 {
-            proven = self.conclude(path[end - 1].node);
+            proven = self.update_proof(path[end - 1].node);
             value = self.propagate(&path[end - 1..=end], value);
             end -= 1;
         }
         self.propagate(&path[..=end], value);
         if self.settings.config.rave > 0.0 {
-            self.note_amaf(path, found);
+            self.update_amaf(path, found);
         }
     }
 

@@ -28,7 +28,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let (mut result, mut done) = (Ok(()), 0);
         for visit in batch.visits() {
-            result = if G::HIDDEN && visit.walks_on {
+            result = if G::HIDDEN && visit.resumes {
                 evaluator.priors(&visit.leaf(), logits, values)
             } else {
                 evaluator.evaluate(&visit.leaf(), logits, values)
@@ -145,7 +145,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     fn open(&mut self, visit: &Visit<G>) {
         let id = visit.end();
         let is_root = id == self.tree.root;
-        self.tree.keep(id, &visit.state);
+        self.tree.store_state(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
         node.set_seat(visit.seat);

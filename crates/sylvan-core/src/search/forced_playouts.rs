@@ -30,7 +30,7 @@ use crate::search::tree::Search;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Whether this search forces playouts.
-    fn forces(&self) -> bool {
+    fn forces_playouts(&self) -> bool {
         let config = &self.settings.config;
         config.forced_playouts > 0.0
             && !self.settings.quiet
@@ -46,8 +46,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// The edge of the root that must be taken, if there is one.
     #[inline]
-    pub(crate) fn forced(&self) -> Option<Choice> {
-        if self.settings.config.forced_playouts == 0.0 || !self.forces() {
+    pub(crate) fn forced_edge(&self) -> Option<Choice> {
+        if self.settings.config.forced_playouts == 0.0 || !self.forces_playouts() {
             return None;
         }
         let mut best: Option<(f32, u16, Choice)> = None;
@@ -68,9 +68,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Visits of the root's tried edges less what was only forced.
-    pub(crate) fn earned_visits(&self, found: &RootSummary) -> Vec<u32> {
+    pub(crate) fn unforced_visits(&self, found: &RootSummary) -> Vec<u32> {
         let mut visits: Vec<u32> = found.tried.iter().map(|edge| edge.visits).collect();
-        if !self.forces() {
+        if !self.forces_playouts() {
             return visits;
         }
         let root = self.tree.root;

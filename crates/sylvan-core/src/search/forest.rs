@@ -169,7 +169,7 @@ impl<G: Game, V: Values> Shard<G, V> {
             }
         }
         for tree in 0..if settings.deals { self.trees.len() } else { 0 } {
-            self.parts(tree, settings, 0).0.give_up();
+            self.parts(tree, settings, 0).0.abandon_suspended();
         }
         self.batch = batch;
         self.batch.forget(self.batch.len());
@@ -231,7 +231,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         shard.parts(i % self.per_shard, &self.settings, budget).0
     }
 
-    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`. A quiet one draws no
+    /// Starts a new search of every tree; `noise(i)` is given to tree `i`. A quiet one draws no
     /// noise and forces no playouts, whatever the settings.
     pub fn begin(&mut self, quiet: bool, noise: impl Fn(usize) -> Option<Vec<f64>> + Sync) {
         self.abandon();

@@ -35,7 +35,7 @@ use crate::contracts::values::Values;
 use crate::memory::family::{CLOSED, Child};
 use crate::memory::node::NodeId;
 use crate::search::selection::Choice;
-use crate::search::sequential_halving::{GumbelRoot, Listed, Rank};
+use crate::search::sequential_halving::{GumbelRoot, Rank, TriedCache};
 use crate::search::tree::Search;
 
 /// An edge that was tried.
@@ -59,14 +59,14 @@ pub(crate) struct Tried {
 /// What turns weights into pi', the improved policy of a node.
 pub(crate) struct Shares {
     /// exp(sigma - top) of the edges that were never tried.
-    grown: f32,
+    untried_factor: f32,
     sum: f32,
 }
 
 impl Shares {
     /// What priors of untried edges are multiplied with, and divided by.
-    pub fn fresh_factors(&self) -> (f32, f32) {
-        (self.grown, self.sum)
+    pub fn untried_factors(&self) -> (f32, f32) {
+        (self.untried_factor, self.sum)
     }
 
     pub fn tried(&self, edge: &Tried) -> f32 {
@@ -74,14 +74,14 @@ impl Shares {
     }
 
     /// The share of an untried edge with this prior.
-    fn fresh(&self, prior: f32) -> f32 {
-        prior * self.grown / self.sum
+    fn untried(&self, prior: f32) -> f32 {
+        prior * self.untried_factor / self.sum
     }
 }
 
 impl Tried {
     /// Whether a tie with the untried edge at `index` goes to this one.
-    fn leads(&self, prior: f32, index: usize) -> bool {
+    fn precedes(&self, prior: f32, index: usize) -> bool {
         self.prior > prior || (self.prior == prior && usize::from(self.index) < index)
     }
 }
@@ -194,7 +194,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let (mut sums, mut falls) = (Sums::default(), true);
         let mut last = (f32::INFINITY, 0);
         for (slot, child) in self.pool.children(id).enumerate() {
-            let edge = self.seen_from(id, slot, child);
+            let edge = self.tried_edge(id, slot, child);
             falls &= edge.prior < last.0 || (edge.prior == last.0 && edge.index > last.1);
             last = (edge.prior, edge.index);
             sums.include(&edge);
@@ -209,23 +209,23 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Brings the list of the root's tried edges up to date.
-    fn list_at_root(&self, listed: &mut Listed) {
-        let (root, tried) = (self.tree.root, &mut listed.tried);
+    fn refresh_cache(&self, cache: &mut TriedCache) {
+        let (root, tried) = (self.tree.root, &mut cache.tried);
         let visits = self.pool[root].visits;
-        let one_more = visits == std::mem::replace(&mut listed.visits, visits) + 1;
+        let one_more = visits == std::mem::replace(&mut cache.visits, visits) + 1;
         // Where one walk is under way at a time and nothing is proven, one visit changes one edge.
         let alone = G::LEARNED && self.settings.config.leaves_in_flight == 1;
         if !(alone && one_more && tried.len() == self.pool.num_children(root)) {
             self.list_tried(root, tried);
             return;
         }
-        let slot = usize::from(tried[listed.taken].slot);
-        tried[listed.taken] = self.seen_from(root, slot, self.pool.child_at(root, slot));
+        let slot = usize::from(tried[cache.taken].slot);
+        tried[cache.taken] = self.tried_edge(root, slot, self.pool.child_at(root, slot));
     }
 
     /// What a node's choice reads of a child.
     #[inline]
-    fn seen_from(&self, parent: NodeId, slot: usize, Child { id, q, .. }: Child) -> Tried {
+    fn tried_edge(&self, parent: NodeId, slot: usize, Child { id, q, .. }: Child) -> Tried {
         let child = &self.pool[id];
         let q_or_none = match child.visits {
             0 => 0.0,
@@ -282,23 +282,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Gives the tried edges of a node their weights in pi'.
     pub(crate) fn share(&self, id: NodeId, tried: &mut [Tried], sums: &Sums) -> Shares {
         let completion = self.completion(id, sums);
-        let grown = |sigma: f64| exp((sigma - completion.top) as f32);
+        let growth = |sigma: f64| exp((sigma - completion.top) as f32);
         let mut sum = 0.0;
         for edge in tried {
-            edge.weight = edge.prior * grown(completion.of_edge(edge));
+            edge.weight = edge.prior * growth(completion.of_edge(edge));
             sum += edge.weight;
         }
-        let mut grown = grown(completion.of_untried());
+        let mut untried_factor = growth(completion.of_untried());
         let (mass, (_, best)) = match self.pool.head(&self.pool[id]) {
             Some(head) => (head.mass, head.best),
             None => (0.0, self.best_unvisited(id)),
         };
         if best >= 0.0 {
-            sum += (1.0 - mass).max(best) * grown;
+            sum += (1.0 - mass).max(best) * untried_factor;
         } else {
-            grown = 0.0; // what untried edges would be worth, if there were any, has no bound
+            untried_factor = 0.0; // no untried edges: the factor could overflow
         }
-        Shares { grown, sum }
+        Shares {
+            untried_factor,
+            sum,
+        }
     }
 
     pub(crate) fn choose_gumbel(&mut self, id: NodeId) -> Choice {
@@ -328,10 +331,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 best = Some((edge, lag));
             }
         }
-        let fresh = f64::from(shares.fresh(prior));
+        let fresh = f64::from(shares.untried(prior));
         match best {
             Some((edge, lag))
-                if prior < 0.0 || lag > fresh || lag == fresh && edge.leads(prior, index) =>
+                if prior < 0.0 || lag > fresh || lag == fresh && edge.precedes(prior, index) =>
             {
                 Choice::Visited(edge.slot, edge.id)
             }
@@ -340,39 +343,39 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn choose_at_root(&mut self) -> Choice {
-        let take = |gumbel: &mut GumbelRoot| std::mem::take(&mut gumbel.listed);
-        let mut listed = self
+        let take = |gumbel: &mut GumbelRoot| std::mem::take(&mut gumbel.cache);
+        let mut cache = self
             .tree
             .progress
             .gumbel
             .as_mut()
             .map(take)
             .unwrap_or_default();
-        let choice = self.choose_among(&mut listed);
+        let choice = self.choose_among(&mut cache);
         if let Some(gumbel) = &mut self.tree.progress.gumbel {
-            gumbel.listed = listed;
+            gumbel.cache = cache;
         }
         choice
     }
 
-    fn choose_among(&self, listed: &mut Listed) -> Choice {
+    fn choose_among(&self, cache: &mut TriedCache) -> Choice {
         let (root, edges) = (self.tree.root, &self.tree.edges);
         let gumbel = self.gumbel();
         let step = self.tree.progress.started as usize;
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
-        let new_one = |index: usize| Choice::New(index, edges.in_force(index));
+        let new_one = |index: usize| Choice::New(index, edges.current_prior(index));
         if scheduled == 0 && gumbel.base.is_empty() {
             // Of the edges that were tried none is without a visit.
             if let Some(index) = gumbel.next(edges) {
                 return new_one(index);
             }
         }
-        self.list_at_root(listed);
-        let tried = &listed.tried;
+        self.refresh_cache(cache);
+        let tried = &cache.tried;
         let untried = tried.len() < edges.actions.len();
         let considered = match gumbel.due(scheduled, tried) {
             (1, position) if !(untried && scheduled == 0) => {
-                listed.taken = position;
+                cache.taken = position;
                 return Choice::Visited(tried[position].slot, tried[position].id);
             }
             (0, _) => gumbel.considered(scheduled, tried, untried),
@@ -392,7 +395,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 sigma,
                 edge.prior,
             );
-            if best.is_none_or(|(top, _)| rank.leads(&top)) {
+            if best.is_none_or(|(top, _)| rank.precedes(&top)) {
                 best = Some((rank, position));
             }
         }
@@ -405,14 +408,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 index,
                 gumbel.perturbed_logit(index, edges),
                 sigma,
-                edges.in_force(index),
+                edges.current_prior(index),
             );
-            if best.is_none_or(|(top, _)| rank.leads(&top)) {
+            if best.is_none_or(|(top, _)| rank.precedes(&top)) {
                 return new_one(index);
             }
         }
         let (_, position) = best.expect("a node that is not proven has an open edge");
-        listed.taken = position;
+        cache.taken = position;
         Choice::Visited(tried[position].slot, tried[position].id)
     }
 

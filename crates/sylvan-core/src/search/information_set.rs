@@ -30,7 +30,7 @@ use crate::contracts::numbers::softmax;
 use crate::contracts::values::Values;
 use crate::memory::node::{NONE, Node, NodeId, NodeKind};
 use crate::memory::pool::MAX_EDGES;
-use crate::search::descend::{SearchError, WalkEnd};
+use crate::search::descend::{DescentEnd, SearchError};
 use crate::search::scale::Scale;
 use crate::search::selection::{Choice, first_play_urgency};
 use crate::search::tree::Search;
@@ -48,7 +48,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Draws a deal for a walk, which is at the root.
     pub(crate) fn deal(&mut self, visit: &mut Visit<G>) -> Result<(), G::Error> {
         visit.path.clear();
-        visit.passed.clear();
+        visit.legal_edges.clear();
         visit.counted = false;
         visit.path.push(Step {
             node: self.tree.root,
@@ -58,23 +58,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Walks on from the end of a path, in the deal that `visit` has, to where the simulation ends.
-    pub(crate) fn walk(&mut self, visit: &mut Visit<G>) -> Result<WalkEnd, SearchError<G::Error>> {
+    pub(crate) fn descend_in_deal(
+        &mut self,
+        visit: &mut Visit<G>,
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         let mut id = visit.end();
         loop {
             let step = if id == self.tree.root && self.pool[id].is_open() {
-                let choice = match self.forced() {
+                let choice = match self.forced_edge() {
                     Some(choice) => choice,
                     None if self.settings.scans_all_edges() => self.choose_by_scan(visit, id)?,
                     None => self.choose(id),
                 };
-                self.leave_root(visit, choice)?
+                self.step_from_root(visit, choice)?
             } else {
                 match visit.state.turn(&mut visit.actions)? {
-                    Turn::Over => return self.end_deal(visit, id),
+                    Turn::Over => return self.finish_in_deal(visit, id),
                     Turn::Chance => self.draw_in_deal(visit, id)?,
                     Turn::Seat(seat) => {
                         visit.seat = seat;
-                        if let Some(outcome) = self.ask(visit, id)? {
+                        if let Some(outcome) = self.stop_for_evaluation(visit, id)? {
                             return Ok(outcome);
                         }
                         self.choose_in_deal(visit, id)?
@@ -87,7 +90,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The root's actions are the same in all deals.
-    fn leave_root(
+    fn step_from_root(
         &mut self,
         visit: &mut Visit<G>,
         choice: Choice,
@@ -109,28 +112,28 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    fn end_deal(
+    fn finish_in_deal(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<WalkEnd, SearchError<G::Error>> {
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         let value = self.returns(&visit.state)?;
         if self.pool[id].kind() == NodeKind::Leaf {
             self.pool[id].set_kind(NodeKind::Terminal);
         }
-        self.note_depth(visit);
+        self.record_depth(visit);
         self.backup(&visit.path, value, false);
         self.tree.progress.started += u64::from(!visit.counted);
         self.tree.progress.finished += 1;
-        Ok(WalkEnd::Finished)
+        Ok(DescentEnd::Finished)
     }
 
     /// Decides whether an evaluator must be asked before the seat to move can choose.
-    fn ask(
+    fn stop_for_evaluation(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
+    ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
         let n = visit.actions.len();
         match n {
             0 => return Err(SearchError::NoActions),
@@ -150,11 +153,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(None);
         }
         if self.tree.views.is_waiting(id, visit.own_key) {
-            return Ok(Some(WalkEnd::Collision));
+            return Ok(Some(DescentEnd::Collision));
         }
-        visit.walks_on = !fresh && !self.settings.config.stop_at_new_views;
-        self.note_depth(visit);
-        Ok(Some(WalkEnd::Leaf))
+        visit.resumes = !fresh && !self.settings.config.stop_at_new_views;
+        self.record_depth(visit);
+        Ok(Some(DescentEnd::Leaf))
     }
 
     /// Draws an outcome of chance in this deal.
@@ -173,7 +176,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.pool[id].kind() == NodeKind::Leaf {
             self.pool[id].set_kind(NodeKind::Chance);
         }
-        self.pass(visit, id, outcomes.iter().map(|outcome| outcome.0));
+        self.list_legal_edges(visit, id, outcomes.iter().map(|outcome| outcome.0));
         let drawn = self.tree.rng.pick(outcomes.iter().map(|outcome| outcome.1));
         let probability = outcomes[drawn].1 as f32;
         self.scratch.outcomes = outcomes;
@@ -196,7 +199,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             ),
         }
         let actions = std::mem::take(&mut visit.actions);
-        self.pass(visit, id, actions.iter().copied());
+        self.list_legal_edges(visit, id, actions.iter().copied());
         visit.actions = actions;
         let chosen = if self.settings.scans_all_edges() {
             self.best_available_by_scan(visit, id, &priors)
@@ -209,13 +212,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Notes what can be taken from a node in this deal: the indices are in the scratch.
-    fn pass(&mut self, visit: &mut Visit<G>, id: NodeId, actions: impl Iterator<Item = u32>) {
+    fn list_legal_edges(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        actions: impl Iterator<Item = u32>,
+    ) {
         self.scratch.edge_indices.clear();
         for (i, action) in actions.enumerate() {
             let index = self.pool.infoset_index(id, action, i, &mut self.tree.bytes);
             self.pool.prefetch_child(id, index);
             self.scratch.edge_indices.push(index as u32);
-            visit.passed.push((id, index as u32));
+            visit.legal_edges.push((id, index as u32));
         }
     }
 
@@ -336,8 +344,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Takes back what a walk that came to nothing had counted as available.
-    pub(crate) fn take_back(&mut self, passed: &[(NodeId, u32)]) {
-        for &(id, index) in passed {
+    pub(crate) fn undo_legal_edges(&mut self, edges: &[(NodeId, u32)]) {
+        for &(id, index) in edges {
             self.pool.infoset_edges_mut(id)[index as usize].available -= 1;
         }
     }
@@ -351,9 +359,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[id].set_pending(false);
         if !self.settings.config.flat_priors {
             softmax(logits);
-            self.remember(id, visit.own_key, logits);
+            self.store_priors(id, visit.own_key, logits);
         }
-        if visit.walks_on {
+        if visit.resumes {
             let mut walk = visit.clone();
             walk.counted = true;
             return self.tree.suspended.push_back(Box::new(walk));
@@ -371,7 +379,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// Keeps the priors of a view at a node, as precisely as the tree keeps priors.
-    fn remember(&mut self, id: NodeId, own_key: u64, priors: &[f32]) {
+    fn store_priors(&mut self, id: NodeId, own_key: u64, priors: &[f32]) {
         let bits = self.pool.bits();
         let priors = priors.iter().map(|&prior| bits.quantise(prior)).collect();
         let tree = &mut *self.tree;
@@ -385,14 +393,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             self.tree.progress.waiting += 1;
             self.tree.suspended.push_back(walk);
         } else {
-            self.take_back(&walk.passed);
+            self.undo_legal_edges(&walk.legal_edges);
         }
     }
 
     /// Gives up the walks that were to go on.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn abandon_suspended(&mut self) {
         while let Some(walk) = self.tree.suspended.pop_front() {
-            self.take_back(&walk.passed);
+            self.undo_legal_edges(&walk.legal_edges);
             self.tree.progress.waiting -= 1;
             self.tree.progress.started -= 1;
         }

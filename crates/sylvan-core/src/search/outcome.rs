@@ -29,7 +29,7 @@ pub(crate) struct RootSummary {
     /// Which of them an action may be chosen from.
     eligible: Vec<bool>,
     /// Whether it may be one of the others; there are some then.
-    fresh: bool,
+    includes_untried: bool,
     /// The index of the preferred action.
     pub best: usize,
 }
@@ -48,12 +48,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// What the search says of the root's edges.
     pub(crate) fn root_summary(&self) -> RootSummary {
         let (tried, sums) = self.tried(self.tree.root);
-        let (eligible, fresh) = self.eligible(&tried);
+        let (eligible, includes_untried) = self.eligible(&tried);
         let mut found = RootSummary {
             tried,
             sums,
             eligible,
-            fresh,
+            includes_untried,
             best: 0,
         };
         found.best = self.preferred(&found);
@@ -97,7 +97,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 let mut tried = found.tried.clone();
                 let shares = self.share(self.tree.root, &mut tried, &found.sums);
                 let weights = tried.iter().map(|edge| shares.tried(edge));
-                self.spread(found, shares.fresh_factors(), weights, policy)
+                self.spread(found, shares.untried_factors(), weights, policy)
             }
             _ => self.count(found, policy),
         };
@@ -111,7 +111,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The visit distribution as policy; None if there are no visits. Untried edges have no part in
     /// it.
     fn count(&self, found: &RootSummary, policy: &mut [f32]) -> Option<f64> {
-        let earned = self.earned_visits(found);
+        let earned = self.unforced_visits(found);
         let sum: u64 = found.eligible_of(&earned).map(|(_, &n)| u64::from(n)).sum();
         policy.fill(0.0);
         for (edge, &n) in found.eligible_of(&earned) {
@@ -130,7 +130,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         weights: impl Iterator<Item = f32>,
         policy: &mut [f32],
     ) -> Option<f64> {
-        if found.fresh {
+        if found.includes_untried {
             self.tree.edges.write_untried(factors, policy);
         } else {
             policy.fill(0.0);
@@ -170,16 +170,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 None => edge.visits,
             };
             let rank = Rank::new(index, perturbed_logit(index), sigma(edge), edge.prior);
-            if best.is_none_or(|(most, top)| count > most || count == most && rank.leads(&top)) {
+            if best.is_none_or(|(most, top)| count > most || count == most && rank.precedes(&top)) {
                 best = Some((count, rank));
             }
         }
-        if found.fresh && best.is_none_or(|(most, _)| most == 0) {
+        if found.includes_untried && best.is_none_or(|(most, _)| most == 0) {
             let next = gumbel.map_or_else(|| Some(edges.best().0), |gumbel| gumbel.next(edges));
             let sigma = completion.map_or(0.0, |c| c.of_untried());
-            let rank = next.map(|i| Rank::new(i, perturbed_logit(i), sigma, edges.in_force(i)));
+            let rank =
+                next.map(|i| Rank::new(i, perturbed_logit(i), sigma, edges.current_prior(i)));
             if let Some(rank) = rank
-                && best.is_none_or(|(_, top)| rank.leads(&top))
+                && best.is_none_or(|(_, top)| rank.precedes(&top))
             {
                 return rank.index;
             }

@@ -41,7 +41,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 break;
             }
             next = match self.pool[id].kind() {
-                NodeKind::Decision => self.favourite(id),
+                NodeKind::Decision => self.best_child(id),
                 _ => None,
             };
             actions.extend(next.map(|child| self.pool[child].action));
@@ -108,7 +108,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     /// The child most worth following: not closed, surely best, most visited, first tried.
-    fn favourite(&self, id: NodeId) -> Option<NodeId> {
+    fn best_child(&self, id: NodeId) -> Option<NodeId> {
         let seat = self.pool[id].seat();
         let discount = self.settings.config.discount;
         let mut best: Option<((bool, f64, u32), NodeId)> = None;

@@ -43,15 +43,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Draws conclusions at a node some of whose children's bounds changed: closes edges, tightens
     /// the node's own bounds; whether those changed.
-    pub fn conclude(&mut self, id: NodeId) -> bool {
+    pub fn update_proof(&mut self, id: NodeId) -> bool {
         let decision = self.pool[id].kind() == NodeKind::Decision;
         if decision {
             self.close_edges(id);
         }
         if V::BOUNDS {
-            self.conclude_bounds(id, decision)
+            self.update_bounds(id, decision)
         } else {
-            self.conclude_exact(id, decision)
+            self.update_exact(id, decision)
         }
     }
 
@@ -80,7 +80,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    fn conclude_bounds(&mut self, id: NodeId, decision: bool) -> bool {
+    fn update_bounds(&mut self, id: NodeId, decision: bool) -> bool {
         let (old_low, old_high) = self.pool[id].bounds();
         let untried = self.pool.num_children(id) < usize::from(self.pool[id].num_edges);
         let bounds = self.pool.ids(id).map(|child| self.pool[child].bounds());
@@ -96,7 +96,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (low, high) != (old_low, old_high)
     }
 
-    fn conclude_exact(&mut self, id: NodeId, decision: bool) -> bool {
+    fn update_exact(&mut self, id: NodeId, decision: bool) -> bool {
         if self.pool[id].is_exact() {
             return false;
         }

@@ -17,7 +17,7 @@ pub const AMAF_BYTES: u64 = 40;
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Notes at every node of a path what came of the actions that its seat took from there on.
     #[cold]
-    pub(crate) fn note_amaf(&mut self, path: &[Step], mut value: V) {
+    pub(crate) fn update_amaf(&mut self, path: &[Step], mut value: V) {
         let discount = self.settings.config.discount;
         for at in (0..path.len() - 1).rev() {
             value = value.step_value(&self.pool[path[at + 1].node].extra, discount);

@@ -58,15 +58,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// Gives the root its noise, once it is expanded.
     pub fn prepare_root(&mut self) {
         let n = self.tree.edges.actions.len();
-        let handed = self.tree.progress.noise.take();
+        let given = self.tree.progress.noise.take();
         if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
-            let noise = handed.map_or_else(
+            let noise = given.map_or_else(
                 || {
                     let rng = self.tree.rng.clone();
                     self.tree.rng.skip(n);
                     Noise::Drawn(rng, if self.settings.quiet { 0.0 } else { scale })
                 },
-                Noise::Handed,
+                Noise::Given,
             );
             let priors = std::mem::take(&mut self.tree.edges.priors);
             self.set_priors(&priors);
@@ -76,7 +76,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let mut priors = self.tree.edges.priors.clone();
         if let Some(dirichlet) = self.settings.config.noise.filter(|_| !self.settings.quiet) {
-            let noise = handed.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
+            let noise = given.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
             for (prior, noise) in priors.iter_mut().zip(noise) {
                 let mixed = (1.0 - dirichlet.fraction) * f64::from(*prior);
                 *prior = (mixed + dirichlet.fraction * noise) as f32;

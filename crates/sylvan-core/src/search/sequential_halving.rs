@@ -27,12 +27,12 @@ pub struct GumbelRoot {
     pub(crate) schedule: Vec<u32>,
     /// Visits per legal action before this search; nothing if there were none.
     pub(crate) base: Vec<u32>,
-    pub(crate) listed: Listed,
+    pub(crate) cache: TriedCache,
 }
 
 /// The tried edges of the root as they were when it last chose.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct TriedCache {
     pub tried: Vec<Tried>,
     /// The position of the one that was taken.
     pub taken: usize,
@@ -109,7 +109,7 @@ impl GumbelRoot {
         first.find(|&i| edges.is_unvisited(i)).or_else(|| {
             let perturbed_logits = self.noise.perturbed_logits(edges).into_iter();
             let others = perturbed_logits.filter(|&(i, _)| edges.is_unvisited(i.into()));
-            let next = others.max_by(|a, b| ahead(&edges.priors, a, b));
+            let next = others.max_by(|a, b| compare_perturbed(&edges.priors, a, b));
             next.map(|(i, _)| i.into())
         })
     }
@@ -118,7 +118,7 @@ impl GumbelRoot {
 /// Where g comes from.
 #[derive(Clone, Debug)]
 pub enum Noise {
-    Handed(Vec<f64>),
+    Given(Vec<f64>),
     /// What the generator gives from here on, times a scale.
     Drawn(Rng, f64),
 }
@@ -126,10 +126,14 @@ pub enum Noise {
 impl Noise {
     /// g + ln P of all edges of the root, by rising position.
     fn perturbed_logits(&self, edges: &RootEdges) -> Vec<(u16, f64)> {
-        let mut logs: Vec<f64> = edges.priors.iter().map(|&p| edges.kept(p).into()).collect();
+        let mut logs: Vec<f64> = edges
+            .priors
+            .iter()
+            .map(|&p| edges.quantised(p).into())
+            .collect();
         ln_all(&mut logs);
         let noise = match self {
-            Self::Handed(noise) => noise.clone(),
+            Self::Given(noise) => noise.clone(),
             Self::Drawn(rng, scale) => {
                 let mut noise = rng.clone().gumbel(logs.len());
                 noise.iter_mut().for_each(|g| *g *= scale);
@@ -153,7 +157,7 @@ impl Noise {
         }
         let mut rng = rng.clone();
         let uniform: Vec<f64> = edges.priors.iter().map(|_| rng.open_uniform()).collect();
-        let prior = |i: usize| f64::from(edges.kept(edges.priors[i]));
+        let prior = |i: usize| f64::from(edges.quantised(edges.priors[i]));
         let most: Vec<f32> = (0..uniform.len())
             .map(|i| (prior(i) / (1.0 - uniform[i])) as f32)
             .collect();
@@ -194,7 +198,7 @@ impl Rank {
         }
     }
 
-    pub fn leads(&self, other: &Self) -> bool {
+    pub fn precedes(&self, other: &Self) -> bool {
         if self.score != other.score {
             return self.score > other.score;
         }
@@ -204,7 +208,7 @@ impl Rank {
 }
 
 /// How two positions of the root with their perturbed_logits compare before anything was tried.
-fn ahead(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
+fn compare_perturbed(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
     let prior = |position: u16| priors[usize::from(position)];
     let order = a.1.total_cmp(&b.1);
     order
@@ -242,12 +246,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let considered = max_considered.min(edges.priors.len());
         let perturbed_logits = noise.highest_logits(edges, considered);
         let mut first = perturbed_logits.clone();
-        first.sort_unstable_by(|a, b| ahead(&edges.priors, b, a));
+        first.sort_unstable_by(|a, b| compare_perturbed(&edges.priors, b, a));
         first.truncate(considered);
         GumbelRoot {
             schedule: schedule(considered, simulations),
             base: self.started_at_root(),
-            listed: Listed::default(),
+            cache: TriedCache::default(),
             first: first.into_iter().map(|(position, _)| position).collect(),
             perturbed_logits,
             noise,
@@ -283,7 +287,7 @@ mod tests {
             let noise = Noise::Drawn(Rng::new(round as u64, 1), 1.0);
             let considered = 1 + rng.below(20);
             let highest = |mut perturbed_logits: Vec<(u16, f64)>| {
-                perturbed_logits.sort_by(|a, b| ahead(&edges.priors, b, a));
+                perturbed_logits.sort_by(|a, b| compare_perturbed(&edges.priors, b, a));
                 perturbed_logits.truncate(considered);
                 perturbed_logits
             };

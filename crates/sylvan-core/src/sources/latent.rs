@@ -144,7 +144,7 @@ impl Game for Latent {
         if self.model.whole { usize::MAX } else { left }
     }
 
-    fn arrive(&mut self, number: u64) {
+    fn assign_slot(&mut self, number: u64) {
         self.slot = number as u32;
     }
 
