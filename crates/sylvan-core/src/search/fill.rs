@@ -31,7 +31,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 break Ok(());
             }
             let resumed = if G::HIDDEN { self.resume(clock) } else { None };
-            // Start before the descent: freeing memory may drop a path without virtual visits.
+            // Free memory before the descent: it may drop a path without virtual visits.
             if resumed.is_none() && !self.may_start(clock) {
                 break Ok(());
             }

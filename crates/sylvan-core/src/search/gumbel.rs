@@ -1,30 +1,29 @@
-//! Gumbel search (Danihelka et al. 2022): sequential halving at the root, and inside the rule
-//! that makes visits follow the improved policy.
+//! Gumbel search (Danihelka et al. 2022): sequential halving at the root; inside the tree, visits follow
+//! the improved policy.
 //!
 //! ```text
 //!     sigma(q)  = (c_visit + max_b n(b)) * c_scale * q
 //!     v_mix     = (v + sum n * (sum_visited P q / sum_visited P)) / (1 + sum n)
-//!     completed = q for visited edges, v_mix for the others, then mapped to 0..1 over the node
-//!     pi'       = P * exp(sigma(completed)) / their sum
+//!     completed = q for visited edges, v_mix for the others, mapped to 0..1 over the node's edges
+//!     pi'       = P * exp(sigma(completed)), normalised
 //!     root:       argmax of g + ln P + sigma(completed) among edges with the scheduled new visits
 //!     inside:     argmax of pi' - n / (1 + sum n)
 //! ```
 //!
-//! `v` is the evaluator's own value for the seat to move, `g` the Gumbel noise, drawn once per
-//! search (`sequential_halving.rs`). In v_mix and completed an edge counts as visited from its first finished visit and `n`
-//! counts finished visits; in the argmax of the inside rule and in the schedule `n` includes those
-//! in flight. The schedule is that of Karnin et al. 2013 for `simulations` and
-//! `max_considered` edges; on a reused tree it counts new visits only. Closed edges (`proofs.rs`)
-//! are passed over; if that leaves no edge with the scheduled count, the nearest count below
-//! takes its position, else the nearest above.
+//! `v` is the evaluator's value for the seat to move, `g` the Gumbel noise, drawn once per search
+//! (`sequential_halving.rs`). In v_mix and completed, an edge is visited after its first finished visit and
+//! `n` counts finished visits; in the argmax of the inside rule and in the schedule, `n` includes visits in
+//! flight. The schedule is that of Karnin et al. 2013 for `simulations` and `max_considered` edges; on a
+//! reused tree it counts only new visits. Closed edges (`proofs.rs`) are skipped; if no edge has the
+//! scheduled count, the nearest lower count is used, otherwise the nearest higher.
 //!
-//! Cost: edges that were never tried share one sigma, so that of them only the best counts, and
-//! their part of the sum is what the priors of those tried leave of 1 (not less than that of the
-//! best): a choice reads the tried edges alone, however many there are.
+//! Cost: untried edges share one sigma, so only the best of them can be selected, and their part of the
+//! sum is 1 minus the priors of tried edges (at least the best untried prior). So a selection reads only
+//! the tried edges.
 //!
-//! Rounding: doubles up to the exponential of sigma less the greatest, whose products with P and
-//! whose sum are single. Sums go over the tried edges by falling prior, then rising index. Ties:
-//! higher prior, then lower index; at the root, before these, higher g + ln P.
+//! Rounding: doubles up to the exponential of sigma minus the greatest sigma; its product with P and the
+//! sum are single precision. Sums run over the tried edges by falling prior, then rising index. Ties:
+//! higher prior, then lower index; at the root first by higher g + ln P.
 //!
 //! Twin: `sylvan.reference.gumbel`.
 
@@ -38,7 +37,7 @@ use crate::search::selection::Choice;
 use crate::search::sequential_halving::{GumbelRoot, Rank, TriedCache};
 use crate::search::tree::Search;
 
-/// An edge that was tried.
+/// A tried edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried {
     pub slot: u16,
@@ -49,22 +48,22 @@ pub(crate) struct Tried {
     pub visits: u32,
     /// Visits started.
     pub started: u32,
-    /// For the seat to move; 0 before the first finished visit.
+    /// Q for the seat to move; 0 before the first finished visit.
     q: f64,
     pub closed: bool,
-    /// Its part of pi' before the division, P * exp(sigma - top).
+    /// Its part of pi' before normalising, P * exp(sigma - top).
     weight: f32,
 }
 
-/// What turns weights into pi', the improved policy of a node.
+/// Turns weights into pi', the improved policy of a node.
 pub(crate) struct Shares {
-    /// exp(sigma - top) of the edges that were never tried.
+    /// exp(sigma - top) of untried edges.
     untried_factor: f32,
     sum: f32,
 }
 
 impl Shares {
-    /// What priors of untried edges are multiplied with, and divided by.
+    /// The factor and the divisor of untried edges' priors.
     pub fn untried_factors(&self) -> (f32, f32) {
         (self.untried_factor, self.sum)
     }
@@ -73,23 +72,23 @@ impl Shares {
         edge.weight / self.sum
     }
 
-    /// The share of an untried edge with this prior.
+    /// pi' of an untried edge with this prior.
     fn untried(&self, prior: f32) -> f32 {
         prior * self.untried_factor / self.sum
     }
 }
 
 impl Tried {
-    /// Whether a tie with the untried edge at `index` goes to this one.
+    /// Whether this edge wins a tie with the untried edge at `index`.
     fn precedes(&self, prior: f32, index: usize) -> bool {
         self.prior > prior || (self.prior == prior && usize::from(self.index) < index)
     }
 }
 
-/// Sorts edges by falling prior, then rising index: as numbers, which are sorted faster.
+/// Sorts edges by falling prior, then rising index, through integer keys, which sort faster.
 fn sort(tried: &mut [Tried]) {
     let key = |(position, edge): (usize, &Tried)| {
-        // No prior is negative, so that their bits are in their order.
+        // Priors are not negative, so their bits have the same order.
         let first = u64::from(!edge.prior.to_bits()) << 32 | u64::from(edge.index) << 16;
         first | position as u64
     };
@@ -101,17 +100,16 @@ fn sort(tried: &mut [Tried]) {
     }
 }
 
-/// What the tried edges of a node with a finished visit come to, added up by falling prior, then
-/// rising index.
+/// Sums over the tried edges of a node with a finished visit, by falling prior, then rising index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     edges: usize,
     visits: u32,
-    /// Visits started, of all.
+    /// Visits started, of all tried edges.
     started: u32,
     /// The most visits of an edge.
     most: u32,
-    /// Of P, and of P * q.
+    /// The sums of P and of P * q.
     mass: f64,
     weighted: f64,
     /// The least and greatest q.
@@ -157,7 +155,7 @@ impl Sums {
     }
 }
 
-/// What turns Q into sigma(completed Q) at a node.
+/// Turns Q into sigma(completed Q) at a node.
 pub(crate) struct Completion {
     /// v_mix, for edges without a finished visit.
     mixed: f64,
@@ -203,17 +201,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if falls {
             return sums;
         }
-        // At the root noise decides in which order edges are tried.
+        // At the root, noise changes the order of first visits.
         sort(tried);
         Sums::of(tried)
     }
 
-    /// Brings the list of the root's tried edges up to date.
+    /// Updates the cached list of the root's tried edges.
     fn refresh_cache(&self, cache: &mut TriedCache) {
         let (root, tried) = (self.tree.root, &mut cache.tried);
         let visits = self.pool[root].visits;
         let one_more = visits == std::mem::replace(&mut cache.visits, visits) + 1;
-        // Where one walk is under way at a time and nothing is proven, one visit changes one edge.
+        // With one descent at a time and without proofs, one visit changes one edge.
         let alone = G::LEARNED && self.settings.config.leaves_in_flight == 1;
         if !(alone && one_more && tried.len() == self.pool.num_children(root)) {
             self.list_tried(root, tried);
@@ -223,7 +221,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         tried[cache.taken] = self.tried_edge(root, slot, self.pool.child_at(root, slot));
     }
 
-    /// What a node's choice reads of a child.
+    /// The tried edge to a child.
     #[inline]
     fn tried_edge(&self, parent: NodeId, slot: usize, Child { id, q, .. }: Child) -> Tried {
         let child = &self.pool[id];
@@ -248,13 +246,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// What completes the Q of a node whose tried edges come to these sums.
+    /// The completion of Q at a node whose tried edges have these sums.
     pub(crate) fn completion(&self, id: NodeId, sums: &Sums) -> Completion {
         let Selection::Gumbel {
             c_visit, c_scale, ..
         } = self.settings.config.selection
         else {
-            unreachable!("asked by a Gumbel search");
+            unreachable!("called only by a Gumbel search");
         };
         let Sums { mass, weighted, .. } = *sums;
         let (mut min, mut max) = (sums.min, sums.max);
@@ -279,7 +277,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Gives the tried edges of a node their weights in pi'.
+    /// Sets the weights of a node's tried edges in pi'.
     pub(crate) fn share(&self, id: NodeId, tried: &mut [Tried], sums: &Sums) -> Shares {
         let completion = self.completion(id, sums);
         let growth = |sigma: f64| exp((sigma - completion.top) as f32);
@@ -365,7 +363,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
         let new_one = |index: usize| Choice::New(index, edges.current_prior(index));
         if scheduled == 0 && gumbel.base.is_empty() {
-            // Of the edges that were tried none is without a visit.
+            // Every tried edge has a visit.
             if let Some(index) = gumbel.next(edges) {
                 return new_one(index);
             }
