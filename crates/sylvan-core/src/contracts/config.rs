@@ -1,13 +1,13 @@
-//! The settings of a search: selection rule, limits, noise. `sylvan.SearchConfig` validates them; the
-//! core does not check them again.
+//! The settings of a search: selection rule, limits, noise. `sylvan.SearchConfig` validates them;
+//! the core does not check them again.
 
 use crate::contracts::numbers::PriorBits;
 
 /// The rule that selects an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
-    /// `selection.rs`: exploration `c(N) = c_puct + c_factor * ln((1 + N + c_base) / c_base)`; without
-    /// `c_base` there is no logarithm.
+    /// `selection.rs`: exploration `c(N) = c_puct + c_factor * ln((1 + N + c_base) / c_base)`;
+    /// without `c_base` there is no logarithm.
     Puct {
         c_puct: f64,
         c_base: Option<f64>,

@@ -16,7 +16,8 @@ pub struct Leaf<'a, G> {
 
 /// Evaluates one leaf at a time; the threads of a forest share it.
 pub trait Evaluator<G: Game>: Send + Sync {
-    /// Replaces `logits` by one per legal action, in their order, and writes `values`, one per seat.
+    /// Replaces `logits` by one per legal action, in their order, and writes `values`, one per
+    /// seat.
     fn evaluate(
         &self,
         leaf: &Leaf<'_, G>,
@@ -24,8 +25,8 @@ pub trait Evaluator<G: Game>: Send + Sync {
         values: &mut [f32],
     ) -> Result<(), G::Error>;
 
-    /// Computes the logits only, for a simulation that continues below this node (`information_set.rs`);
-    /// `values` is not read. Override it if values cost more than priors.
+    /// Computes the logits only, for a simulation that continues below this node
+    /// (`information_set.rs`); `values` is not read. Override it if values cost more than priors.
     fn priors(
         &self,
         leaf: &Leaf<'_, G>,

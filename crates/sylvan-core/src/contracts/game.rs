@@ -1,17 +1,17 @@
 //! The `Game` trait: the interface between the search and a game.
 //!
 //! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
-//! applies an action in place, and at the end of the game gives one return per seat. The search stores
-//! one state per tree (the root's) and derives all others by applying actions to a copy of it, so the
-//! speed of `clone_from` and `apply` matters most. For games where that is too slow, the tree stores
-//! states (`KEEP_STATES`).
+//! applies an action in place, and at the end of the game gives one return per seat. The search
+//! stores one state per tree (the root's) and derives all others by applying actions to a copy of
+//! it, so the speed of `clone_from` and `apply` matters most. For games where that is too slow, the
+//! tree stores states (`KEEP_STATES`).
 //!
-//! The total return of a seat is `Σ_t γ^t · rewards_t + γ^T · returns_T`: rewards paid during the game
-//! must not be paid again at the end.
+//! The total return of a seat is `Σ_t γ^t · rewards_t + γ^T · returns_T`: rewards paid during the
+//! game must not be paid again at the end.
 //!
-//! With hidden information, a search starts from a *view*: a state of the same type that holds only the
-//! information of one seat. `sample` completes it to a deal, and the simulation continues in that deal.
-//! So a search cannot read information that its seat does not have.
+//! With hidden information, a search starts from a *view*: a state of the same type that holds only
+//! the information of one seat. `sample` completes it to a deal, and the simulation continues in
+//! that deal. So a search cannot read information that its seat does not have.
 //!
 //! A game whose calls can fail during a search (one written in Python) declares its error type; the
 //! games of `sylvan-games` use `Infallible`, so the checks compile to nothing.
@@ -65,18 +65,18 @@ impl Rules {
 
 /// A state of a game.
 ///
-/// Listing the legal actions twice in the same state must give the same order: the tree identifies an
-/// unvisited edge by its index in that list.
+/// Listing the legal actions twice in the same state must give the same order: the tree identifies
+/// an unvisited edge by its index in that list.
 pub trait Game: Clone + Send + Sync {
     /// An error raised by the game's own code.
     type Error: Send + 'static;
     /// One cell of an observation: `f32`, or `u64` for bit planes.
     type Cell: Copy + Default + Send + Sync + 'static;
-    /// `apply` and `turn` are slow: the tree stores the state and the actions of every expanded node,
-    /// within its budget, instead of deriving them again.
+    /// `apply` and `turn` are slow: the tree stores the state and the actions of every expanded
+    /// node, within its budget, instead of deriving them again.
     const KEEP_STATES: bool = false;
-    /// A learned model instead of rules: the evaluation of a state also gives the reward of the step to
-    /// it and its legal actions.
+    /// A learned model instead of rules: the evaluation of a state also gives the reward of the
+    /// step to it and its legal actions.
     const LEARNED: bool = false;
     /// States may be views, completed by `sample`.
     const HIDDEN: bool = false;
@@ -98,8 +98,8 @@ pub trait Game: Clone + Send + Sync {
         size_of::<Self>() as u64
     }
 
-    /// Marks the state as the root of a search. A claimable draw at the root does not end the game, and
-    /// repetitions inside the tree are counted from here.
+    /// Marks the state as the root of a search. A claimable draw at the root does not end the game,
+    /// and repetitions inside the tree are counted from here.
     fn set_root(&mut self) {}
 
     /// The seat of a view; `None` for full states.
@@ -112,32 +112,32 @@ pub trait Game: Clone + Send + Sync {
         self.observer().is_some()
     }
 
-    /// Completes a view to a full state, drawn from the states of the seat's information set by their
-    /// probability for that seat. Depends only on the view and `rng`.
+    /// Completes a view to a full state, drawn from the states of the seat's information set by
+    /// their probability for that seat. Depends only on the view and `rng`.
     fn sample(&mut self, _rng: &mut Rng) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// A key of the private information of the seat to move, such as its hand. Equal keys at a node mean
-    /// equal legal actions and equal evaluations.
+    /// A key of the private information of the seat to move, such as its hand. Equal keys at a node
+    /// mean equal legal actions and equal evaluations.
     fn own_key(&self) -> u64 {
         self.key()
     }
 
-    /// Returns whose turn it is and replaces `actions` by the legal actions of the seat to move; clears
-    /// it at chance nodes and at the end.
+    /// Returns whose turn it is and replaces `actions` by the legal actions of the seat to move;
+    /// clears it at chance nodes and at the end.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
 
-    /// The legal action at an index of the list from `turn`; `buffer` may be overwritten. A game may
-    /// override this if it can find one action without listing all.
+    /// The legal action at an index of the list from `turn`; `buffer` may be overwritten. A game
+    /// may override this if it can find one action without listing all.
     fn action_at(&self, index: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
         self.turn(buffer)?;
         Ok(buffer[index])
     }
 
-    /// Takes a uniformly random legal action, with one call of `rng.below`, and returns whose turn it is
-    /// then. A seat must be to move. `actions` holds the legal actions and is only read by the next
-    /// random step: a game that needs no list may leave it unchanged.
+    /// Takes a uniformly random legal action, with one call of `rng.below`, and returns whose turn
+    /// it is then. A seat must be to move. `actions` holds the legal actions and is only read by
+    /// the next random step: a game that needs no list may leave it unchanged.
     fn step_at_random(
         &mut self,
         actions: &mut Vec<Action>,
@@ -153,17 +153,18 @@ pub trait Game: Clone + Send + Sync {
         Ok(())
     }
 
-    /// Applies a legal action or a chance outcome in place. The effect of any other action is up to the
-    /// game, but must not be undefined behaviour.
+    /// Applies a legal action or a chance outcome in place. The effect of any other action is up to
+    /// the game, but must not be undefined behaviour.
     fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
 
-    /// The number of edges that a leaf of a learned model stores if `left` simulations remain, since no
-    /// more can be tried.
+    /// The number of edges that a leaf of a learned model stores if `left` simulations remain,
+    /// since no more can be tried.
     fn edges_kept(&self, left: usize) -> usize {
         left
     }
 
-    /// Called when the state starts to wait for an evaluation, the tree's `number`-th since its reset.
+    /// Called when the state starts to wait for an evaluation, the tree's `number`-th since its
+    /// reset.
     fn assign_slot(&mut self, _number: u64) {}
 
     /// The return of each seat; `out` has `num_players` entries. Called only in finished games.

@@ -41,11 +41,11 @@ pub fn ln(x: f64) -> f64 {
 }
 
 multiversioned! {
-        /// Replaces positive normal numbers by their natural logarithms, several at a time, bit for bit
-        /// equal to `ln`.
+        /// Replaces positive normal numbers by their natural logarithms, several at a time, bit for
+        /// bit equal to `ln`.
     ///
-    /// The number is `2^k * (1 + f)` with `1 + f` between `sqrt(1/2)` and `sqrt(2)`; with
-    /// `s = f / (2 + f)`, `ln(1 + f) = f - f²/2 + s * (f²/2 + R(s²))`, where `R` is the polynomial of
+    /// The number is `2^k * (1 + f)` with `1 + f` between `sqrt(1/2)` and `sqrt(2)`; with `s = f /
+    /// (2 + f)`, `ln(1 + f) = f - f²/2 + s * (f²/2 + R(s²))`, where `R` is the polynomial of
     /// FreeBSD's `e_log.c`, which `libm` follows.
     pub fn ln_all(xs: &mut [f64]) {
         xs.iter_mut().for_each(|x| *x = ln_normal(*x));
@@ -93,16 +93,16 @@ const LANES: usize = 8;
 /// Padded logits have a multiple of this length.
 pub const PADDING: usize = 16;
 
-/// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite; NaN and `+inf` are
-/// not allowed.
+/// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite; NaN and `+inf`
+/// are not allowed.
 pub fn softmax(logits: &mut Vec<f32>) {
     let n = pad(logits);
     softmax_padded(logits, n);
     logits.truncate(n);
 }
 
-/// Pads logits with `-inf` to a multiple of `PADDING`; returns the old length. Call it some time before
-/// the softmax: wide loads right after narrow stores break store forwarding.
+/// Pads logits with `-inf` to a multiple of `PADDING`; returns the old length. Call it some time
+/// before the softmax: wide loads right after narrow stores break store forwarding.
 #[inline]
 pub fn pad(logits: &mut Vec<f32>) -> usize {
     let n = logits.len();
@@ -175,9 +175,9 @@ multiversioned! {
 
 /// The format of a stored prior: the highest bits of the float, in 8, 16 or 32 bits.
 ///
-/// Codes grow with the prior, so the best unvisited edge has the largest code; 0 marks a visited edge.
-/// 8 bits have a mantissa of 4 bits and reach down to 2^-16 (error at most 3.2 %), 16 bits one of 11 and
-/// 2^-32 (at most 0.03 %), 32 bits are the float itself.
+/// Codes grow with the prior, so the best unvisited edge has the largest code; 0 marks a visited
+/// edge. 8 bits have a mantissa of 4 bits and reach down to 2^-16 (error at most 3.2 %), 16 bits
+/// one of 11 and 2^-32 (at most 0.03 %), 32 bits are the float itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorBits {
     Eight,

@@ -1,8 +1,8 @@
 //! The seeded random number generator of the core and the Python reference.
 //!
 //! Every tree has its own stream, so its draws depend neither on other trees nor on the number of
-//! threads. Order of draws in a search: the root's noise after its expansion, one number per deal, one
-//! per chance node passed, one for an action picked at a temperature.
+//! threads. Order of draws in a search: the root's noise after its expansion, one number per deal,
+//! one per chance node passed, one for an action picked at a temperature.
 
 use rand::Rng as _;
 use rand::SeedableRng;
@@ -46,8 +46,8 @@ impl Rng {
         let n = n as u64;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            // Lemire's rejection: only the first 2^64 mod n values of the low half are biased. These are
-            // fewer than n, so the division is rarely needed.
+            // Lemire's rejection: only the first 2^64 mod n values of the low half are biased.
+            // These are fewer than n, so the division is rarely needed.
             let low = product as u64;
             if low >= n || low >= n.wrapping_neg() % n {
                 return (product >> 64) as usize;

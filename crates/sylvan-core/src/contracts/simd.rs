@@ -1,8 +1,8 @@
 //! Vector code shared by several rooms: compile a function for several instruction sets, round two
 //! doubles at once, find the minimum and maximum of eight columns of numbers.
 //!
-//! `sse2` uses instructions that every x86-64 processor has; other processors run `plain`, with the same
-//! results bit for bit. The tests compare the two.
+//! `sse2` uses instructions that every x86-64 processor has; other processors run `plain`, with the
+//! same results bit for bit. The tests compare the two.
 
 /// Compiles a function also for AVX2 and AVX-512 and calls the widest version that the processor
 /// supports. None fuses operations, so all round alike.

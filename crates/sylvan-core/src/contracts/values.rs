@@ -1,12 +1,12 @@
 //! Values per seat, and their storage in a tree.
 //!
-//! No code flips a sign by depth: selection maximises the value of the seat to move at the node. `Duel`
-//! stores two-seat zero-sum values as one number, seat 0's; seat 1's is its negation, which is exact.
-//! `Seats<N>` stores one number per seat, and per node the rewards of the step into it and its proven
-//! result.
+//! No code flips a sign by depth: selection maximises the value of the seat to move at the node.
+//! `Duel` stores two-seat zero-sum values as one number, seat 0's; seat 1's is its negation, which
+//! is exact. `Seats<N>` stores one number per seat, and per node the rewards of the step into it
+//! and its proven result.
 //!
-//! Sums are doubles: a sum of ten million single-precision values in -1..1 has a relative error of about
-//! 1e-9, while a single-precision sum would have stopped growing.
+//! Sums are doubles: a sum of ten million single-precision values in -1..1 has a relative error of
+//! about 1e-9, while a single-precision sum would have stopped growing.
 
 use std::fmt::Debug;
 

@@ -1,9 +1,9 @@
 //! The memory of a pool: an arena that allocates chunks of 16-byte units.
 //!
-//! Nodes, edges and families share it, so memory freed by one kind can be reused by another, and a tree
-//! at its budget needs no reserve per kind. Adjacent free chunks merge immediately into one *run*. An
-//! allocation takes a run of the shortest class that fits and frees the rest, or appends new units.
-//! Every operation takes constant time.
+//! Nodes, edges and families share it, so memory freed by one kind can be reused by another, and a
+//! tree at its budget needs no reserve per kind. Adjacent free chunks merge immediately into one
+//! *run*. An allocation takes a run of the shortest class that fits and frees the rest, or appends
+//! new units. Every operation takes constant time.
 //!
 //! Runs are sorted by length into classes (exact up to 32 units, then four per doubling), each a
 //! doubly linked chain through the runs themselves:
@@ -159,8 +159,9 @@ impl Arena {
         start
     }
 
-    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once: reserved
-    /// memory costs nothing, while moving the arena would temporarily need twice its memory.
+    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once:
+    /// reserved memory costs nothing, while moving the arena would temporarily need twice its
+    /// memory.
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);

@@ -1,11 +1,12 @@
 //! A cache for the buffers of dropped arenas.
 //!
 //! The operating system clears every page at its first access. That took 7 % of a search of half a
-//! second, and more with two threads. So a dropped arena puts its buffer into this cache and a new arena
-//! takes one from it. The cache holds at most `MOST` bytes, and an arena gets no buffer larger than its
-//! own limit.
+//! second, and more with two threads. So a dropped arena puts its buffer into this cache and a new
+//! arena takes one from it. The cache holds at most `MOST` bytes, and an arena gets no buffer
+//! larger than its own limit.
 //!
-//! After a fork the lock may be held by a thread that does not exist in the child, so use only `try_lock`.
+//! After a fork the lock may be held by a thread that does not exist in the child, so use only
+//! `try_lock`.
 
 use std::sync::Mutex;
 
@@ -37,8 +38,8 @@ pub fn take(most: usize) -> Vec<Unit> {
     }
 }
 
-/// Caches a buffer, or frees it if it is too small or too large; drops the oldest buffers if the cache is
-/// full. Releases capacity that was only reserved: address space may be limited.
+/// Caches a buffer, or frees it if it is too small or too large; drops the oldest buffers if the
+/// cache is full. Releases capacity that was only reserved: address space may be limited.
 pub fn give(mut units: Vec<Unit>) {
     if bytes(&units) < LEAST || bytes(&units) > MOST {
         return;

@@ -1,13 +1,14 @@
 //! The byte budget: a full tree drops its least visited subtrees, and the search continues.
 //!
-//! A sweep traverses the tree, a few thousand nodes at a time, and drops everything below nodes with
-//! fewer visits than a threshold. Such a node keeps its visits, value sum and bounds (the statistics of
-//! the edge to it) and becomes a leaf that may be evaluated again. The threshold doubles when a whole
-//! round frees less than an eighth of the budget and halves when it frees more than half. The root's
-//! edges and the paths of leaves in flight are never dropped, so the root's counts stay exact.
+//! A sweep traverses the tree, a few thousand nodes at a time, and drops everything below nodes
+//! with fewer visits than a threshold. Such a node keeps its visits, value sum and bounds (the
+//! statistics of the edge to it) and becomes a leaf that may be evaluated again. The threshold
+//! doubles when a whole round frees less than an eighth of the budget and halves when it frees more
+//! than half. The root's edges and the paths of leaves in flight are never dropped, so the root's
+//! counts stay exact.
 //!
-//! The work is spread over simulations, to keep deadlines: before each simulation the sweep visits at most
-//! `STRIDE` nodes, unless the tree exceeds its budget by 1 / `SLACK`.
+//! The work is spread over simulations, to keep deadlines: before each simulation the sweep visits
+//! at most `STRIDE` nodes, unless the tree exceeds its budget by 1 / `SLACK`.
 //!
 //! Bytes are counted as the pool allocates them for this tree, so dropping depends only on the tree
 //! itself.
@@ -51,7 +52,8 @@ pub trait Owner {
     fn bytes(&mut self) -> &mut u64;
     /// The number of nodes in the tree.
     fn nodes(&mut self) -> &mut u64;
-    /// Drops the data stored outside the pool for a node, because the node or its subtree is dropped.
+    /// Drops the data stored outside the pool for a node, because the node or its subtree is
+    /// dropped.
     fn forget(&mut self, id: NodeId);
 }
 

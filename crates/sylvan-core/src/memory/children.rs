@@ -1,7 +1,7 @@
 //! Changes to families (`family.rs`): add, remove and reorder children.
 //!
-//! A family has a capacity of 4, 8, 12, 16, 24, 32, 48, ... children and moves when it is full, so adding
-//! a child takes amortised constant time. `bytes` counts the bytes of the tree.
+//! A family has a capacity of 4, 8, 12, 16, 24, 32, 48, ... children and moves when it is full, so
+//! adding a child takes amortised constant time. `bytes` counts the bytes of the tree.
 
 use crate::contracts::values::Values;
 use crate::memory::family::{CLOSED, Child, Head, LANES, LINK, Q, U, family_units};
@@ -9,8 +9,8 @@ use crate::memory::node::NodeId;
 use crate::memory::pool::Pool;
 
 impl<V: Values> Pool<V> {
-    /// Appends a child without a finished visit; `best` is the best edge that remains unvisited, as in
-    /// `Head`.
+    /// Appends a child without a finished visit; `best` is the best edge that remains unvisited, as
+    /// in `Head`.
     #[inline(always)]
     pub fn push_child(
         &mut self,
@@ -116,7 +116,8 @@ impl<V: Values> Pool<V> {
         self.group_mut(family, slot.into())[U][usize::from(slot) % LANES] = u.to_bits();
     }
 
-    /// Reorders the children as in `order`, with their current priors; `best` is as in `push_child`.
+    /// Reorders the children as in `order`, with their current priors; `best` is as in
+    /// `push_child`.
     pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: (usize, f32)) {
         let Some(mut head) = self.head(&self[id]) else {
             return;

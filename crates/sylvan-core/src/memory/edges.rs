@@ -7,8 +7,8 @@
 //!     the actions, one word each, if `n < kept_below`
 //! ```
 //!
-//! The note is the action with the highest prior, so the first child needs no list of legal actions.
-//! Gumbel tries edges in another order; there the note is the evaluator's value.
+//! The note is the action with the highest prior, so the first child needs no list of legal
+//! actions. Gumbel tries edges in another order; there the note is the evaluator's value.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
@@ -58,8 +58,8 @@ impl Edges {
         (self.code_units(n) + actions) as u32
     }
 
-    /// Writes the edges, with the action of the highest prior as note; `priors` are padded to a multiple
-    /// of `numbers::PADDING`.
+    /// Writes the edges, with the action of the highest prior as note; `priors` are padded to a
+    /// multiple of `numbers::PADDING`.
     #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
         let n = actions.len();

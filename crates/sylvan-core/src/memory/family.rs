@@ -16,16 +16,16 @@
 //!             link  to the child's family if it has one, otherwise to its node
 //! ```
 //!
-//! The best step from a node changes only when a backup passes through it. So the backup selects the
-//! next step for all nodes of its path and caches it in `next`; the next simulation follows links, one
-//! read per level, without reading nodes.
+//! The best step from a node changes only when a backup passes through it. So the backup selects
+//! the next step for all nodes of its path and caches it in `next`; the next simulation follows
+//! links, one read per level, without reading nodes.
 //!
-//! Scores are compared four at a time; lanes without a child look like closed edges. Children are stored
-//! in the order of their first visits. Under PUCT and UCT that is by falling prior, then rising index,
-//! which is the order for ties.
+//! Scores are compared four at a time; lanes without a child look like closed edges. Children are
+//! stored in the order of their first visits. Under PUCT and UCT that is by falling prior, then
+//! rising index, which is the order for ties.
 //!
-//! Code that creates, moves or drops a child's family must call `relink` to update the link. Code that
-//! changes any other input of a selection must call `forget_next`.
+//! Code that creates, moves or drops a child's family must call `relink` to update the link. Code
+//! that changes any other input of a selection must call `forget_next`.
 
 use crate::contracts::game::Action;
 use crate::contracts::values::Values;
@@ -52,8 +52,8 @@ pub(super) const LINK: usize = 2;
 /// Units before the groups.
 const HEAD: u32 = 2;
 
-/// A link to a child: to its family if it has one, otherwise to its node. The `next` step of a family may
-/// also be `UNKNOWN` or `NEW`.
+/// A link to a child: to its family if it has one, otherwise to its node. The `next` step of a
+/// family may also be `UNKNOWN` or `NEW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(pub(super) u32);
 
@@ -165,8 +165,9 @@ impl FamilyMut<'_> {
         Link(unsafe { *self.q_pointer(slot).add(LINK * LANES) })
     }
 
-    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u. `first` marks
-    /// the child's first finished visit. Returns the number of children without a finished visit.
+    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u.
+    /// `first` marks the child's first finished visit. Returns the number of children without a
+    /// finished visit.
     #[inline]
     pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
         let q_at = self.q_pointer(slot.into());
@@ -196,8 +197,9 @@ impl<V: Values> Pool<V> {
         let start = family as usize;
         let units: &mut [Unit] = &mut self.arena;
         assert!(start + (HEAD as usize) < units.len(), "no family here");
-        // SAFETY: the asserts check that head and groups are inside the arena for any `family`; four
-        // numbers have the size of a unit and no stricter alignment; head and groups are disjoint.
+        // SAFETY: the asserts check that head and groups are inside the arena for any `family`;
+        // four numbers have the size of a unit and no stricter alignment; head and groups are
+        // disjoint.
         unsafe {
             let back = units.as_mut_ptr().add(start);
             let front: &mut [u32; 4] = &mut *back.add(1).cast();

@@ -1,9 +1,9 @@
 //! The edges of an information-set node: a growing list of actions.
 //!
-//! The legal actions at such a node differ between deals. An action is appended when a simulation first
-//! visits the node in a deal where it is legal. Each entry counts how often the action was legal and points
-//! to its child, if there is one. The child's `index` is its index in this list and never changes; its slot
-//! in the node's family may change.
+//! The legal actions at such a node differ between deals. An action is appended when a simulation
+//! first visits the node in a deal where it is legal. Each entry counts how often the action was
+//! legal and points to its child, if there is one. The child's `index` is its index in this list
+//! and never changes; its slot in the node's family may change.
 
 use bytemuck::{Pod, Zeroable};
 

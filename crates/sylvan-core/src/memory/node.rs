@@ -1,8 +1,8 @@
 //! A node: the statistics of one position in one tree.
 //!
-//! A node also stores the edge that leads to it: its action, prior, visits and value sum are the action,
-//! P, N and W of that edge. The parent's family (`family.rs`) stores copies of Q and P / (1 + n) of every
-//! visited child side by side, for selection.
+//! A node also stores the edge that leads to it: its action, prior, visits and value sum are the
+//! action, P, N and W of that edge. The parent's family (`family.rs`) stores copies of Q and P / (1
+//! + n) of every visited child side by side, for selection.
 //!
 //! In two-player games of win, draw and loss a node takes 32 bytes.
 
@@ -51,8 +51,8 @@ pub struct Node<V: Values> {
     flags: u16,
 }
 
-// SAFETY: every field accepts any bits, and there is no padding: `HAS_NO_PADDING` checks it at compile
-// time for every `V` for which a node is created.
+// SAFETY: every field accepts any bits, and there is no padding: `HAS_NO_PADDING` checks it at
+// compile time for every `V` for which a node is created.
 unsafe impl<V: Values> Zeroable for Node<V> {}
 // SAFETY: as above.
 unsafe impl<V: Values> Pod for Node<V> {}
@@ -231,7 +231,8 @@ impl<V: Values> Node<V> {
         self.w.over(f64::from(self.visits))
     }
 
-    /// Q of the step into this node for `seat`: reward + discount * `mean`, clamped to its proven bounds.
+    /// Q of the step into this node for `seat`: reward + discount * `mean`, clamped to its proven
+    /// bounds.
     #[inline]
     pub fn q(&self, mean: V, seat: Seat, discount: f64) -> f32 {
         let mean = mean.seat(seat);

@@ -1,11 +1,11 @@
 //! The pool: the nodes, edges and families of all trees of one thread.
 //!
-//! Trees share a pool so that freed memory is reused while it is still in the CPU's caches. Node numbers
-//! never influence a search, so results do not depend on the sharing.
+//! Trees share a pool so that freed memory is reused while it is still in the CPU's caches. Node
+//! numbers never influence a search, so results do not depend on the sharing.
 //!
-//! The pool stores everything in one arena of 16-byte units (`arena.rs`). A node owns nothing, or its
-//! *edges* (`edges.rs`: the codes of its unvisited priors), or a *family* (`family.rs`: its visited
-//! children), which points to its edges.
+//! The pool stores everything in one arena of 16-byte units (`arena.rs`). A node owns nothing, or
+//! its *edges* (`edges.rs`: the codes of its unvisited priors), or a *family* (`family.rs`: its
+//! visited children), which points to its edges.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;

@@ -1,16 +1,16 @@
-//! Vectorised scans of edges and families: the scores of four children or the codes of sixteen priors at
-//! a time.
+//! Vectorised scans of edges and families: the scores of four children or the codes of sixteen
+//! priors at a time.
 //!
-//! `sse2` uses instructions that every x86-64 processor has, because compilers turn plain loops into
-//! several times as many instructions; other processors run `plain`, with the same results bit for bit.
-//! The tests compare the two.
+//! `sse2` uses instructions that every x86-64 processor has, because compilers turn plain loops
+//! into several times as many instructions; other processors run `plain`, with the same results bit
+//! for bit. The tests compare the two.
 
 use crate::contracts::numbers::PriorBits;
 use crate::memory::arena::Unit;
 use crate::memory::family::{CLOSED, GROUP, LANES};
 
-/// The slot and score of the child with the highest `q + explore * u`, the first on ties, in the groups
-/// of a family.
+/// The slot and score of the child with the highest `q + explore * u`, the first on ties, in the
+/// groups of a family.
 #[inline]
 pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
     #[cfg(target_arch = "x86_64")]
@@ -20,8 +20,8 @@ pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
     return plain::best_score(groups, explore);
 }
 
-/// The slot and score of the child with the highest `(q - shift) * factor + explore * u`, the first on
-/// ties; for value ranges learned during the search.
+/// The slot and score of the child with the highest `(q - shift) * factor + explore * u`, the first
+/// on ties; for value ranges learned during the search.
 pub fn best_scaled(
     groups: &[[Unit; GROUP]],
     shift: f32,
@@ -81,8 +81,8 @@ fn before(byte: usize) -> Unit {
     bytemuck::pod_read_unaligned(&WINDOW[start..start + 16])
 }
 
-/// Keeps the first bytes of a unit and sets the others to 0. Stores at full width, as all functions here
-/// do: narrower stores break store forwarding.
+/// Keeps the first bytes of a unit and sets the others to 0. Stores at full width, as all functions
+/// here do: narrower stores break store forwarding.
 #[inline]
 pub fn keep_first(unit: &mut Unit, bytes: usize) {
     and(unit, before(bytes));

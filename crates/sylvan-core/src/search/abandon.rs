@@ -1,7 +1,8 @@
 //! Abandoning a descent restores the tree.
 //!
-//! Its virtual visits and the nodes that it added are removed; their edges are unvisited again, with the
-//! same priors. Visits finished meanwhile by other descents stay, and so do the draws at chance nodes.
+//! Its virtual visits and the nodes that it added are removed; their edges are unvisited again,
+//! with the same priors. Visits finished meanwhile by other descents stay, and so do the draws at
+//! chance nodes.
 
 use crate::contracts::game::Game;
 use crate::contracts::values::Values;
@@ -11,8 +12,8 @@ use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Removes the virtual visits of a waiting leaf. Prune the path only after all leaves of the tree are
-    /// abandoned, because pruning moves children to other slots.
+    /// Removes the virtual visits of a waiting leaf. Prune the path only after all leaves of the
+    /// tree are abandoned, because pruning moves children to other slots.
     pub fn abandon(&mut self, visit: &Visit<G>) {
         let id = visit.end();
         self.pool[id].set_pending(false);

@@ -1,11 +1,11 @@
 //! Backup: adds the values of a leaf to every node of the path.
 //!
-//! From the leaf to the root each node gets one visit and the leaf's values, one per seat; each step turns
-//! the values into `reward + discount * value`. No sign is flipped. Proven bounds are backed up too: if
-//! those of a child changed, its parent updates its own.
+//! From the leaf to the root each node gets one visit and the leaf's values, one per seat; each
+//! step turns the values into `reward + discount * value`. No sign is flipped. Proven bounds are
+//! backed up too: if those of a child changed, its parent updates its own.
 //!
-//! Virtual visits can be removed exactly: they are integers, and Q does not contain them. With one leaf in
-//! flight per tree they are not needed and not added.
+//! Virtual visits can be removed exactly: they are integers, and Q does not contain them. With one
+//! leaf in flight per tree they are not needed and not added.
 //!
 //! Twin: `sylvan.reference.search.backup`.
 
@@ -27,7 +27,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.settings.config.leaves_in_flight > 1
     }
 
-    /// Adds a finished visit to every node of the path. `proven`: the bounds of the last node changed.
+    /// Adds a finished visit to every node of the path. `proven`: the bounds of the last node
+    /// changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
         let Some((leaf, above)) = path.split_last() else {
             return;
@@ -139,9 +140,9 @@ impl<V: Values> Updated<V> {
     }
 }
 
-/// Adds a value to all nodes of a path except the last, which has it already; returns the value at the
-/// first. Calls `record` with each updated node, the next child on the path and the child's slot, and
-/// writes its results to `records`, one per level, deepest first.
+/// Adds a value to all nodes of a path except the last, which has it already; returns the value at
+/// the first. Calls `record` with each updated node, the next child on the path and the child's
+/// slot, and writes its results to `records`, one per level, deepest first.
 #[inline(always)]
 fn update_ancestors<V: Values, T>(
     pool: &mut Pool<V>,
@@ -242,8 +243,8 @@ fn apply_root_fpu<V: Values>(
     }
 }
 
-/// Selects the next step at every level. Separate from `propagate_fast`, because each level is a long
-/// dependency chain: with less code per level, the processor overlaps more levels.
+/// Selects the next step at every level. Separate from `propagate_fast`, because each level is a
+/// long dependency chain: with less code per level, the processor overlaps more levels.
 #[inline(never)]
 fn cache_next_steps<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
     let exceeds_cache = pool.exceeds_cache();

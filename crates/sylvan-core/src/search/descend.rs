@@ -2,17 +2,17 @@
 //!
 //! The batch rule, for each tree: repeat descents. A descent ends
 //!
-//! - at a position that needs an evaluation: it joins the batch, and until its evaluation arrives every
-//!   edge of its path has one more visit (a virtual visit: `n` and `N` grow, Q does not);
+//! - at a position that needs an evaluation: it joins the batch, and until its evaluation arrives
+//!   every edge of its path has one more visit (a virtual visit: `n` and `N` grow, Q does not);
 //! - at a finished or proven position: its value is backed up immediately, and the batch continues;
 //! - at a position that already waits for its evaluation (a collision): it does not count as a
 //!   simulation, but its virtual visits stay until the batch closes, so that the next descent takes
 //!   another path.
 //!
-//! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when the
-//! root itself waits, or when a limit is reached; then the virtual visits of collisions are removed. A
-//! tree that finds no leaf for long returns an empty batch and is called again. A descent changes
-//! statistics only at its end, so an error in a game leaves the tree unchanged.
+//! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when
+//! the root itself waits, or when a limit is reached; then the virtual visits of collisions are
+//! removed. A tree that finds no leaf for long returns an empty batch and is called again. A
+//! descent changes statistics only at its end, so an error in a game leaves the tree unchanged.
 //!
 //! Twin: `sylvan.reference.search`.
 
@@ -53,8 +53,8 @@ impl<E> From<E> for SearchError<E> {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Descends from the root to the end of this simulation. Backs up the values of finished positions;
-    /// otherwise changes no statistics.
+    /// Descends from the root to the end of this simulation. Backs up the values of finished
+    /// positions; otherwise changes no statistics.
     #[inline(never)] // keeps its variables in registers
     pub(super) fn descend(
         &mut self,
@@ -129,8 +129,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(step.node)
     }
 
-    /// Follows the steps cached by backups, from family to family, and sets `id` to the last node. Returns
-    /// whether its best unvisited edge comes next; if not, the caller must select.
+    /// Follows the steps cached by backups, from family to family, and sets `id` to the last node.
+    /// Returns whether its best unvisited edge comes next; if not, the caller must select.
     #[inline]
     fn follow_cached_links(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
         if self.settings.fast_puct.is_none() {
@@ -303,8 +303,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 /// The size of states that fit into registers, in bytes.
 const FEW: usize = 32;
 
-/// Follows the cached steps from a family, with the state and the path; returns the last link and the
-/// last node. A last link to a child leads to a node without a family.
+/// Follows the cached steps from a family, with the state and the path; returns the last link and
+/// the last node. A last link to a child leads to a node without a family.
 #[inline(never)] // tells the compiler that arguments do not alias
 fn follow_links<G: Game, V: Values>(
     pool: &Pool<V>,

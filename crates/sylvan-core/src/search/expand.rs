@@ -1,8 +1,8 @@
 //! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
 //!
-//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf gets all its edges at
-//! once, without nodes, after its evaluation. With a learned model, the evaluation also contains the reward
-//! of the step to the leaf and its actions (`top_actions.rs`).
+//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf gets all its
+//! edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
+//! contains the reward of the step to the leaf and its actions (`top_actions.rs`).
 
 use crate::contracts::evaluator::Evaluator;
 use crate::contracts::game::{Action, Game};
@@ -16,8 +16,8 @@ use crate::search::tree::Search;
 use crate::search::visit::Visit;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Evaluates a batch of this tree and applies the evaluations; `logits` and `values` are buffers for
-    /// one leaf.
+    /// Evaluates a batch of this tree and applies the evaluations; `logits` and `values` are
+    /// buffers for one leaf.
     pub fn evaluate(
         &mut self,
         batch: &mut Batch<G>,
@@ -42,8 +42,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         result.map_err(SearchError::Game)
     }
 
-    /// Applies an evaluation: `logits`, one per legal action, become priors in place; `values` has one
-    /// entry per seat. The caller has validated both.
+    /// Applies an evaluation: `logits`, one per legal action, become priors in place; `values` has
+    /// one entry per seat. The caller has validated both.
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
         if self.deals() && id != self.tree.root {
@@ -67,9 +67,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.open(visit);
     }
 
-    /// Applies the output of a learned model: logits of all actions, or of the actions in `names` (at a
-    /// root, illegal ones are ignored), and validated values and rewards, one per seat. Returns false and
-    /// changes nothing if a logit is NaN or +inf, or if none is finite. `buffer` is for logits.
+    /// Applies the output of a learned model: logits of all actions, or of the actions in `names`
+    /// (at a root, illegal ones are ignored), and validated values and rewards, one per seat.
+    /// Returns false and changes nothing if a logit is NaN or +inf, or if none is finite. `buffer`
+    /// is for logits.
     pub fn expand_latent(
         &mut self,
         visit: &Visit<G>,

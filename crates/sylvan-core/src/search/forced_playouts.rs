@@ -1,18 +1,18 @@
 //! Forced playouts and policy target pruning (Wu 2019, KataGo, section 3.2).
 //!
-//! Noise on the root's priors is useful only if the proposed moves get enough visits. Under PUCT, a tried
-//! edge of the root is selected before any other while
+//! Noise on the root's priors is useful only if the proposed moves get enough visits. Under PUCT, a
+//! tried edge of the root is selected before any other while
 //!
 //! ```text
 //!     n(a) < sqrt(k * P(a) * sum n)
 //! ```
 //!
-//! where P includes the noise, `n` includes visits in flight and `k` is `forced_playouts`. Ties between
-//! such edges: higher prior, then lower index.
+//! where P includes the noise, `n` includes visits in flight and `k` is `forced_playouts`. Ties
+//! between such edges: higher prior, then lower index.
 //!
-//! The policy target must not contain forced visits. Every edge except the most visited, c*, loses up to
-//! ceil(sqrt(k * P * sum n)) visits, one by one while its score stays below that of c*; an edge left with
-//! one visit loses that too.
+//! The policy target must not contain forced visits. Every edge except the most visited, c*, loses
+//! up to ceil(sqrt(k * P * sum n)) visits, one by one while its score stays below that of c*; an
+//! edge left with one visit loses that too.
 //!
 //! Limits: a search without noise forces no edge (`Forest::begin`); a proven root loses no visits.
 //! Rounding: the bound is double precision, scores are those of `selection.rs`.

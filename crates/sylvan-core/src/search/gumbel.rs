@@ -1,5 +1,5 @@
-//! Gumbel search (Danihelka et al. 2022): sequential halving at the root; inside the tree, visits follow
-//! the improved policy.
+//! Gumbel search (Danihelka et al. 2022): sequential halving at the root; inside the tree, visits
+//! follow the improved policy.
 //!
 //! ```text
 //!     sigma(q)  = (c_visit + max_b n(b)) * c_scale * q
@@ -11,19 +11,20 @@
 //! ```
 //!
 //! `v` is the evaluator's value for the seat to move, `g` the Gumbel noise, drawn once per search
-//! (`sequential_halving.rs`). In v_mix and completed, an edge is visited after its first finished visit and
-//! `n` counts finished visits; in the argmax of the inside rule and in the schedule, `n` includes visits in
-//! flight. The schedule is that of Karnin et al. 2013 for `simulations` and `max_considered` edges; on a
-//! reused tree it counts only new visits. Closed edges (`proofs.rs`) are skipped; if no edge has the
-//! scheduled count, the nearest lower count is used, otherwise the nearest higher.
+//! (`sequential_halving.rs`). In v_mix and completed, an edge is visited after its first finished
+//! visit and `n` counts finished visits; in the argmax of the inside rule and in the schedule, `n`
+//! includes visits in flight. The schedule is that of Karnin et al. 2013 for `simulations` and
+//! `max_considered` edges; on a reused tree it counts only new visits. Closed edges (`proofs.rs`)
+//! are skipped; if no edge has the scheduled count, the nearest lower count is used, otherwise the
+//! nearest higher.
 //!
-//! Cost: untried edges share one sigma, so only the best of them can be selected, and their part of the
-//! sum is 1 minus the priors of tried edges (at least the best untried prior). So a selection reads only
-//! the tried edges.
+//! Cost: untried edges share one sigma, so only the best of them can be selected, and their part of
+//! the sum is 1 minus the priors of tried edges (at least the best untried prior). So a selection
+//! reads only the tried edges.
 //!
-//! Rounding: doubles up to the exponential of sigma minus the greatest sigma; its product with P and the
-//! sum are single precision. Sums run over the tried edges by falling prior, then rising index. Ties:
-//! higher prior, then lower index; at the root first by higher g + ln P.
+//! Rounding: doubles up to the exponential of sigma minus the greatest sigma; its product with P
+//! and the sum are single precision. Sums run over the tried edges by falling prior, then rising
+//! index. Ties: higher prior, then lower index; at the root first by higher g + ln P.
 //!
 //! Twin: `sylvan.reference.gumbel`.
 

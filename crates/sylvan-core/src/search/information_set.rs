@@ -1,26 +1,28 @@
 //! Information-set search: one tree over public actions, a fresh deal for every simulation.
 //!
 //! The root is a view: the information of one seat. Each simulation completes it to a deal
-//! (`Game::sample`) and takes, at every node, one of the actions that are legal *in this deal*, so a node
-//! gains actions with further deals (`infoset_edges.rs`). Statistics are shared by all deals with the same
-//! actions so far, so no seat below the root can plan with cards that it cannot see.
+//! (`Game::sample`) and takes, at every node, one of the actions that are legal *in this deal*, so
+//! a node gains actions with further deals (`infoset_edges.rs`). Statistics are shared by all deals
+//! with the same actions so far, so no seat below the root can plan with cards that it cannot see.
 //!
 //! ```text
 //!     score(a) = Q_s(a) + c(m) * P(a) * sqrt(m) / (1 + n(a))      m = m(a), at least 1
 //! ```
 //!
-//! `m(a)` is the number of visits of the node at which `a` was legal; it replaces the node's visits, so
-//! that a rarely legal action is not explored more because of visits at which it was illegal. UCT uses
-//! `ln m(a)`. If every action is legal in every deal, as at the root, both rules are unchanged. First-play
-//! urgency is as in `selection.rs`; its prior mass is that of the tried legal actions.
+//! `m(a)` is the number of visits of the node at which `a` was legal; it replaces the node's
+//! visits, so that a rarely legal action is not explored more because of visits at which it was
+//! illegal. UCT uses `ln m(a)`. If every action is legal in every deal, as at the root, both rules
+//! are unchanged. First-play urgency is as in `selection.rs`; its prior mass is that of the tried
+//! legal actions.
 //!
-//! Priors depend on the view of the seat to move in the deal: each node and view (`Game::own_key`) is
-//! evaluated once, and its priors are stored. A simulation ends at its first visit of a node. At a known
-//! node with a new view it waits for the priors and then continues, unless `stop_at_new_views`. With flat
-//! priors it never waits.
+//! Priors depend on the view of the seat to move in the deal: each node and view (`Game::own_key`)
+//! is evaluated once, and its priors are stored. A simulation ends at its first visit of a node. At
+//! a known node with a new view it waits for the priors and then continues, unless
+//! `stop_at_new_views`. With flat priors it never waits.
 //!
-//! Limits: nothing is proven, because results differ between deals. All actions are assumed public: the
-//! search would plan with a hidden move or draw inside the tree as if it were visible. Rules: PUCT, UCT.
+//! Limits: nothing is proven, because results differ between deals. All actions are assumed public:
+//! the search would plan with a hidden move or draw inside the tree as if it were visible. Rules:
+//! PUCT, UCT.
 //!
 //! Twin: `sylvan.reference.deals`. Paper: Cowling, Powley and Whitehouse 2012 (SO-ISMCTS).
 
@@ -128,7 +130,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(DescentEnd::Finished)
     }
 
-    /// Ends the descent if the seat to move needs an evaluation first; `None` if its priors are known.
+    /// Ends the descent if the seat to move needs an evaluation first; `None` if its priors are
+    /// known.
     fn stop_for_evaluation(
         &mut self,
         visit: &mut Visit<G>,
@@ -227,8 +230,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Counts one more available visit for the legal edges, and takes the edge at index `chosen` of the
-    /// scratch.
+    /// Counts one more available visit for the legal edges, and takes the edge at index `chosen` of
+    /// the scratch.
     fn take_edge(
         &mut self,
         visit: &mut Visit<G>,
@@ -318,7 +321,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.best_candidate(&context, &candidates)
     }
 
-    /// The scale of scores and the first-play urgency at a node, for `seat` and the edges in the scratch.
+    /// The scale of scores and the first-play urgency at a node, for `seat` and the edges in the
+    /// scratch.
     fn scale_and_urgency(&self, id: NodeId, seat: Seat, priors: &[f32]) -> (Scale, f32) {
         let edges = self.pool.infoset_edges(id);
         let tried = || {
@@ -350,8 +354,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Applies the evaluation of a leaf below the root: the simulation ends, or its descent continues with
-    /// the new priors.
+    /// Applies the evaluation of a leaf below the root: the simulation ends, or its descent
+    /// continues with the new priors.
     pub(crate) fn expand_view(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
         self.tree.views.stop_waiting(id, visit.own_key);
@@ -386,8 +390,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         tree.views.insert(id, own_key, priors, &mut tree.bytes);
     }
 
-    /// Handles a descent that collided with a waiting view: suspends it if it was evaluated before on its
-    /// path, otherwise abandons it.
+    /// Handles a descent that collided with a waiting view: suspends it if it was evaluated before
+    /// on its path, otherwise abandons it.
     pub(crate) fn unblock(&mut self, descent: Box<Visit<G>>) {
         if descent.counted {
             self.tree.progress.waiting += 1;

@@ -1,4 +1,5 @@
-//! Evaluators for any game: uniform, hash-random, and playouts by random moves or a policy of the game.
+//! Evaluators for any game: uniform, hash-random, and playouts by random moves or a policy of the
+//! game.
 
 use crate::contracts::evaluator::{Evaluator, Leaf};
 use crate::contracts::game::{Action, Game, Turn};
@@ -28,8 +29,8 @@ impl<G: Game> Evaluator<G> for Uniform {
     }
 }
 
-/// Pseudo-random logits in -2..2 and values in -1..1, determined by the position: replaces a network in
-/// benchmarks of the search.
+/// Pseudo-random logits in -2..2 and values in -1..1, determined by the position: replaces a
+/// network in benchmarks of the search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashRandom;
 
@@ -65,8 +66,8 @@ pub trait Playout<G: Game>: Send + Sync {
     /// information, it should only read what that seat may see.
     fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error>;
 
-    /// Takes the chosen action and returns whose turn it is then; updates `actions` unless the policy does
-    /// not need them.
+    /// Takes the chosen action and returns whose turn it is then; updates `actions` unless the
+    /// policy does not need them.
     fn step(
         &self,
         state: &mut G,

@@ -1,20 +1,20 @@
 //! Proofs: proven results and their use.
 //!
-//! Two seats with win, draw or loss (`Duel`): every node has bounds on seat 0's result. A finished game has
-//! its result as both bounds (a result strictly between is rounded outwards). A decision node has, for its
-//! seat, the highest lower bound and the highest upper bound of its edges; an untried edge has -1 and 1. A
-//! chance node has the lowest lower and the highest upper bound.
+//! Two seats with win, draw or loss (`Duel`): every node has bounds on seat 0's result. A finished
+//! game has its result as both bounds (a result strictly between is rounded outwards). A decision
+//! node has, for its seat, the highest lower bound and the highest upper bound of its edges; an
+//! untried edge has -1 and 1. A chance node has the lowest lower and the highest upper bound.
 //!
-//! Any other game (`Seats`): a node is exact when it is finished, or when all its edges are. A decision
-//! node then has the values of the best edge for its seat (the lowest index on ties), a chance node the
-//! mean. If one seat's result determines all (one seat, or two of a zero-sum game; no rewards, no
-//! discount), one edge with the highest return is enough.
+//! Any other game (`Seats`): a node is exact when it is finished, or when all its edges are. A
+//! decision node then has the values of the best edge for its seat (the lowest index on ties), a
+//! chance node the mean. If one seat's result determines all (one seat, or two of a zero-sum game;
+//! no rewards, no discount), one edge with the highest return is enough.
 //!
 //! Use:
 //! - a descent ends at a proven node with the proven value, and a proven root ends the search;
 //! - the Q of an edge is clamped to its bounds;
-//! - an edge is *closed* (never selected again) if its upper bound, for the seat to move, is below the
-//!   lower bound of another edge or equal to the lowest return.
+//! - an edge is *closed* (never selected again) if its upper bound, for the seat to move, is below
+//!   the lower bound of another edge or equal to the lowest return.
 //!
 //! Bounds only tighten, and dropping a subtree keeps them.
 //!
@@ -39,8 +39,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[id].is_bounded()
     }
 
-    /// Updates a node after bounds of its children changed: closes edges and tightens its own bounds;
-    /// returns whether those changed.
+    /// Updates a node after bounds of its children changed: closes edges and tightens its own
+    /// bounds; returns whether those changed.
     pub fn update_proof(&mut self, id: NodeId) -> bool {
         let decision = self.pool[id].kind() == NodeKind::Decision;
         if decision {

@@ -8,7 +8,8 @@ use crate::memory::node::NodeKind;
 use crate::search::tree::Search;
 use crate::search::visit::Step;
 
-/// All moves as first: per action, how often a node's seat took it here or below, and its value sum.
+/// All moves as first: per action, how often a node's seat took it here or below, and its value
+/// sum.
 pub type Amaf = HashMap<Action, (u32, f64)>;
 
 /// Bytes of one entry in the map.

@@ -85,8 +85,8 @@ impl RootEdges {
         EXACT.decode(self.codes[index])
     }
 
-    /// Writes the current priors of unvisited edges, times `factors.0`, divided by `factors.1`; zeros
-    /// for visited edges.
+    /// Writes the current priors of unvisited edges, times `factors.0`, divided by `factors.1`;
+    /// zeros for visited edges.
     pub fn write_untried(&self, factors: (f32, f32), out: &mut [f32]) {
         spread(&self.codes, factors.0, factors.1, out);
     }

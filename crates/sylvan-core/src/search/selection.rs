@@ -7,18 +7,19 @@
 //!     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)    (the logarithm is optional)
 //! ```
 //!
-//! `n` counts an edge's visits, including visits in flight; `N` counts the node's visits, including its
-//! own evaluation, so the first selection already follows the priors. `Q_s` is the mean over finished
-//! visits; before the first it is the first-play urgency. Ties: higher prior, then lower index.
+//! `n` counts an edge's visits, including visits in flight; `N` counts the node's visits, including
+//! its own evaluation, so the first selection already follows the priors. `Q_s` is the mean over
+//! finished visits; before the first it is the first-play urgency. Ties: higher prior, then lower
+//! index.
 //!
-//! Units: `P` sums to about 1 over legal actions. `Q` is seat `s`'s return on the scale of `ValueRange`;
-//! `c_puct` is on that scale too, so it depends on the range.
+//! Units: `P` sums to about 1 over legal actions. `Q` is seat `s`'s return on the scale of
+//! `ValueRange`; `c_puct` is on that scale too, so it depends on the range.
 //!
-//! Rounding: Q and c(N) * sqrt(N) are computed in double precision and rounded once to single; P / (1 + n),
-//! the product and the sum are single precision.
+//! Rounding: Q and c(N) * sqrt(N) are computed in double precision and rounded once to single; P /
+//! (1 + n), the product and the sum are single precision.
 //!
-//! Cost: unvisited edges share one Q and are stored apart from visited children, so the scan reads only
-//! the visited children and the best unvisited prior.
+//! Cost: unvisited edges share one Q and are stored apart from visited children, so the scan reads
+//! only the visited children and the best unvisited prior.
 //!
 //! Limits: chance nodes sample instead; closed edges (`proofs.rs`) have Q = -inf.
 //!
@@ -151,8 +152,9 @@ pub struct FastPuct {
     urgency: [Urgency; 2],
 }
 
-/// A rule of first-play urgency as one formula without branches: `weight * value + constant - reduction *
-/// sqrt(mass)`, with `weight` 0 or 1, the node's value, and the prior mass of its tried edges.
+/// A rule of first-play urgency as one formula without branches: `weight * value + constant -
+/// reduction * sqrt(mass)`, with `weight` 0 or 1, the node's value, and the prior mass of its tried
+/// edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Urgency {
     weight: f32,
@@ -207,7 +209,8 @@ impl FastPuct {
 }
 
 /// The next step from an open node with this family, and the child's slot; `UNKNOWN` on a tie.
-/// `unvisited_score` is the score of the best unvisited edge. Every child must have a finished visit.
+/// `unvisited_score` is the score of the best unvisited edge. Every child must have a finished
+/// visit.
 #[inline]
 pub(crate) fn next_step(family: &mut FamilyMut, explore: f32, unvisited_score: f32) -> (Link, u16) {
     let (slot, score) = best_score(family.groups(), explore);

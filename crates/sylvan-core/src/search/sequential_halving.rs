@@ -1,5 +1,5 @@
-//! Sequential halving at the root of a Gumbel search (`gumbel.rs`): the noise, the considered edges and
-//! the schedule of their visits (Karnin et al. 2013).
+//! Sequential halving at the root of a Gumbel search (`gumbel.rs`): the noise, the considered edges
+//! and the schedule of their visits (Karnin et al. 2013).
 //!
 //! Cost: of thousands of legal actions, only the few with the highest g + ln P are considered, and
 //! logarithms are computed only for actions that may be among them.
@@ -18,8 +18,8 @@ use crate::search::tree::Search;
 #[derive(Clone, Debug)]
 pub struct GumbelRoot {
     noise: Noise,
-    /// Indices and g + ln P of the legal actions, by rising index; of many actions only those that may
-    /// be considered.
+    /// Indices and g + ln P of the legal actions, by rising index; of many actions only those that
+    /// may be considered.
     perturbed_logits: Vec<(u16, f64)>,
     /// The indices of the considered actions, by falling g + ln P.
     first: Vec<u16>,
@@ -76,8 +76,8 @@ impl GumbelRoot {
         due
     }
 
-    /// The visit count of the edges considered by the next simulation: the scheduled count, otherwise the
-    /// nearest lower count, otherwise the nearest higher.
+    /// The visit count of the edges considered by the next simulation: the scheduled count,
+    /// otherwise the nearest lower count, otherwise the nearest higher.
     pub(crate) fn considered(&self, scheduled: u32, tried: &[Tried], untried: bool) -> u32 {
         let (mut below, mut above) = (None, u32::MAX);
         if untried {
@@ -94,10 +94,10 @@ impl GumbelRoot {
         below.unwrap_or(above)
     }
 
-    /// The most visits that an edge can still get in this search, including the one in flight. No edge is
-    /// considered with more visits than the last scheduled count, because at each count some edge has no
-    /// more: the visits so far are too few for all edges to exceed it. (Closed edges are skipped, but a
-    /// learned model has none.)
+    /// The most visits that an edge can still get in this search, including the one in flight. No
+    /// edge is considered with more visits than the last scheduled count, because at each count
+    /// some edge has no more: the visits so far are too few for all edges to exceed it. (Closed
+    /// edges are skipped, but a learned model has none.)
     pub fn visits_left(&self, index: usize, visits: u32) -> usize {
         let most = self.schedule.last().map_or(u32::MAX, |&last| last + 1);
         most.saturating_sub(self.new_visits(index, visits)) as usize
@@ -146,8 +146,8 @@ impl Noise {
 
     /// g + ln P of a few edges, including the `n` highest.
     ///
-    /// g is `-ln E` with `E = -ln u` of a uniform number u, so the order is that of P / E, and E is between
-    /// `1 - u` and `(1 - u) / u`: most edges need no logarithm.
+    /// g is `-ln E` with `E = -ln u` of a uniform number u, so the order is that of P / E, and E is
+    /// between `1 - u` and `(1 - u) / u`: most edges need no logarithm.
     fn highest_logits(&self, edges: &RootEdges, n: usize) -> Vec<(u16, f64)> {
         let Self::Drawn(rng, 1.0) = self else {
             return self.perturbed_logits(edges);
@@ -316,7 +316,8 @@ mod tests {
 
     #[test]
     fn schedules_halve() {
-        // 16 simulations over 4 edges: two visits for each of four, then the better two get the rest.
+        // 16 simulations over 4 edges: two visits for each of four, then the better two get the
+        // rest.
         assert_eq!(
             schedule(4, 16),
             [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]

@@ -1,13 +1,13 @@
 //! Selects the actions of a learned model's policy that a leaf stores.
 //!
-//! A model gives logits for thousands of actions, but a search tries at most as many as it has simulations
-//! left, by falling stored prior, then rising action. So storing only the first ones in that order does not
-//! change any visit. Priors are the softmax over all actions with a finite logit; with `top_k`, over the
-//! highest of these, ties to the lower action.
+//! A model gives logits for thousands of actions, but a search tries at most as many as it has
+//! simulations left, by falling stored prior, then rising action. So storing only the first ones in
+//! that order does not change any visit. Priors are the softmax over all actions with a finite
+//! logit; with `top_k`, over the highest of these, ties to the lower action.
 //!
-//! Cost: one pass finds the maximum of every group of 8 logits and one adds up exponentials. The k-th
-//! greatest maximum is a lower bound of the k-th greatest logit, so few groups are read again. The logits of
-//! a group are 8 apart, so that eight groups are compared at once.
+//! Cost: one pass finds the maximum of every group of 8 logits and one adds up exponentials. The
+//! k-th greatest maximum is a lower bound of the k-th greatest logit, so few groups are read again.
+//! The logits of a group are 8 apart, so that eight groups are compared at once.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::{PADDING, PriorBits, exp, pad, softmax_padded, softmax_scale};
@@ -32,7 +32,8 @@ pub struct TopActions {
     /// The finite logits and their indices, if not all are finite.
     finite: Vec<f32>,
     names: Vec<Action>,
-    /// The rank of an index in the high bits, the inverted index in the low bits: greater keys first.
+    /// The rank of an index in the high bits, the inverted index in the low bits: greater keys
+    /// first.
     keys: Vec<u64>,
     sorted: Vec<u64>,
     order: Vec<f32>,
@@ -48,9 +49,9 @@ struct Scan {
 }
 
 impl TopActions {
-    /// Selects up to `most` of the actions 0, 1, ... with these logits, after restricting them to the
-    /// `top_k` highest unless it is 0. Returns false if a logit is NaN or +inf or if none is finite; the
-    /// contents are then undefined. Call `finish` to get priors.
+    /// Selects up to `most` of the actions 0, 1, ... with these logits, after restricting them to
+    /// the `top_k` highest unless it is 0. Returns false if a logit is NaN or +inf or if none is
+    /// finite; the contents are then undefined. Call `finish` to get priors.
     pub fn fill(&mut self, logits: &[f32], top_k: usize, most: usize, bits: PriorBits) -> bool {
         let n = logits.len();
         self.raw = false;
@@ -117,8 +118,8 @@ impl TopActions {
         self.raw = true;
     }
 
-    /// Turns logits into priors. Separate from `fill`, because wide loads right after narrow stores break
-    /// store forwarding: the caller can do other work in between.
+    /// Turns logits into priors. Separate from `fill`, because wide loads right after narrow stores
+    /// break store forwarding: the caller can do other work in between.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.raw) {
             softmax_padded(&mut self.priors, self.actions.len());
@@ -168,7 +169,8 @@ impl TopActions {
         }
     }
 
-    /// Lists the indices of the `k` greatest keys by rising index; returns the least rank among them.
+    /// Lists the indices of the `k` greatest keys by rising index; returns the least rank among
+    /// them.
     fn pick(&mut self, k: usize) -> u32 {
         let least = if self.keys.len() > k {
             self.sorted.clear();

@@ -2,10 +2,11 @@
 //!
 //! `Tree` holds the data of one root: its state, its random stream, the progress of the search.
 //! `Search` borrows a tree together with the pool of its nodes and the settings. The steps of the
-//! algorithm are methods of `Search`, one file each: `descend.rs` goes down to a leaf (`information_set.rs`
-//! with hidden information), `selection.rs` (`uct.rs`, `gumbel.rs`, `forced_playouts.rs`) selects edges,
-//! `expand.rs` applies an evaluation, `backup.rs` adds it to the path, `proofs.rs` updates proven bounds,
-//! `root.rs` prepares the root, `budget.rs` drops the least visited subtrees.
+//! algorithm are methods of `Search`, one file each: `descend.rs` goes down to a leaf
+//! (`information_set.rs` with hidden information), `selection.rs` (`uct.rs`, `gumbel.rs`,
+//! `forced_playouts.rs`) selects edges, `expand.rs` applies an evaluation, `backup.rs` adds it to
+//! the path, `proofs.rs` updates proven bounds, `root.rs` prepares the root, `budget.rs` drops the
+//! least visited subtrees.
 
 use std::collections::{HashMap, VecDeque};
 

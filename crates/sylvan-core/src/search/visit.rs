@@ -15,8 +15,8 @@ pub struct Step {
 /// A descent from the root: its path and its leaf.
 #[derive(Clone, Debug)]
 pub struct Visit<G> {
-    /// The state after the first `synced` steps of the path; without `KEEP_STATES` always the state at
-    /// its end.
+    /// The state after the first `synced` steps of the path; without `KEEP_STATES` always the state
+    /// at its end.
     pub state: G,
     pub synced: usize,
     pub path: Vec<Step>,

@@ -8,22 +8,23 @@
 //!
 //! tried edges, in the order of their priors; if all of them are closed, one more may be tried.
 //!
-//! *RAVE* (Gelly and Silver 2011): the value of an action later in a simulation estimates its value now.
-//! Every node stores, per action, the mean result of the simulations through it in which its seat took
-//! that action there or below (only the first time counts), and mixes it into Q or the first-play urgency:
+//! *RAVE* (Gelly and Silver 2011): the value of an action later in a simulation estimates its value
+//! now. Every node stores, per action, the mean result of the simulations through it in which its
+//! seat took that action there or below (only the first time counts), and mixes it into Q or the
+//! first-play urgency:
 //!
 //! ```text
 //!     Q'(a) = (1 - b) * Q(a) + b * AMAF(a)      b = sqrt(k / (3 N + k))
 //! ```
 //!
-//! `k` (`rave`) is the number of visits at which both have equal weight. Only actions inside the tree
-//! count, not those of a playout.
+//! `k` (`rave`) is the number of visits at which both have equal weight. Only actions inside the
+//! tree count, not those of a playout.
 //!
 //! N includes visits in flight and the node's own evaluation. Rounding: k(N), AMAF sums and b are
 //! doubles; b, the mean and Q' are then single.
 //!
-//! Cost: each selection scans every edge of the node, so use these options only with few edges or few
-//! simulations. Twin: `sylvan.reference.selection`, `sylvan.reference.search.backup`.
+//! Cost: each selection scans every edge of the node, so use these options only with few edges or
+//! few simulations. Twin: `sylvan.reference.selection`, `sylvan.reference.search.backup`.
 
 use crate::contracts::config::Selection;
 use crate::contracts::game::{Action, Game, Seat};

@@ -1,8 +1,8 @@
 //! Deals of hidden cards: complete a view (the information of one seat) to a full state.
 //!
-//! Every simulation of an information-set search draws its own deal (`search/information_set.rs`). The
-//! evaluator's priors depend on the view of the seat to move in that deal, so a tree stores them per node
-//! and view (`Game::own_key`). The tree's byte budget includes them.
+//! Every simulation of an information-set search draws its own deal (`search/information_set.rs`).
+//! The evaluator's priors depend on the view of the seat to move in that deal, so a tree stores
+//! them per node and view (`Game::own_key`). The tree's byte budget includes them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use crate::contracts::game::Game;
 use crate::contracts::rng::Rng;
 use crate::memory::node::NodeId;
 
-/// Draws a deal: copies the view to `state` and completes it by `Game::sample`. One draw from `rng`.
+/// Draws a deal: copies the view to `state` and completes it by `Game::sample`. One draw from
+/// `rng`.
 pub fn deal<G: Game>(view: &G, state: &mut G, rng: &mut Rng) -> Result<(), G::Error> {
     if G::KEEP_STATES {
         *state = view.share();
@@ -20,8 +21,8 @@ pub fn deal<G: Game>(view: &G, state: &mut G, rng: &mut Rng) -> Result<(), G::Er
     state.sample(&mut rng.split())
 }
 
-/// The evaluator's priors per view at the nodes of an information-set tree. A view is identified by its
-/// node and `Game::own_key`.
+/// The evaluator's priors per view at the nodes of an information-set tree. A view is identified by
+/// its node and `Game::own_key`.
 #[derive(Debug, Default)]
 pub struct ViewPriors {
     priors: HashMap<NodeId, HashMap<u64, Box<[f32]>>>,

@@ -1,10 +1,10 @@
 //! States of a learned model (MuZero): the search uses slot numbers instead of rules.
 //!
-//! The model stores the hidden states; the tree numbers them. Slot 0 is the root's, and every evaluation
-//! that the tree requests gets the next slot. A leaf gives the slot of its parent, the action, and the
-//! slot for the model's output. The evaluation returns the reward of the step and the legal actions
-//! (`Game::LEARNED`, `model_step.rs`). Below the root every action is legal, except those with a logit of
-//! -inf.
+//! The model stores the hidden states; the tree numbers them. Slot 0 is the root's, and every
+//! evaluation that the tree requests gets the next slot. A leaf gives the slot of its parent, the
+//! action, and the slot for the model's output. The evaluation returns the reward of the step and
+//! the legal actions (`Game::LEARNED`, `model_step.rs`). Below the root every action is legal,
+//! except those with a logit of -inf.
 //!
 //! Seats move in turn; the model does not predict the seat to move.
 
@@ -33,8 +33,8 @@ enum Legal {
     Some(Arc<[Action]>),
 }
 
-/// A state: the step that led to it and its slot. Below the root it holds no shared data, so copies by
-/// several threads do not contend.
+/// A state: the step that led to it and its slot. Below the root it holds no shared data, so copies
+/// by several threads do not contend.
 #[derive(Clone, Debug)]
 pub struct Latent {
     model: Model,
@@ -53,8 +53,8 @@ impl Latent {
         Self::root_of(model, seat, Legal::Some(legal))
     }
 
-    /// Another root of the same model, where `seat` is to move; `legal` masks the legal actions, `None`
-    /// allows all.
+    /// Another root of the same model, where `seat` is to move; `legal` masks the legal actions,
+    /// `None` allows all.
     pub fn root(&self, seat: Seat, legal: Option<&[bool]>) -> Self {
         let all = 0..self.model.num_actions as Action;
         let legal = match legal {

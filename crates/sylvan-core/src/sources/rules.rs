@@ -1,7 +1,9 @@
-//! States from rules: the tree derives a state by applying the actions of its path to the root's state.
+//! States from rules: the tree derives a state by applying the actions of its path to the root's
+//! state.
 //!
-//! For games where that is too slow (`Game::KEEP_STATES`: games written in Python, learned models), the
-//! tree stores the states of expanded nodes here, by node number. Its byte budget includes them.
+//! For games where that is too slow (`Game::KEEP_STATES`: games written in Python, learned models),
+//! the tree stores the states of expanded nodes here, by node number. Its byte budget includes
+//! them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
