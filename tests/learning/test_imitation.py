@@ -86,7 +86,9 @@ def test_batches_match_the_game_s_observations_and_actions(table: GameTable) -> 
     assert batch.value.tolist() == [outcomes[int(r)] for r in table.results[rows]]
 
 
-def test_each_position_without_castling_rights_is_mirrored_every_second_epoch(table: GameTable) -> None:
+def test_positions_without_castling_rights_are_mirrored_every_second_epoch(
+    table: GameTable,
+) -> None:
     batches, rows = PositionBatches(table, None, 0.0), torch.arange(len(table))
     plain, even, odd = (batches.make(rows, epoch) for epoch in (None, 0, 1))
     codes = torch.from_numpy(mirrored_codes())
@@ -176,7 +178,13 @@ def test_a_loss_that_is_not_finite_stops_the_training(file: Path, tmp_path: Path
 def test_a_run_stops_after_its_minutes_and_resumes(file: Path, tmp_path: Path) -> None:
     messages: list[str] = []
     first = imitate(
-        [file], tmp_path, config(), samples=64 * 120, minutes=1e-3, device="cpu", tell=messages.append
+        [file],
+        tmp_path,
+        config(),
+        samples=64 * 120,
+        minutes=1e-3,
+        device="cpu",
+        tell=messages.append,
     )
     state = json.loads((tmp_path / "checkpoint" / "state.json").read_text())
     assert state["updates"] == 50

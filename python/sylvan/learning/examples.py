@@ -42,9 +42,7 @@ VARIANTS = ("standard", "chess", "chess960", "fischerandom", "from position")
 class ExamplesConfig(Section):
     """Which examples to use."""
 
-    min_elo: int = Field(
-        default=0, ge=0, description="minimum rating of both players"
-    )
+    min_elo: int = Field(default=0, ge=0, description="minimum rating of both players")
     skip_plies: int = Field(
         default=0, ge=0, description="skip this many first plies of a game: opening theory"
     )

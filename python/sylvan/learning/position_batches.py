@@ -111,9 +111,7 @@ def packed_planes(boards: torch.Tensor, facts: torch.Tensor) -> torch.Tensor:
         high & middle,  # kings
     )
     facts = facts.to(torch.int64)
-    own_short, own_long, their_short, their_long, black = (
-        -(facts >> bit & 1) for bit in range(5)
-    )
+    own_short, own_long, their_short, their_long, black = (-(facts >> bit & 1) for bit in range(5))
     en_passant = (facts >> 5 & 1) << (40 + (facts >> 6 & 7))
     clock = facts >> 16 & 0xFFFF
     pieces = [kind & ~their for kind in kinds] + [kind & their for kind in kinds]

@@ -39,9 +39,7 @@ class ScheduleConfig(Section):
     learning_rate: float = Field(
         2e-3, gt=0, description="maximum rate: a larger one learns faster and ends less exact"
     )
-    warmup: Share = Field(
-        0.01, description="fraction of the run in which the rate rises from 0"
-    )
+    warmup: Share = Field(0.01, description="fraction of the run in which the rate rises from 0")
     schedule: Literal["constant", "cosine", "exponential", "step"] = Field(
         "cosine", description="how the rate falls after the warm-up"
     )
