@@ -73,9 +73,7 @@ class ReplayConfig(Section):
     keep_shards: bool = Field(
         default=True, description="keep files whose positions have all left the window"
     )
-    threads: int = Field(
-        default=1, ge=1, description="threads that rebuild positions from moves"
-    )
+    threads: int = Field(default=1, ge=1, description="threads that rebuild positions from moves")
 
     @model_validator(mode="after")
     def _min_below_max(self) -> Self:

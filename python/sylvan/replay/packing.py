@@ -2,8 +2,8 @@
 
 Records are packed in blocks, column by column: all actions, then all seats, and so on. This is fast
 for many short games, and compresses well. Probabilities are stored as 16-bit fractions of 65,535
-and normalised again when read. For a game with native rules only actions with a positive probability
-are stored: the other legal actions and the observations follow from the rules.
+and normalised again when read. For a game with native rules only actions with a positive
+probability are stored: the other legal actions and the observations follow from the rules.
 `docs/record-format.md` has the layout byte by byte.
 """
 

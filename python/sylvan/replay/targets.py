@@ -47,8 +47,8 @@ class TargetConfig(Section):
         default=0.0,
         ge=0,
         le=1,
-        description="weight of the root value q against the result z in the value target: q has less "
-        "noise and more bias",
+        description="weight of the root value q against the result z in the value target: q has "
+        "less noise and more bias",
     )
     td_steps: int | None = Field(
         default=None,
@@ -58,8 +58,7 @@ class TargetConfig(Section):
     )
     until_chance: bool = Field(
         default=False,
-        description="count rewards only until chance moves again: the current round of a card "
-        "game",
+        description="count rewards only until chance moves again: the current round of a card game",
     )
     discount: float = Field(
         default=1.0,
