@@ -127,8 +127,8 @@ def _built(header: NetworkHeader, seed: int | None) -> Network:
     if name not in _BODIES:
         known = ", ".join(_BODIES)
         raise NetworkError(
-            f"The architecture {name!r} is not one of {known}: build its module yourself and load the "
-            "file with load_network(path, module=...)."
+            f"The architecture {name!r} is not one of {known}: build its module yourself and load "
+            "the file with load_network(path, module=...)."
         )
     make_body, kind = _BODIES[name]
     settings = kind.read(name, architecture)

@@ -24,7 +24,7 @@ class BodySettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    activation: Activation = Field("relu", description="after every layer except the last of a head")
+    activation: Activation = Field("relu", description="after each layer except the last of a head")
     pooled: ClassVar[bool] = False
     """Whether heads take the mean over squares, for unordered features."""
 

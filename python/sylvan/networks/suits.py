@@ -1,8 +1,8 @@
 """A network for cards that is equivariant under permutations of the suits.
 
 Blob stays the same game when suits are renamed. Each suit has a token with its cards (own hand,
-unseen, on the table, played by each seat, seats without this suit, trump, led suit), through weights
-shared by all suits, plus the features of the table (bids, tricks, sizes):
+unseen, on the table, played by each seat, seats without this suit, trump, led suit), through
+weights shared by all suits, plus the features of the table (bids, tricks, sizes):
 
     t_s = W · suit_s + G · table                                  for each suit s
     block:  t_s = t_s + V · relu(A · norm(t_s) + M · mean over suits of norm(t) + b)
