@@ -17,22 +17,18 @@ class MuZeroSettings(BodySettings):
 
     value_kind: NumberKind = Field("categorical", description="encoding of values: see support")
     reward_kind: NumberKind = Field("categorical", description="encoding of rewards")
-    support: Count = Field(30, description="largest integer of a categorical output, after the transform")
+    support: Count = Field(30, description="largest integer of a categorical output: see support")
     outputs: Count = Field(
         1,
-        description="numbers in a value: 1, for the seat to move, or one per seat, seat to move first",
+        description="numbers in a value: 1, for the seat to move, or one per seat",
     )
     hidden: Count = Field(128, description="width of the hidden state; on a board, its planes")
-    consistency: bool = Field(
-        False, description="whether to have layers for the consistency loss"
-    )
+    consistency: bool = Field(False, description="whether to have layers for the consistency loss")
     projection: Count = Field(128, description="width of those layers")
     reconstruction: bool = Field(
         False, description="whether to have a decoder for the reconstruction loss"
     )
-    scale: float = Field(
-        1.0, gt=0, description="divisor of observations: 255 for images of bytes"
-    )
+    scale: float = Field(1.0, gt=0, description="divisor of observations: 255 for images of bytes")
 
 
 class MuZeroMLPSettings(MuZeroSettings):
