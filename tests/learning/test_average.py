@@ -1,4 +1,4 @@
-"""The moving average by hand."""
+"""The moving average, compared with values computed by hand."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ def network(weight):
     return module
 
 
-def test_the_first_update_is_taken_over_and_later_ones_in_part():
+def test_the_first_update_is_copied_and_later_ones_are_averaged():
     average = Average(network(100.0), decay=0.999)
     expected = 0.0
     for number, weight in enumerate([1.0, 3.0, 2.0, 7.0]):
@@ -37,7 +37,7 @@ def test_the_decay_is_reached():
 
 
 def test_after_the_warm_up_it_spans_the_last_tenth():
-    """Old weights are forgotten: what was before half of the updates has next to no part."""
+    """Weights from before half of the updates have almost no influence."""
     average = Average(network(0.0), decay=0.99999)
     for _ in range(200):
         average.update(network(1.0))
@@ -46,7 +46,7 @@ def test_after_the_warm_up_it_spans_the_last_tenth():
     assert float(average.network.weight.detach()) < 0.003
 
 
-def test_it_only_answers():
+def test_the_averaged_network_is_in_evaluation_mode_without_gradients():
     average = Average(network(1.0), decay=0.5)
     assert not average.network.training
     assert not any(each.requires_grad for each in average.network.parameters())

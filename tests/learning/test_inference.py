@@ -1,4 +1,4 @@
-"""The evaluator of self-play says what the module says, after every change of its weights."""
+"""The evaluator of self-play gives the module's outputs after every change of its weights."""
 
 import time
 
@@ -18,7 +18,7 @@ from sylvan.networks.export import max_difference
 
 
 def shaken(network, seed):
-    """Other weights and other statistics of norms."""
+    """Randomise the weights and batch-norm statistics in place."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, tensor in network.state_dict().items():
@@ -44,7 +44,7 @@ def seen(header):
     ],
     ids=["batch norm", "fixed", "lc0 policy", "mlp", "transformer"],
 )
-def test_swapped_weights_say_what_the_module_says(size, game, settings):
+def test_a_model_with_swapped_weights_matches_the_module(size, game, settings):
     network = build_network(size, game=game, seed=1, **settings)
     model = SwappableModel(network)
     assert model.swaps
@@ -75,7 +75,7 @@ def test_an_evaluator_is_refreshed_and_its_cache_emptied():
     np.testing.assert_allclose(after[1], values, atol=1e-5)
 
 
-def test_the_header_is_that_of_the_newest():
+def test_a_refresh_updates_the_header():
     network = build_network("mlp1x8", game=TicTacToe(), seed=1)
     model = SwappableModel(network)
     network.header = network.header.replace(training_step=77)
@@ -83,7 +83,7 @@ def test_the_header_is_that_of_the_newest():
 
 
 class Doubled(nn.Module):
-    """The exporter computes with the weights: none of the model's constants is one of them."""
+    """Computes with its weights, so the exported constants are not the weights."""
 
     def __init__(self, header):
         super().__init__()
@@ -100,7 +100,7 @@ class Doubled(nn.Module):
 
 
 class Unexportable(Doubled):
-    """Asks about numbers, which no graph can."""
+    """Branches on the values of its input, which an ONNX graph cannot."""
 
     def forward(self, observations):
         if float(observations.sum()) > 3.0:
@@ -109,7 +109,7 @@ class Unexportable(Doubled):
 
 
 @pytest.mark.slow  # it is exported twice
-def test_a_module_with_computed_weights_is_right_too():
+def test_a_module_with_computed_weights_is_exported_at_each_refresh():
     network = Doubled(NetworkHeader.for_game(TicTacToe()))
     evaluator = OnnxNetwork(network, threads=1)
     shaken(network, 0)
@@ -134,7 +134,7 @@ def test_a_module_that_cannot_be_exported_runs_on_pytorch(caplog):
 
 
 @pytest.mark.slow
-def test_eight_bits_are_near_and_follow_the_weights():
+def test_int8_is_close_to_fp32_and_follows_the_weights():
     network = build_network("2x16", game=ConnectFour(), seed=1)
     exact = self_play_evaluator(network, device="cpu", threads=1)
     narrow = self_play_evaluator(network, device="cpu", threads=1, eight_bits=ConnectFour())
@@ -144,7 +144,7 @@ def test_eight_bits_are_near_and_follow_the_weights():
     with torch.no_grad():
         for tensor in network.parameters():
             tensor.add_(0.05 * torch.randn(tensor.shape, generator=torch.manual_seed(3)))
-    for evaluator in (exact, narrow, twin, twin):  # how often it was refreshed leaves no trace
+    for evaluator in (exact, narrow, twin, twin):  # the number of refreshes must not matter
         evaluator.refresh(network)
     found = narrow.infer(observations)
     assert 0 < narrow.loss.policy_kl < 0.01 and narrow.loss.value_error < 0.02
@@ -153,14 +153,14 @@ def test_eight_bits_are_near_and_follow_the_weights():
     assert np.array_equal(found.policy, twin.infer(observations).policy)
 
 
-def test_where_eight_bits_cost_too_much_they_are_left_out(monkeypatch, caplog):
+def test_int8_with_too_large_a_loss_falls_back_to_fp32(monkeypatch, caplog):
     network = build_network("1x8", game=ConnectFour(), seed=1)
     monkeypatch.setattr("sylvan.learning.inference.MOST_KL", -1.0)
     evaluator = OnnxNetwork(network, threads=1, eight_bits=ConnectFour())
-    assert not evaluator.in_integers and "fp32 it is" in caplog.text
+    assert not evaluator.in_integers and "fp32" in caplog.text
 
 
-def test_eight_bits_need_a_convolution():
+def test_int8_needs_a_convolution():
     network = build_network("mlp1x8", game=TicTacToe(), seed=1)
     with pytest.raises(NetworkError, match="3 × 3"):
         self_play_evaluator(network, device="cpu", eight_bits=TicTacToe())

@@ -1,4 +1,4 @@
-"""The learner: every parameter learns, steps are those of the books, and it goes on to the bit."""
+"""The learner: all parameters learn, steps follow the formulas, a resume is bit for bit."""
 
 import copy
 
@@ -66,13 +66,13 @@ def test_a_gradient_reaches_every_parameter(size, settings, value):
         assert not torch.equal(parameter, before[name]), name
 
 
-def test_packed_planes_of_chess_are_expanded_and_learned_from():
+def test_packed_planes_of_chess_are_expanded():
     learner = learner_of("1x8", Chess(encoder="planes18", codec="lc0"), batch=4)
     found = trained(learner)
     assert np.isfinite(found.total) and found.gradient_norm > 0
 
 
-def test_it_learns_what_there_is_to_learn():
+def test_losses_fall_to_near_zero_on_learnable_examples():
     learner = learner_of("2x8", TicTacToe(), learning_rate=5e-3, batch=64)
     first = trained(learner)
     trained(learner, 120, seed=1)
@@ -83,7 +83,7 @@ def test_it_learns_what_there_is_to_learn():
 
 
 class Recorded:
-    """Hands out the same batches as another learner got."""
+    """Records the batches that a learner draws."""
 
     def __init__(self, examples):
         self.examples, self.batches = examples, []
@@ -102,8 +102,8 @@ class Recorded:
     ],
     ids=["adamw", "nesterov", "momentum"],
 )
-def test_updates_are_those_of_the_formulas(settings):
-    """Three updates, by the papers' formulas in float64 on the same gradients."""
+def test_updates_follow_the_papers_formulas(settings):
+    """Three updates, compared with the papers' formulas in float64 on the same gradients."""
     learner = learner_of("mlp1x8", clip=0.0, average=0.0, learning_rate=0.01, **settings)
     config = learner.config
     network = copy.deepcopy(learner.network)
@@ -138,7 +138,7 @@ def test_updates_are_those_of_the_formulas(settings):
         torch.testing.assert_close(learner.network.get_parameter(name), parameter)
 
 
-def test_the_rate_follows_the_schedule_and_the_last_changes_nothing():
+def test_the_rate_follows_the_schedule_and_ends_at_zero():
     learner = learner_of(final_decay=0.2, learning_rate=0.01, average=0.0)
     assert trained(learner, progress=0.9).learning_rate == pytest.approx(0.005)
     before = weights(learner.network)
@@ -166,7 +166,7 @@ def test_gradients_are_clipped_to_a_norm():
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"optimizer": "sgd"}, {"average": 0.0}])
 @pytest.mark.parametrize("size", ["2x8", "t1x16"])
-def test_a_restored_learner_goes_on_to_the_bit(size, settings):
+def test_a_restored_learner_resumes_bit_for_bit(size, settings):
     whole, first = learner_of(size, **settings), learner_of(size, **settings)
     examples = MadeUp(whole.header)
     rng = generator(5)
@@ -198,7 +198,7 @@ def test_the_same_batches_give_the_same_bits(threads):
 
 
 def test_float16_skips_updates_that_overflow_until_the_scale_fits(monkeypatch, tmp_path):
-    """As on a GPU without bfloat16: small gradients survive because the loss is multiplied."""
+    """As on a GPU without bfloat16, where the loss is scaled."""
     monkeypatch.setattr("sylvan.learning.learner._dtype", lambda name, device: torch.float16)
     learner = learner_of("mlp1x8", folder=tmp_path)
     learner._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=1000)
@@ -220,7 +220,7 @@ def test_float16_skips_updates_that_overflow_until_the_scale_fits(monkeypatch, t
         trained(learner, 40)
 
 
-def test_the_state_is_plain_and_fits_into_safetensors():
+def test_the_state_can_be_stored_as_safetensors():
     from safetensors.numpy import load, save
 
     learner = learner_of()
@@ -238,7 +238,7 @@ def test_the_state_is_plain_and_fits_into_safetensors():
     )
 
 
-def test_the_state_of_another_game_is_refused_with_a_sentence():
+def test_the_state_of_another_game_network_or_optimizer_is_refused():
     state = learner_of("mlp1x8", TicTacToe()).state_dict()
     learner = learner_of("mlp1x8", ConnectFour())
     before = weights(learner.network)
@@ -252,7 +252,7 @@ def test_the_state_of_another_game_is_refused_with_a_sentence():
 
 
 class Spoiled(MadeUp):
-    """The second batch has a value that is no number."""
+    """The second batch has a NaN among its values."""
 
     def sample(self, count, rng):
         batch = super().sample(count, rng)
@@ -261,9 +261,9 @@ class Spoiled(MadeUp):
         return batch
 
 
-def test_a_loss_that_is_no_number_stops_with_the_batch_saved(tmp_path):
+def test_a_loss_that_is_not_finite_stops_the_training_and_saves_the_batch(tmp_path):
     learner, twin = learner_of(folder=tmp_path), learner_of()
-    with pytest.raises(TrainingError, match=r"Update 2.*value.*nan") as caught:
+    with pytest.raises(TrainingError, match=r"update 2.*value.*nan") as caught:
         trained(learner, 3, examples=Spoiled(learner.header))
     (path,) = tmp_path.iterdir()
     assert str(path) in str(caught.value)
@@ -274,7 +274,7 @@ def test_a_loss_that_is_no_number_stops_with_the_batch_saved(tmp_path):
     assert same_bits(weights(learner.averaged), weights(twin.averaged))
 
 
-def test_a_gradient_that_overflows_stops_too(tmp_path):
+def test_a_gradient_that_overflows_stops_the_training(tmp_path):
     learner = learner_of("mlp1x8", folder=tmp_path)
     learner.network.value.out.weight.data[:] = 3e38
     before = weights(learner.network)
@@ -288,22 +288,22 @@ def test_examples_of_another_game_are_refused():
         trained(learner_of("mlp1x8"), examples=MadeUp(learner_of("mlp1x8", TicTacToe()).header))
 
 
-def test_updates_carry_what_is_left_over():
+def test_the_remainder_of_updates_is_carried_over():
     learner = learner_of(batch=100, samples_per_position=2.5)
     assert [learner.updates(30) for _ in range(8)] == [0, 1, 1, 1, 0, 1, 1, 1]
     assert learner.updates(0) == 0 and learner.state_dict()["owed"] == 0.0
 
 
-def test_a_watcher_hears_the_names_of_the_metrics():
-    heard = []
+def test_a_watcher_receives_metrics_by_name():
+    calls = []
 
-    class Ear(Watcher):
+    class Recorder(Watcher):
         def learner_progress(self, update, updates, losses):
-            heard.append((update, updates, dict(losses)))
+            calls.append((update, updates, dict(losses)))
 
     learner = learner_of("mlp1x8")
-    found = learner.train(MadeUp(learner.header), 3, 0.5, generator(), Ear())
-    update, updates, losses = heard[0]
+    found = learner.train(MadeUp(learner.header), 3, 0.5, generator(), Recorder())
+    update, updates, losses = calls[0]
     assert (update, updates) == (1, 3)
     assert losses.keys() <= found.numbers().keys()
     assert {"loss.policy", "loss.total", "learner.gradient_norm"} <= losses.keys()
@@ -321,38 +321,38 @@ def test_no_more_batches_are_drawn_than_updates_made():
 
 
 class Prioritised(MadeUp):
-    """Hears how much is left to learn, before it draws again."""
+    """Checks that priorities are updated before the next draw."""
 
     def __init__(self, header):
         super().__init__(header)
         self.config = type("Config", (), {"prioritised": True})
-        self.heard = []
+        self.updates = []
 
     def sample(self, count, rng):
-        assert len(self.heard) == self.drawn
+        assert len(self.updates) == self.drawn
         return super().sample(count, rng)
 
     def update_priorities(self, places, priorities):
         assert places.shape == (16, 2) and priorities.shape == (16,)
         assert (priorities > 0).all() and (places[:, 0] == self.drawn).all()
-        self.heard.append(priorities)
+        self.updates.append(priorities)
 
 
-def test_a_replay_with_priorities_hears_of_every_batch_before_the_next():
+def test_priorities_are_updated_before_the_next_batch_is_drawn():
     learner = learner_of("2x8", TicTacToe(), learning_rate=5e-3)
     examples = Prioritised(learner.header)
     trained(learner, 80, examples=examples)
-    assert len(examples.heard) == 80
-    assert examples.heard[-1].mean() < examples.heard[0].mean() / 4
+    assert len(examples.updates) == 80
+    assert examples.updates[-1].mean() < examples.updates[0].mean() / 4
 
 
-def test_seats_of_a_game_for_three():
+def test_a_game_of_three_seats_trains_a_value_per_seat():
     game = make(Shape(num_players=3, zero_sum=False, seed=4))
     learner = learner_of("mlp1x8", game)
     assert learner.header.value == "seats" and trained(learner, 2).parts["value"] > 0
 
 
-def test_a_processor_has_no_half_precision():
+def test_half_precision_on_a_cpu_is_refused():
     with pytest.raises(ConfigError, match=r"precision.*'bfloat16'.*GPU"):
         learner_of(precision="bfloat16")
 

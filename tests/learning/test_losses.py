@@ -1,4 +1,4 @@
-"""Losses by hand, and that illegal actions and weightless positions have no part in them."""
+"""Losses compared with values computed by hand; illegal actions and zero weights are ignored."""
 
 from math import exp, log
 
@@ -29,7 +29,7 @@ def targets(**changes):
 LOGITS = torch.tensor([[log(3.0), 0.0, 50.0], [0.0, log(2.0), 0.0]])
 VALUE = torch.tensor([[log(2.0), 0.0, 0.0], [0.0, log(6.0), 0.0]])
 
-FIRST = -(0.75 * log(3 / 4) + 0.25 * log(1 / 4))  # the third action is illegal: it has no part
+FIRST = -(0.75 * log(3 / 4) + 0.25 * log(1 / 4))  # the third action is illegal
 SECOND = -log(2 / 4)
 
 
@@ -43,18 +43,18 @@ def test_the_policy_is_a_cross_entropy_over_legal_actions():
     assert parts()["policy"] == pytest.approx((FIRST + SECOND) / 2)
 
 
-def test_positions_count_by_their_weights():
+def test_losses_are_weighted_means():
     found = parts(weight=torch.tensor([1.0, 3.0]), policy_weight=torch.tensor([1.0, 0.5]))
     assert found["policy"] == pytest.approx((FIRST + 1.5 * SECOND) / 2.5)
     first, second = -log(2 / 4), -0.5 * log(6 / 8) - 0.5 * log(1 / 8)
     assert found["value"] == pytest.approx((first + 3 * second) / 4)
 
 
-def test_a_batch_without_any_policy_to_learn_costs_nothing():
+def test_a_batch_without_policy_weight_has_policy_loss_zero():
     assert parts(policy_weight=torch.zeros(2))["policy"] == 0.0
 
 
-def test_a_position_without_legal_actions_is_no_trap():
+def test_a_position_without_legal_actions_has_policy_loss_zero():
     nothing = torch.zeros(2, 3)
     assert parts(policy=nothing, legal=nothing.bool())["policy"] == 0.0
 
@@ -72,7 +72,7 @@ def test_scalars_and_seats_are_squared_errors():
     assert parts("scalar", value, value=wanted)["value"] == pytest.approx((0.25 + 4.0) / 2)
 
 
-def test_seats_are_measured_in_half_the_range():
+def test_values_of_seats_are_scaled_by_half_the_range():
     value, wanted = torch.tensor([[60.0, 20.0]] * 2), torch.tensor([[50.0, 40.0]] * 2)
     output = NetworkOutput(LOGITS, value)
     for bounds, scale in (((0.0, 100.0), 50.0), (None, 1.0)):
@@ -81,7 +81,7 @@ def test_seats_are_measured_in_half_the_range():
         assert float(found) == pytest.approx((100.0 + 400.0) / 2 / scale**2)
 
 
-def test_moves_left_is_a_huber_loss_of_what_is_known():
+def test_moves_left_is_a_huber_loss_over_finished_games():
     guess, true = torch.tensor([[15.0], [80.0]]), torch.tensor([[10.0], [20.0]])
     near, far = 0.5 * (5 / 20) ** 2, 0.5 * (60 / 20 - 0.25)
     assert parts(moves_left=guess)["policy"] and "moves_left" not in parts(moves_left=guess)
@@ -92,25 +92,25 @@ def test_moves_left_is_a_huber_loss_of_what_is_known():
     assert float(unknown["moves_left"]) == pytest.approx(near)
 
 
-def test_auxiliary_outputs_stand_apart_and_need_a_target():
-    answers = {"owner": torch.tensor([[1.0, 0.0], [2.0, 0.0]]), "untaught": torch.zeros(2, 1)}
+def test_auxiliary_outputs_are_separate_parts_and_need_a_target():
+    answers = {"owner": torch.tensor([[1.0, 0.0], [2.0, 0.0]]), "without_target": torch.zeros(2, 1)}
     found = losses(
         NetworkOutput(LOGITS, VALUE, None, answers),
-        targets(auxiliary={"owner": torch.zeros(2, 2), "unasked": torch.zeros(2, 1)}),
+        targets(auxiliary={"owner": torch.zeros(2, 2), "without_output": torch.zeros(2, 1)}),
         header(),
     )
     assert set(found) == {"policy", "value", "owner"}
     assert float(found["owner"]) == pytest.approx((0.5 + 2.0) / 2)
 
 
-def test_the_targets_entropy_is_what_cannot_be_removed():
+def test_a_perfect_policy_has_the_entropy_of_the_targets_as_its_loss():
     assert float(target_entropy(targets())) == pytest.approx(FIRST / 2)
     perfect = NetworkOutput(targets().policy.log().clamp(min=-1e4), VALUE)
     found = losses(perfect, targets(), header())["policy"]
     assert float(found) == pytest.approx(float(target_entropy(targets())))
 
 
-def test_priorities_are_what_is_left_to_learn():
+def test_priorities_are_errors_above_their_lower_bounds():
     found = priorities(NetworkOutput(LOGITS, VALUE), targets(), header())
     won = log(2)  # the first policy is perfect already
     second = SECOND + (-0.5 * log(6 / 8) - 0.5 * log(1 / 8)) - log(2)

@@ -1,4 +1,4 @@
-"""A network and a loss of one's own, named by their file."""
+"""A user's own network and loss, named by their file."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_a_network_of_ones_own_is_made_trained_and_loaded(code, tmp_path):
+def test_a_users_network_is_made_trained_and_loaded(code, tmp_path):
     network = network_named(f"{code}:Net", game=TicTacToe(), seed=3, width=16)
     assert network.header.architecture == {"name": f"{code}:Net", "width": 16}
     assert network.body.out_features == 16 and network.header.game == "tic_tac_toe"
@@ -79,7 +79,7 @@ def test_a_network_of_ones_own_is_made_trained_and_loaded(code, tmp_path):
     assert torch.equal(loaded.body.weight, learner.averaged.body.weight)
 
 
-def test_sizes_are_still_sizes():
+def test_a_size_names_a_built_in_network():
     assert network_named("2x8", game=ConnectFour(), norm="fixed", seed=1).header.num_logits == 7
 
 
@@ -92,17 +92,17 @@ def test_sizes_are_still_sizes():
         ("Nat", ConfigError, "'Nat'"),
     ],
 )
-def test_what_is_no_network_is_refused(code, name, error, sentence):
+def test_an_invalid_network_is_refused(code, name, error, sentence):
     with pytest.raises(error, match=sentence):
         network_named(f"{code}:{name}", game=TicTacToe())
 
 
-def test_a_file_that_is_not_there():
+def test_a_missing_file_is_named():
     with pytest.raises(ConfigError, match=r"'nowhere.py'"):
         network_named("nowhere.py:Net", game=TicTacToe())
 
 
-def test_a_loss_of_ones_own_is_logged_apart(code):
+def test_parts_of_a_users_loss_are_logged_and_weighted(code):
     network = network_named("mlp1x8", game=TicTacToe(), seed=1)
     _, found = trained(network, loss=f"{code}:loss", auxiliary_weight=0.5)
     assert set(found.parts) == {"policy", "value", "size"}
@@ -116,7 +116,7 @@ def test_a_loss_may_be_one_number(code):
     assert set(found.parts) == {"loss"} and found.parts["loss"] > 0
 
 
-def test_what_is_no_loss_is_refused(code):
+def test_an_invalid_loss_is_refused(code):
     network = network_named("mlp1x8", game=TicTacToe(), seed=1)
     with pytest.raises(TrainingError, match=r"'policy'.*\(32,\)"):
         trained(network, loss=f"{code}:one_per_position")

@@ -1,4 +1,4 @@
-"""Learning from examples: what is read of them, and that a network learns it."""
+"""Pretraining: reading examples, and training a network on them."""
 
 import gzip
 import io
@@ -44,7 +44,7 @@ SPEC = GameSpec("chess")
 
 
 def pgn(moves, result="1-0", **tags):
-    """A game as PGN, with evaluations, variations and other things that files have."""
+    """A game as PGN, with evaluations, variations and comments."""
     game = chess.pgn.Game()
     game.headers.update({"Result": result} | tags)
     node = game
@@ -52,8 +52,8 @@ def pgn(moves, result="1-0", **tags):
         board = node.board()
         other = next(iter(board.legal_moves))
         if number % 5 == 3 and board.parse_san(move) != other:
-            aside = node.add_variation(other, comment="(no, { [%eval 9.99]")
-            aside.nags.add(4)
+            variation = node.add_variation(other, comment="(no, { [%eval 9.99]")
+            variation.nags.add(4)
         node = node.add_main_variation(board.parse_san(move))
         node.comment = f"a comment; of two\nlines [%eval {(number - 20) / 10}] [%clk 0:01:00]"
     exporter = chess.pgn.StringExporter(columns=60)
@@ -68,7 +68,7 @@ FILE = "".join(
 )
 
 
-def test_moves_and_evaluations_are_those_that_python_chess_reads():
+def test_moves_and_evaluations_match_python_chess():
     games, stream = list(pgn_games(FILE.splitlines())), io.StringIO(FILE)
     assert len(games) == 4
     for game in games:
@@ -105,7 +105,7 @@ def test_pgn_by_hand(text, moves, result):
 
 
 @given(st.text(max_size=200))
-def test_no_text_makes_the_reader_fall(text):
+def test_the_reader_accepts_any_text(text):
     list(pgn_games(text.splitlines()))
 
 
@@ -137,7 +137,7 @@ def test_a_position_without_evaluation_has_the_result_as_its_value():
     assert record.values.tolist() == [[-1, 1], [-1, 1]]
 
 
-def test_games_that_are_left_out_are_counted_and_named():
+def test_skipped_games_are_counted_with_reasons():
     skipped = Skipped()
     text = (
         "1. e4 *\n\n1. e4 e4 1-0\n\n"
@@ -148,13 +148,13 @@ def test_games_that_are_left_out_are_counted_and_named():
     records = read(text, ExamplesConfig(min_elo=2150), skipped)
     assert len(records) == 2 and skipped.count == 6
     assert "game 1 has no result" in skipped.first[0]
-    assert "game 2 has a player below 2150" in skipped.first[1]
+    assert "game 2 has a player rated below 2150" in skipped.first[1]
     everything = Skipped()
     assert len(read(text, skipped=everything)) == 4
     assert "game 2: " in everything.first[1] and "e4" in everything.first[1]
 
 
-def test_games_go_on_past_claimable_draws_and_end_in_dead_positions(tmp_path):
+def test_games_continue_after_claimable_draws_and_end_in_dead_positions(tmp_path):
     shuffle = "Nf3 Nf6 Ng1 Ng8 " * 5 + "e4 e5"
     (record,) = read(pgn(shuffle, "1/2-1/2"))
     assert len(record) == 22
@@ -219,10 +219,10 @@ def test_labels_in_json_and_csv_are_the_same(tmp_path):
         ({"fen": chess.STARTING_FEN, "move": "e4"}, "no value, cp or mate"),
         ({"fen": chess.STARTING_FEN, "move": "e4", "value": 2}, "not between -1 and 1"),
         ({"fen": chess.STARTING_FEN, "move": "e4", "value": "much"}, "much"),
-        ({"fen": chess.STARTING_FEN, "policy": {"e4": 0}, "value": 0}, "adds up to 0"),
+        ({"fen": chess.STARTING_FEN, "policy": {"e4": 0}, "value": 0}, "sums to 0"),
     ],
 )
-def test_a_label_that_cannot_be_used_says_why(row, reason):
+def test_a_skipped_label_has_a_reason(row, reason):
     skipped = Skipped()
     assert list(labelled_records([row], SPEC, ExamplesConfig(), skipped)) == []
     assert skipped.count == 1 and reason in skipped.first[0] and "position 1" in skipped.first[0]
@@ -234,7 +234,7 @@ def test_labels_of_another_game():
     assert record.actions.tolist() == [3] and record.start == "4453"
 
 
-# --- into shards and out again ----------------------------------------------------------------
+# --- shards -----------------------------------------------------------------------------------
 
 
 def stream_of(path, out, window=1_000_000, **settings):
@@ -265,7 +265,7 @@ def labels_file(tmp_path, count):
     return path, [row["fen"] for row in shuffled]
 
 
-def test_every_position_is_drawn_and_none_that_is_held_out(tmp_path):
+def test_every_position_is_drawn_except_held_out_ones(tmp_path):
     path, fens = labels_file(tmp_path, 300)
     imported, stream = stream_of(path, tmp_path / "out")
     assert imported.records == imported.positions == 300 and imported.held_out == 300 // HELD_OUT
@@ -279,7 +279,7 @@ def test_every_position_is_drawn_and_none_that_is_held_out(tmp_path):
     assert {planes.tobytes() for planes in test.observations} == kept
 
 
-def test_a_window_smaller_than_the_examples_goes_through_all_of_them(tmp_path):
+def test_a_small_window_moves_through_all_examples(tmp_path):
     path, _ = labels_file(tmp_path, 600)
     _, stream = stream_of(path, tmp_path / "out", window=100)
     rng, seen = np.random.default_rng(2), set()
@@ -287,10 +287,10 @@ def test_a_window_smaller_than_the_examples_goes_through_all_of_them(tmp_path):
         batch = stream.sample(50, rng)
         assert 100 <= stream._window.end - stream._window.begin < 100 + 256
         seen |= {planes.tobytes() for planes in batch.observations}
-    assert len(seen) > 420, "two rounds through a window of a sixth"
+    assert len(seen) > 420, "two passes with a window of a sixth"
 
 
-def test_examples_take_little_room(tmp_path):
+def test_examples_take_few_bytes(tmp_path):
     """Five million positions in less than 400 MB: 80 bytes each."""
     path, _ = labels_file(tmp_path, 1000)
     imported, _ = stream_of(path, tmp_path / "out")
@@ -309,7 +309,7 @@ def test_examples_are_imported_once(tmp_path):
     assert len(list(records_of(shard))) == 60
 
 
-def test_nothing_to_learn_from_is_said(tmp_path):
+def test_files_without_usable_examples_are_refused(tmp_path):
     path = tmp_path / "games.pgn"
     path.write_text("1. e4 *\n")
     with pytest.raises(ConfigError, match=r"games\.pgn.*game 1"):
@@ -326,8 +326,8 @@ def test_nothing_to_learn_from_is_said(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_makes_a_network_that_knows_the_games(tmp_path):
-    """Four games over and over: the network learns them by heart, also from held-out copies."""
+def test_the_command_trains_a_network_on_the_games(tmp_path):
+    """Four games repeated: the network memorises them, and held-out copies test it."""
     path = tmp_path / "games.pgn"
     path.write_text(FILE * 13)
     out = tmp_path / "warm"
@@ -370,12 +370,12 @@ def test_settings_that_do_not_exist_are_refused(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "config.toml").write_text("")
     done = CliRunner().invoke(app, ["pretrain", str(path), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 2 and "is a run of self-play" in done.output
+    assert done.exit_code == 2 and "self-play" in done.output
 
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32))
-def test_random_games_are_read_as_they_were_played(seed):
+def test_random_games_are_read_back_unchanged(seed):
     rng = np.random.default_rng(seed)
     game = Chess()
     while not game.is_terminal() and len(game.moves) < 40:

@@ -1,4 +1,4 @@
-"""The learning rate by hand."""
+"""The learning rate, compared with values computed by hand."""
 
 from math import cos, pi
 
@@ -21,13 +21,13 @@ def test_constant():
     assert rates(0.0, 0.5, 1.0, schedule="constant") == [2.0, 2.0, 2.0]
 
 
-def test_cosine_from_the_highest_to_the_floor():
+def test_cosine_from_the_maximum_to_the_floor():
     found = rates(0.0, 1 / 3, 0.5, 1.0, schedule="cosine", floor=0.1)
     quarter = 2.0 * (0.1 + 0.9 * (1 + cos(pi / 3)) / 2)
     assert found == pytest.approx([2.0, quarter, 1.1, 0.2])
 
 
-def test_exponential_halves_in_equal_times():
+def test_exponential_from_the_maximum_to_the_floor():
     found = rates(0.0, 0.5, 1.0, schedule="exponential", floor=0.01)
     assert found == pytest.approx([2.0, 0.2, 0.02])
 
@@ -38,7 +38,7 @@ def test_steps():
     assert found == pytest.approx([2.0, 2.0, 0.2, 0.2, 0.02, 0.02])
 
 
-def test_warm_up_rises_in_a_line():
+def test_warm_up_is_linear():
     found = rates(0.0, 0.05, 0.1, 0.2, schedule="constant", warmup=0.2)
     assert found == pytest.approx([0.0, 0.5, 1.0, 2.0])
 
@@ -53,7 +53,7 @@ def test_the_final_decay_ends_at_zero():
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_by_default_it_rises_then_only_falls_to_nothing(schedule, one, two):
+def test_after_the_warm_up_the_rate_never_rises_and_ends_at_zero(schedule, one, two):
     config = ScheduleConfig(schedule=schedule)
     early, late = sorted((one, two))
     if early >= config.warmup:
@@ -62,10 +62,10 @@ def test_by_default_it_rises_then_only_falls_to_nothing(schedule, one, two):
     assert learning_rate(config, 1.0) == 0.0
 
 
-def test_progress_beyond_the_end_is_the_end():
+def test_progress_is_clipped_to_the_unit_interval():
     assert rates(-1.0, 7.0, schedule="cosine") == rates(0.0, 1.0, schedule="cosine")
 
 
-def test_a_wrong_setting_is_named():
+def test_the_error_names_an_invalid_setting():
     with pytest.raises(ConfigError, match=r"schedule.floor.*2"):
         ScheduleConfig(floor=2)

@@ -1,4 +1,4 @@
-"""Positions to learn from, made up or played at random, in the form of the replay's batches."""
+"""Made-up training examples, in the format of the replay's batches."""
 
 from dataclasses import dataclass, field
 
@@ -23,9 +23,9 @@ class MadeUpBatch:
 
 
 class MadeUp:
-    """Random observations with targets that follow from them, so that there is something to learn.
+    """Random observations with targets that a network can learn.
 
-    The first number of an observation decides who wins and which action is best.
+    The first number of an observation determines the winner and the best action.
     """
 
     def __init__(self, header: NetworkHeader, auxiliary: dict[str, int] | None = None) -> None:

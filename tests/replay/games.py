@@ -1,4 +1,4 @@
-"""Records of games that nobody played, for tests that count."""
+"""Made-up records with simple numbers."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sylvan.replay.record import GameRecord
 
 
 def game(moves, *, returns=(1, -1), policies=None, weights=None, ending="end", start=""):
-    """A record of moves such as `a1 b2`; a policy of None was not searched. Surprise is 0.1."""
+    """A record of moves such as `a1 b2`; None as a policy: no search. Surprise is 0.1."""
     actions = [9 * (ord(move[0]) - ord("a")) + int(move[1:]) for move in moves.split()]
     count = len(actions)
     policies = [[1.0]] * count if policies is None else policies

@@ -1,4 +1,4 @@
-"""Records of random games, as self-play would write them."""
+"""Records of random games, in the format of self-play."""
 
 import numpy as np
 
@@ -18,7 +18,8 @@ def random_record(
 ) -> GameRecord:
     """A game of random moves with a random policy target at every ply.
 
-    Some targets are zero, some plies were searched fast, `opening` plies not at all.
+    Some probabilities are zero, a fraction `fast` of plies had a fast search, the first `opening`
+    plies no search.
     """
     state = spec.first(start)
     seats = state.num_players

@@ -1,4 +1,4 @@
-"""Batches show the positions that were played, as the game itself shows them."""
+"""Batches match the positions that were played, as the game's rules give them."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def stored(spec, folder, count=6, config=PLAIN, starts=("",), **options):
 
 
 def position(spec, record, ply, encoding=None):
-    """A position of a record by the rules in Python."""
+    """A position of a record, replayed with the game's rules."""
     state = spec.first(record.start)
     for action in record.actions[:ply].tolist():
         state.set_root()
@@ -43,11 +43,11 @@ def assert_batch_is_right(spec, replay, records, encoding=None, count=200):
         state = position(spec, record, ply, encoding)
         assert np.array_equal(batch.observations[row], state.observation())
         assert batch.observations.dtype == state.observation().dtype
-        places = [state.logit_index(action) for action in record.legal(ply).tolist()]
+        logits = [state.logit_index(action) for action in record.legal(ply).tolist()]
         expected = np.zeros(state.num_logits, np.float32)
-        expected[places] = record.target(ply)
+        expected[logits] = record.target(ply)
         np.testing.assert_allclose(batch.policy[row], expected, atol=1e-4)
-        assert np.flatnonzero(batch.legal[row]).tolist() == sorted(places)
+        assert np.flatnonzero(batch.legal[row]).tolist() == sorted(logits)
         assert batch.policy_weight[row] == record.weights[ply]
     assert (batch.weight == 1).all()
     return batch
@@ -66,7 +66,7 @@ def assert_batch_is_right(spec, replay, records, encoding=None, count=200):
     ],
     ids=str,
 )
-def test_rows_are_the_positions_that_were_played(spec, tmp_path):
+def test_rows_match_the_positions_that_were_played(spec, tmp_path):
     replay, records = stored(spec, tmp_path)
     assert_batch_is_right(spec, replay, records)
 
@@ -83,13 +83,13 @@ STARTS = (
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("fill", HISTORY_FILLS)
 def test_chess_in_every_encoding(encoder, codec, fill, tmp_path):
-    """History planes, castling and promotions of both codecs included."""
+    """With history planes, castling, and promotions of both codecs."""
     spec, encoding = GameSpec("chess"), Encoding(encoder, codec, fill)
     replay, records = stored(spec, tmp_path, 4, starts=STARTS, encoding=encoding)
     assert_batch_is_right(spec, replay, records, encoding, count=60)
 
 
-def test_chess960_and_other_parameters_are_the_games(tmp_path):
+def test_chess960_positions_match_the_game(tmp_path):
     spec = GameSpec("chess", {"chess960": True, "encoder": "planes19"})
     start = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"
     replay, records = stored(spec, tmp_path, 3, starts=(start,))
@@ -97,7 +97,7 @@ def test_chess960_and_other_parameters_are_the_games(tmp_path):
 
 
 def test_positions_after_a_claimable_draw_list_their_moves(tmp_path):
-    """Games of people go on where a search would stop: knights out and back, three times."""
+    """Human games continue after a claimable draw: knights out and back, three times."""
     spec = GameSpec("chess")
     state = Chess(moves="Nf3 Nf6 Ng1 Ng8 " * 3)
     assert state.is_terminal()
@@ -130,7 +130,7 @@ def test_positions_after_a_claimable_draw_list_their_moves(tmp_path):
     assert again.legal(plies).tolist() == last
 
 
-def test_values_are_of_the_seat_to_move(tmp_path):
+def test_values_are_for_the_seat_to_move(tmp_path):
     spec = GameSpec("tictactoe")
     mix = TargetConfig(value_mix=0.25)
     for kind in ("wdl", "scalar", "seats"):
@@ -147,8 +147,8 @@ def test_values_are_of_the_seat_to_move(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["connect4", "tictactoe"])
-def test_symmetries_by_round_trip(name, tmp_path):
-    """A turned row is the position that the permuted actions lead to from the first state."""
+def test_symmetric_rows_match_permuted_games(name, tmp_path):
+    """A transformed row is the position after the permuted actions."""
     spec = GameSpec(name)
     replay, records = stored(spec, tmp_path, 20, ReplayConfig())
     symmetries = spec.first().symmetries()
@@ -173,11 +173,11 @@ def test_symmetries_by_round_trip(name, tmp_path):
         assert any(fits), (number, ply)
         if sum(fits) == 1:
             seen[fits.index(True)] += 1
-    assert (seen > 400 / len(symmetries) / 3).all(), "each is drawn"
+    assert (seen > 400 / len(symmetries) / 3).all(), "each symmetry is drawn"
 
 
 class Turned(Game):
-    """Mark cells of a strip; symmetric under reversal, which its map can do for one row only."""
+    """Mark cells of a strip; symmetric under reversal, with a map for a single row."""
 
     num_players, num_actions = 1, 4
 
@@ -233,7 +233,7 @@ def test_a_python_games_map_is_called_row_by_row_and_the_identity_is_added(tmp_p
     assert 60 < turned < 200
 
 
-def test_moves_of_another_game_are_refused():
+def test_illegal_moves_and_wrong_arrays_are_refused():
     first = Chess()
     rows = np.zeros(1, np.int64)
     empty = np.zeros(0, np.uint16)
@@ -256,7 +256,7 @@ def test_moves_of_another_game_are_refused():
 
 
 @pytest.mark.parametrize("name", ["chess", "connect4"])
-def test_threads_change_nothing(name, tmp_path):
+def test_the_number_of_threads_does_not_change_batches(name, tmp_path):
     spec = GameSpec(name)
     one, _ = stored(spec, tmp_path)
     three = Replay(tmp_path, spec, PLAIN.replace(threads=3))

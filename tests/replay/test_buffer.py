@@ -1,4 +1,4 @@
-"""The replay: what is drawn, how often, and that it comes back to the bit."""
+"""The replay: sampling frequencies, the window, and a resume bit for bit."""
 
 import json
 import threading
@@ -35,19 +35,19 @@ def same(one, two):
 
 
 def chi_square(counts, expected):
-    """How far counts are from what is expected, in standard deviations of a chi-square."""
+    """The chi-square statistic of counts, in standard deviations from its mean."""
     freedom = len(counts) - 1
     distance = float(((counts - expected) ** 2 / expected).sum())
     return (distance - freedom) / np.sqrt(2 * freedom)
 
 
 def drawn_counts(replay, draws=100):
-    """How often each (record, ply) of the window is drawn in so many batches of 1000."""
+    """How often each (record, ply) of the window is drawn in `draws` batches of 1000."""
     rng, counts = generator(), {}
     for _ in range(draws):
         places, number = np.unique(replay.sample(1000, rng).places, axis=0, return_counts=True)
-        for place, times in zip(map(tuple, places.tolist()), number.tolist(), strict=True):
-            counts[place] = counts.get(place, 0) + times
+        for key, times in zip(map(tuple, places.tolist()), number.tolist(), strict=True):
+            counts[key] = counts.get(key, 0) + times
     return counts
 
 
@@ -61,7 +61,7 @@ def test_every_position_is_drawn_equally_often(tmp_path):
 
 
 def test_surprising_positions_are_drawn_more_often(tmp_path):
-    """Half of a game's draws go to its positions alike, half by their share of its surprise."""
+    """Half of a game's draws are uniform, half are proportional to surprise."""
     records = games(20)
     replay = Replay(tmp_path, SPEC, ReplayConfig(surprise_share=0.5))
     replay.append(records)
@@ -73,7 +73,7 @@ def test_surprising_positions_are_drawn_more_often(tmp_path):
             weights[number, int(ply)] = 0.5 + 0.5 * len(record.searched) * share[ply]
     total = sum(weights.values())
     assert total == pytest.approx(replay.positions, rel=1e-5)
-    found = np.array([counts.get(place, 0) for place in weights])
+    found = np.array([counts.get(key, 0) for key in weights])
     expected = 100_000 * np.array(list(weights.values())) / total
     assert abs(chi_square(found, expected)) < 4
     assert (replay.sample(10, generator()).weight == 1).all()
@@ -89,10 +89,10 @@ def test_prioritised_draws_and_their_weights(alpha, beta, tmp_path):
     replay.update_priorities(every, priorities)
     chances = priorities**alpha / (priorities**alpha).sum()
     counts = drawn_counts(replay)
-    found = np.array([counts.get(place, 0) for place in map(tuple, every.tolist())])
+    found = np.array([counts.get(key, 0) for key in map(tuple, every.tolist())])
     assert abs(chi_square(found, 100_000 * chances)) < 4
     batch = replay.sample(500, generator(3))
-    rows = [int(np.flatnonzero((every == place).all(axis=1))[0]) for place in batch.places]
+    rows = [int(np.flatnonzero((every == key).all(axis=1))[0]) for key in batch.places]
     expected = (1 / (len(every) * chances[rows])) ** beta
     np.testing.assert_allclose(batch.weight, expected / expected.max(), rtol=1e-4)
     assert batch.weight.max() == 1
@@ -111,7 +111,7 @@ def test_new_positions_have_the_highest_priority(tmp_path):
     assert new == pytest.approx(plies / (plies + 1), abs=0.03)
 
 
-def test_priorities_must_be_positive_and_one_each(tmp_path):
+def test_priorities_must_be_positive_and_one_per_position(tmp_path):
     replay = Replay(tmp_path, SPEC, ReplayConfig(prioritised=True))
     replay.append(games(2))
     places = replay.sample(3, generator()).places
@@ -119,7 +119,7 @@ def test_priorities_must_be_positive_and_one_each(tmp_path):
         with pytest.raises(ReplayError, match="3 positive numbers"):
             replay.update_priorities(places, np.array(wrong))
     gone = np.array([[10**6, 3]])
-    replay.update_priorities(gone, np.array([9.0]))  # left the window: nothing to do
+    replay.update_priorities(gone, np.array([9.0]))  # left the window: ignored
 
 
 @given(
@@ -127,7 +127,7 @@ def test_priorities_must_be_positive_and_one_each(tmp_path):
     first=st.integers(0, 1000),
     seed=st.integers(0, 100),
 )
-def test_only_rows_with_a_weight_are_drawn(weights, first, seed):
+def test_only_rows_with_a_positive_weight_are_drawn(weights, first, seed):
     given_weights = np.array(weights)
     if given_weights.sum() == 0:
         given_weights[-1] = 1.0
@@ -144,9 +144,9 @@ def test_only_rows_with_a_weight_are_drawn(weights, first, seed):
 def test_the_window_grows_slower_than_the_run():
     config = ReplayConfig(window_min=1000, window_max=100_000)
     sizes = [config.window(positions) for positions in range(0, 400_000, 100)]
-    assert sizes[:11] == list(range(0, 1001, 100)), "at first everything is learned from"
+    assert sizes[:11] == list(range(0, 1001, 100)), "at first the window has all positions"
     steps = np.diff(sizes[10:])
-    assert (steps >= 0).all() and (steps <= 41).all(), "less than half of what is new"
+    assert (steps >= 0).all() and (steps <= 41).all(), "at most 0.41 of the new positions"
     # c (1 + b ((N/c)^a - 1) / a) with c = 1000, a = 0.75, b = 0.4 at N = 16000: 8 - 1 = 7.
     assert config.window(16_000) == int(1000 * (1 + 0.4 * 7 / 0.75))
     assert config.window(10**9) == 100_000
@@ -154,7 +154,7 @@ def test_the_window_grows_slower_than_the_run():
         ReplayConfig(window_min=5, window_max=4)
 
 
-def test_only_the_window_is_drawn_from_and_kept_in_memory(tmp_path):
+def test_only_positions_of_the_window_are_drawn_and_in_memory(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL)
     for seed in range(40):
         replay.append(games(10, seed))
@@ -177,7 +177,7 @@ def test_shards_out_of_the_window_can_be_deleted(tmp_path):
         marks.append(replay.mark())
     files = sorted(path.name for path in tmp_path.glob("*.shard"))
     assert files[0] != "000000.shard" and len(files) < 15
-    # The checkpoint before the last can still be gone back to.
+    # The checkpoint before the last can still be restored.
     replay.append(games(10, 99))
     again = Replay(tmp_path, SPEC, config)
     again.restore(marks[-2])
@@ -188,7 +188,7 @@ def test_shards_out_of_the_window_can_be_deleted(tmp_path):
     assert same(again.sample(100, generator()), fresh.sample(100, generator()))
 
 
-# --- coming back ------------------------------------------------------------------------------
+# --- resuming ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_shards_out_of_the_window_can_be_deleted(tmp_path):
     [SMALL, SMALL.replace(surprise_share=0.5), SMALL.replace(prioritised=True, symmetries=True)],
     ids=["uniform", "surprise", "prioritised"],
 )
-def test_going_back_to_a_mark_goes_on_to_the_bit(config, tmp_path):
-    """Whatever was appended, torn or drawn after the mark: the next batches are the same."""
+def test_a_restored_mark_resumes_bit_for_bit(config, tmp_path):
+    """Appends, draws and damage after the mark do not change the next batches."""
 
     def train(replay, steps):
         batches = []
@@ -227,7 +227,7 @@ def test_going_back_to_a_mark_goes_on_to_the_bit(config, tmp_path):
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
 
 
-def test_without_a_mark_a_torn_end_is_cut_and_the_rest_used(tmp_path):
+def test_without_a_mark_an_incomplete_end_is_truncated(tmp_path):
     Replay(tmp_path, SPEC).append(games(5), together=1)
     path = tmp_path / "000000.shard"
     path.write_bytes(path.read_bytes()[:-10])
@@ -237,7 +237,7 @@ def test_without_a_mark_a_torn_end_is_cut_and_the_rest_used(tmp_path):
     assert [record.seed for record in Replay.read(tmp_path)] == [r.seed for r in games(5)]
 
 
-def test_a_damaged_record_is_named_and_the_run_goes_on(tmp_path):
+def test_a_damaged_record_is_reported_and_the_run_continues(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL)
     replay.append(games(20), together=1)
     mark = replay.mark()
@@ -249,14 +249,14 @@ def test_a_damaged_record_is_named_and_the_run_goes_on(tmp_path):
     replay.restore(mark)
     assert len(replay.damage) == 1
     assert "000000.shard is damaged from byte" in replay.damage[0]
-    assert replay.records == 20, "the count goes on where it was"
+    assert replay.records == 20, "the count includes the damaged record"
     replay.sample(32, generator())
     replay.append(games(5, seed=1))
     assert replay.records == 25
     assert sum(1 for _ in replay) == 24
 
 
-def test_a_shard_that_is_missing_or_short_is_named(tmp_path):
+def test_a_missing_or_truncated_shard_is_reported(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL)
     for seed in range(8):
         replay.append(games(8, seed))
@@ -273,14 +273,14 @@ def test_a_shard_that_is_missing_or_short_is_named(tmp_path):
     replay.sample(10, generator())
 
 
-def test_nothing_to_draw_from_is_said(tmp_path):
+def test_an_empty_replay_is_an_error(tmp_path):
     with pytest.raises(ReplayError, match="positions"):
         Replay(tmp_path, SPEC).sample(1, generator())
     with pytest.raises(ReplayError, match="shards"):
         list(Replay.read(tmp_path))
 
 
-def test_records_that_teach_nothing_are_kept_but_not_drawn(tmp_path):
+def test_records_without_searches_are_stored_but_not_drawn(tmp_path):
     rng = np.random.default_rng(0)
     idle = random_record(SPEC, rng, opening=9)
     replay = Replay(tmp_path, SPEC, SMALL)
@@ -289,7 +289,7 @@ def test_records_that_teach_nothing_are_kept_but_not_drawn(tmp_path):
     assert set(replay.sample(200, generator()).places[:, 0].tolist()) == {1, 2, 3}
 
 
-def test_threads_may_append_and_draw_at_once(tmp_path):
+def test_threads_append_and_draw_concurrently(tmp_path):
     replay = Replay(tmp_path, SPEC, SMALL.replace(prioritised=True))
     replay.append(games(5))
     faults = []
@@ -316,18 +316,18 @@ def test_threads_may_append_and_draw_at_once(tmp_path):
 
 
 def test_a_games_file_may_move(tmp_path):
-    """A run that is copied elsewhere finds its games again."""
+    """A run that was copied elsewhere can read its games."""
     source = Path("examples/nim.py").read_text()
     specs = []
-    for place in ("here", "there"):
-        (tmp_path / place).mkdir()
-        (tmp_path / place / "nim.py").write_text(source)
-        specs.append(GameSpec(f"{tmp_path / place / 'nim.py'}:Nim"))
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "nim.py").write_text(source)
+        specs.append(GameSpec(f"{tmp_path / folder / 'nim.py'}:Nim"))
     Replay(tmp_path / "replay", specs[0]).append(games(3, spec=specs[0]))
     assert Replay(tmp_path / "replay", specs[1]).records == 3
 
 
-def test_places_are_found_again(tmp_path):
+def test_rows_are_found_by_record_and_ply(tmp_path):
     rng = np.random.default_rng(0)
     replay = Replay(tmp_path, SPEC, SMALL)
     for number in range(60):
@@ -341,13 +341,13 @@ def test_places_are_found_again(tmp_path):
     assert (rows.rows_of(strange) == -1).all()
 
 
-def test_observations_are_small_until_they_cannot_be(tmp_path):
-    """Boards take a byte a cell; numbers that do not fit into one are kept as they are."""
+def test_observations_are_int8_until_a_number_does_not_fit(tmp_path):
+    """Boards take one byte per cell; other numbers keep their own type."""
     spec = GameSpec("examples/nim.py:Nim")
     small, large = games(10, spec=spec), games(10, 1, spec)
     replay = Replay(tmp_path, spec)
     replay.append(small)
-    assert replay._loaded()._observations._room.dtype == np.int8
+    assert replay._loaded()._observations.flat.dtype == np.int8
     batch = replay.sample(50, generator())
     assert batch.observations.dtype == np.float32
     for odd in (0.5, 1000.0, np.nan):

@@ -1,4 +1,4 @@
-"""Columns behave like lists that forget their beginning, and never change what they handed out."""
+"""Columns behave like lists whose beginning is dropped; returned views never change."""
 
 import numpy as np
 from hypothesis import given
@@ -10,22 +10,21 @@ STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 3000)), max_size=40)
 
 
 @given(begin=st.integers(0, 100), steps=STEPS)
-def test_a_column_is_a_list_that_forgets(begin, steps):
-    column, model, first, handed_out = Column(np.int64, (), begin), [], begin, []
+def test_a_column_matches_a_list_whose_beginning_is_dropped(begin, steps):
+    column, model, first, views = Column(np.int64, (), begin), [], begin, []
     for grows, size in steps:
         if grows:
             column.extend(np.arange(len(model), len(model) + size))
             model += range(len(model), len(model) + size)
         else:
-            place = first + size
-            column.drop(place)
-            gone = min(place, begin + len(model))
-            first = max(first, gone)
-        handed_out.append((column.flat, column.flat.copy()))
+            index = first + size
+            column.drop(index)
+            first = max(first, min(index, begin + len(model)))
+        views.append((column.flat, column.flat.copy()))
         assert (column.begin, column.end) == (first, begin + len(model))
         assert column.flat.tolist() == model[first - begin :]
         assert len(column) == len(column.flat)
         if len(column):
-            places = np.array([column.begin, column.end - 1])
-            assert column[places].tolist() == [model[place - begin] for place in places]
-    assert all(np.array_equal(view, copy) for view, copy in handed_out)
+            indices = np.array([column.begin, column.end - 1])
+            assert column[indices].tolist() == [model[index - begin] for index in indices]
+    assert all(np.array_equal(view, copy) for view, copy in views)

@@ -1,4 +1,4 @@
-"""Shards: what was written is read again, whatever happened to the file."""
+"""Shards: intact records are read back, also from damaged files."""
 
 import contextlib
 import errno
@@ -34,7 +34,7 @@ GAMES = [
 
 
 def assert_same(one: GameRecord, two: GameRecord, tolerance: float = 1e-4) -> None:
-    """Equal records, but for the rounding of probabilities."""
+    """Equal records, except for the rounding of probabilities."""
     for name in (field.name for field in fields(GameRecord)):
         a, b = getattr(one, name), getattr(two, name)
         if name == "policy":
@@ -48,7 +48,7 @@ def assert_same(one: GameRecord, two: GameRecord, tolerance: float = 1e-4) -> No
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
-def test_records_come_back(spec, tmp_path):
+def test_records_are_read_back(spec, tmp_path):
     rng = np.random.default_rng(1)
     records = [random_record(spec, rng, opening=i, step=i) for i in range(5)]
     shard = Shard(tmp_path / "0.shard", Layout.of(spec))
@@ -61,8 +61,8 @@ def test_records_come_back(spec, tmp_path):
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
-def test_packing_again_changes_nothing(spec):
-    """What goes into memory when games are stored is what a resumed run will read."""
+def test_packing_is_idempotent(spec):
+    """Blocks in memory are equal to the blocks that a resumed run reads."""
     rng = np.random.default_rng(2)
     layout = Layout.of(spec)
     block = Block.of([random_record(spec, rng, opening=i) for i in range(4)], layout)
@@ -80,7 +80,7 @@ def test_packing_again_changes_nothing(spec):
 
 
 @pytest.mark.parametrize("spec", GAMES, ids=str)
-def test_some_records_of_a_block(spec):
+def test_a_mask_selects_records_of_a_block(spec):
     rng = np.random.default_rng(7)
     layout = Layout.of(spec)
     records = [random_record(spec, rng, opening=2 * i) for i in range(6)]
@@ -101,7 +101,7 @@ TESTED = settings(deadline=None, suppress_health_check=[HealthCheck.function_sco
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Eight records in a shard: its bytes, its records and where each begins."""
+    """Eight records in a shard: its bytes, its records and the offset of each."""
     path = tmp_path_factory.mktemp("sound") / "000000.shard"
     rng = np.random.default_rng(3)
     shard = Shard(path, LAYOUT)
@@ -114,7 +114,7 @@ def sound(tmp_path_factory):
 
 
 def seeds(records):
-    """Every record has a seed of its own: its name in these tests."""
+    """The seeds, which identify the records in these tests."""
     return [record.seed for record in records]
 
 
@@ -122,8 +122,8 @@ def seeds(records):
     deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_a_shard_cut_anywhere_keeps_its_whole_records(sound, tmp_path, data):
-    """Killed in the middle of a write: at any byte."""
+def test_a_shard_truncated_anywhere_keeps_its_complete_records(sound, tmp_path, data):
+    """A process killed during a write leaves any number of bytes."""
     whole, records, begins = sound
     cut = data.draw(st.integers(begins[0], len(whole)))
     path = tmp_path / "cut.shard"
@@ -142,7 +142,7 @@ def test_a_shard_cut_anywhere_keeps_its_whole_records(sound, tmp_path, data):
     deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_damage_costs_the_records_that_it_hits(sound, tmp_path, data):
+def test_damage_loses_only_the_damaged_records(sound, tmp_path, data):
     whole, records, begins = sound
     first = data.draw(st.integers(begins[0], len(whole) - 1))
     length = data.draw(st.integers(1, 40))
@@ -167,12 +167,12 @@ def test_damage_costs_the_records_that_it_hits(sound, tmp_path, data):
     deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_a_damaged_header_is_noticed_and_costs_no_record(sound, tmp_path, data):
+def test_a_damaged_header_is_reported_and_loses_no_record(sound, tmp_path, data):
     whole, records, begins = sound
-    place = data.draw(st.integers(0, begins[0] - 1))
+    offset = data.draw(st.integers(0, begins[0] - 1))
     change = data.draw(st.integers(1, 255))
     broken = bytearray(whole)
-    broken[place] ^= change
+    broken[offset] ^= change
     folder = tmp_path / "damaged"
     folder.mkdir(exist_ok=True)
     path = folder / "000000.shard"
@@ -187,7 +187,7 @@ def test_a_damaged_header_is_noticed_and_costs_no_record(sound, tmp_path, data):
 
 
 @pytest.mark.parametrize("more", [b"x", MARKER, MARKER[:1], MARKER * 100 + b"other things"])
-def test_bytes_between_frames_are_passed_over(more, sound, tmp_path):
+def test_bytes_between_frames_are_skipped(more, sound, tmp_path):
     whole, records, begins = sound
     path = tmp_path / "more.shard"
     path.write_bytes(whole[: begins[3]] + more + whole[begins[3] :])
@@ -195,7 +195,7 @@ def test_bytes_between_frames_are_passed_over(more, sound, tmp_path):
 
 
 @given(data=st.binary(max_size=300), count=st.integers(0, 5))
-def test_no_bytes_make_a_reader_fall(data, count):
+def test_any_bytes_raise_only_a_replay_error(data, count):
     with contextlib.suppress(ReplayError):
         Block.from_bytes(data, count, LAYOUT)
 
@@ -208,7 +208,7 @@ def test_a_record_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
     for changes, message in [
         ({"actions": good.actions + 5}, "actions are 0 to 4"),
         ({"values": good.values[:-1]}, "values of shape"),
-        ({"policy": good.policy * 2}, "adds up to 2.0000, not to 1"),
+        ({"policy": good.policy * 2}, "2.0000"),
         ({"values": np.full_like(good.values, np.nan)}, "not finite"),
         ({"policy_offsets": good.policy_offsets[::-1].copy()}, "policy_offsets"),
         ({"ending": "boredom"}, "boredom"),
@@ -218,7 +218,7 @@ def test_a_record_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
         assert shard.length == length == shard.path.stat().st_size
 
 
-def test_a_full_disk_is_told_and_the_file_stays_whole(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_and_the_file_stays_intact(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     records = [random_record(SPEC, rng) for _ in range(3)]
     shard = Shard(tmp_path / "0.shard", LAYOUT)
@@ -227,7 +227,7 @@ def test_a_full_disk_is_told_and_the_file_stays_whole(tmp_path, monkeypatch):
     opened = Path.open
 
     class Full:
-        """A file on a disk with room for 50 bytes more."""
+        """A file on a disk with 50 free bytes."""
 
         def __init__(self, file):
             self.file = file
@@ -250,7 +250,7 @@ def test_a_full_disk_is_told_and_the_file_stays_whole(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert shard.path.stat().st_size == whole
     assert seeds(records_of(shard.path)) == seeds(records[:2])
-    shard.append(records[2:])  # room was made
+    shard.append(records[2:])  # space was freed
     assert seeds(records_of(shard.path)) == seeds(records)
 
 
@@ -266,7 +266,7 @@ def test_a_shard_of_another_game_or_a_later_format_is_refused(tmp_path):
         Replay(tmp_path, SPEC)
 
 
-def test_auxiliary_targets_come_back(tmp_path):
+def test_auxiliary_targets_are_read_back(tmp_path):
     rng = np.random.default_rng(6)
     record = random_record(SPEC, rng)
     extra = {

@@ -1,4 +1,4 @@
-"""Targets by hand: every seat its own stream, whoever moves."""
+"""Targets compared with values computed by hand; each seat has its own rewards."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ from sylvan.replay.targets import (
 
 
 def record(seats, values, returns, rewards=None, *, searched=None, ending="end"):
-    """A game of two actions at each ply, the first always played; `searched` are True or False."""
+    """A game with two actions at each ply; the first is always played."""
     plies = len(seats)
     searched = [True] * plies if searched is None else searched
-    counts = [2 if thought else 0 for thought in searched]
+    counts = [2 if is_searched else 0 for is_searched in searched]
     return GameRecord(
         np.zeros(plies, np.int32),
         np.array(seats, np.int8),
@@ -35,20 +35,20 @@ def record(seats, values, returns, rewards=None, *, searched=None, ending="end")
 
 
 ONE = record(
-    # One seat: it is paid 1, then nothing, then 2, and 4 at the end.
+    # One seat: rewards 1, 0, 2, and a return of 4 at the end.
     seats=[0, 0, 0],
     values=[[5.0], [6.0], [7.0]],
     returns=[4.0],
     rewards=[[1.0], [0.0], [2.0]],
 )
 TWO = record(
-    # Two seats, of which the first moves twice in a row; the second wins.
+    # Two seats; the first moves twice in a row, the second wins.
     seats=[0, 0, 1, 0],
     values=[[0.5, -0.5], [0.25, -0.25], [-0.5, 0.5], [-1.0, 1.0]],
     returns=[-1.0, 1.0],
 )
 THREE = record(
-    # Three seats, which are not paid alike.
+    # Three seats, not zero-sum.
     seats=[0, 1, 2],
     values=[[0.3, 0.3, 0.4], [0.1, 0.8, 0.1], [0.0, 0.9, 0.1]],
     returns=[0.0, 1.0, 0.5],
@@ -62,7 +62,7 @@ THREE = record(
         (ONE, 1.0, None, [[7.0], [6.0], [6.0]]),
         # 1 + 0/2 + 2/4 + 4/8, then 0 + 2/2 + 4/4, then 2 + 4/2
         (ONE, 0.5, None, [[2.0], [2.0], [4.0]]),
-        # 1 + 6/2, 0 + 7/2, 2 + 4/2: one ply ahead, and the end as it was.
+        # 1 + 6/2, 0 + 7/2, 2 + 4/2: one ply ahead; the end keeps its return.
         (ONE, 0.5, 1, [[4.0], [3.5], [4.0]]),
         # 1 + 0/2 + 7/4, 0 + 2/2 + 4/4, 2 + 4/2
         (ONE, 0.5, 2, [[2.75], [2.0], [4.0]]),
@@ -85,7 +85,7 @@ def test_outcomes_by_hand(game, discount, td_steps, expected):
     np.testing.assert_allclose(outcomes(game, discount, td_steps), expected, rtol=1e-6)
 
 
-def test_a_ply_that_was_not_searched_is_not_looked_ahead_to():
+def test_td_steps_skip_plies_that_were_not_searched():
     game = record(
         seats=[0, 1, -1, 0],
         values=[[0.5, -0.5], [0.0, 0.0], [0.0, 0.0], [0.25, -0.25]],
@@ -99,8 +99,8 @@ def test_a_ply_that_was_not_searched_is_not_looked_ahead_to():
     assert value_targets(game, TargetConfig(), "seats").tolist() == [[1.0, -1.0]] * 2
 
 
-def test_no_stream_is_shared_by_two_players():
-    """Discounting one stream for both would pay seat 1 for seat 0's capture."""
+def test_each_seat_has_its_own_rewards():
+    """With one shared reward, seat 1 would get the reward of seat 0's capture."""
     game = record(
         seats=[0, 1, 0],
         values=np.zeros((3, 2)),
@@ -111,7 +111,7 @@ def test_no_stream_is_shared_by_two_players():
     assert value_targets(game, TargetConfig(), "scalar").tolist() == [[2.0], [1.0], [0.0]]
 
 
-def test_values_as_outputs_of_a_network():
+def test_values_are_converted_to_each_output_format():
     values = np.array([[1.0, -1.0], [1.0, -1.0], [0.25, -0.25], [0.0, 0.0]], np.float32)
     seats = np.array([0, 1, 1, 0], np.int8)
     wdl = network_values(values, seats, "wdl")
@@ -122,7 +122,7 @@ def test_values_as_outputs_of_a_network():
     assert rotated.tolist() == [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 
 
-def test_half_a_win_and_half_a_loss_is_no_draw():
+def test_half_a_win_and_half_a_loss_is_not_a_draw():
     mixed = value_targets(TWO, TargetConfig(value_mix=0.5), "wdl")
     # Ply 0: seat 0 lost (0, 0, 1), its search said 0.5: (0.5, 0.5, 0).
     assert mixed[0].tolist() == [0.25, 0.25, 0.5]
@@ -132,13 +132,13 @@ def test_half_a_win_and_half_a_loss_is_no_draw():
     assert all_q[:, 0].tolist() == [0.5, 0.25, 0.5, -1.0]
 
 
-def test_moves_left_are_known_only_of_whole_games():
+def test_moves_left_are_unknown_for_unfinished_games():
     assert moves_left(TWO).tolist() == [4, 3, 2, 1]
-    given_up = record([0, 1], np.zeros((2, 2)), [1.0, -1.0], ending="resign")
-    assert moves_left(given_up).tolist() == [-1, -1]
+    resigned = record([0, 1], np.zeros((2, 2)), [1.0, -1.0], ending="resign")
+    assert moves_left(resigned).tolist() == [-1, -1]
 
 
-def test_a_history_is_asked_state_by_state():
+def test_a_history_gives_targets_state_by_state():
     history = GameHistory(ONE, num_actions=2, discount=0.5)
     first, second, last, after = (history.make_target(state, td_steps=1) for state in (0, 1, 3, 4))
     assert first.value.tolist() == [4.0] and first.reward.tolist() == [0.0]

@@ -1,17 +1,49 @@
-"""Networks: modules, their files, and what those say about themselves.
+"""Networks: modules, their headers and files.
 
-| name | what |
+| name | meaning |
 |---|---|
 | `build_network` | a new network by the name of its size: `6x64`, `t4x128`, `mlp2x256` |
 | `MuZeroNetwork` | a learned model; `sylvan.muzero.build_muzero` makes new ones |
-| `NetworkHeader` | game, shapes and encoding, as every file carries them |
-| `NetworkOutput` | what a module's `forward` gives |
+| `NetworkHeader` | game, shapes and encoding, stored in every file |
+| `NetworkOutput` | the output of a module's `forward` |
 | `save_network`, `load_network` | safetensors files |
 | `export_onnx` | for ONNX Runtime, verified against the module |
-| `quantize_onnx`, `measure_loss` | eight-bit models, and what that costs |
-| `sample_positions` | positions of real games to calibrate and measure on |
+| `quantize_onnx`, `measure_loss` | int8 models, and their loss |
+| `sample_positions` | positions of games, to calibrate and measure int8 models |
 
-Headers and files can be read without PyTorch; modules need it and load when first used.
+Headers and files can be read without PyTorch; modules need it and are imported on first use.
+
+Files, in the order in which data flows.
+
+| file | idea |
+|---|---|
+| `header` | game, shapes and encoding of a network |
+| `settings` | settings that all architectures share |
+| `output` | the outputs of a network |
+| `device` | PyTorch devices by name |
+| `planes` | expands packed planes on the device |
+| `layers` | convolutions, dense layers, activations |
+| `mlp`, `tower`, `transformer`, `suits` | bodies |
+| `attention_policy` | the attention policy head for chess |
+| `heads` | policy, value, moves left, auxiliary outputs |
+| `network` | a body with its heads |
+| `build` | networks by name |
+| `support` | values and rewards as distributions |
+| `action_planes` | actions as planes |
+| `muzero_settings` | settings of learned models |
+| `muzero_mlp`, `muzero_tower` | representation, dynamics and prediction |
+| `muzero` | a learned model |
+| `checkpoint` | safetensors files |
+| `export` | modules as ONNX models |
+| `muzero_export` | learned models as ONNX models |
+| `positions` | positions to calibrate and measure int8 models |
+| `calibration` | ranges of an ONNX model's tensors |
+| `rounding` | weights to int8 with the least error of outputs |
+| `quantize` | int8 models |
+| `half` | ONNX models stored in fp16 |
+| `protobuf` | the wire format of protocol buffers |
+| `onnx_graph` | writes ONNX models without the `onnx` package |
+| `lc0/` | reads lc0's files |
 """
 
 from importlib import import_module
@@ -77,8 +109,8 @@ def __getattr__(name: str) -> Any:
 
 
 def torch_missing() -> MissingExtra:
-    """What to say where PyTorch is needed: the base install has none."""
+    """The error for a missing PyTorch, which the base install does not include."""
     return MissingExtra(
-        "PyTorch is not installed, which building, training and exporting networks need: pip "
+        "PyTorch is not installed, but building, training and exporting networks need it: pip "
         "install 'sylvan[torch]'; files in .onnx and in lc0's formats play without it."
     )

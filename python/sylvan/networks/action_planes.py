@@ -1,17 +1,17 @@
-"""How an action is shown to a learned model whose hidden state is a board.
+"""Encode actions as planes, for a learned model whose hidden state is a board.
 
-A convolution sees what stands on the same squares, so an action should be where it acts. By name:
+A convolution is local, so an action should be marked on the squares where it acts. By name:
 
 | kind | for | planes |
 |---|---|---|
-| `squares` | as many actions as squares (and perhaps one more, a pass) | one: its square |
+| `squares` | as many actions as squares (or one more, a pass) | one: its square |
 | `columns` | as many actions as columns | one: its column, filled |
 | `moves` | chess, codes of `az73` | five: from, to, and to as a knight, a bishop, a rook |
-| `learned` | any others | four, learned: each action has its own pattern over the board |
-| `filled` | images, where an action is nowhere | eight, learned: each filled with one number |
+| `learned` | any other actions | four, learned: a pattern over the board per action |
+| `filled` | images, where an action has no square | eight, learned: constant planes |
 
-All but the last are a table `[actions, planes, height, width]`; one row is looked up per action of
-a batch, so a batch stays one (`[B] → [B, planes, height, width]`).
+All but the last are a table `[actions, planes, height, width]`; each action of a batch looks up one
+row (`[B] → [B, planes, height, width]`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["ActionKind", "ActionPlanes", "action_kind", "chess_moves"]
 ActionKind = Literal["squares", "columns", "moves", "learned", "filled"]
 
 LEARNED, FILLED = 4, 8
-"""Planes of the kinds that learn theirs."""
+"""Number of planes of the learned kinds."""
 
 AZ73 = 64 * 73
-"""Codes of a chess move."""
+"""Number of codes of chess moves."""
 
 
 def action_kind(num_actions: int, height: int, width: int, *, chess: bool) -> ActionKind:
-    """The kind that suits a board."""
+    """The kind that fits a board."""
     if chess and num_actions == AZ73:
         return "moves"
     if num_actions in (height * width, height * width + 1):
@@ -61,7 +61,7 @@ class ActionPlanes(nn.Module):
             return
         table = _fixed(kind, num_actions, height, width)
         self.planes = table.shape[1]
-        # Bytes: the table of chess would be 6 MB of numbers.
+        # Bytes: in float32 the table of chess would take 6 MB.
         fixed = torch.from_numpy(table.reshape(num_actions, -1))
         self.register_buffer("table", fixed, persistent=False)
 
@@ -78,7 +78,7 @@ def _fixed(kind: ActionKind, num_actions: int, height: int, width: int) -> NDArr
     table = np.zeros((num_actions, 1, height, width), np.uint8)
     if kind == "squares" and num_actions in (cells, cells + 1):
         table.reshape(num_actions, cells)[np.arange(cells), np.arange(cells)] = 1
-        return table  # a pass is nowhere
+        return table  # a pass has no square
     if kind == "columns" and num_actions == width:
         table[np.arange(width), :, :, np.arange(width)] = 1
         return table
@@ -91,22 +91,22 @@ def _fixed(kind: ActionKind, num_actions: int, height: int, width: int) -> NDArr
 
 
 def chess_moves() -> NDArray[np.uint8]:
-    """`[4672, 5, 8, 8]` what each code of `az73` does, from the mover's side: the square it leaves,
-    the square it goes to, and that again if it becomes a knight, a bishop or a rook there. Codes
-    that lead off the board show the square they leave.
+    """`[4672, 5, 8, 8]` planes of each code of `az73`, from the mover's side: the from-square, the
+    to-square, and the to-square again if it promotes to a knight, a bishop or a rook. Codes of
+    moves off the board have the from-square only.
 
     >>> e2e4 = chess_moves()[73 * 12 + 1]
     >>> np.argwhere(e2e4).tolist()
     [[0, 1, 4], [1, 3, 4]]
     """
-    walks = [(n * f, n * r, 0) for f, r in DIRECTIONS for n in range(1, 8)]
+    slides = [(n * f, n * r, 0) for f, r in DIRECTIONS for n in range(1, 8)]
     jumps = [(f, r, 0) for f, r in KNIGHT]
     promotions = [(f, 1, piece) for piece in (1, 2, 3) for f in (-1, 0, 1)]
     table = np.zeros((64, 73, 5, 8, 8), np.uint8)
     for square in range(64):
         rank, file = divmod(square, 8)
         table[square, :, 0, rank, file] = 1
-        for plane, (files, ranks, piece) in enumerate(walks + jumps + promotions):
+        for plane, (files, ranks, piece) in enumerate(slides + jumps + promotions):
             to_rank, to_file = rank + ranks, file + files
             if 0 <= to_rank < 8 and 0 <= to_file < 8 and (piece == 0 or rank == 6):
                 table[square, plane, 1, to_rank, to_file] = 1

@@ -1,11 +1,11 @@
-"""A policy for chess by attention: a move is a pair of squares, from and to.
+"""An attention policy head for chess: a move is a pair of squares, from and to.
 
     tokens = act(embed(features))                 [B, 64, C], one per square
     score(from, to) = query(from) · key(to) / √d  [B, 64, 64]
 
-An underpromotion's logit is the score of its squares plus an offset that the arrival square gives
-the piece; promotion to a queen is the plain score. Each square is described once for leaving and
-once for arriving, so this costs a tenth of the convolutions of `PlanePolicy`.
+An underpromotion's logit is the score of its squares plus an offset per piece, computed from the
+to-square; promotion to a queen is the plain score. Each square needs only one query and one key, so
+this costs a tenth of the convolutions of `PlanePolicy`.
 
 Reference: lc0's attention policy (2021).
 """
@@ -31,7 +31,7 @@ PIECES = 3
 class AttentionPolicy(nn.Module):
     """`[B, C, 8, 8]` to logits `[B, 4672]` of the codec `az73`.
 
-    Codes that lead off the board get the score of another pair; no legal move has them.
+    Codes of moves off the board get the score of another pair; no legal move has them.
     """
 
     gather: torch.Tensor
@@ -60,24 +60,24 @@ class AttentionPolicy(nn.Module):
 
 
 def az73_gather() -> NDArray[np.int64]:
-    """`[4672]` place of each code's logit: `64 * from + to` among the scores, or behind them
-    `64 * piece + 8 * from file + to file`; 0 for codes that lead off the board.
+    """`[4672]` index of each code's logit: `64 * from + to` among the scores, or after them
+    `64 * piece + 8 * from file + to file`; 0 for codes of moves off the board.
 
     >>> gather = az73_gather()
     >>> divmod(int(gather[73 * 12 + 1]), 64)  # e2e4
     (12, 28)
     """
-    walks = [(n * files, n * ranks) for files, ranks in DIRECTIONS for n in range(1, 8)]
+    slides = [(n * files, n * ranks) for files, ranks in DIRECTIONS for n in range(1, 8)]
     table = np.zeros((SQUARES, 73), np.int64)
     for square in range(SQUARES):
         rank, file = divmod(square, 8)
-        for plane, (files, ranks) in enumerate([*walks, *KNIGHT]):
+        for plane, (files, ranks) in enumerate([*slides, *KNIGHT]):
             to_rank, to_file = rank + ranks, file + files
             if 0 <= to_rank < 8 and 0 <= to_file < 8:
                 table[square, plane] = SQUARES * square + 8 * to_rank + to_file
         for piece in range(PIECES):
             for step in (-1, 0, 1):
                 if rank == 6 and 0 <= file + step < 8:
-                    place = SQUARES * SQUARES + SQUARES * piece + 8 * file + file + step
-                    table[square, 64 + 3 * piece + step + 1] = place
+                    index = SQUARES * SQUARES + SQUARES * piece + 8 * file + file + step
+                    table[square, 64 + 3 * piece + step + 1] = index
     return table.reshape(-1)

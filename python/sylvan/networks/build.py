@@ -1,9 +1,8 @@
-"""Networks by name: `6x64` is a residual tower, `t4x128` a transformer, `mlp2x256` an MLP,
-`suits3x256` one for cards.
+"""Build networks by name: `6x64` is a residual tower, `t4x128` a transformer, `mlp2x256` an MLP,
+`suits3x256` a network for cards.
 
-A name is an architecture and two numbers, depth and width; every other setting has a default and
-can be given by its name. The header of what comes out holds all of them, and builds the same
-network again.
+A name is an architecture, a depth and a width; every other setting has a default and can be given
+by name. The network's header has all settings, and builds the same network again.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _SIZE = re.compile(r"(mlp|suits|t|)(\d+)x(\d+)")
 
 
 def architecture_named(size: str) -> dict[str, Any]:
-    """The architecture that a name stands for, without the settings it leaves at their defaults.
+    """The architecture of a name, without settings at their defaults.
 
     >>> architecture_named("10x128")
     {'name': 'tower', 'blocks': 10, 'channels': 128, 'squeeze': 16, 'pooling_channels': 32}
@@ -50,7 +49,7 @@ def architecture_named(size: str) -> dict[str, Any]:
     match = _SIZE.fullmatch(size)
     if match is None:
         raise NetworkError(
-            f"{size!r} is no size of a network: write blocks and channels of a residual tower "
+            f"{size!r} is not a network size: write blocks and channels of a residual tower "
             "('6x64'), layers and width of a transformer ('t4x128') or of an MLP ('mlp2x256')."
         )
     kind, depth, width = match[1], int(match[2]), int(match[3])
@@ -80,15 +79,15 @@ def build_network(
     """A new network with random weights.
 
     Args:
-        size: a name such as `6x64`, or a header, which says everything but the seed.
-        game: any state of the game that it will play; with a header, one that it must fit.
-        value: `wdl`, `scalar` or `seats`; by default what suits the game.
-        encoding: how the game shall show itself, where it has several ways.
-        moves_left: whether to have that head.
-        seed: of the weights; None: PyTorch's generator as it stands.
-        **settings: other settings of the architecture: see `TowerSettings` and its like.
+        size: a name such as `6x64`, or a header, which has everything except the seed.
+        game: any state of the game; with a header, the network must fit it.
+        value: `wdl`, `scalar` or `seats`; None: the game's default.
+        encoding: encoding of observations and actions, if the game has several.
+        moves_left: whether to add a moves-left head.
+        seed: seed of the weights; None: use PyTorch's generator.
+        **settings: other settings of the architecture: see `TowerSettings` and the others.
 
-    :raises NetworkError: there is no such size or setting, or it does not fit the game.
+    :raises NetworkError: a size or setting is unknown, or does not fit the game.
 
     >>> from sylvan.games import ConnectFour
     >>> network = build_network("2x16", game=ConnectFour(), seed=1)
@@ -98,13 +97,13 @@ def build_network(
     """
     if isinstance(size, NetworkHeader):
         if value is not None or encoding is not None or moves_left or settings:
-            raise NetworkError("A header says all about a network: give nothing beside it.")
+            raise NetworkError("A header has all settings of a network: give no others.")
         if game is not None:
             size.check(game)
         return _built(size, seed)
     architecture = architecture_named(size) | settings
     if game is None:
-        raise NetworkError(f"build_network({size!r}) does not say for which game: give game=...")
+        raise NetworkError(f"build_network({size!r}) needs a game: give game=...")
     header = NetworkHeader.for_game(
         game, value=value, encoding=encoding, moves_left=moves_left, architecture=architecture
     )
@@ -114,7 +113,7 @@ def build_network(
 
 
 def build_module(header: NetworkHeader) -> torch.nn.Module:
-    """A new module of any of Sylvan's architectures, learned models included, as a header says."""
+    """A new module of any architecture, including learned models, from a header."""
     from sylvan.networks.muzero import MUZERO, muzero_network
 
     if header.architecture.get("name") in MUZERO:
@@ -128,15 +127,15 @@ def _built(header: NetworkHeader, seed: int | None) -> Network:
     if name not in _BODIES:
         known = ", ".join(_BODIES)
         raise NetworkError(
-            f"The architecture {name!r} is none of {known}: build its module yourself and load the "
-            "file with load_network(path, module=...)."
+            f"The architecture {name!r} is not one of {known}: build its module yourself and load "
+            "the file with load_network(path, module=...)."
         )
     make_body, kind = _BODIES[name]
     settings = kind.read(name, architecture)
     norm = settings.norm if isinstance(settings, TowerSettings) else "fixed"
     with seeded(seed):
         body = make_body(header.observation_shape, settings)
-        # The header says which head it is, so that the file does when the rule of "auto" changes.
+        # Store the head that "auto" chose: the rule may change later.
         policy = policy_kind(header, body.out_shape, settings)
         full = {"name": name} | settings.model_dump(mode="json") | {"policy": policy}
         return Network(header.replace(architecture=full), body, settings, norm)
@@ -149,7 +148,7 @@ def _finite(bounds: tuple[float, float]) -> tuple[float, float] | None:
 
 @contextmanager
 def seeded(seed: int | None) -> Iterator[None]:
-    """Random numbers from a seed; the generator outside stays as it was."""
+    """Seed PyTorch's generator, and restore its state afterwards."""
     if seed is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""An ONNX model that can be looked into: its constants, and what its tensors are on positions."""
+"""Inspect an ONNX model: its constants, and the values of its tensors on positions."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from sylvan.networks.header import HEADER_KEY, NetworkHeader
 __all__ = ["OpenModel", "Ranges", "Steps"]
 
 CHUNK = 64
-"""Positions that run at once."""
+"""Positions per run."""
 
 MARGIN = 1.1
-"""Ranges are taken this much wider than calibration saw them."""
+"""Factor by which ranges are wider than in the calibration."""
 
 FLOOR = 0.3
-"""A plane counts as at least this share of its tensor's widest: what is narrow on a few hundred
-positions may be wider on others."""
+"""Minimum range of a plane, as a fraction of its tensor's widest: it may be wider on positions
+outside the calibration."""
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Eight bits for a tensor: a plane's value is `size * (integer - zero)`."""
+    """Quantization of a tensor: a plane's value is `size * (integer - zero)`."""
 
     size: Floats
-    """Per plane."""
+    """Step size per plane."""
     zero: NDArray[np.uint8]
-    """Per plane."""
+    """Zero point per plane."""
 
 
 @dataclass
 class Ranges:
-    """What tensors were on some positions."""
+    """Ranges of tensors on some positions."""
 
     low: dict[str, Floats] = field(default_factory=dict)
-    """Per tensor and plane, the least value, or 0."""
+    """Minimum per tensor and plane, at most 0."""
     high: dict[str, Floats] = field(default_factory=dict)
-    """Per tensor and plane, the greatest value, or 0."""
+    """Maximum per tensor and plane, at least 0."""
 
     def note(self, tensor: str, values: Floats) -> None:
-        """Take in what a tensor is on some more positions."""
+        """Extend a tensor's range by its values on more positions."""
         axes = (0, *range(2, values.ndim))
         low, high = np.minimum(values.min(axes), 0), np.maximum(values.max(axes), 0)
         self.low[tensor] = np.minimum(self.low.get(tensor, low), low)
         self.high[tensor] = np.maximum(self.high.get(tensor, high), high)
 
     def steps(self, tensor: str, *, one_zero: bool) -> Steps:
-        """Eight bits for a tensor.
+        """The quantization of a tensor.
 
-        With `one_zero` all planes have the same: 0 if nothing is negative, else 128. Otherwise each
-        plane has its own, so that the integers cover just its range.
+        With `one_zero` all planes share a zero point: 0 if no value is negative, else 128.
+        Otherwise each plane has its own, so that the integers cover exactly its range.
         """
         low, high = self.low[tensor] * MARGIN, self.high[tensor] * MARGIN
         if not low.any():
@@ -74,10 +74,10 @@ class Ranges:
         return Steps(size, np.clip(np.rint(-low / size), 0, 255).astype(np.uint8))
 
     def input_steps(self, tensor: str) -> Steps:
-        """Eight bits for an input of the model: most planes are 0 or 1, some count to a hundred.
+        """The quantization of a model's input: most planes are 0 or 1, some count to a hundred.
 
-        Planes no wider than most get the steps of most without a margin, so that 0 and 1 stay
-        exact; a wider one is taken half as wide again as it was seen.
+        Planes up to the median width get its step without a margin, so that 0 and 1 stay exact;
+        a wider one gets 1.5 times its width.
         """
         width = np.maximum(self.high[tensor], -self.low[tensor])
         seen = width[width > 0]
@@ -89,9 +89,9 @@ class Ranges:
 
 
 class OpenModel:
-    """An ONNX model of Sylvan's with every constant in reach.
+    """An ONNX model with a Sylvan header and editable constants.
 
-    `arrays` holds the constants; each is used in one place only, so that it can be changed there.
+    `arrays` holds the constants; each is used by one node only, so that it can be changed.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -102,21 +102,23 @@ class OpenModel:
         try:
             self.model = onnx.load_from_string(data)
         except (DecodeError, ValueError):
-            raise NetworkError(f"{name} is no ONNX model: give a whole .onnx file.") from None
+            raise NetworkError(
+                f"{name} is not an ONNX model: give a complete .onnx file."
+            ) from None
         text = {entry.key: entry.value for entry in self.model.metadata_props}.get(HEADER_KEY)
         if text is None:
-            raise NetworkError(f"{name} does not say which game it plays: export it with Sylvan.")
+            raise NetworkError(f"{name} has no header with its game: export it with Sylvan.")
         self.header = NetworkHeader.from_json(text, name)
         stored = {each.name: numpy_helper.to_array(each) for each in self.model.graph.initializer}
         self.arrays: dict[str, NDArray[Any]] = {}
         for number, node in enumerate(self.model.graph.node):
             node.name = f"{node.op_type}_{number}"
-            for place, constant in enumerate(node.input):
+            for index, constant in enumerate(node.input):
                 if constant in stored:
-                    node.input[place] = f"{node.name}/{place}"
-                    self.arrays[node.input[place]] = stored[constant]
+                    node.input[index] = f"{node.name}/{index}"
+                    self.arrays[node.input[index]] = stored[constant]
             if node.op_type == "Conv" and len(node.input) == 2 and node.input[1] in self.arrays:
-                # Exporters leave out a bias of zeros.
+                # Exporters omit a bias of zeros.
                 node.input.append(f"{node.name}/2")
                 self.arrays[f"{node.name}/2"] = np.zeros(
                     len(self.arrays[node.input[1]]), np.float32
@@ -124,11 +126,11 @@ class OpenModel:
 
     @property
     def nodes(self) -> list[Any]:
-        """The nodes, in an order in which they can run."""
+        """The nodes, in topological order."""
         return list(self.model.graph.node)
 
     def replace_nodes(self, nodes: Iterable[Any]) -> None:
-        """Other nodes in place of those that are there."""
+        """Replace all nodes."""
         new = list(nodes)
         del self.model.graph.node[:]
         self.model.graph.node.extend(new)
@@ -142,7 +144,7 @@ class OpenModel:
         return users
 
     def run(self, tensors: list[str], observations: Floats) -> Iterator[dict[str, Floats]]:
-        """Values of some tensors, chunk after chunk of the positions."""
+        """Iterate over the values of some tensors, in chunks of positions."""
         import onnx
         import onnxruntime
 
@@ -163,7 +165,7 @@ class OpenModel:
             yield {"observations": part} | dict(zip(inner, values, strict=bool(inner)))
 
     def ranges(self, observations: Floats, tensors: set[str]) -> Ranges:
-        """The ranges of some tensors on positions."""
+        """The ranges of some tensors on these positions."""
         ranges = Ranges()
         for values in self.run(sorted(tensors), observations):
             for tensor in tensors:
@@ -171,13 +173,13 @@ class OpenModel:
         return ranges
 
     def shapes(self, observations: Floats) -> dict[str, tuple[int, ...]]:
-        """The shape of every tensor on some positions."""
+        """The shape of every tensor on these positions."""
         made = [output for node in self.model.graph.node for output in node.output]
         values = next(self.run(made, observations))
         return {tensor: tuple(value.shape) for tensor, value in values.items()}
 
     def to_bytes(self) -> bytes:
-        """The model as a file has it, with the constants as they are now."""
+        """The bytes of the model, with the current constants."""
         from onnx import numpy_helper
 
         graph = self.model.graph

@@ -1,11 +1,11 @@
-"""Network files: safetensors, with a header that says what the numbers are.
+"""Network files: safetensors with a header.
 
-A safetensors file is eight bytes (the length of what follows), a JSON object that names every
-tensor, its type, shape and place, and then the numbers. Nothing in it can run. The header
-(`NetworkHeader`) is text under the key `sylvan` in that object's metadata.
+A safetensors file has eight bytes (the length of the index), a JSON index with the name, type, shape
+and offset of every tensor, and then the data. It contains no code. The header (`NetworkHeader`) is
+text under the key `sylvan` in the index's metadata.
 
-A file is written under a temporary name and renamed, so it is whole or not there. Reading checks
-format, game, shapes and every tensor, and says in one sentence what does not fit.
+A file is written under a temporary name and renamed, so it is never incomplete. Reading checks
+format, game, shapes and every tensor.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 Arrays = Mapping[str, NDArray[Any]]
 
 _LARGEST_INDEX = 100_000_000
-"""Bytes of the JSON object: the limit that safetensors itself sets."""
+"""Maximum bytes of the JSON index: the limit of safetensors."""
 
-_STRANGERS = {
+_OTHER_FORMATS = {
     b"\x1f\x8b": "a gzip file, such as lc0's .pb.gz: load it by that name",
     b"PK": "a zip file, such as PyTorch's .pt, which can run code when read: save it with "
     "save_network",
@@ -59,13 +59,13 @@ def save_network(
     header: NetworkHeader | None = None,
     training_step: int | None = None,
 ) -> None:
-    """Write a module's numbers and header to a `.safetensors` file.
+    """Write a module's tensors and header to a `.safetensors` file.
 
     Args:
         network: a `Network`, or any module with the signature of `NetworkOutput`.
-        path: the file; its folder exists.
-        header: of a module that has none of its own.
-        training_step: to put into the header.
+        path: the file; its folder must exist.
+        header: for a module without a header.
+        training_step: replaces the header's.
     """
     header = header or getattr(network, "header", None)
     if not isinstance(header, NetworkHeader):
@@ -79,24 +79,24 @@ def save_network(
 
 
 def write_checkpoint(path: str | PathLike[str], header: NetworkHeader, tensors: Arrays) -> None:
-    """Write arrays and their header; needs no PyTorch."""
+    """Write arrays and a header; needs no PyTorch."""
     from safetensors.numpy import save
 
-    whole = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    write_bytes(path, save(whole, metadata={HEADER_KEY: header.to_json()}))
+    contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
+    write_bytes(path, save(contiguous, metadata={HEADER_KEY: header.to_json()}))
 
 
 def read_header(path: str | PathLike[str]) -> NetworkHeader:
-    """The header alone, without reading the numbers."""
+    """Read only the header."""
     source = Path(path)
     with _opened(source) as file:
         return _header(_index(file.read(_LARGEST_INDEX + 8), source), source)
 
 
 def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str, NDArray[Any]]]:
-    """Header and arrays of a file; needs no PyTorch.
+    """Read the header and the arrays of a file; needs no PyTorch.
 
-    :raises NetworkError: it is not there, not safetensors, cut off, or not written by Sylvan.
+    :raises NetworkError: the file is missing, not safetensors, truncated, or not by Sylvan.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -110,7 +110,7 @@ def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str,
     missing = struct.unpack("<Q", data[:8])[0] + 8 + max(ends, default=0) - len(data)
     if missing > 0:
         raise NetworkError(
-            f"{source} is cut off: {missing} bytes of {len(data) + missing} are missing; copy it "
+            f"{source} is truncated: {missing} bytes of {len(data) + missing} are missing; copy it "
             "again."
         )
     try:
@@ -126,15 +126,15 @@ def load_network(
     game: Game | None = None,
     device: str = "cpu",
 ) -> Any:
-    """The network in a file, in evaluation mode.
+    """Load the network in a file, in evaluation mode.
 
     Args:
         path: a `.safetensors` file that `save_network` wrote.
-        module: to load the numbers into; by default one is built as the header says.
-        game: a state of the game that it must be able to play.
-        device: where its numbers shall be.
+        module: the module to load into; None: build one from the header.
+        game: a state of the game to check the network against.
+        device: device of the network.
 
-    :raises NetworkError: something does not fit; the message says what.
+    :raises NetworkError: the file is invalid, or does not fit; the message says why.
     """
     from sylvan.networks import build_module
 
@@ -148,9 +148,9 @@ def load_network(
 
 
 def load_tensors(module: torch.nn.Module, tensors: Arrays, source: str = "the file") -> None:
-    """Put arrays into a module whose tensors have the same names and shapes.
+    """Load arrays into a module whose tensors have the same names and shapes.
 
-    :raises NetworkError: one is missing, too much, or of another shape; nothing is changed then.
+    :raises NetworkError: one is missing, unknown, or has another shape; nothing is changed.
     """
     import torch
 
@@ -170,7 +170,7 @@ def load_tensors(module: torch.nn.Module, tensors: Arrays, source: str = "the fi
     for name in tensors:
         if name not in wanted:
             raise NetworkError(
-                f"{source} has a tensor {name!r}, which {type(module).__name__} does not know: it "
+                f"{source} has a tensor {name!r}, which {type(module).__name__} does not have: it "
                 "was saved from another network."
             )
     module.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
@@ -185,17 +185,17 @@ def _opened(source: Path) -> Any:
 
 
 def _index(data: bytes, source: Path) -> dict[str, Any]:
-    """The JSON object at the start of a safetensors file."""
-    for magic, kind in _STRANGERS.items():
+    """The JSON index of a safetensors file."""
+    for magic, kind in _OTHER_FORMATS.items():
         if data.startswith(magic) and data[8:9] != b"{":
             raise NetworkError(f"{source} is {kind}.")
     if len(data) < 8:
-        raise NetworkError(f"{source} is cut off: it has {len(data)} bytes; copy it again.")
+        raise NetworkError(f"{source} is truncated: it has {len(data)} bytes; copy it again.")
     (length,) = struct.unpack("<Q", data[:8])
     if data[8:9] not in (b"{", b"") or length > _LARGEST_INDEX:
-        raise NetworkError(f"{source} is no safetensors file: give one that save_network wrote.")
+        raise NetworkError(f"{source} is not a safetensors file: give one that save_network wrote.")
     if length > len(data) - 8:
-        raise NetworkError(f"{source} is cut off in its list of tensors: copy it again.")
+        raise NetworkError(f"{source} is truncated in its list of tensors: copy it again.")
     try:
         index = json.loads(data[8 : 8 + length])
     except ValueError:
@@ -208,14 +208,12 @@ def _index(data: bytes, source: Path) -> dict[str, Any]:
 def _header(index: dict[str, Any], source: Path) -> NetworkHeader:
     metadata = index.get("__metadata__")
     if not isinstance(metadata, dict) or not isinstance(metadata.get(HEADER_KEY), str):
-        raise NetworkError(
-            f"{source} does not say which network it holds: it was not written by save_network."
-        )
+        raise NetworkError(f"{source} has no header: it was not written by save_network.")
     return NetworkHeader.from_json(metadata[HEADER_KEY], str(source))
 
 
 def _end(entry: Any) -> int:
-    """Where a tensor's bytes end, counted from the first number; 0 if that cannot be read."""
+    """The end offset of a tensor in the data; 0 if the entry is invalid."""
     offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
     last = offsets[-1] if isinstance(offsets, list) and offsets else 0
     return last if isinstance(last, int) else 0

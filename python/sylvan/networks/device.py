@@ -1,4 +1,4 @@
-"""The device of a name: a GPU, or the processor."""
+"""PyTorch devices by name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["device_named"]
 
 
 def device_named(name: str) -> torch.device:
-    """`auto` is a GPU where there is one, else the processor.
+    """The device with this name; `auto`: a GPU if there is one, else the CPU.
 
-    :raises ConfigError: PyTorch cannot use it here.
+    :raises ConfigError: PyTorch cannot use the device.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

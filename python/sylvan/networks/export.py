@@ -1,13 +1,11 @@
-"""From a module to an ONNX model, which runs without PyTorch.
+"""Export a module to ONNX, which runs without PyTorch.
 
-Input `observations` `[batch, *observation_shape]`, outputs `policy` (logits), `value` and perhaps
-`moves_left`, any batch size. Where the value is win, draw and loss, the model gives probabilities,
-not logits. Batch norms are multiplied into the convolutions before them. The header is in the
-model's metadata.
+The input is `observations` `[batch, *observation_shape]`, the outputs are `policy` (logits), `value`
+and optionally `moves_left`, for any batch size. A `wdl` value is given as probabilities, not logits.
+Batch norms are folded into the convolutions before them. The header is in the model's metadata.
 
-What comes out is compared with the module: fp32 sums in another order, so results differ by at most
-1e-4 in any output on positions of real games (`TOLERANCE`, relative to the largest output), or the
-export fails.
+The model is compared with the module. Sums in fp32 depend on their order, so a relative difference
+of up to `TOLERANCE` is accepted; otherwise the export fails.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ __all__ = [
 ]
 
 TOLERANCE = 1e-4
-"""The largest difference to PyTorch that is accepted, as a share of the largest output, or of 1."""
+"""Maximum difference to PyTorch, relative to the largest output, or to 1 if that is larger."""
 
 
 def export_onnx(
@@ -53,15 +51,15 @@ def export_onnx(
     header: NetworkHeader | None = None,
     observations: NDArray[np.float32] | None = None,
 ) -> float:
-    """Write a module as an `.onnx` file, and return its largest difference to PyTorch.
+    """Write a module to an `.onnx` file; return its maximum difference to PyTorch.
 
     Args:
         network: a `Network`, or any module with the signature of `NetworkOutput`.
-        path: the file; its folder exists.
-        header: of a module that has none of its own.
-        observations: `[N, *observation_shape]` to compare on; by default random bits.
+        path: the file; its folder must exist.
+        header: for a module without a header.
+        observations: `[N, *observation_shape]` to compare on; None: random bits.
 
-    :raises NetworkError: the model would say something else than the module.
+    :raises NetworkError: the model's outputs differ from the module's.
     """
     header = header or getattr(network, "header", None)
     if not isinstance(header, NetworkHeader):
@@ -83,12 +81,12 @@ def export_onnx(
 
 
 def onnx_bytes(network: nn.Module, header: NetworkHeader, *, traced: bool = False) -> bytes:
-    """The bytes of an `.onnx` file, not yet compared with anything.
+    """The bytes of an `.onnx` file, not compared with the module.
 
-    :param traced: follow what the module does with one batch instead of reading its code: a tenth
-        of the time, for modules that do the same with every batch. PyTorch calls this deprecated.
+    :param traced: use PyTorch's tracing exporter, which takes a tenth of the time but cannot follow
+        branches on data. PyTorch calls it deprecated.
     """
-    # Two: the exporter would take a batch of one for a constant.
+    # Two: the exporter would treat a batch of one as constant.
     example = torch.zeros(2, *header.observation_shape)
     names = ["policy", "value"] + ["moves_left"] * header.moves_left
     exported = _Exported(folded(network), header)
@@ -103,13 +101,13 @@ def graph_bytes(
     *,
     traced: bool = False,
 ) -> bytes:
-    """The bytes of an `.onnx` file of a module whose `forward` takes tensors and gives a tuple.
+    """The bytes of an `.onnx` file of a module whose `forward` takes tensors and returns a tuple.
 
-    :param inputs: name and example of each, a batch of two; the batch is left open.
-    :param names: of the outputs.
+    :param inputs: name and example of each input, with a batch of two; the batch size is dynamic.
+    :param names: names of the outputs.
     """
     module = module.cpu().float().eval()
-    # The exporter warns about itself, and that it knows nothing of torchvision.
+    # The exporter warns about itself, and about a missing torchvision.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
@@ -117,9 +115,9 @@ def graph_bytes(
     entry = model.metadata_props.add()
     entry.key, entry.value = HEADER_KEY, header.to_json()
     model.producer_name = "sylvan"
-    del model.graph.value_info[:]  # shapes of every step, which readers infer again
+    del model.graph.value_info[:]  # intermediate shapes, which readers infer
     for node in model.graph.node:
-        del node.metadata_props[:]  # where in PyTorch's code it came from: file names
+        del node.metadata_props[:]  # source locations with file names
         node.doc_string = ""
     for value in (*model.graph.input, *model.graph.output):
         del value.metadata_props[:]
@@ -145,9 +143,9 @@ def _read(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str
 def _traced(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> Any:
     import onnx
 
-    # What depends on the numbers of a batch would be wrong for the next one.
+    # Raise if the trace depends on the data: it would be wrong for other batches.
     warnings.simplefilter("error", torch.jit._trace.TracerWarning)
-    file: Any = io.BytesIO()  # which it takes as well as a path
+    file: Any = io.BytesIO()  # accepted like a path
     torch.onnx.export(
         module,
         tuple(inputs.values()),
@@ -167,9 +165,9 @@ def max_difference(
     observations: NDArray[np.float32],
     header: NetworkHeader | None = None,
 ) -> float:
-    """The largest difference between a module and a model, over all outputs.
+    """The maximum difference between a module and a model, over all outputs.
 
-    In units of the larger of 1 and the largest number in that output.
+    Relative to the largest absolute value of an output, or to 1 if that is larger.
     """
     import onnxruntime
 
@@ -205,9 +203,9 @@ def folded(network: nn.Module) -> nn.Module:
 
 
 def folded_state(network: nn.Module) -> dict[str, torch.Tensor]:
-    """The numbers of `folded(network)` by name, those that it does not have any more included.
+    """The tensors of `folded(network)` by name, and also the unused batch-norm tensors.
 
-    Quicker, because nothing is copied but what changes.
+    Faster than `folded`, because only changed tensors are copied.
     """
     state = dict(network.state_dict())
     for name, module in network.named_modules():
@@ -229,14 +227,14 @@ def folded_state(network: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def probabilities(output: NetworkOutput, header: NetworkHeader) -> tuple[torch.Tensor, ...]:
-    """A module's outputs as the model gives them: win, draw and loss as probabilities."""
+    """A module's outputs in the model's format: `wdl` as probabilities."""
     value = torch.softmax(output.value, dim=1) if header.value == "wdl" else output.value
     rest = (output.moves_left,) if header.moves_left and output.moves_left is not None else ()
     return output.policy, value, *rest
 
 
 class _Exported(nn.Module):
-    """A network as the model has it: a tuple of outputs."""
+    """A network with a tuple of outputs, in the model's format."""
 
     def __init__(self, network: nn.Module, header: NetworkHeader) -> None:
         super().__init__()

@@ -1,8 +1,7 @@
-"""Half the bytes for what is stored in fp32: the file has fp16, the session computes in fp32.
+"""Store an ONNX model's constants in fp16, to halve the file; it still computes in fp32.
 
-Large constants are written in half precision with a cast behind each, which ONNX Runtime carries
-out once, when the model is opened. A weight changes by at most 0.05 %, a tenth of what eight bits
-do to it.
+Each large constant is stored in fp16 with a cast after it, which ONNX Runtime runs once when the
+model is opened. A weight changes by at most 0.05 %, a tenth of the error of int8.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ import numpy as np
 __all__ = ["halved_model"]
 
 LARGE = 1024
-"""Numbers in a constant from which on it is worth a cast."""
+"""Minimum size of a constant to convert."""
 
 
 def halved_model(model: bytes) -> bytes:
     """The same model with its large fp32 constants stored in fp16.
 
-    One with a number that fp16 cannot hold stays as it is.
+    A constant with a number too large for fp16 is not changed.
     """
     import onnx
     from onnx import helper, numpy_helper
@@ -26,7 +25,7 @@ def halved_model(model: bytes) -> bytes:
     graph_model = onnx.load_model_from_string(model)
     graph = graph_model.graph
     casts = []
-    for place, constant in enumerate(graph.initializer):
+    for index, constant in enumerate(graph.initializer):
         if constant.data_type != onnx.TensorProto.FLOAT:
             continue
         numbers = numpy_helper.to_array(constant)
@@ -36,7 +35,7 @@ def halved_model(model: bytes) -> bytes:
             continue
         stored = f"{constant.name}/half"
         casts.append(helper.make_node("Cast", [stored], [constant.name], to=onnx.TensorProto.FLOAT))
-        graph.initializer[place].CopyFrom(numpy_helper.from_array(half, stored))
+        graph.initializer[index].CopyFrom(numpy_helper.from_array(half, stored))
     nodes = [*casts, *graph.node]
     del graph.node[:]
     graph.node.extend(nodes)

@@ -1,9 +1,7 @@
-"""What a network file says about itself, in JSON under the key `sylvan`.
+"""The header of a network file: JSON under the key `sylvan`.
 
-The header travels with the numbers: in the metadata of a safetensors file and in the
-`metadata_props` of an ONNX model. Whoever loads a network reads from it which game it plays, what
-it wants to see and where its policy output has each action's logit, and refuses what does not fit
-before the first evaluation.
+It is in the metadata of a safetensors file and in the `metadata_props` of an ONNX model. It names
+the game, the encoding and the shapes, so that a mismatch is an error when the network is loaded.
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "HEADER_KEY", "NetworkHeader", "ValueKind", "game_name", "seen_shape"]
 
 HEADER_KEY = "sylvan"
-"""Where a file's metadata has the header."""
+"""Key of the header in a file's metadata."""
 
 FORMAT = 1
-"""Grows when a file can no longer be read by earlier versions."""
+"""Increased when earlier versions can no longer read the files."""
 
 ValueKind = Literal["wdl", "scalar", "seats"]
 
@@ -51,31 +49,31 @@ class NetworkHeader(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     format: Annotated[int, Field(ge=1)] = Field(
-        FORMAT, description="of the header and the file around it"
+        FORMAT, description="format of the header and of the file"
     )
-    sylvan: str = Field(__version__, description="version that wrote it")
-    game: str = Field(description="`game_name` of the game it plays")
+    sylvan: str = Field(__version__, description="version of Sylvan that wrote it")
+    game: str = Field(description="`game_name` of its game")
     observation_shape: tuple[Count, ...] = Field(
-        min_length=1, description="one position as the network sees it, such as (112, 8, 8)"
+        min_length=1, description="shape of one observation, such as (112, 8, 8)"
     )
-    num_logits: Count = Field(description="policy outputs")
-    num_players: Annotated[int, Field(ge=1, le=8)] = Field(description="seats")
+    num_logits: Count = Field(description="number of policy logits")
+    num_players: Annotated[int, Field(ge=1, le=8)] = Field(description="number of seats")
     encoding: Encoding | None = Field(
-        None, description="how a game with several encodings must show itself"
+        None, description="encoding of observations and actions, for games with several"
     )
-    value: ValueKind = Field(description="what the value output is: see NetworkOutput.value")
-    moves_left: bool = Field(False, description="whether there is an output of that name")
+    value: ValueKind = Field(description="format of the value output: see NetworkOutput.value")
+    moves_left: bool = Field(False, description="whether there is a moves-left output")
     architecture: dict[str, Any] = Field(
         default_factory=dict, description="the module's name and its parameters"
     )
-    training_step: Annotated[int, Field(ge=0)] = Field(0, description="updates that made it")
+    training_step: Annotated[int, Field(ge=0)] = Field(0, description="number of training updates")
 
     @model_validator(mode="after")
     def _value_fits_the_seats(self) -> Self:
         most = {"wdl": 2, "scalar": 2, "seats": 8}[self.value]
         if self.num_players > most or (self.value == "wdl" and self.num_players != 2):
             raise ValueError(
-                f"value {self.value!r} does not say what {self.num_players} seats get: use 'seats'"
+                f"value {self.value!r} does not fit {self.num_players} seats: use 'seats'"
             )
         return self
 
@@ -88,13 +86,13 @@ class NetworkHeader(BaseModel):
         encoding: Encoding | None = None,
         **rest: Any,
     ) -> Self:
-        """The header of a network for a game as it shows itself.
+        """The header of a network for a game.
 
         Args:
-            game: any of its states.
-            value: by default `wdl` for two seats that play for each other's loss in the range
-                from -1 to 1, `scalar` for one seat in that range, else `seats`.
-            encoding: another than the game's own.
+            game: any state.
+            value: by default `wdl` for zero-sum games of two seats in the range -1 to 1, `scalar`
+                for one seat in that range, else `seats`.
+            encoding: instead of the game's current one.
             **rest: other fields.
         """
         if encoding is not None:
@@ -125,21 +123,21 @@ class NetworkHeader(BaseModel):
         return _validated(type(self), **(dict(self) | changes))
 
     def to_json(self) -> str:
-        """For a file's metadata."""
+        """The text for a file's metadata."""
         return self.model_dump_json()
 
     @classmethod
     def from_json(cls, text: str, source: str = "the header") -> Self:
         """Read what `to_json` wrote; `source` names the file in errors.
 
-        :raises NetworkError: it is no header, or one of a later format.
+        :raises NetworkError: the text is not a header, or has a later format.
         """
         try:
             fields = json.loads(text)
         except ValueError as error:
             raise NetworkError(f"{source} has a header that is not JSON: {error}.") from None
         if not isinstance(fields, dict):
-            raise NetworkError(f"{source} has a header that is no JSON object: {text[:40]}.")
+            raise NetworkError(f"{source} has a header that is not a JSON object: {text[:40]}.")
         found = fields.get("format")
         if isinstance(found, int) and found > FORMAT:
             raise NetworkError(
@@ -149,9 +147,9 @@ class NetworkHeader(BaseModel):
         return _validated(cls, source, **fields)
 
     def shown(self, game: Game) -> Game:
-        """A copy of a game that shows itself as the network wants.
+        """A copy of a game in the network's encoding.
 
-        :raises NetworkError: the network cannot play it.
+        :raises NetworkError: the network does not fit the game.
         """
         if self.encoding is not None and game.encoding is not None:
             game = game.encoded(self.encoding)
@@ -159,10 +157,9 @@ class NetworkHeader(BaseModel):
         return game
 
     def check(self, game: Game) -> None:
-        """Nothing, if the network can evaluate `game` as it shows itself.
+        """Check that the network can evaluate `game` in its current encoding.
 
-        :raises NetworkError: it plays another game, or wants to see it otherwise; the message says
-            what differs and what to do.
+        :raises NetworkError: the game, the encoding or a shape differs; the message says which.
         """
         name = game_name(game)
         if name != self.game:
@@ -170,7 +167,7 @@ class NetworkHeader(BaseModel):
         encoding = game.encoding
         if encoding != self.encoding:
             raise NetworkError(
-                f"The network wants {self.encoding}, but the game shows itself as {encoding}: "
+                f"The network needs the encoding {self.encoding}, but the game has {encoding}: "
                 "search game.encoded(network.header.encoding)."
             )
         for what, needed, given in (
@@ -180,13 +177,13 @@ class NetworkHeader(BaseModel):
         ):
             if needed != given:
                 raise NetworkError(
-                    f"The network is made for {what} {needed}, but this {name} has {given}: load a "
-                    "network that was made for it."
+                    f"The network needs {what} {needed}, but this {name} has {given}: load a "
+                    "network for it."
                 )
 
 
 def game_name(game: Game) -> str:
-    """A game's name in files: its own `name`, or its class's in lower case.
+    """A game's name in files: its `name`, or its class name in snake case.
 
     >>> from sylvan.games import ConnectFour
     >>> game_name(ConnectFour())
@@ -199,7 +196,7 @@ def game_name(game: Game) -> str:
 
 
 def seen_shape(game: Game) -> tuple[int, ...]:
-    """The shape of an observation as a network sees it: packed planes count as 8 × 8 numbers."""
+    """The shape of an observation for a network: packed planes are expanded to 8 × 8."""
     shape = tuple(game.observation().shape)
     return (*shape, 8, 8) if game.encoding is not None else shape
 
@@ -218,12 +215,12 @@ def _default_value(game: Game) -> ValueKind:
 
 def _encoded(game: Game, encoding: Encoding) -> Game:
     if game.encoding is None:
-        raise NetworkError(f"{game_name(game)} has one encoding only: leave out {encoding}.")
+        raise NetworkError(f"{game_name(game)} has only one encoding: remove {encoding}.")
     return game.encoded(encoding)
 
 
 def _validated(cls: type[H], source: str = "the header", /, **fields: Any) -> H:
-    """A header from its fields, or one sentence about the first that is wrong."""
+    """A header from its fields; the error names the first invalid field."""
     try:
         return cls(**fields)
     except ValidationError as error:

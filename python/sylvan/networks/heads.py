@@ -1,6 +1,6 @@
-"""Heads: what makes a policy, a value and a guess of the moves left of a body's features.
+"""Heads: policy, value, moves left and auxiliary outputs from a body's features.
 
-Features are planes `[B, C, H, W]` or a vector `[B, D]`; every head takes both where it can.
+Features are planes `[B, C, H, W]` or a vector `[B, D]`; a head accepts both where possible.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 LC0_PLANES = 80
-"""Planes that lc0's convolutional policy writes; the last seven mean nothing."""
+"""Planes of lc0's convolutional policy; the last seven are padding."""
 
 
 def policy_kind(header: NetworkHeader, features: tuple[int, ...], settings: BodySettings) -> str:
-    """The policy head that the settings name, or for `auto` the one that fits."""
+    """The kind of policy head in the settings; for `auto`, the one that fits."""
     if settings.policy != "auto":
         return settings.policy
     if settings.pooled:
@@ -51,7 +51,7 @@ def policy_head(
 ) -> nn.Module:
     """The policy head of `policy_kind`.
 
-    :raises NetworkError: it cannot give `header.num_logits` logits.
+    :raises NetworkError: it cannot have `header.num_logits` outputs.
     """
     kind, cells = policy_kind(header, features, settings), _cells(features)
     if kind == "dense":
@@ -86,7 +86,7 @@ def policy_head(
 
 
 def _cells(features: tuple[int, ...]) -> int:
-    """Squares of features that are planes; 0 for a vector."""
+    """Number of squares of planes; 0 for a vector."""
     return math.prod(features[1:]) if len(features) == 3 else 0
 
 
@@ -95,7 +95,7 @@ def _codec(header: NetworkHeader) -> str | None:
 
 
 class DensePolicy(nn.Module):
-    """A dense layer over everything: `[B, C, H, W]` or `[B, D]` to `[B, num_logits]`."""
+    """A dense layer over all features: `[B, C, H, W]` or `[B, D]` to `[B, num_logits]`."""
 
     def __init__(
         self, num_logits: int, features: tuple[int, ...], settings: BodySettings, norm: Norm
@@ -113,7 +113,7 @@ class DensePolicy(nn.Module):
 class PlanePolicy(nn.Module):
     """Planes over the board, square by square: `[B, C, H, W]` to `[B, H * W * planes]`.
 
-    The logit of plane p on square s is number `planes * s + p`, as in the chess codec `az73`.
+    The logit of plane p on square s has index `planes * s + p`, as in the chess codec `az73`.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class PlanePolicy(nn.Module):
 
 
 class Lc0Policy(nn.Module):
-    """lc0's convolutional policy: 80 planes, of which 1858 numbers are moves.
+    """lc0's convolutional policy: 80 planes; 1858 of their numbers are moves.
 
     `[B, C, 8, 8]` to `[B, 1858]`.
     """
@@ -156,11 +156,11 @@ class Lc0Policy(nn.Module):
 
 
 class BidsAndCards(nn.Module):
-    """Bidding and playing apart: `[B, C, 4, 1]`, a vector per suit, to the logits of 52 cards and
-    14 bids.
+    """Separate layers for bids and cards: `[B, C, 4, 1]`, a vector per suit, to the logits of 52
+    cards and 14 bids.
 
-    A card's logit comes from its suit's vector, through weights that all suits share; bids from the
-    mean of the suits.
+    A card's logit comes from its suit's vector, through weights shared by all suits; bids from the
+    mean over suits.
     """
 
     def __init__(self, features: tuple[int, ...], settings: BodySettings) -> None:
@@ -188,9 +188,9 @@ class Mean(nn.Module):
 
 
 class Value(nn.Module):
-    """The value, as `header.value` says: `[B, C, H, W]` or `[B, D]` to `[B, value_outputs]`.
+    """The value in the format `header.value`: `[B, C, H, W]` or `[B, D]` to `[B, value_outputs]`.
 
-    `wdl` gives logits; `scalar` ends in tanh; `seats` stays inside `settings.value_range`.
+    `wdl` gives logits; `scalar` applies tanh; `seats` is scaled to `settings.value_range`.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class MovesLeft(nn.Module):
         self.hidden = dense(width, settings.moves_left_hidden)
         self.activation = activation_layer(settings.activation)
         self.out = dense(settings.moves_left_hidden, 1, last=True)
-        nn.init.ones_(self.out.bias)  # above zero, where the last ReLU lets a gradient through
+        nn.init.ones_(self.out.bias)  # positive, so that the last ReLU has a gradient
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Plies `[B, 1]`."""
@@ -232,7 +232,7 @@ class MovesLeft(nn.Module):
 
 
 class Auxiliary(nn.Module):
-    """Numbers without a range, for a target of the game's: `[B, C, H, W]` or `[B, D]` to
+    """Unbounded numbers, for an auxiliary target of the game: `[B, C, H, W]` or `[B, D]` to
     `[B, outputs]`.
     """
 
@@ -252,7 +252,10 @@ class Auxiliary(nn.Module):
 def reduced(
     features: tuple[int, ...], channels: int, settings: BodySettings, norm: Norm
 ) -> tuple[nn.Module, int]:
-    """Features as a vector, and its length: planes through a 1 × 1 convolution to few."""
+    """A module from features to a vector, and the vector's length.
+
+    Planes are reduced to `channels` by a 1 × 1 convolution.
+    """
     if len(features) == 1:
         return nn.Identity(), features[0]
     if settings.pooled:
@@ -266,7 +269,7 @@ def reduced(
 
 
 def _last_convolution(channels: int, planes: int) -> nn.Conv2d:
-    """A 3 × 3 convolution with a bias that starts small, so that a new policy is nearly even."""
+    """A 3 × 3 convolution with small initial weights, so that a new policy is nearly uniform."""
     conv = nn.Conv2d(channels, planes, 3, padding=1)
     nn.init.normal_(conv.weight, std=0.1 / (9 * channels) ** 0.5)
     assert conv.bias is not None

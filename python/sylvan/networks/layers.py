@@ -1,13 +1,12 @@
-"""The layers that bodies and heads are built of: convolution with its normalisation, activation.
+"""Layers of bodies and heads: convolutions with normalisation, dense layers, activations.
 
 Normalisation of a convolution, by name:
 
 - `batch`: batch normalisation; the convolution has no bias of its own.
-- `fixed`: none. Weights start so that a unit variance goes in and comes out, and a residual tower
-  divides by the variance it expects (KataGo's "fixed variance initialisation"). A position's result
-  then never depends on the batch, in training too.
-- `folded`: none, with a bias: a batch norm that has been multiplied into the weights, as lc0's
-  files are read.
+- `fixed`: none. The initial weights preserve unit variance, and a residual tower divides by the
+  expected variance (KataGo's "fixed variance initialisation"). A position's output does not depend
+  on the batch, in training too.
+- `folded`: none, with a bias: the batch norm is multiplied into the weights, as for lc0's files.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Norm: TypeAlias = Literal["batch", "fixed", "folded"]
 
 
 def activation_layer(name: Activation) -> nn.Module:
-    """The activation of a name: no parameters, any shape."""
+    """The activation with this name."""
     return {"relu": nn.ReLU, "mish": nn.Mish}[name]()
 
 
@@ -35,8 +34,8 @@ def convolution(
     """A convolution that keeps the board's size, and its norm: `[B, inputs, H, W]` to
     `[B, outputs, H, W]`.
 
-    Its weights start so that the mean square of its inputs is that of its outputs, after the
-    activation where one follows (`activated`).
+    The initial weights preserve the mean square of the inputs; `activated`: after a ReLU that
+    follows.
     """
     conv = nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=norm != "batch")
     nn.init.kaiming_normal_(conv.weight, nonlinearity="relu" if activated else "linear")
@@ -46,8 +45,8 @@ def convolution(
 
 
 def dense(inputs: int, outputs: int, *, last: bool = False) -> nn.Linear:
-    """A dense layer; the `last` of a head starts small, so that a new network knows nothing:
-    equal logits, values near the middle.
+    """A dense layer; the `last` of a head has small initial weights, so that a new network gives
+    nearly equal logits and neutral values.
     """
     layer = nn.Linear(inputs, outputs)
     gain = 0.1 if last else 2.0**0.5

@@ -1,4 +1,4 @@
-"""A multi-layer perceptron: for vectors, and for boards small enough to need no convolution."""
+"""A multi-layer perceptron, for vectors and small boards."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["MLP", "MLPSettings"]
 
 
 class MLPSettings(BodySettings):
-    """`mlp2x256` by name: two hidden layers of 256."""
+    """Settings of an MLP; `mlp2x256` has two hidden layers of 256 units."""
 
     layers: Count = Field(2, description="hidden layers")
-    width: Count = Field(256, description="units in each")
+    width: Count = Field(256, description="units per layer")
     norm: bool = Field(False, description="layer normalisation before each activation")
 
 

@@ -1,17 +1,16 @@
-"""A learned model: three networks that make a state, make a step, and say what a state is worth.
+"""A learned model (MuZero): representation, dynamics and prediction networks.
 
     representation   observation            → hidden state
     dynamics         hidden state, action   → next hidden state, reward
     prediction       hidden state           → policy, value
 
-Values are for the seat to move and rewards for the seat that made the step; where there are several
-numbers, those of the other seats follow in seat order. How a number is said, see `support`. The
-networks give it as they say it; `initial_inference` and `recurrent_inference` give numbers.
+Values are for the seat to move, rewards for the seat that made the step; with one number per seat,
+the other seats follow in seat order. The networks output numbers in encoded form (see `support`);
+`initial_inference` and `recurrent_inference` decode them.
 
-A further pair of layers, for the consistency loss, projects hidden states to where a state foreseen
-and the same state seen are compared (as SimSiam does it, with layer norms, so that no example sees
-another). Another layer may show what a hidden state looks like, as an observation, for a loss that
-lets no piece of a board be forgotten.
+For the consistency loss, a projector and a predictor map hidden states to the space where predicted
+and observed states are compared (as in SimSiam, with layer norms, so that examples of a batch are
+independent). For the reconstruction loss, a decoder maps a hidden state back to an observation.
 
 Papers: Schrittwieser 2020; Ye 2021 (EfficientZero: consistency); Chen and He 2021 (SimSiam); Anand
 2022 (reconstruction).
@@ -44,16 +43,16 @@ MUZERO: dict[str, type[MuZeroSettings]] = {
     "muzero_mlp": MuZeroMLPSettings,
     "muzero_tower": MuZeroTowerSettings,
 }
-"""Architectures of this file by name, and their settings."""
+"""Settings of each architecture by name."""
 
 
 class Inference(NamedTuple):
-    """What a model says of a batch of B states, in the order of the published pseudocode."""
+    """Outputs for a batch of B states, in the order of the published pseudocode."""
 
     value: torch.Tensor
     """`[B]`, or `[B, S]` with the seat to move first."""
     reward: torch.Tensor
-    """`[B]`, or `[B, S]` with the seat first that made the step."""
+    """`[B]`, or `[B, S]` with the seat that made the step first."""
     policy: torch.Tensor
     """`[B, A]` logits."""
     hidden: torch.Tensor
@@ -61,7 +60,7 @@ class Inference(NamedTuple):
 
 
 class MuZeroNetwork(nn.Module):
-    """The three networks, and the header that describes them."""
+    """The three networks and their header."""
 
     def __init__(self, header: NetworkHeader, settings: MuZeroSettings) -> None:
         super().__init__()
@@ -82,25 +81,25 @@ class MuZeroNetwork(nn.Module):
         self.decoder = _decoder(header, self.hidden_shape) if settings.reconstruction else None
 
     def initial_inference(self, observations: torch.Tensor) -> Inference:
-        """What it makes of observations `[B, *observation_shape]`; their rewards are zeros."""
+        """Evaluate observations `[B, *observation_shape]`; the rewards are zeros."""
         hidden = self.representation(observations)
         policy, value = self.prediction(hidden)
         numbers = self.numbers(self.value.decode(value))
         return Inference(numbers, torch.zeros_like(numbers), policy, hidden)
 
     def recurrent_inference(self, hidden: torch.Tensor, actions: torch.Tensor) -> Inference:
-        """What it makes of steps `actions` `[B]` from hidden states `[B, ...]`."""
+        """Apply `actions` `[B]` to hidden states `[B, ...]` and evaluate the next states."""
         following, reward = self.dynamics(hidden, actions)
         policy, value = self.prediction(following)
         numbers = self.numbers(self.value.decode(value))
         return Inference(numbers, self.numbers(self.reward.decode(reward)), policy, following)
 
     def numbers(self, decoded: torch.Tensor) -> torch.Tensor:
-        """Values or rewards `[B, outputs]` as a search takes them: `[B]` where there is one."""
+        """Values or rewards `[B, outputs]` as a search takes them: `[B]` for one output."""
         return decoded[:, 0] if self.outputs == 1 else decoded
 
     def projected(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Hidden states `[B, ...]` where they are compared, `[B, projection]`."""
+        """Project hidden states `[B, ...]` for the consistency loss, `[B, projection]`."""
         if self.projector is None:
             raise NetworkError(
                 "The network has no layers for the consistency loss: build it with consistency."
@@ -109,43 +108,43 @@ class MuZeroNetwork(nn.Module):
         return projected
 
     def foreseen(self, projected: torch.Tensor) -> torch.Tensor:
-        """What a projection `[B, projection]` of a state foreseen says the state seen will have."""
+        """Predict the observed state's projection from that of a predicted state."""
         assert self.predictor is not None
-        guess: torch.Tensor = self.predictor(projected)
-        return guess
+        predicted: torch.Tensor = self.predictor(projected)
+        return predicted
 
     def shown(self, hidden: torch.Tensor) -> torch.Tensor:
-        """What hidden states `[B, ...]` look like: `[B, *observation_shape]`."""
+        """Decode hidden states `[B, ...]` to observations `[B, *observation_shape]`."""
         if self.decoder is None:
             raise NetworkError(
                 "The network has no layer for the reconstruction loss: build it with "
                 "reconstruction."
             )
-        looks: torch.Tensor = self.decoder(hidden)
-        return looks.view(-1, *self.header.observation_shape)
+        decoded: torch.Tensor = self.decoder(hidden)
+        return decoded.view(-1, *self.header.observation_shape)
 
     def forward(self, observations: torch.Tensor) -> NetworkOutput:
-        """Policy and value alone, as networks that know the rules give them."""
+        """Policy and value only, with the signature of every network."""
         policy, value = self.prediction(self.representation(observations))
         if self.header.value == "wdl":
-            return NetworkOutput(policy, value.flip(1))  # of loss, draw, win
+            return NetworkOutput(policy, value.flip(1))  # from the order loss, draw, win
         return NetworkOutput(policy, self.value.decode(value))
 
     @property
     def parameter_count(self) -> int:
-        """Numbers that training changes."""
+        """Number of trainable parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
 def muzero_network(header: NetworkHeader) -> MuZeroNetwork:
-    """A new network as its header says; random numbers come from PyTorch's generator.
+    """A new network from its header; weights come from PyTorch's generator.
 
-    :raises NetworkError: the architecture is none of these, or does not fit the game.
+    :raises NetworkError: the architecture is unknown, or does not fit the game.
     """
     architecture = dict(header.architecture)
     name = str(architecture.pop("name", None))
     if name not in MUZERO:
-        raise NetworkError(f"The architecture {name!r} is none of {', '.join(MUZERO)}.")
+        raise NetworkError(f"The architecture {name!r} is not one of {', '.join(MUZERO)}.")
     settings = MUZERO[name].read(name, architecture)
     full = {"name": name} | settings.model_dump(mode="json")
     return MuZeroNetwork(header.replace(architecture=full), settings)
@@ -176,7 +175,7 @@ def _towers(
 def _consistency(
     features: int, settings: MuZeroSettings
 ) -> tuple[nn.Module | None, nn.Module | None]:
-    """Projector and predictor; nothing where the consistency loss is not used."""
+    """Projector and predictor; None without the consistency loss."""
     if not settings.consistency:
         return None, None
     width, act = settings.projection, settings.activation
@@ -191,16 +190,16 @@ def _consistency(
 
 
 def _decoder(header: NetworkHeader, hidden_shape: tuple[int, ...]) -> nn.Module:
-    """One layer from a hidden state to what is seen: square by square on a board.
+    """One layer from a hidden state to an observation; per square on a board.
 
-    :raises NetworkError: the hidden state is smaller than the image that was seen.
+    :raises NetworkError: the hidden state is smaller than the image.
     """
     seen = header.observation_shape
     if len(hidden_shape) == 1:
         return dense(hidden_shape[0], math.prod(seen))
     if seen[-2:] != hidden_shape[-2:]:
         raise NetworkError(
-            f"A hidden state of {hidden_shape[-2]} by {hidden_shape[-1]} cannot show what was seen "
-            f"at {seen[-2]} by {seen[-1]}: leave reconstruction out for images."
+            f"A hidden state of {hidden_shape[-2]} by {hidden_shape[-1]} cannot be decoded to an "
+            f"image of {seen[-2]} by {seen[-1]}: set reconstruction to 0."
         )
     return nn.Conv2d(hidden_shape[0], math.prod(seen[:-2]), 1)

@@ -1,4 +1,4 @@
-"""A learned model as ONNX models, which run without PyTorch.
+"""Export a learned model to ONNX, which runs without PyTorch.
 
 Files, in one folder, each with the network's header in its metadata; any batch size:
 
@@ -8,9 +8,9 @@ Files, in one folder, each with the network's header in its metadata; any batch 
 | `dynamics.onnx` | `hidden`, `actions` (int64) | `next_hidden`, `reward` |
 | `prediction.onnx` | `hidden` | `policy` (logits), `value` |
 
-Values and rewards are numbers, whichever way the network says them: `[B]`, or `[B, S]` with the
-seat to move (that made the step) first. `initial` and `recurrent` are the same networks put
-together in pairs, which a search calls once instead of twice; they are not written to files.
+Values and rewards are decoded numbers: `[B]`, or `[B, S]` with the seat to move (or that made the
+step) first. `initial` and `recurrent` combine two of the networks, so that a search makes one call
+instead of two; they are not written to files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[list[str], list[str]]] = {
     "initial": (["observations"], ["value", "policy", "next_hidden"]),
     "recurrent": (["hidden", "actions"], ["value", "reward", "policy", "next_hidden"]),
 }
-"""Inputs and outputs of the models that can be made of a network."""
+"""Inputs and outputs of each model."""
 
 FILES = ("representation", "dynamics", "prediction")
 
@@ -46,8 +46,8 @@ FILES = ("representation", "dynamics", "prediction")
 def export_muzero(network: MuZeroNetwork, folder: str | PathLike[str]) -> float:
     """Write the three networks, and return their largest difference to PyTorch.
 
-    :param folder: is made if it is not there.
-    :raises NetworkError: a model would say something else than the module; nothing is written then.
+    :param folder: the output folder, created if missing.
+    :raises NetworkError: a model's outputs differ from the module's; nothing is written.
     """
     models, differences = {}, {}
     for part in FILES:
@@ -66,7 +66,7 @@ def export_muzero(network: MuZeroNetwork, folder: str | PathLike[str]) -> float:
 
 
 def _compared(network: MuZeroNetwork, part: str) -> tuple[bytes, float]:
-    """A model and its difference to the network; traced, which is quicker, where that does."""
+    """A model and its difference to the network; traced, which is faster, if it is exact."""
     for traced in (True, False):
         model = part_bytes(network, part, traced=traced)
         difference = part_difference(network, part, model)
@@ -76,7 +76,7 @@ def _compared(network: MuZeroNetwork, part: str) -> tuple[bytes, float]:
 
 
 def part_bytes(network: nn.Module, part: str, *, traced: bool = False) -> bytes:
-    """The bytes of an `.onnx` file, not yet compared with anything; `traced` as in `export`."""
+    """The bytes of an `.onnx` file, not compared with the network; `traced` as in `export`."""
     module = folded(network)
     assert isinstance(module, MuZeroNetwork)
     inputs = {name: torch.from_numpy(array) for name, array in _examples(module, part, 2).items()}
@@ -84,9 +84,9 @@ def part_bytes(network: nn.Module, part: str, *, traced: bool = False) -> bytes:
 
 
 def part_difference(network: nn.Module, part: str, model: bytes) -> float:
-    """The largest difference between a network and a model of a part of it, over all outputs.
+    """The maximum difference between a network and the model of a part, over all outputs.
 
-    In units of the larger of 1 and the largest number in that output.
+    Relative to the largest absolute value of an output, or to 1 if that is larger.
     """
     import onnxruntime
 
@@ -118,7 +118,7 @@ def _examples(network: MuZeroNetwork, part: str, count: int) -> dict[str, NDArra
 
 
 class _Part(nn.Module):
-    """One of `PARTS` as a module of its own."""
+    """One of `PARTS` as a module."""
 
     def __init__(self, network: MuZeroNetwork, part: str) -> None:
         super().__init__()

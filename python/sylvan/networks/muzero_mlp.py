@@ -1,12 +1,11 @@
-"""A learned model of dense layers, for vectors and for boards small enough to need no convolution.
+"""A learned model of dense layers, for vectors and small boards.
 
-    representation   x = act(norm(W o));  s = ranged(V x);  a vector o first in many units
+    representation   x = act(norm(W o));  s = ranged(V x);  a vector o first through `in_many_units`
     dynamics         x = act(norm(W s + E[a]));  s' = ranged(s + V x);  reward from s'
     prediction       x = act(norm(W s));  policy and value from x
 
-`W s + E[a]` is a dense layer over the state and the action as a vector of zeros and a one, without
-the multiplications by zero. The step adds to the state, so that one that changes little is easy to
-learn.
+`W s + E[a]` is a dense layer over the state and the one-hot action, without multiplications by
+zero. The step is residual, so that small changes are easy to learn.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ __all__ = ["DenseDynamics", "DensePrediction", "DenseRepresentation", "in_many_u
 
 
 SCALES = (1.0, 4.0, 16.0)
-"""By what numbers of a vector are multiplied before they are bent."""
+"""Scales of the inputs to tanh."""
 
 
 def ranged(hidden: torch.Tensor) -> torch.Tensor:
-    """Hidden states `[B, ...]`, each moved and stretched to reach from 0 to 1.
+    """Hidden states `[B, ...]`, each scaled to the range 0 to 1 (min-max normalisation).
 
-    A step that is applied again and again can then neither blow a state up nor let it fade.
+    Keeps repeated steps from growing or vanishing.
     """
     flat = hidden.flatten(1)
     low, high = flat.amin(dim=1, keepdim=True), flat.amax(dim=1, keepdim=True)
@@ -39,8 +38,8 @@ def ranged(hidden: torch.Tensor) -> torch.Tensor:
 def in_many_units(numbers: torch.Tensor) -> torch.Tensor:
     """Numbers `[B, n]` of unknown units, as `[B, n * (1 + len(SCALES))]` between about -7 and 7.
 
-    A vector has metres beside radians. Each number is shown by its logarithm, sign kept, which
-    tells large ones apart, and bent by tanh at several scales, which tell small ones apart.
+    Each number becomes its signed logarithm, which resolves large numbers, and tanh at several
+    scales, which resolve small ones.
     """
     logs = torch.sign(numbers) * torch.log1p(numbers.abs())
     return torch.cat([logs, *(torch.tanh(numbers * scale) for scale in SCALES)], dim=1)
@@ -56,7 +55,7 @@ class DenseRepresentation(nn.Module):
         numbers = math.prod(observation_shape) * (1 + len(SCALES) if self.is_vector else 1)
         self.layers = _layers(numbers, settings.layers, settings)
         if self.is_vector:
-            # The norm behind it would otherwise make a state and its double look the same.
+            # Without a bias, the layer norm would give a state and its double the same output.
             nn.init.uniform_(self.layers[0].bias, -1.0, 1.0)  # type: ignore[arg-type]
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -93,7 +92,7 @@ class DenseDynamics(nn.Module):
     def forward(
         self, hidden: torch.Tensor, actions: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Next hidden states `[B, hidden]` and what says their rewards, `[B, reward_outputs]`."""
+        """Next hidden states `[B, hidden]` and encoded rewards `[B, reward_outputs]`."""
         following = self.step(hidden, actions)
         return following, self.reward(following)
 
@@ -112,13 +111,13 @@ class DensePrediction(nn.Module):
         self.out = dense(settings.width, sum(self.sizes), last=True)
 
     def forward(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits `[B, num_actions]` and what says the value, `[B, value_outputs]`."""
+        """Logits `[B, num_actions]` and the encoded value `[B, value_outputs]`."""
         policy, value = self.out(self.body(hidden)).split(self.sizes, dim=1)
         return policy, value
 
 
 def _layers(inputs: int, count: int, settings: MuZeroMLPSettings) -> nn.Sequential:
-    """`count` dense layers, the last to a hidden state and without norm and activation."""
+    """`count` dense layers; the last gives a hidden state, without norm and activation."""
     layers: list[nn.Module] = []
     for _ in range(count - 1):
         layers += [

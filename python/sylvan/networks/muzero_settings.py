@@ -1,4 +1,4 @@
-"""What the networks of a learned model are made of, as fields that a file's header can carry."""
+"""Settings of a learned model's networks, as stored in a file's header."""
 
 from __future__ import annotations
 
@@ -13,47 +13,43 @@ __all__ = ["MuZeroMLPSettings", "MuZeroSettings", "MuZeroTowerSettings"]
 
 
 class MuZeroSettings(BodySettings):
-    """What all learned models share."""
+    """Settings of all learned models."""
 
-    value_kind: NumberKind = Field("categorical", description="how values are said")
-    reward_kind: NumberKind = Field("categorical", description="how rewards are said")
-    support: Count = Field(30, description="reach of a categorical output, in square roots")
+    value_kind: NumberKind = Field("categorical", description="encoding of values: see support")
+    reward_kind: NumberKind = Field("categorical", description="encoding of rewards")
+    support: Count = Field(30, description="largest integer of a categorical output: see support")
     outputs: Count = Field(
         1,
-        description="numbers in a value: 1, for the seat to move, or one per seat, that one first",
+        description="numbers in a value: 1, for the seat to move, or one per seat",
     )
     hidden: Count = Field(128, description="width of the hidden state; on a board, its planes")
-    consistency: bool = Field(
-        False, description="whether there are layers for the consistency loss"
-    )
+    consistency: bool = Field(False, description="whether to have layers for the consistency loss")
     projection: Count = Field(128, description="width of those layers")
     reconstruction: bool = Field(
-        False, description="whether there is a layer that shows what a hidden state looks like"
+        False, description="whether to have a decoder for the reconstruction loss"
     )
-    scale: float = Field(
-        1.0, gt=0, description="observations are divided by this: 255 for the bytes of an image"
-    )
+    scale: float = Field(1.0, gt=0, description="divisor of observations: 255 for images of bytes")
 
 
 class MuZeroMLPSettings(MuZeroSettings):
-    """`mlp2x128` by name: two dense layers of width 128 each for state and step."""
+    """`mlp2x128`: representation and dynamics of two dense layers of width 128."""
 
     layers: Count = Field(2, description="dense layers of representation and of dynamics")
-    width: Count = Field(128, description="units in each")
+    width: Count = Field(128, description="units per layer")
 
 
 class MuZeroTowerSettings(MuZeroSettings, TowerSettings):
-    """`6x64` by name: six residual blocks of 64 planes each for state and step."""
+    """`6x64`: representation and dynamics of six residual blocks of 64 planes."""
 
     dynamics_blocks: Count | None = Field(
-        None, description="residual blocks of a step; none: as many as of a state"
+        None, description="residual blocks of the dynamics; None: as in the representation"
     )
-    actions: ActionKind = Field("learned", description="how an action is shown: see action_planes")
+    actions: ActionKind = Field("learned", description="encoding of actions: see action_planes")
     turns: bool = Field(
         False,
-        description="whether the next seat sees the board from the other side, its ranks turned "
-        "over, as in chess",
+        description="whether to flip the ranks after each step: the next seat has the other side, "
+        "as in chess",
     )
     image: bool = Field(
-        False, description="whether observations are images, to be made small by strides"
+        False, description="whether observations are images, reduced by strided convolutions"
     )

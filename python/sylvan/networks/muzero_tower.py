@@ -1,14 +1,14 @@
 """A learned model of residual towers, for boards and images.
 
     representation   blocks(act(conv(o)));  images first through strided convolutions
-    dynamics         blocks(act(conv(s, action planes) + s));  turned over where seats sit opposite
+    dynamics         blocks(act(conv(s, action planes) + s));  ranks flipped, if `turns`
     prediction       the heads of `heads`
 
-Every hidden state is ranged to [0, 1] (`muzero_mlp.ranged`).
+Every hidden state is scaled to [0, 1] (`muzero_mlp.ranged`).
 
-*Turning.* Chess shows the board from the mover's side, so after each move its ranks are turned
-over. Convolutions cannot carry a rank to the other side of the board, a flip costs nothing: the
-step ends with it, and the next state is seen by the next seat.
+*Turns.* Chess encodes the board from the mover's side, so its ranks flip after each move.
+Convolutions cannot move a rank to the other side of the board; an explicit flip at the end of the
+step costs nothing.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sylvan.networks.tower import ResidualBlock, Tower, as_planes
 __all__ = ["TowerDynamics", "TowerPrediction", "TowerRepresentation", "small_board"]
 
 SMALL = 8
-"""An image is halved until it is no larger than this, about the size of a board."""
+"""Halve images until they are at most this large, about the size of a board."""
 
 
 def small_board(height: int, width: int) -> tuple[int, int]:
-    """Height and width of the board that an image becomes.
+    """Height and width of an image after the strided convolutions.
 
     >>> small_board(96, 96), small_board(210, 160)
     ((6, 6), (7, 5))
@@ -94,9 +94,7 @@ class TowerDynamics(nn.Module):
     def forward(
         self, hidden: torch.Tensor, actions: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Next hidden states `[B, hidden, H, W]` and what says their rewards,
-        `[B, reward_outputs]`.
-        """
+        """Next hidden states `[B, hidden, H, W]` and encoded rewards `[B, reward_outputs]`."""
         following = self.step(hidden, actions)
         return following, self.reward(following)
 
@@ -116,12 +114,12 @@ class TowerPrediction(nn.Module):
         self.value = _Numbers(value_outputs, hidden_shape, settings)
 
     def forward(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits `[B, num_actions]` and what says the value, `[B, value_outputs]`."""
+        """Logits `[B, num_actions]` and the encoded value `[B, value_outputs]`."""
         return self.policy(hidden), self.value(hidden)
 
 
 class _Numbers(nn.Module):
-    """What says values or rewards: `[B, C, H, W]` to `[B, outputs]`."""
+    """Head for encoded values or rewards: `[B, C, H, W]` to `[B, outputs]`."""
 
     def __init__(
         self, outputs: int, features: tuple[int, ...], settings: MuZeroTowerSettings
@@ -149,16 +147,16 @@ def _blocks(count: int, settings: MuZeroTowerSettings) -> nn.Sequential:
 
 
 def _hidden_planes(settings: MuZeroTowerSettings) -> nn.Module:
-    """From the planes of a tower to those of a hidden state."""
+    """A layer from the planes of a tower to the planes of a hidden state."""
     if settings.hidden == settings.channels:
         return nn.Identity()
     return convolution(settings.channels, settings.hidden, 1, settings.norm, activated=False)
 
 
 def _strided(planes: int, height: int, width: int, settings: MuZeroTowerSettings) -> nn.Sequential:
-    """Convolutions of stride 2, until what is left of an image is as small as a board.
+    """Convolutions of stride 2, until an image is as small as a board.
 
-    The first has half of the planes, where the image is large; a residual block follows each of
+    The first has half the planes, since the image is large there; a residual block follows each of
     the others.
     """
     layers: list[nn.Module] = []

@@ -1,4 +1,4 @@
-"""A network: a body, its heads and the header that describes both."""
+"""A network: a body, its heads and a header."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ class Network(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Numbers that training changes."""
+        """Number of trainable parameters."""
         return sum(parameter.numel() for parameter in self.parameters())

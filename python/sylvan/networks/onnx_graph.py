@@ -1,7 +1,7 @@
-"""Writing ONNX models, node by node, without the `onnx` package: an engine starts sooner.
+"""Write ONNX models node by node without the `onnx` package, so that an engine starts faster.
 
-The field numbers are those of onnx.proto (https://github.com/onnx/onnx, IR version 8). What is
-written here is checked by `onnx.checker` in the tests.
+The field numbers are those of onnx.proto (https://github.com/onnx/onnx, IR version 8). The tests
+check the models with `onnx.checker`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FLOAT, INT, INTS = 1, 2, 7
 
 
 class Graph:
-    """A model that grows: every method adds something and gives the name of what comes out.
+    """A model under construction: methods add nodes and return the names of their outputs.
 
     >>> graph = Graph()
     >>> graph.output("y", graph.node("Relu", graph.input("x", 3)), 3)
@@ -50,7 +50,7 @@ class Graph:
         self._outputs.append(_value_info(name, shape))
 
     def constant(self, array: NDArray[Any]) -> str:
-        """Numbers that are part of the model."""
+        """Add an array as a constant."""
         name = self._name("constant")
         data = np.ascontiguousarray(array)
         kind = TENSOR[str(data.dtype)]
@@ -58,7 +58,7 @@ class Graph:
         return name
 
     def node(self, operator: str, *inputs: str | NDArray[Any], **attributes: Any) -> str:
-        """An operator; arrays among its inputs become constants."""
+        """Add an operator; arrays among its inputs become constants."""
         name = self._name(operator.lower())
         names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
         self._add(operator, names, name, **attributes)

@@ -1,7 +1,7 @@
-"""Packed planes become numbers where they are needed: on the device, after the bus.
+"""Expand packed planes on the device, so that less is copied to it.
 
-A chess position is one number of 64 bits per plane, 896 bytes instead of 28 kB for 112 planes. Most
-planes are bits of squares; a few hold one number that fills the board (half-move clock, say).
+A chess position has one 64-bit integer per plane: 896 bytes instead of 28 kB for 112 planes. Most
+planes have a bit per square; a few hold one number for all squares (the half-move clock).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["PackedPlanes"]
 
 
 class PackedPlanes(torch.nn.Module):
-    """Expands the planes of one encoding as `sylvan.games.chess.expand_planes` does.
+    """Expands the planes of one encoding, like `sylvan.games.chess.expand_planes`.
 
     >>> planes = PackedPlanes(Encoding("planes18"))
     >>> planes(torch.ones(2, 18, dtype=torch.int64)).shape
@@ -28,17 +28,17 @@ class PackedPlanes(torch.nn.Module):
         super().__init__()
         from sylvan.games.chess import expand_planes
 
-        # The second bit alone: it says nothing of the last square, which a number fills.
+        # A plane of bits with the integer 2 is 0 on the last square; a plane of a number is not.
         twos = np.full((1, encoding.observation_shape[0]), 2, np.uint64)
         last = expand_planes(twos, encoding.encoder)[0, :, 7, 7]
         self.numbers = [(int(plane), float(last[plane]) / 2) for plane in np.flatnonzero(last)]
-        """The planes that hold a number instead of bits, and what it is multiplied by."""
+        """The planes that hold a number instead of bits, with its scale."""
         self.register_buffer("shifts", torch.arange(8, dtype=torch.uint8), persistent=False)
 
     def forward(self, packed: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Planes `[B, planes, 8, 8]` from bits `[B, planes]`, which are int64."""
+        """Planes `[B, planes, 8, 8]` from packed int64 `[B, planes]`."""
         count, planes = packed.shape
-        # By bytes, the ranks of a plane: eight times less to write than by numbers of 64 bits.
+        # Shift bytes (ranks) instead of int64: an eighth of the memory traffic.
         ranks = packed.view(torch.uint8).view(count, planes, 8, 1)
         squares = ((ranks >> self.shifts) & 1).to(dtype)
         for plane, scale in self.numbers:

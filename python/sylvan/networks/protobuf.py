@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers: reads lc0's weights and writes ONNX models.
+"""The wire format of protocol buffers: to read lc0's weights and write ONNX models.
 
 A message is a sequence of fields, each a key (number << 3 | wire type) and a value: 0 a varint, 1
 eight bytes, 2 a length and as many bytes (text, a message, packed numbers), 5 four bytes. This

@@ -1,21 +1,21 @@
-"""Eight-bit models: convolutions in integers, twice as fast on processors with VNNI or the like.
+"""Quantize models: int8 convolutions, twice as fast on CPUs with VNNI or similar instructions.
 
-1. *Calibration*: the model runs on real positions, and the range of every plane that a 3 × 3
-   convolution reads or writes is noted.
-2. *Scales*: every plane gets steps of its own, as wide as it needs. `QLinearConv` knows only one
-   step for all planes, so the others are multiplied into its weights; where fp32 becomes integer or
-   the reverse, steps per plane cost nothing.
-3. *Rounding* (`rounding`): weights become integers, with one scale per output plane, so that the
+1. *Calibration*: run the model on real positions, and measure the range of every plane that a 3 × 3
+   convolution reads or writes.
+2. *Scales*: every plane gets its own step size. `QLinearConv` has only one step for all planes, so
+   the ratios are multiplied into its weights; conversions between fp32 and int8 have a step per
+   plane at no cost.
+3. *Rounding* (`rounding`): round weights to int8 with one scale per output plane, so that the
    layer's outputs on those positions change least.
 
-Everything else stays in fp32: sums of the residual stream, squeeze-excitation, dense layers, 1 × 1
-convolutions, and the last two convolutions before an output of the model (a policy's best moves are
-often less than a step of eight bits apart). That costs little time and saves most of the accuracy.
+Everything else stays in fp32: residual sums, squeeze-excitation, dense layers, 1 × 1 convolutions,
+and the last two convolutions before an output (the logits of the best moves often differ by less
+than an int8 step). This costs little time and keeps most of the accuracy.
 
-`measure_loss` says what was lost. On a processor without VNNI sums of eight-bit products may
-saturate in some kernels; measure there before use.
+`measure_loss` measures the difference. On a CPU without VNNI, sums of int8 products may saturate in
+some kernels; measure there before use.
 
-Paper: Nagel 2021 (a white paper on quantising networks; scales per plane are its "equalisation").
+Paper: Nagel 2021 (a white paper on quantization; scales per plane are its "equalization").
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["quantize_onnx", "quantized_model"]
 
 SAMPLES = 64
-"""Squares to look at per weight of an output plane: enough to know how inputs go together."""
+"""Sampled squares per weight of an output plane: enough for the inputs' correlations."""
 
 LAYERS_AT_ONCE = 8
-"""Whose inputs are kept in memory together."""
+"""Layers whose inputs are in memory at once."""
 
 Progress = Callable[[int, int], None]
 
@@ -55,15 +55,15 @@ def quantize_onnx(
     *,
     progress: Progress | None = None,
 ) -> None:
-    """Write an eight-bit version of an `.onnx` file.
+    """Write an int8 version of an `.onnx` file.
 
     Args:
         source: an fp32 model.
         target: the new file.
-        positions: to calibrate on, from `sample_positions`; five hundred or more.
-        progress: called with the layers done and all layers.
+        positions: positions for calibration, from `sample_positions`; five hundred or more.
+        progress: called with the number of layers done and of all layers.
 
-    :raises NetworkError: there is no convolution to gain by, or the file is no model of Sylvan's.
+    :raises NetworkError: the model has no convolution to quantize, or no Sylvan header.
     """
     try:
         data = Path(source).read_bytes()
@@ -81,16 +81,15 @@ def quantized_model(
     name: str = "the model",
     nearest: bool = False,
 ) -> bytes:
-    """The bytes of an eight-bit version of an fp32 model: see `quantize_onnx`.
+    """The bytes of an int8 version of an fp32 model: see `quantize_onnx`.
 
-    :param nearest: round every weight to the nearest step, which takes a fraction of the time and
-        is less exact.
+    :param nearest: round every weight to the nearest step: much faster and less exact.
     """
     model = OpenModel(data, name)
     layers = _layers(model)
     if not layers:
         raise NetworkError(
-            f"{name} has no 3 × 3 convolution inside, so eight bits gain nothing: keep it as it is."
+            f"{name} has no 3 × 3 convolution inside, so int8 gains nothing: use it as it is."
         )
     observations = _expanded(model, positions.observations)
     steps = _steps(model, layers, observations)
@@ -106,20 +105,20 @@ def quantized_model(
 
 @dataclass
 class _Layer:
-    """A convolution that becomes one in integers."""
+    """A convolution to quantize."""
 
     node: Any
     reads: str
     writes: str
-    """Its own output, or that of the ReLU after it, which integers without sign do for free."""
+    """Its output, or the output of the ReLU after it, which unsigned integers include."""
     relu: str | None
-    """The name of that node."""
+    """The name of the ReLU node."""
     weights: NDArray[np.int8] | None = None
     scales: NDArray[np.float32] | None = None
 
 
 def _layers(model: OpenModel) -> list[_Layer]:
-    """The 3 × 3 (or larger) convolutions that are not among the last two before an output."""
+    """The 3 × 3 (or larger) convolutions, except the last two before an output."""
     users = model.users()
     outputs = {value.name for value in model.model.graph.output}
     layers = []
@@ -141,19 +140,19 @@ def _layers(model: OpenModel) -> list[_Layer]:
 def _near_the_end(
     tensor: str, users: dict[str, list[Any]], outputs: set[str], convolutions: int
 ) -> bool:
-    """Whether all that follows a tensor is at most so many convolutions and an order of numbers."""
-    order = {"Flatten", "Reshape", "Gather", "Transpose", "Identity"}
+    """Whether only reordering and at most `convolutions` convolutions follow a tensor."""
+    reordering = {"Flatten", "Reshape", "Gather", "Transpose", "Identity"}
     if tensor in outputs:
         return True
     after = users.get(tensor, [])
-    if len(after) != 1 or after[0].op_type not in order | {"Conv"}:
+    if len(after) != 1 or after[0].op_type not in reordering | {"Conv"}:
         return False
     left = convolutions - (after[0].op_type == "Conv")
     return left >= 0 and _near_the_end(after[0].output[0], users, outputs, left)
 
 
 def _expanded(model: OpenModel, observations: NDArray[Any]) -> Floats:
-    """Observations as the model takes them."""
+    """Observations in the model's input format."""
     if observations.dtype == np.uint64 and model.header.encoding is not None:
         from sylvan.games.chess import expand_planes
 
@@ -162,7 +161,7 @@ def _expanded(model: OpenModel, observations: NDArray[Any]) -> Floats:
 
 
 def _steps(model: OpenModel, layers: list[_Layer], observations: Floats) -> dict[str, Steps]:
-    """Eight bits for every tensor that a layer reads or writes."""
+    """The quantization of every tensor that a layer reads or writes."""
     read = {layer.reads for layer in layers}
     ranges = model.ranges(observations, read | {layer.writes for layer in layers})
     steps = {
@@ -182,7 +181,7 @@ def _round(
     observations: Floats,
     progress: Progress | None,
 ) -> None:
-    """Choose the integers of all weights, by what each layer reads on the positions."""
+    """Round all weights, using each layer's inputs on the positions."""
     squares = int(np.prod(model.header.observation_shape[1:]))
     for start in range(0, len(layers), LAYERS_AT_ONCE):
         group = layers[start : start + LAYERS_AT_ONCE]
@@ -206,7 +205,7 @@ def _round(
 
 
 def _round_to_nearest(model: OpenModel, layers: list[_Layer], steps: dict[str, Steps]) -> None:
-    """Choose the integers of all weights one by one."""
+    """Round each weight to the nearest step."""
     for layer in layers:
         rows, layer.scales = _rows(model, layer, steps)
         shape = model.arrays[layer.node.input[1]].shape
@@ -216,14 +215,14 @@ def _round_to_nearest(model: OpenModel, layers: list[_Layer], steps: dict[str, S
 def _rows(
     model: OpenModel, layer: _Layer, steps: dict[str, Steps]
 ) -> tuple[Floats, NDArray[np.float32]]:
-    """Weights `[outputs, inputs]` in units of the inputs' steps, and the step of each output."""
+    """Weights `[outputs, inputs]` in units of the inputs' steps, and the scale of each output."""
     weights = model.arrays[layer.node.input[1]] * _planes(steps[layer.reads].size)
     rows = weights.reshape(len(weights), -1)
     return rows, (np.maximum(np.abs(rows).max(1), 1e-12) / 127).astype(np.float32)
 
 
 class _Writer:
-    """The nodes of the new model, in order; a tensor x in integers is called `x/int8`."""
+    """Writes the nodes of the new model in order; the int8 version of tensor x is `x/int8`."""
 
     def __init__(
         self, model: OpenModel, steps: dict[str, Steps], shapes: dict[str, tuple[int, ...]]
@@ -231,16 +230,16 @@ class _Writer:
         self.model, self.steps, self.shapes = model, steps, shapes
         self.nodes: list[Any] = []
         self.narrow: set[str] = set()
-        """Tensors that there are in integers."""
+        """Tensors that exist in int8."""
         self.wide: set[str] = {"observations"}
-        """Tensors that there are in fp32."""
+        """Tensors that exist in fp32."""
         self.pending: dict[str, str] = {}
-        """Tensors that are not yet what they are called, and what is to be added to them."""
+        """Tensors that are still without an offset, and the offset's name."""
         self.one = self._constant("one", np.float32(1))
         self.zeros = [self._constant(f"zero/{zero}", np.uint8(zero)) for zero in (0, 128)]
 
     def write(self, layers: list[_Layer]) -> None:
-        """Put integer convolutions in the place of layers."""
+        """Replace layers by integer convolutions."""
         replaced = {layer.node.name: layer for layer in layers}
         dropped = {layer.relu for layer in layers}
         for node in self.model.nodes:
@@ -260,23 +259,23 @@ class _Writer:
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **options))
 
     def _keep(self, node: Any) -> None:
-        """A node that stays in fp32."""
-        for place, tensor in enumerate(node.input):
+        """Write a node that stays in fp32."""
+        for index, tensor in enumerate(node.input):
             if tensor in self.narrow and tensor not in self.wide:
-                if node.op_type in ("GlobalAveragePool", "ReduceMean") and place == 0:
+                if node.op_type in ("GlobalAveragePool", "ReduceMean") and index == 0:
                     self._average(node, tensor)
                     return
-                if node.op_type == "Mul" and self._is_small(node.input[1 - place]):
-                    self._gate(node, tensor, node.input[1 - place])
+                if node.op_type == "Mul" and self._is_small(node.input[1 - index]):
+                    self._gate(node, tensor, node.input[1 - index])
                     return
                 self._widen(tensor)
             if tensor in self.pending:
-                self._add_pending(node, place)
+                self._add_pending(node, index)
         self.nodes.append(node)
         self.wide.update(node.output)
 
     def _is_small(self, tensor: str) -> bool:
-        """Whether a tensor has one number per plane and position."""
+        """Whether a tensor has the shape `[B, C, 1, 1]`."""
         return len(self.shapes.get(tensor, ())) == 4 and self.shapes[tensor][2:] == (1, 1)
 
     def _counted(self, tensor: str) -> str:
@@ -288,7 +287,7 @@ class _Writer:
         return name
 
     def _widen(self, tensor: str) -> None:
-        """Make fp32 of integers: size · integer + offset, plane by plane."""
+        """Convert to fp32: size · integer + offset, per plane."""
         size, offset = self._line(tensor, 4)
         whole = tensor if offset is None else f"{tensor}/sized"
         self._node("Mul", [self._counted(tensor), size], whole)
@@ -297,7 +296,7 @@ class _Writer:
         self.wide.add(tensor)
 
     def _line(self, tensor: str, dimensions: int) -> tuple[str, str | None]:
-        """Size and offset of a tensor's planes as constants; no offset where zero is zero."""
+        """Size and offset of a tensor's planes as constants; None if all offsets are 0."""
         steps, name = self.steps[tensor], f"{tensor}/{dimensions}"
         shape = (1, -1, *[1] * (dimensions - 2))
         size = self._constant(f"{name}/size", steps.size.reshape(shape))
@@ -307,7 +306,7 @@ class _Writer:
         return size, self._constant(f"{name}/offset", offset.astype(np.float32).reshape(shape))
 
     def _average(self, node: Any, tensor: str) -> None:
-        """Means over planes: of the integers, and only then in fp32's units."""
+        """Means over planes: average the integers, then convert to fp32."""
         from onnx import NodeProto
 
         (output,) = node.output
@@ -323,8 +322,8 @@ class _Writer:
         self.wide.add(output)
 
     def _gate(self, node: Any, tensor: str, gate: str) -> None:
-        """Planes times a gate: the gate takes in the planes' size, and what it makes of their
-        offset waits for a sum to take it in: that is less work than changing all squares.
+        """Planes times a gate: the gate includes the planes' size, and gate times offset stays
+        pending until a later sum, which is less work than adding it to all squares.
         """
         (output,) = node.output
         size, offset = self._line(tensor, 4)
@@ -335,23 +334,23 @@ class _Writer:
             self._node("Mul", [gate, offset], f"{output}/offset")
             self.pending[output] = f"{output}/offset"
 
-    def _add_pending(self, node: Any, place: int) -> None:
-        """Add what a tensor lacks before a node reads it: to another small summand, or to all."""
-        tensor = node.input[place]
-        other = node.input[1 - place] if node.op_type == "Add" else ""
+    def _add_pending(self, node: Any, index: int) -> None:
+        """Add the pending offset of a node's input: to the other summand if small, else to it."""
+        tensor = node.input[index]
+        other = node.input[1 - index] if node.op_type == "Add" else ""
         if other and self._is_small(other):
             whole = f"{other}/{tensor}"
             self._node("Add", [other, self.pending[tensor]], whole)
-            node.input[1 - place] = whole
+            node.input[1 - index] = whole
         else:
             whole = f"{tensor}/whole"
             if whole not in self.wide:
                 self._node("Add", [tensor, self.pending[tensor]], whole)
                 self.wide.add(whole)
-            node.input[place] = whole
+            node.input[index] = whole
 
     def _narrow(self, tensor: str) -> None:
-        """Make integers of fp32."""
+        """Convert a tensor to int8."""
         steps = self.steps[tensor]
         inverse = self._constant(f"{tensor}/inverse", _planes((1 / steps.size).astype(np.float32)))
         self._node("Mul", [tensor, inverse], f"{tensor}/in_steps")
@@ -360,10 +359,10 @@ class _Writer:
         self.narrow.add(tensor)
 
     def _convolve(self, layer: _Layer) -> None:
-        """A convolution in integers, whose inputs and outputs are counted in steps.
+        """Write an integer convolution; inputs and outputs are in steps.
 
-        outputs = scales / size · (weights · (inputs - zero) + bias), and then the zero of each
-        output plane, which is part of the bias.
+        outputs = scales / size · (weights · (inputs - zero) + bias); the bias includes the zero
+        point of each output plane.
         """
         from onnx import helper
 
@@ -391,12 +390,12 @@ class _Writer:
 
 
 def _planes(numbers: Floats) -> Floats:
-    """One number per plane, to multiply `[B, C, H, W]` or weights `[O, C, k, k]` by."""
+    """One number per plane, to multiply with `[B, C, H, W]` or weights `[O, C, k, k]`."""
     return numbers.reshape(1, -1, 1, 1)
 
 
 def _patches(planes: Floats, size: tuple[int, ...]) -> Floats:
-    """What the weights of each square see, `[B * H * W, C * size]`; zeros beyond the edge."""
+    """The inputs of each square (im2col), `[B * H * W, C * size]`; zeros beyond the edge."""
     edges = [(length // 2, length // 2) for length in size]
     padded = np.pad(planes, [(0, 0), (0, 0), *edges])
     windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(size), axis=(2, 3))

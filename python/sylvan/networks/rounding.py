@@ -1,13 +1,13 @@
-"""Rounding weights to eight bits so that a layer's outputs change least.
+"""Round weights to int8 so that a layer's outputs change least (GPTQ).
 
 Rounding each weight to the nearest step minimises the error of weights, not of outputs. Here the
-weights of a layer are rounded one input at a time, and what each rounding got wrong is made good by
-the inputs that are still to come, as far as the layer's real inputs X allow:
+weights are rounded one input at a time, and the remaining inputs compensate the error of each
+rounding, for the layer's real inputs X:
 
     minimise |X (W - Q)^T|^2,   H = X^T X,   U = upper Cholesky factor of the inverse of H
     error = (w_i - q_i) / U_ii;   w_j -= error · U_ij   for the inputs j after i
 
-On a chess tower this takes away two thirds to nine tenths of the error of plain rounding.
+On a chess tower this removes two thirds to nine tenths of the error of nearest rounding.
 
 Papers: Hassibi 1993 (the update); Frantar 2023 (GPTQ: one order for all outputs, Cholesky).
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 __all__ = ["round_weights"]
 
 DAMPING = 0.01
-"""Of the mean of H's diagonal, added to it: inputs that never occur would make it singular."""
+"""Fraction of the mean of H's diagonal added to it: unused inputs would make H singular."""
 
 
 def round_weights(
@@ -30,10 +30,10 @@ def round_weights(
 
     Args:
         weights: `[outputs, inputs]`
-        scales: `[outputs]` the step of each output's weights
-        second_moments: `[inputs, inputs]` X^T X of inputs that the layer really sees
+        scales: `[outputs]` the quantization step of each output's weights
+        second_moments: `[inputs, inputs]` X^T X of the layer's real inputs
     """
-    order = np.argsort(-np.diag(second_moments), kind="stable")  # the loudest inputs first
+    order = np.argsort(-np.diag(second_moments), kind="stable")  # largest inputs first
     moments = second_moments[np.ix_(order, order)]
     moments[np.diag_indices_from(moments)] += DAMPING * max(np.diag(moments).mean(), 1e-12)
     upper = np.linalg.cholesky(np.linalg.inv(moments)).T

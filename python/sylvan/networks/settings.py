@@ -1,7 +1,7 @@
-"""What an architecture is made of, as fields that a file's header can carry.
+"""Settings of an architecture, as stored in a file's header.
 
-`NetworkHeader.architecture` is a body's settings as a dictionary with its name. All defaults are
-written into it, so that a file still means the same when a default changes.
+`NetworkHeader.architecture` is a dictionary of the name and the settings. It includes all defaults,
+so a file keeps its meaning when a default changes.
 """
 
 from __future__ import annotations
@@ -20,40 +20,39 @@ Activation: TypeAlias = Literal["relu", "mish"]
 
 
 class BodySettings(BaseModel):
-    """What all architectures share: the activation, and the heads behind the body."""
+    """Settings of all architectures: the activation and the heads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    activation: Activation = Field("relu", description="after every layer but the last of a head")
+    activation: Activation = Field("relu", description="after each layer except the last of a head")
     pooled: ClassVar[bool] = False
-    """Whether heads take the mean over squares, where their order means nothing."""
+    """Whether heads take the mean over squares, for unordered features."""
 
     policy: Literal["auto", "dense", "planes", "lc0", "attention", "bids_and_cards"] = Field(
         "auto",
-        description="policy head: a dense layer; planes of a board; lc0's 80 planes, gathered; "
-        "attention from square to square, for chess; bids and cards of Blob apart; auto: lc0's "
-        "where the codec is, the last for a body of "
-        "suits, planes where the logits fill the board, else dense",
+        description="policy head: a dense layer; planes of a board; lc0's 80 planes; attention "
+        "between squares, for chess; separate bids and cards, for Blob; auto: lc0 for the codec "
+        "lc0, bids_and_cards for a body of suits, planes if the logits fill the board, else dense",
     )
     policy_channels: Count = Field(
-        32, description="planes before a dense policy; width of queries and keys of attention"
+        32, description="planes before a dense policy; width of queries and keys in attention"
     )
-    value_channels: Count = Field(32, description="planes before the value's dense layers")
+    value_channels: Count = Field(32, description="planes before the dense layers of the value")
     value_hidden: Count = Field(128, description="width of the value's hidden layer")
     moves_left_channels: Count = Field(8, description="planes before the moves-left layers")
     moves_left_hidden: Count = Field(64, description="width of the moves-left hidden layer")
     auxiliary: dict[str, Count] = Field(
-        {}, description="further outputs that only teach the body: name to how many numbers"
+        {}, description="auxiliary outputs, used only in training: name to their number"
     )
     value_range: tuple[float, float] | None = Field(
-        None, description="least and most of a value per seat; None: no limit"
+        None, description="minimum and maximum of a value per seat; None: unbounded"
     )
 
     @classmethod
     def read(cls, name: str, settings: dict[str, Any]) -> Self:
         """Settings from a dictionary.
 
-        :raises NetworkError: one does not exist, or is out of range.
+        :raises NetworkError: a setting does not exist, or is out of range.
         """
         for unknown in settings.keys() - cls.model_fields.keys():
             near = difflib.get_close_matches(unknown, cls.model_fields, n=1, cutoff=0)

@@ -1,17 +1,16 @@
-"""A network for cards, to which all suits are alike: what it learns of one it knows of all.
+"""A network for cards that is equivariant under permutations of the suits.
 
-Blob is the same game when suits change their names, so a token per suit sees that suit's cards (in
-the own hand, unseen, on the table, played by whom, who lacks it, whether it is trump or led)
-through weights that all suits share, and beside them what belongs to no suit (bids, tricks, sizes):
+Blob stays the same game when suits are renamed. Each suit has a token with its cards (own hand,
+unseen, on the table, played by each seat, seats without this suit, trump, led suit), through
+weights shared by all suits, plus the features of the table (bids, tricks, sizes):
 
     t_s = W · suit_s + G · table                                  for each suit s
     block:  t_s = t_s + V · relu(A · norm(t_s) + M · mean over suits of norm(t) + b)
 
-Nothing depends on the order of the suits: if they are permuted, so are the cards' logits, and bids
-and values stay as they are. One network serves 3 to 8 players and 1 to 13 cards; seats that nobody
-has are zeros.
+Permuting the suits permutes the logits of the cards; bids and values do not change. One network
+serves 3 to 8 players and 1 to 13 cards; empty seats are zeros.
 
-Paper: Zaheer 2017 (functions of sets).
+Paper: Zaheer 2017 (deep sets).
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ SEATS, CARDS, BIDS, SUITS, RANKS = 8, 52, 14, 4, 13
 _HEAD = 3 * CARDS + 5 + 4 + 2 + 3 * 14 + 9
 _BLOCK = 2 * CARDS + 2 * 14 + 4 + 4
 OBSERVATION = _HEAD + SEATS * _BLOCK
-"""Cells of an observation of Blob, as `crates/sylvan-games/src/blob/encoding.rs` orders them."""
+"""Length of an observation of Blob; `crates/sylvan-games/src/blob/encoding.rs` has the order."""
 
 
 class SuitsSettings(BodySettings):
-    """`suits3x256` by name: three blocks of width 256."""
+    """Settings of a network for cards; `suits3x256` has three blocks of width 256."""
 
     pooled: ClassVar[bool] = True
 
     blocks: Count = Field(3, description="residual blocks")
-    width: Count = Field(256, description="numbers per suit")
+    width: Count = Field(256, description="features per suit")
 
 
 class SuitsBlock(nn.Module):
-    """Suits that look at themselves and at the mean of all: `[B, 4, width]` to the same."""
+    """A residual block on each suit and the mean over suits: `[B, 4, width]` to the same."""
 
     def __init__(self, settings: SuitsSettings) -> None:
         super().__init__()
@@ -73,7 +72,7 @@ class Suits(nn.Module):
         super().__init__()
         if observation_shape != (OBSERVATION,):
             raise NetworkError(
-                f"The architecture 'suits' sees what Blob shows, {OBSERVATION} numbers, not "
+                f"The architecture 'suits' needs observations of Blob, {OBSERVATION} numbers, not "
                 f"{observation_shape}: use an MLP, 'mlp3x256'."
             )
         self.out_shape = (settings.width, SUITS, 1)
@@ -88,7 +87,7 @@ class Suits(nn.Module):
 
     @torch.no_grad()
     def see_hands(self) -> None:
-        """See all hands too, `[B, 1338 + 8 * 52]`; their weights are 0, so nothing changes yet."""
+        """Add all hands to the input, `[B, 1338 + 8 * 52]`; the new weights are 0 at first."""
         begins = range(OBSERVATION, OBSERVATION + SEATS * CARDS, CARDS)
         cards = torch.tensor([[begin + card for card in range(CARDS)] for begin in begins])
         by_suit = cards.reshape(SEATS, SUITS, RANKS).transpose(0, 1).flatten(1)
@@ -112,7 +111,7 @@ class Suits(nn.Module):
 
 
 def _cells() -> tuple[list[list[int]], list[int]]:
-    """The cells of an observation that belong to each suit, in the same order, and the others."""
+    """The observation's indices of each suit, in the same order, and all other indices."""
     by_suit: list[list[int]] = [[] for _ in range(SUITS)]
 
     def cards(begin: int) -> None:
@@ -125,12 +124,12 @@ def _cells() -> tuple[list[list[int]], list[int]]:
 
     for begin in (0, CARDS, 2 * CARDS):  # own hand, unseen, turned up
         cards(begin)
-    flags(3 * CARDS)  # trump; the fifth cell is none
+    flags(3 * CARDS)  # trump; the fifth cell means no trump
     flags(3 * CARDS + 5)  # led
     for seat in range(SEATS):
         begin = _HEAD + seat * _BLOCK
         cards(begin)  # played before
         cards(begin + CARDS)  # in the trick
-        flags(begin + 2 * CARDS + 2 * 14)  # lacks it
+        flags(begin + 2 * CARDS + 2 * 14)  # has no card of it
     used = {cell for own in by_suit for cell in own}
     return by_suit, [cell for cell in range(OBSERVATION) if cell not in used]

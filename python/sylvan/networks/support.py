@@ -1,20 +1,20 @@
-"""How a learned model says a number whose range nobody knows: a value, a reward.
+"""Outputs of a learned model for numbers of unknown range: values and rewards.
 
-*Scalar*: the number itself, trained by its squared error. Where a range is known, the output is
-bent into it.
+*Scalar*: the number itself, trained by squared error. If its range is known, tanh maps the output
+to it.
 
-*Categorical*: a distribution over the whole numbers −n … n, the support, trained by cross-entropy.
-What it says is its mean. A number between two of them is shared between both, in proportion
-(*two-hot*): 3.7 is 0.3 of 3 and 0.7 of 4. Before that numbers are squeezed by
+*Categorical*: a distribution over the integers −n … n, the support, trained by cross-entropy. The
+mean of the distribution is the number. A number between two integers is encoded *two-hot*: 3.7 is
+0.3 of 3 and 0.7 of 4. Before that numbers are transformed by
 
     h(x)    = sign(x) (√(|x| + 1) − 1) + ε x,    ε = 0.001
     h⁻¹(y)  = sign(y) (u² − 1),    u = 2c / (1 + √(1 + 4 ε c)),    c = |y| + 1 + ε
 
-so that a few dozen of them reach far, small differences still count, and the size of the loss does
-not grow with the size of the rewards. (u = √(|x| + 1) solves ε u² + u = c; written so, nothing
-cancels where y is near 0.)
+so that a few dozen integers cover a large range, small differences still matter, and the loss does
+not grow with the size of the rewards. (u = √(|x| + 1) solves ε u² + u = c; this form has no
+cancellation near y = 0.)
 
-*Win, draw, loss*: the same over −1, 0 and 1, not squeezed.
+*Win, draw, loss*: the same over −1, 0 and 1, without the transform.
 
 Papers: Pohlen 2018 (h); Schrittwieser 2020, appendix F (the support).
 """
@@ -32,11 +32,11 @@ __all__ = ["Categorical", "NumberKind", "Scalar", "number_form", "squeezed", "un
 NumberKind = Literal["scalar", "categorical", "wdl"]
 
 EPSILON = 0.001
-"""Slope of h far out, which makes it invertible without steep ends."""
+"""Slope of h for large numbers, so that its inverse is not steep."""
 
 
 def squeezed(numbers: torch.Tensor) -> torch.Tensor:
-    """h, number by number."""
+    """h, elementwise."""
     roots = torch.sqrt(numbers.abs() + 1.0) - 1.0
     return torch.sign(numbers) * roots + EPSILON * numbers
 
@@ -49,9 +49,9 @@ def unsqueezed(numbers: torch.Tensor) -> torch.Tensor:
 
 
 class Scalar(nn.Module):
-    """A number said as it is.
+    """A number as one output.
 
-    :param bounds: its least and its most, where they are known.
+    :param bounds: its minimum and maximum, if known.
     """
 
     size = 1
@@ -61,7 +61,7 @@ class Scalar(nn.Module):
         super().__init__()
         self.bounds = bounds
         self.unit = 1.0 if bounds is None else (bounds[1] - bounds[0]) / 2.0
-        """What an error is measured in: half the range."""
+        """Unit of errors: half the range."""
 
     def decode(self, outputs: torch.Tensor) -> torch.Tensor:
         """Numbers `[..., S]` from outputs `[..., S]`."""
@@ -76,10 +76,10 @@ class Scalar(nn.Module):
 
 
 class Categorical(nn.Module):
-    """A number said as a distribution over −n … n.
+    """A number as a distribution over −n … n.
 
     :param reach: n.
-    :param squeeze: whether numbers are squeezed by h before.
+    :param squeeze: whether to transform numbers by h.
 
     >>> wdl = Categorical(1, squeeze=False)
     >>> wdl.encode(torch.tensor([[0.25]])).tolist()
@@ -101,16 +101,14 @@ class Categorical(nn.Module):
         return unsqueezed(mean) if self.squeeze else mean
 
     def encode(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Distributions `[..., S, size]` that stand for numbers `[..., S]`; what is further out
-        than the support counts as its end.
-        """
-        places = squeezed(numbers) if self.squeeze else numbers
+        """Two-hot distributions `[..., S, size]` of numbers `[..., S]`, clipped to the support."""
+        transformed = squeezed(numbers) if self.squeeze else numbers
         reach = (self.size - 1) / 2
-        distances = (places.clamp(-reach, reach).unsqueeze(-1) - self.bins).abs()
+        distances = (transformed.clamp(-reach, reach).unsqueeze(-1) - self.bins).abs()
         return (1.0 - distances).clamp(min=0.0)
 
     def error(self, outputs: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-        """`[...]` cross-entropy to numbers `[..., S]`, the mean over them."""
+        """`[...]` mean cross-entropy to numbers `[..., S]`."""
         surprise = -functional.log_softmax(self._split(outputs), dim=-1)
         return (self.encode(numbers) * surprise).sum(dim=-1).mean(dim=-1)
 
@@ -122,7 +120,7 @@ class Categorical(nn.Module):
 def number_form(
     kind: NumberKind, support: int, bounds: tuple[float, float] | None = None
 ) -> Scalar | Categorical:
-    """How numbers are said; `support` is for `categorical`, `bounds` for `scalar`."""
+    """The output for a kind; `support` is for `categorical`, `bounds` for `scalar`."""
     if kind == "scalar":
         return Scalar(bounds)
     return Categorical(1, squeeze=False) if kind == "wdl" else Categorical(support)

@@ -3,9 +3,9 @@
     x = act(conv(observations))
     block:  y = act(conv1(x));  y = conv2(y);  y = squeeze_excite(y);  x = act(y + x)
 
-*Squeeze and excitation* (as lc0 has it) looks at the mean of each plane and answers with a scale
-and a shift for it. *Global pooling* (as KataGo has it) adds to some blocks a bias per plane, made
-of means and maxima of other planes. Both let a square know of the whole board.
+*Squeeze and excitation* (as in lc0) computes a scale and a shift per plane from the means of all
+planes. *Global pooling* (as in KataGo) adds to some blocks a bias per plane, computed from means
+and maxima of other planes. Both pass information across the whole board.
 
 Papers: He 2015; Hu 2017 (squeeze and excitation); Wu 2019 (global pooling, section 3.3).
 """
@@ -24,22 +24,22 @@ __all__ = ["GlobalPooling", "ResidualBlock", "SqueezeExcitation", "Tower", "Towe
 
 
 class TowerSettings(BodySettings):
-    """`6x64` by name: six blocks of 64 channels."""
+    """Settings of a residual tower; `6x64` has six blocks of 64 channels."""
 
     blocks: Count = Field(6, description="residual blocks of two convolutions")
-    channels: Count = Field(64, description="planes between the layers")
+    channels: Count = Field(64, description="planes of each layer")
     squeeze: int = Field(
         8, ge=0, le=65536, description="units of squeeze and excitation in each block; 0: none"
     )
     pooling_every: int = Field(
-        0, ge=0, le=65536, description="every so many blocks one has global pooling; 0: none"
+        0, ge=0, le=65536, description="every n-th block has global pooling; 0: none"
     )
-    pooling_channels: Count = Field(16, description="planes that are pooled")
-    norm: Norm = Field("batch", description="batch norm, fixed variance without, or folded")
+    pooling_channels: Count = Field(16, description="planes to pool")
+    norm: Norm = Field("batch", description="batch norm, fixed variance, or folded")
 
 
 class SqueezeExcitation(nn.Module):
-    """A scale and a shift per plane, from the means of all: `[B, C, H, W]` to the same."""
+    """A scale and a shift per plane, from the means of all planes: `[B, C, H, W]` to the same."""
 
     def __init__(self, channels: int, squeeze: int, activation: Activation) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class SqueezeExcitation(nn.Module):
 
 
 class GlobalPooling(nn.Module):
-    """A bias per plane, from means and maxima of others: `[B, C, H, W]` to `[B, C, 1, 1]`."""
+    """A bias per plane, from means and maxima of other planes: `[B, C, H, W]` to `[B, C, 1, 1]`."""
 
     def __init__(self, channels: int, pooled: int, norm: Norm, activation: Activation) -> None:
         super().__init__()
@@ -73,9 +73,9 @@ class GlobalPooling(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions beside a skip: `[B, C, H, W]` to the same.
+    """Two convolutions and a skip connection: `[B, C, H, W]` to the same.
 
-    `variance` is what the input's is expected to be, where no norm makes it 1.
+    `variance` is the expected variance of the input; 1 with batch norm.
     """
 
     def __init__(self, settings: TowerSettings, *, pooling: bool, variance: float) -> None:
@@ -106,7 +106,7 @@ class ResidualBlock(nn.Module):
 class Tower(nn.Module):
     """A convolution and blocks: `[B, planes, H, W]` to `[B, channels, H, W]`.
 
-    An observation of two dimensions counts as one plane.
+    A two-dimensional observation is one plane.
     """
 
     def __init__(self, observation_shape: tuple[int, ...], settings: TowerSettings) -> None:
@@ -139,13 +139,13 @@ class Tower(nn.Module):
 def as_planes(shape: tuple[int, ...], body: str) -> tuple[int, int, int]:
     """Planes, height and width of observations that are boards.
 
-    :raises NetworkError: they are vectors, or have more dimensions.
+    :raises NetworkError: the shape does not have two or three dimensions.
     """
     if len(shape) == 2:
         return (1, *shape)
     if len(shape) != 3:
         raise NetworkError(
-            f"Observations of shape {shape} are no board: {body} needs (planes, height, width); "
+            f"Observations of shape {shape} are not a board: {body} needs (planes, height, width); "
             "use an MLP such as 'mlp2x256'."
         )
     return shape

@@ -3,12 +3,12 @@
     x = embed(square's planes) + position
     layer:  x = x + attention(norm(x));  x = x + feed_forward(norm(x))
 
-Attention adds a learned bias to every pair of squares, one per head: which squares matter to which
-is mostly a matter of where they are, on any board that is always the same.
+Attention adds a learned bias per head and pair of squares: on a fixed board, the relation between
+squares depends mostly on their positions.
 
-A vector is a row of tokens with one number each, a matrix a row of tokens per line.
+A vector becomes one token per number, a matrix one token per row.
 
-Papers: Vaswani 2017; Xiong 2020 (norm before each part); Monroe and Chalmers 2024 (squares as
+Papers: Vaswani 2017; Xiong 2020 (pre-norm); Monroe and Chalmers 2024 (squares as
 tokens, biases between squares, in chess).
 """
 
@@ -27,16 +27,16 @@ __all__ = ["Transformer", "TransformerLayer", "TransformerSettings"]
 
 
 class TransformerSettings(BodySettings):
-    """`t4x128` by name: four layers of width 128."""
+    """Settings of a transformer; `t4x128` has four layers of width 128."""
 
-    layers: Count = Field(4, description="attention and feed-forward parts")
-    width: Count = Field(128, description="numbers per square")
-    heads: Count = Field(4, description="attention heads; they share the width")
+    layers: Count = Field(4, description="layers of attention and feed-forward")
+    width: Count = Field(128, description="features per square")
+    heads: Count = Field(4, description="attention heads; the width is split between them")
     feed_forward: Count = Field(256, description="width of the hidden feed-forward layer")
 
 
 class TransformerLayer(nn.Module):
-    """Attention between squares, then a feed-forward part per square: `[B, T, D]` to the same."""
+    """Attention between squares, then a feed-forward layer per square: `[B, T, D]` to the same."""
 
     def __init__(self, tokens: int, settings: TransformerSettings) -> None:
         super().__init__()
@@ -73,14 +73,14 @@ class TransformerLayer(nn.Module):
 class Transformer(nn.Module):
     """Squares as tokens: `[B, planes, H, W]` to `[B, width, H, W]`.
 
-    Of a vector `[B, n]` or a matrix `[B, n, f]` the features are `[B, width, n, 1]`.
+    For a vector `[B, n]` or a matrix `[B, n, f]` the features are `[B, width, n, 1]`.
     """
 
     def __init__(self, observation_shape: tuple[int, ...], settings: TransformerSettings) -> None:
         super().__init__()
         if settings.width % settings.heads:
             raise NetworkError(
-                f"A width of {settings.width} cannot be shared by {settings.heads} heads: choose "
+                f"A width of {settings.width} cannot be split into {settings.heads} heads: choose "
                 "a multiple."
             )
         features, height, width = _tokens(observation_shape)
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
 
 
 def _tokens(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """Numbers per token, and height and width of the board of tokens."""
+    """Features per token, and height and width of the board of tokens."""
     if len(shape) == 3:
         return shape
     if len(shape) == 2:

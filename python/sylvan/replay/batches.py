@@ -1,8 +1,8 @@
-"""Batches: what the learner sees of stored games, as arrays.
+"""Batches: observations and targets of stored positions, as arrays.
 
-Positions of native games are made again in Rust from their moves; games written in Python have
-their observations stored. A symmetry that the game declares, drawn for each row, turns observation
-and policy alike, so that a network sees every position from all its sides.
+Positions of native games are rebuilt in Rust from their moves; observations of Python games are
+stored. A random symmetry of the game is applied to the observation and the policy of each row (data
+augmentation).
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ __all__ = ["Batch", "BatchMaker"]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """B positions; L outputs of a policy."""
+    """B positions; L policy logits."""
 
     observations: NDArray[Any]
-    """`[B, ...]` as the game gives them: packed planes in chess."""
+    """`[B, ...]` in the game's own format: packed planes in chess."""
     policy: NDArray[np.float32]
-    """`[B, L]` the target, which adds up to 1 over legal actions."""
+    """`[B, L]` target probabilities; they sum to 1 over legal actions."""
     legal: NDArray[np.bool_]
-    """`[B, L]` where the legal actions are."""
+    """`[B, L]` mask of legal actions."""
     policy_weight: NDArray[np.float32]
-    """`[B]` how much the policy target counts: 0 after a fast search."""
+    """`[B]` weight of the policy target: 0 after a fast search."""
     value: NDArray[np.float32]
-    """`[B, 3 | 1 | S]` the target, as `NetworkOutput.value`, of probabilities for `wdl`."""
+    """`[B, 3 | 1 | S]` target, as in `NetworkOutput.value`; probabilities for `wdl`."""
     weight: NDArray[np.float32]
-    """`[B]` how much the row counts, at most 1: what makes up for prioritised sampling."""
+    """`[B]` importance weight of the row, at most 1; 1 without prioritised sampling."""
     moves_left: NDArray[np.float32] | None
-    """`[B, 1]` plies to the end of the game; -1 where it was not played to its end."""
+    """`[B, 1]` plies to the end of the game; -1 if it was not played to its end."""
     places: NDArray[np.int64]
-    """`[B, 2]` record and ply: whose priority to update."""
+    """`[B, 2]` record and ply of each row, for `update_priorities`."""
     auxiliary: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    """Further targets, name to `[B, ...]`."""
+    """Auxiliary targets: name to `[B, ...]`."""
 
     def __len__(self) -> int:
         return len(self.places)
 
     def part(self, begin: int, end: int) -> Batch:
-        """Some of its rows."""
+        """The rows from `begin` to `end`."""
         arrays: dict[str, Any] = {
             name: None if value is None else value[begin:end]
             for name, value in vars(self).items()
@@ -60,12 +60,12 @@ class Batch:
 
 
 class BatchMaker:
-    """Makes batches of the rows of a window.
+    """Makes batches from rows of a window.
 
     :param spec: the game.
-    :param encoding: how it shall show itself, where it has several ways.
-    :param symmetries: whether to use those it declares.
-    :param threads: that make positions again.
+    :param encoding: encoding of observations and actions, if the game has several.
+    :param symmetries: whether to apply the game's symmetries.
+    :param threads: threads that rebuild positions.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class BatchMaker:
         self._game = spec.first().encoded(encoding) if encoding else spec.first()
         self.num_logits = self._game.num_logits
         self.symmetries = _symmetries(self._game) if symmetries else []
-        """Maps of batches of observations and permutations of actions; the identity has no map."""
+        """Maps of batches of observations, and permutations of actions; None is the identity."""
         self._starts = {"": self._game}
 
     def make(self, picked: Picked, weight: NDArray[np.float32], rng: np.random.Generator) -> Batch:
-        """The batch of some rows; `rng` draws their symmetries."""
+        """Make the batch of some rows; `rng` draws their symmetries."""
         if picked.observations is None:
             observations, policy, legal = self._remade(picked)
         else:
@@ -108,7 +108,7 @@ class BatchMaker:
         )
 
     def observed(self, picked: Picked) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """What seats to move saw `[n, ...]`, where their legal actions are `[n, num_logits]`."""
+        """Observations `[n, ...]` and masks of legal actions `[n, num_logits]`."""
         if picked.observations is None:
             nothing = replace(picked, target_end=picked.target_begin)
             observations, _, legal = self._remade(nothing)
@@ -116,7 +116,7 @@ class BatchMaker:
         return picked.observations, self._dense(picked)[1]
 
     def _remade(self, picked: Picked) -> tuple[Any, Any, Any]:
-        """Observations, policies and masks of a native game."""
+        """Observations, policies and masks of legal actions of a native game."""
         starts = [self._starts.get(text) or self._first(text) for text in picked.starts]
         return _native.remake_positions(
             starts,
@@ -140,8 +140,8 @@ class BatchMaker:
         counts = picked.target_end - picked.target_begin
         rows = np.repeat(np.arange(len(counts)), counts)
         first = np.repeat(picked.target_begin - np.cumsum(counts) + counts, counts)
-        places = first + np.arange(len(rows))
-        columns, weights = picked.target[places], picked.policy[places]
+        entries = first + np.arange(len(rows))
+        columns, weights = picked.target[entries], picked.policy[entries]
         totals = np.bincount(rows, weights, len(counts))
         policy = np.zeros((len(counts), self.num_logits), np.float32)
         legal = np.zeros(policy.shape, np.bool_)
@@ -157,9 +157,9 @@ class BatchMaker:
         legal: NDArray[np.bool_],
         auxiliary: dict[str, NDArray[np.float32]],
     ) -> tuple[Any, Any, Any, dict[str, NDArray[np.float32]]]:
-        """The rows as their symmetries show them.
+        """Apply symmetry `drawn[i]` to row i.
 
-        Auxiliary targets of the shape of an observation are turned with it, others stay.
+        Auxiliary targets with the shape of an observation are transformed too, others are not.
         """
         shape = observations.shape[1:]
         auxiliary = {
@@ -184,9 +184,9 @@ _Turn = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def _symmetries(game: Any) -> list[tuple[_Turn | None, NDArray[np.int64]]]:
-    """What a game declares, over batches, with the identity (no map) once.
+    """A game's symmetries as maps of batches; the identity (None) is first.
 
-    None where the policy's outputs are not the actions: then nothing says how they are turned.
+    Empty if logits are not actions: then their permutation is unknown.
     """
     if game.num_logits != game.num_actions or game.encoding is not None:
         return []
@@ -203,6 +203,6 @@ _NATIVE = (_native.TicTacToe, _native.ConnectFour)
 
 
 def _over_rows(turn: Any, native: bool) -> _Turn:
-    """A map of observations as a map of batches; our own maps take both."""
+    """A map of observations as a map of batches; native maps accept both."""
     one: _Turn = turn
     return one if native else lambda rows: np.stack([one(row) for row in rows])

@@ -1,8 +1,7 @@
-"""The replay: games on the disk, the newest of them in memory, batches drawn from those.
+"""The replay: games on the disk, and the newest positions in memory to draw batches from.
 
 Batches are drawn from a window of the newest positions, which grows with the run (`ReplayConfig`).
-A batch depends on the records, the settings and the generator alone. All methods may be called from
-several threads.
+A batch depends only on the records, the settings and the generator. All methods are thread-safe.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ __all__ = ["Replay", "ReplayConfig"]
 class Replay:
     """The games of a run.
 
-    :param folder: of the shards; made if it is not there.
+    :param folder: the folder of the shards; created if missing.
     :param spec: the game.
-    :param config: what to keep and how to draw.
-    :param targets: what the value shall be learned from.
-    :param value: what the network's value output is; by default what suits the game.
-    :param encoding: what the network sees, where the game has several ways to show itself.
-    :raises ReplayError: the folder has games of another game.
+    :param config: size of the window, and sampling.
+    :param targets: settings of the value target.
+    :param value: format of the network's value output; None: the game's default.
+    :param encoding: the network's encoding, if the game has several.
+    :raises ReplayError: the folder has records of another game.
     """
 
     _window_class: type[Window] = Window
@@ -70,7 +69,7 @@ class Replay:
         self.folder = Path(folder)
         self.spec, self.config = spec, config or ReplayConfig()
         self.damage: list[str] = []
-        """A sentence for each place of a file that could not be read; its records are left out."""
+        """A message for each damaged part of a file; its records are skipped."""
         self._targets = targets or TargetConfig()
         self._layout = Layout.of(spec)
         self._maker = BatchMaker(
@@ -79,18 +78,18 @@ class Replay:
         self._kind = value or NetworkHeader.for_game(_seen(spec)).value
         self._lock = threading.RLock()
         self._records = self._positions = 0
-        self._marked = 0  # the window's first row at the last mark
+        self._marked = 0  # first row of the window at the last `mark`
         self._window: Window | None = None
         self._shard: Shard | None = None
         self._draw: WeightedDraw | None = None
-        self._frequencies = 0.0  # of all rows in the window
+        self._frequencies = 0.0  # sum over all rows of the window
         self._priorities = Column(np.float32)
         self._highest = 1.0
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in self._paths():
             self._head(path)
 
-    # --- what is there ------------------------------------------------------------------------
+    # --- size and contents --------------------------------------------------------------------
 
     @property
     def records(self) -> int:
@@ -101,33 +100,33 @@ class Replay:
 
     @property
     def positions(self) -> int:
-        """Positions so far that can be learned from, those that left the window included."""
+        """Searched positions so far, including those that left the window."""
         with self._lock:
             self._loaded()
             return self._positions
 
     @property
     def window(self) -> int:
-        """Positions that batches are drawn from."""
+        """Number of positions in the window."""
         with self._lock:
             rows = self._loaded()
             return rows.end - self._begin(rows)
 
     @property
     def nbytes(self) -> int:
-        """Memory that the window takes."""
+        """Memory of the window, in bytes."""
         with self._lock:
             return self._loaded().nbytes
 
     def __iter__(self) -> Iterator[GameRecord]:
-        """The records on the disk, the oldest first."""
+        """Iterate over the records on the disk, oldest first."""
         return self.read(self.folder, on_damage=lambda _: None)
 
     @staticmethod
     def read(
         folder: str | PathLike[str], on_damage: Callable[[Damage], None] | None = None
     ) -> Iterator[GameRecord]:
-        """The records of a run's replay folder, the oldest first; see `records_of`."""
+        """Iterate over the records of a replay folder, oldest first; see `records_of`."""
         paths = sorted(Path(folder).glob("*.shard"))
         if not paths:
             raise ReplayError(f"{folder} has no shards: give the folder 'replay' of a run.")
@@ -137,17 +136,17 @@ class Replay:
     # --- writing ------------------------------------------------------------------------------
 
     def append(self, records: Sequence[GameRecord], together: int = 8) -> None:
-        """Store games and let them into the window.
+        """Store games and add them to the window.
 
-        :param together: records per frame of a file: so many are lost where a byte is damaged.
-        :raises ReplayError: one does not fit the game, or the disk is full; nothing is stored.
+        :param together: records per frame; a damaged byte loses one frame.
+        :raises ReplayError: a record does not fit the game, or the disk is full; none is stored.
         """
         with self._lock:
             rows = self._loaded()
             if not records:
                 return
             rows.check_auxiliary(records[0].auxiliary)
-            # What is learned from is what a resumed run will read, rounding included.
+            # Add the blocks as a resumed run will read them, with rounded probabilities.
             for block in self._open_shard().append(records, together):
                 self._add(block, rows)
             rows.drop(self._begin(rows))
@@ -161,7 +160,7 @@ class Replay:
         self._positions += added
 
     def _open_shard(self) -> Shard:
-        """The file to append to: the last one, or the next if that is full."""
+        """The file to append to: the last one, or a new one if that is full."""
         if self._shard is None:
             paths = self._paths()
             path = paths[-1] if paths else self.folder / _name(0)
@@ -178,10 +177,10 @@ class Replay:
     # --- checkpoints --------------------------------------------------------------------------
 
     def mark(self) -> dict[str, Any]:
-        """What a checkpoint must say to come back here: plain data for JSON.
+        """The state for a checkpoint, as data for JSON; see `restore`.
 
-        Everything appended so far is on the disk afterwards. Files that had left the window at the
-        mark before this one are deleted, unless they are to be kept.
+        Flushes everything appended so far to the disk. Without `keep_shards`, deletes files that
+        had left the window at the previous mark.
         """
         with self._lock:
             rows = self._loaded()
@@ -203,9 +202,9 @@ class Replay:
             return mark
 
     def restore(self, mark: dict[str, Any]) -> None:
-        """Go back to a mark: what was appended since is cut off.
+        """Return to the state of a mark; later records are removed.
 
-        Files that are missing or too short are named in `damage`; the others are used.
+        Missing and truncated files are reported in `damage`; the others are used.
         """
         with self._lock:
             self.close()
@@ -221,8 +220,8 @@ class Replay:
                 found = path.stat().st_size if path.exists() else 0
                 if found < length:
                     self.damage.append(
-                        f"{path} has {found} bytes of the {length} that it had at the last "
-                        "checkpoint: games that were there are lost."
+                        f"{path} has {found} bytes of the {length} at the last checkpoint: the "
+                        "games in the missing part are lost."
                     )
             self._load()
             self._records, self._positions = mark["records"], mark["positions"]
@@ -240,12 +239,12 @@ class Replay:
         self._priorities.extend(kept[len(kept) - count :])
 
     def close(self) -> None:
-        """Let go of the memory; the next call that needs it reads the files again."""
+        """Free the memory; the next call that needs it reads the files again."""
         with self._lock:
             self._shard = self._window = self._draw = None
 
     def _delete_before(self, row: int) -> None:
-        """Delete files whose positions all come before a row."""
+        """Delete files whose positions are all before a row."""
         paths = self._paths()
         for path, following in itertools.pairwise(paths):
             header = self._head(following)
@@ -286,7 +285,7 @@ class Replay:
         )
         self._priorities = Column(np.float32, (), self._positions)
         for path, head in zip(paths, heads, strict=True):
-            # A damaged header tells nothing that is not known, so its records are found without.
+            # Records can be found without the header, whose fields are known.
             begin = head[1] if head else 0
             noted: list[Damage] = []
             for block in read_blocks(path, self._layout, begin=begin, on_damage=noted.append):
@@ -297,7 +296,7 @@ class Replay:
         self._marked = self._begin(rows)
 
     def _needed(self, paths: list[Path], heads: list[Any]) -> tuple[list[Path], list[Any]]:
-        """The files that are not wholly before the window."""
+        """The files with positions in the window."""
         known = [head[0]["positions_before"] for head in heads if head]
         if not known:
             return paths, heads
@@ -310,9 +309,9 @@ class Replay:
         return paths[skip:], heads[skip:]
 
     def _head(self, path: Path) -> tuple[dict[str, Any], int] | None:
-        """A file's header and where its frames begin; None if the header is damaged.
+        """A file's header and the offset of its first frame; None if the header is damaged.
 
-        :raises ReplayError: it has games of another game.
+        :raises ReplayError: the file has records of another game.
         """
         try:
             return read_header(path, self._layout)
@@ -328,8 +327,8 @@ class Replay:
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
         """Draw positions from the window, with replacement.
 
-        :param rng: says which ones, and how their symmetries fall.
-        :raises ReplayError: nothing is stored yet.
+        :param rng: draws the positions and their symmetries.
+        :raises ReplayError: the window is empty.
         """
         with self._lock:
             rows = self._loaded()
@@ -342,7 +341,7 @@ class Replay:
     def _drawn(
         self, rows: Window, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Rows and their importance weights."""
+        """Draw rows; return them and their importance weights."""
         begin, end = self._begin(rows), rows.end
         if not self.config.prioritised and self.config.surprise_share == 0:
             return rng.integers(begin, end, count), np.ones(count, np.float32)
@@ -357,24 +356,24 @@ class Replay:
         weight = (fair / chances) ** self.config.beta
         return drawn, (weight / weight.max()).astype(np.float32)
 
-    def _draw_weights(self, rows: Window, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        weights = rows.frequency[places].astype(np.float64)
+    def _draw_weights(self, rows: Window, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        weights = rows.frequency[numbers].astype(np.float64)
         if self.config.prioritised:
-            weights *= self._priorities[places].astype(np.float64) ** self.config.alpha
+            weights *= self._priorities[numbers].astype(np.float64) ** self.config.alpha
         return weights
 
     def update_priorities(
         self, places: NDArray[np.int64], priorities: NDArray[np.floating[Any]]
     ) -> None:
-        """Say how much there is still to learn from some positions: their losses.
+        """Set the priorities of some positions, usually their losses.
 
-        :param places: `Batch.places`; those that have left the window are passed over.
+        :param places: `Batch.places`, record and ply; positions that left the window are ignored.
         :param priorities: `[B]` positive.
         """
         given = np.asarray(priorities, np.float32)
         if given.shape != places.shape[:1] or not (np.isfinite(given) & (given > 0)).all():
             raise ReplayError(
-                f"Priorities must be {len(places)} positive numbers, one for each place."
+                f"Priorities must be {len(places)} positive numbers, one for each position."
             )
         with self._lock:
             rows = self._loaded()
@@ -394,7 +393,7 @@ def _name(number: int) -> str:
 
 
 def _seen(spec: GameSpec) -> Any:
-    """A state in which a seat moves."""
+    """The first state in which a seat moves; chance takes its first outcome."""
     state = spec.first()
     while state.is_chance():
         state.apply(state.chance_outcomes()[0][0])

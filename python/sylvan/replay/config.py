@@ -1,8 +1,7 @@
-"""How much of the games is kept and how batches are drawn from it.
+"""Settings of the replay: the size of the window, and how batches are drawn.
 
-The window of positions that are learned from grows with the run, slower than the run itself: early
-games, played by a network that knew nothing, leave it (the formula of KataGo, Wu 2019). With N
-positions so far it has
+The window of the newest positions grows with the run, slower than the run itself, so that early
+games of weak networks leave it (the formula of KataGo, Wu 2019). After N positions its size is
 
     N                                                           while N <= min
     min * (1 + growth * ((N / min)**exponent - 1) / exponent)   after that, up to max
@@ -21,62 +20,60 @@ __all__ = ["ReplayConfig"]
 
 
 class ReplayConfig(Section):
-    """What is kept, and how batches are drawn from it."""
+    """Settings of the replay."""
 
     window_min: int = Field(
         default=50_000,
         ge=1,
-        description="positions that are all learned from, before old ones leave",
+        description="positions before the oldest leave the window",
     )
     window_max: int = Field(
-        default=1_000_000, ge=1, description="most positions in the window, which bounds the memory"
+        default=1_000_000, ge=1, description="maximum positions in the window; bounds the memory"
     )
     window_exponent: float = Field(
         default=0.75,
         gt=0,
         le=1,
-        description="growth of the window with the run: 1 is in proportion",
+        description="exponent of the window's growth with the run: 1 is linear",
     )
     window_growth: float = Field(
         default=0.4,
         ge=0,
         le=1,
-        description="share of each new position by which the window first grows: 0 keeps its size",
+        description="initial growth of the window per new position: 0 keeps its size",
     )
     surprise_share: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="share of the draws that goes by policy surprise: positions whose search "
-        "disagreed with the network teach more",
+        description="fraction of draws weighted by policy surprise: the search disagreed with the "
+        "network there",
     )
     prioritised: bool = Field(
-        default=False, description="draw positions more often whose loss was high when last seen"
+        default=False, description="prioritised replay: draw positions with a high loss more often"
     )
     alpha: float = Field(
         default=0.6,
         ge=0,
         le=1,
-        description="how much priorities count: 0 is uniform, 1 in proportion",
+        description="exponent of priorities: 0 is uniform, 1 is proportional",
     )
     beta: float = Field(
         default=0.4,
         ge=0,
         le=1,
-        description="how much importance weights make up for prioritised draws: 1 is all of it",
+        description="exponent of importance weights: 1 corrects prioritised draws fully",
     )
     symmetries: bool = Field(
-        default=True, description="show positions from all sides that the game declares to be alike"
+        default=True, description="apply a random symmetry of the game to each position"
     )
     shard_megabytes: float = Field(
-        default=16.0, gt=0, description="size of a file after which the next is begun"
+        default=16.0, gt=0, description="size at which a new file is started"
     )
     keep_shards: bool = Field(
-        default=True, description="keep files that have left the window, to look into them later"
+        default=True, description="keep files whose positions have all left the window"
     )
-    threads: int = Field(
-        default=1, ge=1, description="threads that make positions again from moves"
-    )
+    threads: int = Field(default=1, ge=1, description="threads that rebuild positions from moves")
 
     @model_validator(mode="after")
     def _min_below_max(self) -> Self:
@@ -88,7 +85,7 @@ class ReplayConfig(Section):
         return self
 
     def window(self, positions: int) -> int:
-        """Positions in the window after so many were played.
+        """Size of the window after this many positions.
 
         >>> config = ReplayConfig(window_min=1000, window_max=5000)
         >>> [config.window(positions) for positions in (500, 1000, 2000, 10**9)]

@@ -1,8 +1,8 @@
-"""Drawing rows in proportion to weights that change.
+"""Weighted sampling of rows, with weights that change.
 
-Weights are summed in blocks of 64, so a change costs one block and a draw looks at the blocks' sums
-and one block. Blocks are counted from the first row of the run: the sums, and so the draws, depend
-on the weights in the window alone and not on how it came about.
+Weights are summed in blocks of 64: a change updates one block, a draw searches the sums and one
+block. Blocks are aligned to the first row of the run, so the sums and the draws depend only on the
+weights in the window, not on its history.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ BLOCK = 64
 class WeightedDraw:
     """Draws rows of a window.
 
-    :param weights: of the rows from `first` on; not negative, some positive.
-    :param first: the first row's number in the run.
+    :param weights: weights of the rows from `first` on; not negative, at least one positive.
+    :param first: the number of the first row.
 
     >>> draw = WeightedDraw(np.array([0.0, 1.0, 3.0]), first=1000)
     >>> rows, chances = draw(5, np.random.default_rng(0))
@@ -37,34 +37,34 @@ class WeightedDraw:
         self._sums = self._blocks.sum(axis=1)
 
     def set(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        """Change the weights of some rows; of a row named twice the last counts."""
-        places = rows - self._first
-        self._blocks.reshape(-1)[places] = weights
-        touched = np.unique(places // BLOCK)
-        self._sums[touched] = self._blocks[touched].sum(axis=1)
+        """Change the weights of some rows; for a repeated row the last weight is used."""
+        indices = rows - self._first
+        self._blocks.reshape(-1)[indices] = weights
+        changed = np.unique(indices // BLOCK)
+        self._sums[changed] = self._blocks[changed].sum(axis=1)
 
     def chance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The probability of some rows in each draw."""
+        """The probability of each row in one draw."""
         chances: NDArray[np.float64] = self._blocks.reshape(-1)[rows - self._first] / self.total
         return chances
 
     @property
     def total(self) -> float:
-        """All weights together."""
+        """Sum of all weights."""
         return float(np.cumsum(self._sums)[-1])
 
     def __call__(
         self, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Rows, drawn with replacement, and the probability of each."""
+        """Draw `count` rows with replacement; return them and their probabilities."""
         ends = np.cumsum(self._sums)
         aim = rng.random(count) * ends[-1]
         block = np.minimum(np.searchsorted(ends, aim, side="right"), len(ends) - 1)
         inside = np.cumsum(self._blocks[block], axis=1)
         aim -= ends[block] - self._sums[block]
-        # Rounding may lead past the last row with a weight, or before the first: stay among them.
-        place = (inside <= np.maximum(aim, 0.0)[:, None]).sum(axis=1)
+        # Rounding may lead beyond the rows with a positive weight: clip to them.
+        offset = (inside <= np.maximum(aim, 0.0)[:, None]).sum(axis=1)
         last = BLOCK - 1 - (self._blocks[block, ::-1] > 0).argmax(axis=1)
-        place = np.minimum(place, last)
-        rows = self._first + BLOCK * block + place
-        return rows, self._blocks[block, place] / ends[-1]
+        offset = np.minimum(offset, last)
+        rows = self._first + BLOCK * block + offset
+        return rows, self._blocks[block, offset] / ends[-1]

@@ -1,9 +1,9 @@
-"""Records as bytes: everything that a shard keeps of games, and nothing that can be made again.
+"""Records as bytes, without what can be rebuilt from the rules.
 
-Records are packed side by side, in blocks: all actions, then all seats, and so on. That is quick
-for many short ones, and compresses well. Probabilities are fractions of 65,535, as sixteen-bit
-numbers that are normalised again when read. Of a game with native rules only actions with a
-probability are kept: what else was legal, and what the seats saw, follows from the rules.
+Records are packed in blocks, column by column: all actions, then all seats, and so on. This is fast
+for many short games, and compresses well. Probabilities are stored as 16-bit fractions of 65,535
+and normalised again when read. For a game with native rules only actions with a positive
+probability are stored: the other legal actions and the observations follow from the rules.
 `docs/record-format.md` has the layout byte by byte.
 """
 
@@ -27,14 +27,14 @@ ENDINGS = ("end", "limit", "resign", "labelled")
 """`GameRecord.ending` by its code."""
 
 ONE = 65_535
-"""The sixteen-bit number of probability 1."""
+"""The 16-bit number of probability 1."""
 
 _MIRRORED, _OBSERVATIONS, _REWARDS = 1, 2, 4
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What all records of a game have in common."""
+    """Properties that all records of a game share."""
 
     game: str
     """`GameSpec.name`."""
@@ -43,9 +43,9 @@ class Layout:
     seats: int
     num_actions: int
     native: bool
-    """The rules are in Rust: zero probabilities and observations are left out."""
+    """The rules are in Rust: zero probabilities and observations are not stored."""
     observation_shape: tuple[int, ...] = ()
-    """Of one observation that is kept; empty where none are."""
+    """Shape of one stored observation; empty if none are stored."""
     observation_dtype: str = ""
 
     @classmethod
@@ -56,7 +56,7 @@ class Layout:
         if spec.is_native:
             return cls(*common, native=True)
         seen = _first_choice(state).observation()
-        # Byte order is the file's, not the machine's.
+        # The file is little-endian on every machine.
         dtype = seen.dtype.newbyteorder("<").str
         return cls(*common, False, tuple(seen.shape), dtype)
 
@@ -66,24 +66,24 @@ class Layout:
         return GameSpec(self.game, dict(self.params))
 
     def fits(self, other: Layout) -> bool:
-        """Whether records of one are records of the other: a game's file may have moved."""
+        """Whether both are layouts of the same game; the path of a game's file may differ."""
         one, two = (replace(layout, game=layout.spec.short_name) for layout in (self, other))
         return one == two
 
     @property
     def action_dtype(self) -> str:
-        """Two bytes where that is enough."""
+        """Two bytes if that is enough, else four."""
         return "<u2" if self.num_actions <= 1 << 16 else "<u4"
 
     def to_dict(self) -> dict[str, Any]:
-        """For the header of a file."""
+        """The fields for a file's header."""
         return asdict(self) | {"observation_shape": list(self.observation_shape)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Layout:
-        """What `to_dict` gave.
+        """The layout from the fields of `to_dict`.
 
-        :raises ReplayError: a field is missing or makes no sense.
+        :raises ReplayError: a field is missing or invalid.
         """
         try:
             layout = cls(
@@ -98,12 +98,12 @@ class Layout:
             if layout.observation_dtype:
                 np.dtype(layout.observation_dtype)
         except (KeyError, TypeError, ValueError) as error:
-            raise ReplayError(f"The header of a shard cannot be understood: {error!r}.") from None
+            raise ReplayError(f"The header of a shard is invalid: {error!r}.") from None
         return layout
 
 
 def _first_choice(state: Game) -> Game:
-    """A state in which a seat moves: the first one, unless chance opens the game."""
+    """The first state in which a seat moves; chance takes its first outcome."""
     while state.is_chance():
         state.apply(state.chance_outcomes()[0][0])
     return state
@@ -111,14 +111,13 @@ def _first_choice(state: Game) -> Game:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Records side by side.
+    """Records as columns.
 
-    There are n of them, with P plies, of which N were searched, and K entries in their policy
-    targets; S seats.
+    n records with P plies, N of them searched; K entries in the policy targets; S seats.
     """
 
     plies: NDArray[np.int64]
-    """`[n]` of each record."""
+    """`[n]` plies of each record."""
     endings: NDArray[np.uint8]
     """`[n]` codes of `ENDINGS`."""
     steps: NDArray[np.uint32]
@@ -133,9 +132,9 @@ class Block:
     counts: NDArray[np.uint16]
     """`[P]` entries of each ply's policy target."""
     targets: NDArray[Any]
-    """`[K]` actions of the targets …"""
+    """`[K]` actions of the policy targets."""
     weights: NDArray[np.uint16]
-    """`[K]` … and their probabilities, in proportion."""
+    """`[K]` their probabilities, not normalised."""
     policy_weights: NDArray[np.float32]
     """`[N]`"""
     surprise: NDArray[np.float32]
@@ -156,7 +155,7 @@ class Block:
 
     @classmethod
     def of(cls, records: Sequence[GameRecord], layout: Layout) -> Block:
-        """Some records of a game, as they will be read again.
+        """Pack records; probabilities are rounded as in a file.
 
         :raises ReplayError: a record's arrays do not fit each other or the game.
         """
@@ -207,7 +206,7 @@ class Block:
         )
 
     def to_bytes(self, layout: Layout) -> bytes:
-        """For a frame; `from_bytes` gives the block again."""
+        """The bytes for a frame; see `from_bytes`."""
         paid = {"returns": self.returns, "values": self.values, "rewards": self.rewards}
         mirrored = _mirrored(paid, layout)
         width = 1 if mirrored else layout.seats
@@ -249,15 +248,15 @@ class Block:
     def from_bytes(cls, data: bytes, count: int, layout: Layout) -> Block:
         """The block of `count` records in some bytes.
 
-        :raises ReplayError: the bytes are no such block.
+        :raises ReplayError: the bytes are not such a block.
         """
         try:
             return _read(_Reader(data), count, layout)
         except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
-            raise ReplayError(f"A block of records cannot be understood: {error}.") from None
+            raise ReplayError(f"A block of records is invalid: {error}.") from None
 
     def kept(self, keep: NDArray[np.bool_]) -> Block:
-        """Those records for which `keep`, `[n]`, says so."""
+        """The records where the mask `keep`, `[n]`, is true."""
         plies = np.repeat(keep, self.plies)
         searched = plies[self.counts > 0]
         entries = np.repeat(plies, self.counts)
@@ -266,7 +265,7 @@ class Block:
             self.endings[keep],
             self.steps[keep],
             self.seeds[keep],
-            [start for start, wanted in zip(self.starts, keep, strict=True) if wanted],
+            [start for start, is_kept in zip(self.starts, keep, strict=True) if is_kept],
             self.rewarded[keep],
             self.actions[plies],
             self.seats[plies],
@@ -283,7 +282,7 @@ class Block:
         )
 
     def records(self) -> Iterator[GameRecord]:
-        """The records; of a native game with actions that have a probability only."""
+        """The records; for a native game only with actions of positive probability."""
         searched = self.counts > 0
         ply = np.concatenate([[0], np.cumsum(self.plies)])
         entry = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
@@ -319,7 +318,7 @@ def _read(reader: _Reader, count: int, layout: Layout) -> Block:
     plies = reader.array("<u4", count).astype(np.int64)
     endings = reader.array("<u1", count).astype(np.uint8)
     if endings.max(initial=0) >= len(ENDINGS):
-        raise ValueError("there is no such ending")
+        raise ValueError(f"ending {endings.max()} does not exist")
     steps, seeds = reader.array("<u4", count), reader.array("<u8", count)
     starts = [reader.text(length) for length in reader.array("<u2", count).tolist()]
     total = int(plies.sum())
@@ -376,17 +375,17 @@ def _auxiliary(reader: _Reader, plies: int) -> tuple[str, NDArray[np.float32]]:
 
 
 class _Reader:
-    """Goes through bytes from left to right."""
+    """Reads arrays from bytes, one after another."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.place = data, 0
+        self.data, self.offset = data, 0
 
     def array(self, dtype: Any, count: int) -> NDArray[Any]:
         size = np.dtype(dtype).itemsize * count
-        if self.place + size > len(self.data):
-            raise ValueError(f"{size} bytes are wanted, {len(self.data) - self.place} are left")
-        found = np.frombuffer(self.data, dtype, count, self.place)
-        self.place += size
+        if self.offset + size > len(self.data):
+            raise ValueError(f"{size} bytes are needed, {len(self.data) - self.offset} are left")
+        found = np.frombuffer(self.data, dtype, count, self.offset)
+        self.offset += size
         return found
 
     def text(self, length: int) -> bytes:
@@ -394,31 +393,31 @@ class _Reader:
 
 
 def _rewards(records: Sequence[GameRecord]) -> NDArray[np.float32]:
-    """Zeros where a record has none."""
+    """The rewards of all records; zeros for records without."""
     paid = [np.zeros_like(r.values) if r.rewards is None else r.rewards for r in records]
     return np.concatenate(paid).astype(np.float32)
 
 
 def _mirrored(columns: dict[str, Any], layout: Layout) -> bool:
-    """Whether one of two seats always gets what the other loses."""
+    """Whether there are two seats and all values are zero-sum."""
     given = [column for column in columns.values() if column is not None]
     return layout.seats == 2 and all(np.array_equal(c[:, 1], -c[:, 0]) for c in given)
 
 
 def _both(column: Any) -> Any:
-    """`[n, 2]` from the first seat's, where the other's is its opposite."""
+    """`[n, 2]` from the first seat's values; the second seat's are the negatives."""
     return None if column is None else np.concatenate([column[:, :1], -column[:, :1]], axis=1)
 
 
 def _spread(rows: NDArray[np.float32], searched: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Rows of the searched plies at their plies, zeros elsewhere."""
+    """Scatter rows to the searched plies; zeros elsewhere."""
     column = np.zeros((len(searched), *rows.shape[1:]), np.float32)
     column[searched] = rows
     return column
 
 
 def _normalised(weights: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Fractions as probabilities that add up to 1 in each ply."""
+    """Normalise weights to probabilities that sum to 1 within each ply."""
     upto = np.zeros(len(weights) + 1, np.int64)
     np.cumsum(weights, out=upto[1:])
     upto = upto[offsets]
@@ -450,18 +449,18 @@ def _check_shapes(record: GameRecord, layout: Layout, first: GameRecord) -> None
         if given != wanted:
             raise ReplayError(
                 f"A record of {layout.game} has {name} of shape {given}, but {plies} plies and "
-                f"{seats} seats make it {wanted}."
+                f"{seats} seats need {wanted}."
             )
     if offsets[0] != 0 or offsets[-1] != entries:
         raise ReplayError(
             f"A record of {layout.game} has policy_offsets that do not rise from 0 to {entries}."
         )
     if record.ending not in ENDINGS:
-        raise ReplayError(f"A record has the ending {record.ending!r}: it is one of {ENDINGS}.")
+        raise ReplayError(f"A record has the ending {record.ending!r}: use one of {ENDINGS}.")
     if record.auxiliary.keys() != first.auxiliary.keys():
         raise ReplayError(
             f"A record has the auxiliary targets {sorted(record.auxiliary)}, another "
-            f"{sorted(first.auxiliary)}: a game offers the same ones in all its records."
+            f"{sorted(first.auxiliary)}: all records of a game need the same ones."
         )
 
 
@@ -490,9 +489,11 @@ def _check_numbers(
     plies = np.repeat(np.arange(len(counts)), counts)
     sums = np.bincount(plies, policy, len(counts))[counts > 0]
     if not all(np.isfinite(array).all() for array in (*floats, sums)) or (policy < 0).any():
-        raise ReplayError(f"A record of {layout.game} has numbers that are not finite.")
+        raise ReplayError(
+            f"A record of {layout.game} has numbers that are not finite, or negative probabilities."
+        )
     if (np.abs(sums - 1) > 1e-3).any():
         raise ReplayError(
-            f"A record of {layout.game} has a policy target that adds up to "
+            f"A record of {layout.game} has a policy target that sums to "
             f"{sums[np.abs(sums - 1).argmax()]:.4f}, not to 1."
         )

@@ -1,8 +1,7 @@
-"""One game as it was played, and what the search thought of it: the unit of the replay.
+"""One game with its search results: the unit of the replay.
 
-All actions are there from the game's first state, those of chance too, so that every position can
-be made again from the rules. Games written in Python, whose rules are slow, keep their observations
-as well.
+A record has all actions from the first state, including those of chance, so every position can be
+rebuilt from the rules. Games in Python, whose rules are slow, also store their observations.
 """
 
 from __future__ import annotations
@@ -21,45 +20,45 @@ class GameRecord:
     """T plies by S seats. A ply is one action, of a seat or of chance."""
 
     actions: NDArray[np.int32]
-    """`[T]` as the game counts them."""
+    """`[T]` the game's action numbers."""
     seats: NDArray[np.int8]
-    """`[T]` who chose; -1 is chance."""
+    """`[T]` the seat that chose; -1 is chance."""
     policy_offsets: NDArray[np.int64]
-    """`[T + 1]` ply t has the legal actions `policy_actions[offsets[t]:offsets[t + 1]]`; none where
-    nothing was searched (openings, chance), so that those plies are not learned from."""
+    """`[T + 1]` ply t has the legal actions `policy_actions[offsets[t]:offsets[t + 1]]`; none if it
+    was not searched (openings, chance): such plies are not trained on."""
     policy_actions: NDArray[np.int32]
     """Legal actions of all searched plies, one after another."""
     policy: NDArray[np.float32]
-    """The target's probability of each of them; adds up to 1 in a ply."""
+    """The target probability of each; they sum to 1 within a ply."""
     values: NDArray[np.float32]
-    """`[T, S]` the root's value per seat; zeros where nothing was searched."""
+    """`[T, S]` the root's value per seat; zeros if not searched."""
     weights: NDArray[np.float32]
-    """`[T]` how much the policy target counts: 0 after a fast search, else 1."""
+    """`[T]` weight of the policy target: 0 after a fast search, else 1."""
     surprise: NDArray[np.float32]
-    """`[T]` nats by which the target differs from the network's prior, KL(target || prior)."""
+    """`[T]` policy surprise in nats: KL(target || the network's prior)."""
     returns: NDArray[np.float32]
-    """`[S]` what the end paid, or what was agreed at a move limit or a resignation."""
+    """`[S]` the final returns, also at a move limit or a resignation."""
     rewards: NDArray[np.float32] | None = None
-    """`[T, S]` what each step paid; None where none did."""
+    """`[T, S]` reward of each ply; None if the game has none."""
     observations: NDArray[Any] | None = None
-    """`[T, ...]` what the seat to move saw (zeros for chance); None where rules are native."""
+    """`[T, ...]` for the seat to move (zeros for chance); None if the rules are native."""
     start: str = ""
-    """The first state: empty for the game's own, else its notation (a FEN)."""
+    """The first state in the game's notation (a FEN); empty: the default start."""
     ending: str = "end"
-    """`end` by the rules, `limit` at the move limit, `resign`, or `labelled` by somebody else."""
+    """`end` by the rules, `limit` at the move limit, `resign`, or `labelled` (examples)."""
     step: int = 0
     """The run's step in which the game ended."""
     seed: int = 0
-    """Of the game."""
+    """Random seed of the game."""
     auxiliary: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    """Further targets that the game offers: name to `[T, ...]`."""
+    """Auxiliary targets of the game: name to `[T, ...]`."""
 
     def __len__(self) -> int:
         return len(self.actions)
 
     @property
     def searched(self) -> NDArray[np.int64]:
-        """The plies that can be learned from."""
+        """The searched plies, which can be trained on."""
         return np.flatnonzero(self.policy_offsets[1:] > self.policy_offsets[:-1])
 
     def legal(self, ply: int) -> NDArray[np.int32]:

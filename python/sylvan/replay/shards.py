@@ -1,9 +1,9 @@
-"""Shards: files of records that only grow, and survive being cut off or damaged anywhere.
+"""Shards: append-only files of records that tolerate truncation and damage.
 
 A shard is a header in JSON, then frames. A frame is a marker, the number of its records, its
-length, a checksum and compressed records; a reader that meets damage looks for the next marker
-whose checksum is right and goes on there. What a crash leaves at the end of a file is no frame, so
-it is ignored when reading and cut off before writing. `docs/record-format.md` has the layout.
+length, a checksum and compressed records. After damaged bytes, a reader continues at the next
+marker with a correct checksum. An incomplete frame at the end, left by a crash, is ignored when
+reading and truncated before writing. `docs/record-format.md` has the layout.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ __all__ = ["Damage", "DamagedHeader", "Frame", "Shard", "frames_of", "read_block
 
 MAGIC = b"SYLVANRC"
 FORMAT = 1
-"""Grows when a file can no longer be read by earlier versions."""
+"""Increased when earlier versions can no longer read the files."""
 
 MARKER = b"\xc5\x5c"
 _FRAME = struct.Struct("<2sHII")  # marker, records, length, checksum
 _HEAD = struct.Struct("<8sII")  # magic, length and checksum of the JSON
 
 LARGEST = 1 << 30
-"""Bytes that a frame may have after decompression: more is taken for damage."""
+"""Maximum bytes of a decompressed frame; a larger one counts as damaged."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A sound frame: where it begins, and its records in bytes."""
+    """An intact frame: its offset in the file, and its records as bytes."""
 
     offset: int
     count: int
@@ -52,22 +52,22 @@ class Frame:
 
 @dataclass(frozen=True)
 class Damage:
-    """Bytes of a file, from `begin` to `end`, that are no frame.
+    """Bytes of a file, from `begin` to `end`, that are not a valid frame.
 
     >>> print(Damage(Path("000003.shard"), 8192, 8704, record=40))
-    000003.shard is damaged from byte 8192 to 8704, after its record 40: what was there is lost.
+    000003.shard is damaged from byte 8192 to 8704, after its record 40: these bytes are lost.
     """
 
     path: Path
     begin: int
     end: int
     record: int
-    """Sound records of this file before it."""
+    """Intact records before the damage."""
     tail: bool = False
-    """Nothing sound follows: a write was cut off."""
+    """No intact frame follows: a write was interrupted."""
 
     def __str__(self) -> str:
-        what = "its end was cut off; it is" if self.tail else "what was there is lost"
+        what = "the last write was interrupted" if self.tail else "these bytes are lost"
         return (
             f"{self.path} is damaged from byte {self.begin} to {self.end}, after its record "
             f"{self.record}: {what}."
@@ -75,17 +75,16 @@ class Damage:
 
 
 class DamagedHeader(ReplayError):
-    """A file that does not begin as a shard; its records may still be sound."""
+    """A file without a valid header; its records may be intact."""
 
 
 class Shard:
-    """A file that records are appended to.
+    """A file to which records are appended.
 
-    :param path: made with its header if it is not there; else what follows its last sound frame is
-        cut off.
-    :param layout: of the records.
-    :param before: records and positions in the shards before this one.
-    :raises ReplayError: the file is of another game, or cannot be written.
+    :param path: created with a header if missing; else truncated after its last intact frame.
+    :param layout: layout of the records.
+    :param before: number of records and positions in earlier shards.
+    :raises ReplayError: the file has another game, or cannot be written.
     """
 
     def __init__(
@@ -94,22 +93,23 @@ class Shard:
         self.path = Path(path)
         self.layout = layout
         self.length = 0
-        """Bytes that are sound."""
+        """Length of the intact part, in bytes."""
         if not self.path.exists() or self.path.stat().st_size == 0:
             self._write(_header(layout, before))
             return
-        _, place = read_header(self.path, layout)
-        found = frames_of(self.path, place)
+        _, first_frame = read_header(self.path, layout)
+        found = frames_of(self.path, first_frame)
         tails = [item.begin for item in found if isinstance(item, Damage) and item.tail]
         self.length = tails[0] if tails else self.path.stat().st_size
         os.truncate(self.path, self.length)
 
     def append(self, records: Sequence[GameRecord], together: int = 1) -> list[Block]:
-        """Write records at the end, all or none of them; give them as they will be read.
+        """Write all records or none; return them as they will be read.
 
-        :param together: records per frame: more make the file smaller, and a damaged byte costlier.
-        :raises ReplayError: a record does not fit the game, or the disk is full; the file is as
-            before.
+        :param together: records per frame: more make the file smaller, and lose more records where
+            a byte is damaged.
+        :raises ReplayError: a record does not fit the game, or the disk is full; the file is
+            unchanged.
         """
         groups = [records[i : i + together] for i in range(0, len(records), together)]
         blocks = [Block.of(group, self.layout) for group in groups]
@@ -118,7 +118,7 @@ class Shard:
         return blocks
 
     def sync(self) -> None:
-        """Wait until all that was appended is on the disk, and the file's name too."""
+        """Flush the file and its directory entry to the disk (fsync)."""
         for path in (self.path, self.path.parent):
             opened = os.open(path, os.O_RDONLY)
             try:
@@ -136,17 +136,17 @@ class Shard:
             if self.path.exists():
                 os.truncate(self.path, self.length)
             reason = (
-                "the disk is full: make room and run it again"
+                "the disk is full: free some space and run it again"
                 if error.errno == errno.ENOSPC
                 else (error.strerror or "it cannot be written").lower()
             )
-            raise ReplayError(f"{self.path}: {reason}; what it had is whole.") from None
+            raise ReplayError(f"{self.path}: {reason}; its earlier records are intact.") from None
         self.length += len(data)
 
 
 def frame(body: bytes, count: int) -> bytes:
-    """Records in bytes, as a frame."""
-    # Self-play waits for it; large frames are written once and read often.
+    """Compress the bytes of `count` records into a frame."""
+    # Self-play waits for small frames; large ones are written once and read often.
     payload = zlib.compress(body, 6 if count >= 64 else 1)
     head = struct.pack("<HI", count, len(payload))
     return _FRAME.pack(MARKER, count, len(payload), zlib.crc32(head + payload)) + payload
@@ -164,15 +164,15 @@ def _header(layout: Layout, before: tuple[int, int]) -> bytes:
 
 
 def read_header(path: Path, layout: Layout | None = None) -> tuple[dict[str, Any], int]:
-    """The header's fields, and where the frames begin.
+    """The header's fields, and the offset of the first frame.
 
-    :param layout: what it must be.
-    :raises ReplayError: the file is no shard, of a later format, or of another game.
+    :param layout: the expected layout.
+    :raises ReplayError: the file is not a shard, has a later format, or another game.
     """
     with _opened(path) as file:
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size or head[:8] != MAGIC:
-            raise DamagedHeader(f"{path} is no shard: it does not begin as one.")
+            raise DamagedHeader(f"{path} is not a shard: it does not begin with {MAGIC!r}.")
         _, length, checksum = _HEAD.unpack(head)
         text = file.read(min(length, 1 << 20))
     if len(text) < length or zlib.crc32(text) != checksum:
@@ -192,34 +192,34 @@ def read_header(path: Path, layout: Layout | None = None) -> tuple[dict[str, Any
 
 
 def frames_of(path: Path, begin: int, end: int | None = None) -> Iterator[Frame | Damage]:
-    """The frames of a file between two places, and what lies between them if they are damaged."""
+    """The frames of a file between two offsets, and damaged parts between them."""
     with _opened(path) as file:
         file.seek(begin)
         data = file.read(-1 if end is None else end - begin)
-    place, record = 0, 0
-    while place < len(data):
-        found = _frame_at(data, place)
+    offset, record = 0, 0
+    while offset < len(data):
+        found = _frame_at(data, offset)
         if found is not None:
-            yield Frame(begin + place, found[0], found[1])
-            record, place = record + found[0], found[2]
+            yield Frame(begin + offset, found[0], found[1])
+            record, offset = record + found[0], found[2]
             continue
-        following = _next_frame(data, place + 1)
+        following = _next_frame(data, offset + 1)
         yield Damage(
-            path, begin + place, begin + (following or len(data)), record, following is None
+            path, begin + offset, begin + (following or len(data)), record, following is None
         )
-        place = following or len(data)
+        offset = following or len(data)
 
 
-def _frame_at(data: bytes, place: int) -> tuple[int, bytes, int] | None:
-    """Records, bytes and end of the frame at a place, if a sound one is there."""
-    if place + _FRAME.size > len(data):
+def _frame_at(data: bytes, offset: int) -> tuple[int, bytes, int] | None:
+    """Record count, bytes and end of the frame at an offset; None if it is not intact."""
+    if offset + _FRAME.size > len(data):
         return None
-    marker, count, length, checksum = _FRAME.unpack_from(data, place)
-    first, end = place + _FRAME.size, place + _FRAME.size + length
+    marker, count, length, checksum = _FRAME.unpack_from(data, offset)
+    first, end = offset + _FRAME.size, offset + _FRAME.size + length
     if marker != MARKER or end > len(data):
         return None
     payload = memoryview(data)[first:end]
-    if zlib.crc32(payload, zlib.crc32(data[place + 2 : place + 8])) != checksum:
+    if zlib.crc32(payload, zlib.crc32(data[offset + 2 : offset + 8])) != checksum:
         return None
     reader = zlib.decompressobj()
     try:
@@ -229,12 +229,12 @@ def _frame_at(data: bytes, place: int) -> tuple[int, bytes, int] | None:
     return (count, body, end) if reader.eof else None
 
 
-def _next_frame(data: bytes, place: int) -> int | None:
-    """Where the next sound frame begins."""
-    while (place := data.find(MARKER, place)) >= 0:
-        if _frame_at(data, place) is not None:
-            return place
-        place += 1
+def _next_frame(data: bytes, offset: int) -> int | None:
+    """The offset of the next intact frame."""
+    while (offset := data.find(MARKER, offset)) >= 0:
+        if _frame_at(data, offset) is not None:
+            return offset
+        offset += 1
     return None
 
 
@@ -246,12 +246,11 @@ def read_blocks(
     end: int | None = None,
     on_damage: Callable[[Damage], None] | None = None,
 ) -> Iterator[Block]:
-    """The records of a file in the order they were appended, as they are stored.
+    """The blocks of a file, in the order of writing.
 
-    :param layout: of the records; the file's own header is not asked if `begin` is given.
-    :param on_damage: told of bytes that are no frame; None: raise, unless it is the end that was
-        cut off.
-    :raises ReplayError: the file is no shard of this game, or it is damaged.
+    :param layout: layout of the records; with `begin` the header is not read.
+    :param on_damage: called for each damaged part; None: raise, except for an incomplete end.
+    :raises ReplayError: the file is not a shard of this game, or it is damaged.
     """
     if begin is None:
         _, begin = read_header(path, layout)
@@ -268,11 +267,11 @@ def read_blocks(
 def records_of(
     path: str | PathLike[str], on_damage: Callable[[Damage], None] | None = None
 ) -> Iterator[GameRecord]:
-    """The records of one shard, every legal action included.
+    """The records of one shard, including all legal actions.
 
-    :param on_damage: called for damaged places, whose records are left out; None: raise there. An
-        end that was cut off, as while a run is writing, is never an error.
-    :raises ReplayError: it is no shard, or damaged.
+    :param on_damage: called for each damaged part, whose records are skipped; None: raise. An
+        incomplete end, as while a run is writing, is never an error.
+    :raises ReplayError: the file is not a shard, or is damaged.
     """
     path = Path(path)
     layout = Layout.from_dict(read_header(path)[0])
@@ -282,13 +281,13 @@ def records_of(
 
 
 def complete(record: GameRecord, spec: GameSpec) -> GameRecord:
-    """A native game's record with all legal actions, whatever their probability."""
+    """A native game's record with all legal actions, including those of probability 0."""
     state = spec.first(record.start)
     codes: list[int] = []
     policy: list[float] = []
     offsets = [0]
     for ply, action in enumerate(record.actions.tolist()):
-        state.set_root()  # searched on where a draw could be claimed
+        state.set_root()  # searches continue after a draw could be claimed
         if record.policy_offsets[ply + 1] > record.policy_offsets[ply]:
             target = dict(zip(record.legal(ply).tolist(), record.target(ply).tolist(), strict=True))
             legal = state.legal_actions()
@@ -312,6 +311,6 @@ def _opened(path: Path) -> Any:
 
 
 def _named(layout: Layout) -> str:
-    """A game with its parameters."""
+    """A game's name with its parameters."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in layout.params.items())
     return f"{layout.game}({arguments})" if arguments else layout.game

@@ -1,20 +1,19 @@
-"""What a network should have said: values and policies from a game's record.
+"""Value and policy targets from a game's record.
 
-Every seat has a stream of rewards of its own. From the state before ply t on, a game of T plies
-paid seat s
+Each seat has its own rewards. In a game of T plies the return of seat s from the state before ply t
+is
 
     z_t[s] = sum over k >= t of  discount**(k - t) * rewards_k[s]
            + discount**(T - t) * returns[s]
 
-and with `td_steps` n, what came after n plies is taken from the search there instead:
+With `td_steps` n, the search's value after n plies replaces the rest of the game:
 
     z_t[s] = sum of these n rewards + discount**n * values_{t+n}[s]
 
-where that ply was searched; else from the next one that was. With `until_chance` a state is worth
-what is paid until chance moves again: a round of cards, where the next one is dealt anew. Nothing
-flips a sign, so extra turns, one seat and eight seats need no rule of their own. `value_mix` of the
-target is the search's own value q of the position: less noise than one game's result, and less
-truth.
+If ply t + n was not searched, the next searched one is used. With `until_chance` the return ends
+where chance moves again: the end of a round in a card game. No sign is flipped, so extra turns and
+any number of seats work the same way. `value_mix` is the weight of the search's value q of the
+position: it has less noise than the result, and more bias.
 """
 
 from __future__ import annotations
@@ -42,32 +41,30 @@ __all__ = [
 
 
 class TargetConfig(Section):
-    """What the value head learns; the policy head learns the search's policy as it is."""
+    """Settings of the value target; the policy target is the search's policy."""
 
     value_mix: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="share of the root's value q in the target, against the result z: q has less "
-        "noise, but repeats the network's own mistakes",
+        description="weight of the root value q against the result z in the value target: q has "
+        "less noise and more bias",
     )
     td_steps: int | None = Field(
         default=None,
         ge=1,
-        description="plies after which the search's value stands for the rest of the game; none: "
-        "the game's result counts to its end",
+        description="plies after which the search's value replaces the rest of the game; none: use "
+        "the game's result",
     )
     until_chance: bool = Field(
         default=False,
-        description="only what is paid until chance moves again counts: the round, in a game of "
-        "cards whose searches see no further",
+        description="count rewards only until chance moves again: the current round of a card game",
     )
     discount: float = Field(
         default=1.0,
         gt=0,
         le=1,
-        description="what a payment is worth one ply later; the search's own discount, or the two "
-        "pull apart",
+        description="discount per ply; use the same as in the search",
     )
 
 
@@ -77,13 +74,13 @@ def outcomes(
     td_steps: int | None = None,
     until_chance: bool = False,
 ) -> NDArray[np.float32]:
-    """`[T, S]` what each state went on to pay each seat: z above."""
+    """`[T, S]` return of each seat from each state: z above."""
     plies, seats = len(record), len(record.returns)
     if until_chance:
         return _until_chance(record, discount)
     if record.rewards is None and discount == 1 and td_steps is None:
         return np.tile(record.returns, (plies, 1))
-    # What the game pays from every state on, its end included; exact in double precision.
+    # Returns from every state, including the end; double precision.
     paid = np.empty((plies + 1, seats))
     paid[plies] = record.returns
     rewards = None if record.rewards is None else record.rewards.astype(np.float64)
@@ -91,7 +88,7 @@ def outcomes(
         paid[ply] = discount * paid[ply + 1] + (0.0 if rewards is None else rewards[ply])
     if td_steps is None:
         return paid[:plies].astype(np.float32)
-    # From the ply that is looked ahead to on, the search's value replaces what was paid.
+    # From ply `ahead` on, the search's value replaces the return.
     ahead = _next_searched(record)[np.minimum(np.arange(plies) + td_steps, plies)]
     values = np.concatenate([record.values, record.returns[None]]).astype(np.float64)
     later = np.power(discount, ahead - np.arange(plies))[:, None]
@@ -99,7 +96,7 @@ def outcomes(
 
 
 def _until_chance(record: GameRecord, discount: float) -> NDArray[np.float32]:
-    """`[T, S]` what each state went on to pay until chance moved."""
+    """`[T, S]` return of each seat from each state until chance moves."""
     plies = len(record)
     paid = np.zeros((plies + 1, len(record.returns)))
     paid[plies] = record.returns
@@ -111,7 +108,7 @@ def _until_chance(record: GameRecord, discount: float) -> NDArray[np.float32]:
 
 
 def _next_searched(record: GameRecord) -> NDArray[np.int64]:
-    """`[T + 1]` for each ply the first from it on that was searched; T where none was."""
+    """`[T + 1]` the next searched ply at or after each ply; T if there is none."""
     plies = len(record)
     following = np.full(plies + 1, plies, np.int64)
     searched = record.searched
@@ -120,7 +117,7 @@ def _next_searched(record: GameRecord) -> NDArray[np.int64]:
 
 
 def moves_left(record: GameRecord) -> NDArray[np.float32]:
-    """`[T]` plies to the end from each state; -1 where the game was not played to its end."""
+    """`[T]` plies to the end from each state; -1 if the game was not played to its end."""
     left = np.arange(len(record), 0, -1, dtype=np.float32)
     return left if record.ending == "end" else np.full_like(left, -1)
 
@@ -128,12 +125,12 @@ def moves_left(record: GameRecord) -> NDArray[np.float32]:
 def network_values(
     values: NDArray[np.float32], seats: NDArray[np.int8], kind: ValueKind
 ) -> NDArray[np.float32]:
-    """Values per seat `[n, S]` as a network's value output shows them: see `NetworkOutput.value`.
+    """Values per seat `[n, S]` in the format of `NetworkOutput.value`.
 
     Args:
-        values: what each seat gets.
-        seats: `[n]` who is to move.
-        kind: `wdl` gives `[n, 3]`, a value v being a win with probability v, else a draw; `scalar`
+        values: `[n, S]` per seat.
+        seats: `[n]` the seat to move.
+        kind: `wdl` gives `[n, 3]`, where v is a win with probability v, else a draw; `scalar`
             `[n, 1]`; `seats` `[n, S]` with the seat to move first.
 
     >>> values, movers = np.array([[0.25, -0.25]] * 2, np.float32), np.array([0, 1], np.int8)
@@ -153,8 +150,7 @@ def network_values(
 def value_targets(record: GameRecord, config: TargetConfig, kind: ValueKind) -> NDArray[np.float32]:
     """`[n, width]` the value target of each searched ply.
 
-    Result and root value are mixed as outputs, not as numbers: half a win and half a loss is not a
-    draw.
+    Result and root value are mixed as distributions: half a win and half a loss is not a draw.
     """
     plies = record.searched
     z = outcomes(record, config.discount, config.td_steps, config.until_chance)[plies]
@@ -168,7 +164,7 @@ def mixed(
     mix: float,
     kind: ValueKind,
 ) -> NDArray[np.float32]:
-    """`[n, width]` a network's target from results and root values, both `[n, S]`."""
+    """`[n, width]` value targets from results z and root values q, both `[n, S]`."""
     target = network_values(z, seats, kind)
     if mix:
         target = (1 - mix) * target + mix * network_values(q, seats, kind)
@@ -177,19 +173,19 @@ def mixed(
 
 @dataclass(frozen=True)
 class Target:
-    """What a network should say about one state of a game."""
+    """The targets of one state of a game."""
 
     value: NDArray[np.float32]
     """`[S]` per seat."""
     reward: NDArray[np.float32]
-    """`[S]` what the ply before it paid; zeros at the start."""
+    """`[S]` reward of the previous ply; zeros at the start."""
     policy: NDArray[np.float32]
-    """`[num_actions]`; zeros where nothing was searched, and past the end."""
+    """`[num_actions]`; zeros if not searched, and after the end."""
 
 
 @dataclass(frozen=True)
 class GameHistory:
-    """A record, asked for one state at a time, past its end too: for models that are unrolled."""
+    """Targets of a record state by state, also after its end: for unrolled models."""
 
     record: GameRecord
     num_actions: int
@@ -197,7 +193,7 @@ class GameHistory:
 
     @property
     def observations(self) -> NDArray[Any] | None:
-        """`[T, ...]` what the seat to move saw; None where native rules make them again."""
+        """`[T, ...]` for the seat to move; None if the rules are native."""
         return self.record.observations
 
     @property
@@ -207,13 +203,13 @@ class GameHistory:
 
     @property
     def rewards(self) -> NDArray[np.float32]:
-        """`[T, S]` what each ply paid."""
+        """`[T, S]` reward of each ply."""
         paid = self.record.rewards
         return np.zeros_like(self.record.values) if paid is None else paid
 
     @property
     def values(self) -> NDArray[np.float32]:
-        """`[T, S]` of the searches."""
+        """`[T, S]` root values of the searches."""
         return self.record.values
 
     @property
@@ -235,8 +231,8 @@ class GameHistory:
         """The target of the state before ply `state`.
 
         Args:
-            state: 0 to T, or later: a finished game stays as it is and pays nothing more.
-            td_steps: plies until the search's value stands for what follows; None: to the end.
+            state: 0 to T, or later: after the end all targets are 0.
+            td_steps: plies after which the search's value replaces the rest; None: to the end.
         """
         plies, seats = self.record.values.shape
         reward = np.zeros(seats, np.float32)

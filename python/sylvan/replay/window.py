@@ -1,8 +1,8 @@
-"""The replay's window in memory: a row per position that was searched, columns of plain numbers.
+"""The replay's window in memory: columns with a row per searched position.
 
-What a batch needs is gathered from columns with one indexing each, so its cost does not depend on
-how the games were stored. Actions and policies stay as small as on the disk; observations of native
-games are made when they are asked for.
+A batch is gathered with one indexing operation per column, so its cost does not depend on how the
+games are stored. Actions and policies are as compact as on the disk; observations of native games
+are rebuilt for each batch.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ __all__ = ["Picked", "Window"]
 
 @dataclass(frozen=True, eq=False)
 class Picked:
-    """Some rows of the window, n of them."""
+    """n rows of the window."""
 
     places: NDArray[np.int64]
     """`[n, 2]` record and ply."""
     seats: NDArray[np.int8]
     starts: list[str]
-    """Different first states …"""
+    """Distinct first states."""
     origin: NDArray[np.int64]
-    """… and `[n]` which of them."""
+    """`[n]` index in `starts`."""
     actions: NDArray[Any]
-    """Flat; row i came about by `actions[begin[i]:end[i]]`."""
+    """Flat; the actions before row i are `actions[begin[i]:end[i]]`."""
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
     target: NDArray[Any]
-    """Flat; row i's policy is over the actions `target[target_begin[i]:target_end[i]]`, …"""
+    """Flat; row i's policy is over the actions `target[target_begin[i]:target_end[i]]`."""
     policy: NDArray[np.uint16]
-    """… in proportion to the same part of this."""
+    """Probabilities of `target`, not normalised."""
     target_begin: NDArray[np.int64]
     target_end: NDArray[np.int64]
     policy_weight: NDArray[np.float32]
@@ -53,14 +53,14 @@ class Picked:
 
 
 class Window:
-    """Rows, counted from the first position of the run; the oldest can be dropped.
+    """Rows, numbered from the first position of the run; the oldest can be dropped.
 
-    :param layout: of the records.
-    :param first: record and position that the first row to come has.
-    :param kind: what the network's value output is.
-    :param targets: what it shall learn.
+    :param layout: layout of the records.
+    :param first: number of the next record and of the next row.
+    :param kind: format of the network's value output.
+    :param targets: settings of the value target.
     :param surprise_share: see `ReplayConfig`.
-    :param game: any state, for where its policy has each action's logit.
+    :param game: any state; gives the logit index of each action.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Window:
         record, row = first
         width = {"wdl": 3, "scalar": 1, "seats": game.network_seats}[kind]
         codes = layout.action_dtype[1:]
-        # Per record: where its actions, its start's text and its rows begin.
+        # Per record: index of its first action, of the first letter of its start, of its first row.
         self._first_action, self._first_letter = (Column(np.int64, (), record) for _ in "ab")
         self._first_row = Column(np.int64, (), record)
         self._actions, self._letters = Column(codes), Column(np.uint8)
@@ -89,11 +89,11 @@ class Window:
         self._policy_weight, self._moves_left = (Column(np.float32, (), row) for _ in "ab")
         self._value = Column(np.float32, (width,), row)
         self.frequency = Column(np.float32, (), row)
-        """How often a row is to be drawn, 1 on average over its game: policy surprise."""
+        """Relative sampling frequency by policy surprise; its mean over a game is 1."""
         self._target, self._policy = Column(codes), Column(np.uint16)
         shape, dtype = layout.observation_shape, layout.observation_dtype
         self._observations = None
-        if not layout.native:  # small whole numbers, as most boards have, until it shows others
+        if not layout.native:  # int8, enough for most boards, until other numbers appear
             small = np.dtype(dtype).itemsize > 1
             self._observations = Column(np.int8 if small else dtype, shape, row)
         self._auxiliary: dict[str, Column] | None = None
@@ -110,7 +110,7 @@ class Window:
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes."""
+        """Memory in bytes."""
         return sum(column.nbytes for column in self._columns())
 
     def _columns(self) -> list[Column]:
@@ -118,7 +118,7 @@ class Window:
         return own + list((self._auxiliary or {}).values())
 
     def add(self, block: Block) -> int:
-        """Add the rows of some games; their number."""
+        """Add the rows of some games; return the number of rows."""
         self.check_auxiliary(block.auxiliary)
         searched = block.counts > 0
         owner = np.repeat(np.arange(len(block)), block.plies)[searched]
@@ -146,21 +146,21 @@ class Window:
         self._moves_left.extend(np.where(whole, block.plies[owner] - plies, -1))
         self.frequency.extend(_frequency(block.surprise, rows, self._surprise_share))
         if self._observations is not None:
-            assert block.observations is not None  # `Block.of` has seen to that
+            assert block.observations is not None  # `Block.of` checks it
             self._observations = _extended(self._observations, block.observations[searched])
         for name, column in (self._auxiliary or {}).items():
             column.extend(block.auxiliary[name][searched])
         return len(owner)
 
     def _padded(self, value: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Values as wide as the network's: nothing is known of seats that nobody has."""
+        """Pad values to the network's number of seats; NaN marks empty seats."""
         missing = self._value.flat.shape[1] - value.shape[1]
         return np.pad(value, [(0, 0), (0, missing)], constant_values=np.nan)
 
     def _outcomes(
         self, block: Block, owner: NDArray[np.int64], searched: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """`[rows, S]` what each row's state went on to pay."""
+        """`[rows, S]` return of each seat from each row's state."""
         config = self._config
         discount, td_steps, until_chance = config.discount, config.td_steps, config.until_chance
         if block.rewards is None and discount == 1 and td_steps is None and not until_chance:
@@ -169,22 +169,22 @@ class Window:
         return np.concatenate(paid)[searched]
 
     def check_auxiliary(self, given: dict[str, NDArray[np.float32]]) -> None:
-        """:raises ReplayError: these are other auxiliary targets than those before them."""
+        """:raises ReplayError: the names of the auxiliary targets differ from earlier records."""
         if self._auxiliary is None:
             self._auxiliary = {
                 name: Column(np.float32, array.shape[1:], self.end) for name, array in given.items()
             }
         if set(given) != set(self._auxiliary):
             raise ReplayError(
-                f"A record has the auxiliary targets {sorted(given)}, those before it "
-                f"{sorted(self._auxiliary)}: a game offers the same ones in all its records."
+                f"A record has the auxiliary targets {sorted(given)}, earlier ones "
+                f"{sorted(self._auxiliary)}: all records of a game need the same ones."
             )
 
     def _logits(self, block: Block) -> NDArray[Any]:
-        """Where a policy has the logits of the actions in the policy targets.
+        """Logit indices of the actions in the policy targets.
 
-        Native games find that out when a batch is made. A game in Python that says so itself is
-        played once more.
+        Native games compute them when a batch is made. A Python game that overrides `logit_index`
+        is replayed here.
         """
         own = type(self._game).logit_index is not Game.logit_index
         if self._layout.native or not own:
@@ -198,7 +198,7 @@ class Window:
         return np.array(logits, np.int64)
 
     def drop(self, row: int) -> None:
-        """Forget the rows before a row, and records that have none left."""
+        """Drop the rows before `row`, and records without rows."""
         row = min(max(row, self.begin), self.end)
         if row == self.begin:
             return
@@ -210,19 +210,19 @@ class Window:
         whole = record == self._first_action.end
         actions = self._actions.end if whole else int(self._first_action[at][0])
         letters = self._letters.end if whole else int(self._first_letter[at][0])
-        for column, place in (
+        for column, begin in (
             *((column, record) for column in self._by_record()),
             (self._actions, actions),
             (self._letters, letters),
             (self._target, targets),
             (self._policy, targets),
         ):
-            column.drop(place)
+            column.drop(begin)
         for column in self._by_row():
             column.drop(row)
 
     def _by_record(self) -> list[Column]:
-        """The columns that have an entry per record."""
+        """The columns with an entry per record."""
         return [self._first_action, self._first_letter, self._first_row]
 
     def _by_row(self) -> list[Column]:
@@ -231,14 +231,14 @@ class Window:
         return [c for c in self._columns() if all(c is not other for other in others)]
 
     def rows_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of some (record, ply); -1 for those that are no longer there."""
+        """The rows of pairs (record, ply), `[n, 2]`; -1 if no longer in the window."""
         records, plies = places[:, 0], places[:, 1]
         known = (records >= self._first_row.begin) & (records < self._first_row.end)
         records = np.where(known, records, self._first_row.begin)
         low = np.maximum(self._first_row[records], self.begin)
         ends = np.append(self._first_row.flat[1:], self.end)
         end = high = np.maximum(ends[records - self._first_row.begin], self.begin)
-        while (open_ := low < high).any():  # plies rise within a record
+        while (open_ := low < high).any():  # binary search: plies rise within a record
             middle = (low + high) // 2
             before = np.zeros(len(low), bool)
             before[open_] = self._ply[middle[open_]] < plies[open_]
@@ -249,7 +249,7 @@ class Window:
         return np.where(known, low, -1)
 
     def pick(self, rows: NDArray[np.int64]) -> Picked:
-        """Some rows, copied except for flat arrays, which never change."""
+        """Copy some rows; flat arrays are views, which never change."""
         records, plies = self._record[rows], self._ply[rows]
         starts, origin = self._starts(records)
         begin = self._first_action[records] - self._actions.begin
@@ -281,7 +281,7 @@ class Window:
         return self._observations[rows].astype(dtype)
 
     def _starts(self, records: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-        """The different first states of some records, and which of them each has."""
+        """The distinct first states of some records, and the index of each record's."""
         if not len(self._letters):
             return [""], np.zeros(len(records), np.int64)
         ends = np.append(self._first_letter.flat[1:], self._letters.end)
@@ -297,9 +297,9 @@ class Window:
 
 
 def _extended(column: Column, entries: NDArray[Any]) -> Column:
-    """A column with more entries, in their own type once they are not small whole numbers."""
+    """Add entries to a column; convert it from int8 if they do not fit."""
     if column.flat.dtype == np.int8 != entries.dtype:
-        with np.errstate(invalid="ignore"):  # of what is no number, or too large
+        with np.errstate(invalid="ignore"):  # NaN, or too large for int8
             if not np.array_equal(entries.astype(np.int8), entries):
                 wide = Column(entries.dtype, column.flat.shape[1:], column.begin)
                 wide.extend(column.flat)
@@ -309,7 +309,7 @@ def _extended(column: Column, entries: NDArray[Any]) -> Column:
 
 
 def _begins(first: int, counts: Iterable[int]) -> NDArray[np.int64]:
-    """Where parts of these sizes begin, one behind another from `first` on."""
+    """The first index of consecutive parts of these sizes, starting at `first`."""
     sizes = np.fromiter(counts, np.int64)
     begins: NDArray[np.int64] = first + np.cumsum(sizes) - sizes
     return begins
@@ -318,9 +318,9 @@ def _begins(first: int, counts: Iterable[int]) -> NDArray[np.int64]:
 def _frequency(
     surprise: NDArray[np.float32], rows: NDArray[np.int64], share: float
 ) -> NDArray[np.float32]:
-    """How often the rows of some games are to be drawn: 1 on average over each game.
+    """Relative sampling frequencies of rows, with mean 1 over each game.
 
-    A share of it goes by a row's part in its game's surprise, the rest to all rows alike.
+    `share` is proportional to a row's part of its game's surprise, the rest is uniform.
     """
     games = np.repeat(np.arange(len(rows)), rows)
     totals = np.bincount(games, surprise, len(rows))[games]

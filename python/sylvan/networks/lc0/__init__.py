@@ -1,4 +1,14 @@
-"""lc0's files."""
+"""Read networks of lc0 and Maia.
+
+Files, in the order in which data flows.
+
+| file | idea |
+|---|---|
+| `policy` | the order of lc0's policy outputs |
+| `file` | reads `.pb` and `.pb.gz` files into arrays |
+| `tower` | the arrays as a checkpoint or PyTorch module of a residual tower |
+| `graph` | the arrays as an ONNX model |
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,13 +1,13 @@
-"""Reading the networks of lc0 and Maia: `.pb` and `.pb.gz` files.
+"""Read the networks of lc0 and Maia: `.pb` and `.pb.gz` files.
 
-A file is a protobuf message `Net`; most of it are layers, rows of numbers in one of four encodings.
-`read_lc0` gives them back as the network they make, `Lc0Network`: arrays in the layout that
-convolutions and matrix products want, batch norm folded into the weights before it, every size
-checked. That is all that is known about the file format; `lc0_graph` makes a model of it.
+A file is a protobuf message `Net`; its layers are arrays in one of four encodings. `read_lc0`
+returns them as an `Lc0Network`: arrays in the layout of convolutions and matrix products, with batch
+norm folded into the weights and every size checked. Only this file knows the format; `graph` makes
+a model of the arrays.
 
-Read are residual towers, with or without squeeze-excitation, with a convolutional or a dense policy
-head, a value as win, draw and loss or as one number, and moves left. A network with attention is
-refused by name.
+It reads residual towers, with or without squeeze-excitation, with a convolutional or a dense policy
+head, a value as win, draw and loss or as one number, and moves left. The error for other networks
+names the feature.
 
 Source: lc0's `proto/net.proto`, `src/neural/loader.cc` and `src/neural/network_legacy.cc`.
 """
@@ -36,7 +36,7 @@ Floats = NDArray[np.float32]
 MAGIC = 0x1C0
 INPUT_PLANES = 112
 LARGEST = 2**31
-"""Bytes of a file once it is unzipped: a zip can claim any number."""
+"""Maximum bytes of a decompressed file, against zip bombs."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Dense:
 
 @dataclass(frozen=True)
 class Block:
-    """Two convolutions and the way around them.
+    """Two convolutions and a skip connection.
 
-    out = act(scale · conv2(act(conv1(x))) + shift + x); scale and shift come from squeeze-
-    excitation: the mean of each channel of conv2's output, `squeeze` (C → S) + act, `excite`
-    (S → 2C), whose first half through a sigmoid is the scale and whose second half is the shift.
+    out = act(scale · conv2(act(conv1(x))) + shift + x). Squeeze-excitation gives scale and shift:
+    the mean of each channel of conv2's output, `squeeze` (C → S) + act, `excite` (S → 2C); a
+    sigmoid of the first half is the scale, the second half is the shift.
     """
 
     conv1: Conv
@@ -76,7 +76,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ConvPolicy:
-    """Two convolutions, act between; the planes are gathered by `lc0_policy.conv_gather`."""
+    """Two convolutions with act between; `policy.conv_gather` selects the logits."""
 
     conv1: Conv
     conv2: Conv
@@ -92,7 +92,7 @@ class DensePolicy:
 
 @dataclass(frozen=True)
 class Head:
-    """A 1×1 convolution + act, flattened, a matrix product + act, another one."""
+    """A 1×1 convolution + act, flattened, a matrix product + act, a matrix product."""
 
     conv: Conv
     dense1: Dense
@@ -101,17 +101,17 @@ class Head:
 
 @dataclass(frozen=True)
 class Lc0Network:
-    """A residual tower: 112 planes in, 1858 logits, a value and perhaps moves left out."""
+    """A residual tower: 112 planes to 1858 logits, a value and optionally moves left."""
 
     input: Conv
     blocks: tuple[Block, ...]
     policy: ConvPolicy | DensePolicy
     value: Head
-    """Three outputs are logits of win, draw and loss; one becomes the value by tanh."""
+    """Three outputs are logits of win, draw and loss; tanh of one output is the value."""
     moves_left: Head | None
-    """One output, plies; act on it is ReLU."""
+    """One output, plies, with a ReLU."""
     activation: str
-    """`relu` or `mish`: act, everywhere but where it says otherwise."""
+    """`relu` or `mish`: act above."""
     training_step: int
 
     @property
@@ -126,9 +126,9 @@ class Lc0Network:
 
 
 def read_lc0(path: str | PathLike[str]) -> Lc0Network:
-    """The network in a `.pb` or `.pb.gz` file.
+    """Read the network in a `.pb` or `.pb.gz` file.
 
-    :raises NetworkError: it is no network of lc0, is damaged, or has a feature that is not read.
+    :raises NetworkError: the file is not a network of lc0, is damaged, or is not supported.
     :raises OSError: the file cannot be opened.
     """
     source = Path(path)
@@ -141,18 +141,18 @@ def read_lc0(path: str | PathLike[str]) -> Lc0Network:
         net = protobuf.read(data)
         if net.integer(1) != MAGIC:
             raise NetworkError(
-                f"{source} is not a network of lc0: it does not start with its mark; give a .pb or "
+                f"{source} is not a network of lc0: its magic number is missing; give a .pb or "
                 ".pb.gz file."
             )
         return _network(net, source)
     except Malformed as error:
         raise NetworkError(
-            f"{source} is not a whole network of lc0 ({error}): download it again."
+            f"{source} is not a complete network of lc0 ({error}): download it again."
         ) from None
 
 
 def _unzipped(data: bytes, source: Path) -> bytes:
-    """The bytes behind gzip, also where a download was zipped once more on its way."""
+    """Decompress gzip, also if it was applied twice, as some downloads are."""
     while data[:2] == b"\x1f\x8b":
         try:
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(LARGEST + 1)
@@ -161,7 +161,7 @@ def _unzipped(data: bytes, source: Path) -> bytes:
                 f"{source} cannot be unzipped ({str(error).lower()}): download it again."
             ) from None
         if len(data) > LARGEST:
-            raise NetworkError(f"{source} unzips to over {LARGEST} bytes: it is no network.")
+            raise NetworkError(f"{source} unzips to over {LARGEST} bytes: it is not a network.")
     return data
 
 
@@ -169,7 +169,7 @@ def _network(net: Message, source: Path) -> Lc0Network:
     formats = net.message(4).message(2)
     weights = net.message(10)
     _need_known(net, formats, weights, source)
-    # Files from before heads had a format have the first ones.
+    # Old files imply the classical heads.
     old = formats.integer(3) < 3
     layers = _Layers(source)
     tower = layers.conv(weights.message(1), INPUT_PLANES, 3, "input")
@@ -184,14 +184,14 @@ def _network(net: Message, source: Path) -> Lc0Network:
     kind = 1 if old else formats.integer(5) or (2 if outputs == 3 else 1)
     if outputs != {1: 1, 2: 3}[kind]:
         raise NetworkError(
-            f"{source} says its value is {('one number', 'win, draw and loss')[kind - 1]}, but has "
-            f"{outputs} outputs for it: it is damaged."
+            f"{source} declares its value as {('one number', 'win, draw and loss')[kind - 1]}, but "
+            f"has {outputs} outputs for it: it is damaged."
         )
     moves_left = None
     if formats.integer(6):
         moves_left = layers.head(weights, (12, 13, 14, 15, 16), channels, "moves left")
         if len(moves_left.dense2.bias) != 1:
-            raise NetworkError(f"{source} has no single output for moves left: it is damaged.")
+            raise NetworkError(f"{source} has more than one output for moves left: it is damaged.")
     return Lc0Network(
         input=tower,
         blocks=blocks,
@@ -204,7 +204,7 @@ def _network(net: Message, source: Path) -> Lc0Network:
 
 
 def _need_known(net: Message, formats: Message, weights: Message, source: Path) -> None:
-    """Refuse what is not read, by its name."""
+    """Raise an error that names an unsupported feature."""
     structure, policy, value = (formats.integer(field) for field in (3, 4, 5))
     features = (
         (structure in (6, 7, 134) or bool(weights[27]), "an attention body (a transformer)"),
@@ -220,7 +220,7 @@ def _need_known(net: Message, formats: Message, weights: Message, source: Path) 
     for present, feature in features:
         if present:
             raise NetworkError(
-                f"{source} has {feature}, which is not read here: give a residual tower of input "
+                f"{source} has {feature}, which is not supported: give a residual tower of input "
                 "format 1 with a convolutional or dense policy head, such as Maia's."
             )
     if not weights:
@@ -255,7 +255,7 @@ def _policy(
 
 
 class _Layers:
-    """Layers as arrays of the right shape; what does not fit is said with its place."""
+    """Reads layers as arrays of the right shape; errors name the layer."""
 
     def __init__(self, source: Path) -> None:
         self.source = source
@@ -263,7 +263,7 @@ class _Layers:
     def head(
         self, weights: Message, fields: tuple[int, int, int, int, int], channels: int, name: str
     ) -> Head:
-        """A head of a convolution and two matrix products, from the numbers of its fields."""
+        """A head of a convolution and two matrix products, from its field numbers."""
         convolution, w1, b1, w2, b2 = fields
         conv = self.conv(weights.message(convolution), channels, 1, f"{name}, convolution")
         dense1 = self.dense(weights, w1, b1, 64 * len(conv.bias), f"{name}, first dense layer")
@@ -273,7 +273,7 @@ class _Layers:
     def dense(
         self, message: Message, weight: int, bias: int, inputs: int, name: str, outputs: int = 0
     ) -> Dense:
-        """A matrix product of `inputs` numbers, to as many as its bias has."""
+        """A matrix product from `inputs` numbers to as many as its bias has."""
         b = self.numbers(message.message(bias), name)
         w = self.numbers(message.message(weight), name)
         self.need(w.size == len(b) * inputs > 0, w, f"{name}: {inputs} inputs", len(b))
@@ -290,7 +290,7 @@ class _Layers:
         self.need(fits, weight, f"{name}: {inputs} inputs, {kernel}×{kernel}", outputs or count)
         for part in (bias, mean, variance, gamma, beta):
             self.need(part.size in (0, count), part, f"{name}: a number per output", count)
-        # Exactly nothing where there is no batch norm. (The field `bn_stddivs` holds variances.)
+        # The scale is 1 without batch norm. (The field `bn_stddivs` holds variances.)
         scale = (gamma if gamma.size else 1.0) / np.sqrt(variance + 1e-5, dtype=np.float64)
         scale = scale if variance.size else np.ones(count)
         zeros = np.zeros(count, np.float32)
@@ -306,11 +306,11 @@ class _Layers:
         if not fits:
             raise NetworkError(
                 f"{self.source} has {found.size} numbers that do not fit in {what} and {outputs} "
-                "outputs: it is damaged, or not of this kind."
+                "outputs: it is damaged, or not supported."
             )
 
     def numbers(self, layer: Message, name: str) -> Floats:
-        """The numbers of a layer; none if it is absent."""
+        """The numbers of a layer; empty if it is absent."""
         data, encoding = layer.data(3), layer.integer(4, 1) or 1
         if encoding not in (1, 2, 3, 4):
             raise NetworkError(
@@ -326,7 +326,7 @@ class _Layers:
 
 
 def _decoded(data: memoryview, encoding: int, low: float, high: float) -> Floats:
-    """Numbers from LINEAR16 (16 bits between the least and the most), fp16, bf16 or fp32."""
+    """Numbers from LINEAR16 (16 bits between `low` and `high`), fp16, bf16 or fp32."""
     if encoding == 4:
         return np.frombuffer(data, "<f4").astype(np.float32)
     if encoding == 2:

@@ -1,8 +1,8 @@
-"""An lc0 network as an ONNX model, straight from its numbers: no PyTorch needed.
+"""An lc0 network as an ONNX model, without PyTorch.
 
-Inputs, outputs and header are those of every model here. In: `observations` `[batch, 112, 8, 8]`.
-Out: `policy` `[batch, 1858]` logits, `value` `[batch, 3]` probabilities or `[batch, 1]`, and, where
-the network has it, `moves_left` `[batch, 1]`.
+Inputs, outputs and header are as in `export`. Input: `observations` `[batch, 112, 8, 8]`. Outputs:
+`policy` `[batch, 1858]` logits, `value` `[batch, 3]` probabilities or `[batch, 1]`, and optionally
+`moves_left` `[batch, 1]`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def lc0_model(network: Lc0Network, history_fill: str = "fen_only") -> bytes:
 
 
 class _Builder:
-    """The parts of an lc0 network as nodes of a graph; strings are names of values in it."""
+    """Writes the parts of an lc0 network as nodes of a graph; strings are names of tensors."""
 
     def __init__(self, activation: str) -> None:
         self.graph = Graph()
@@ -59,14 +59,14 @@ class _Builder:
         return self.graph.node("Gemm", x, dense.weight, dense.bias, transB=1)
 
     def pointwise(self, x: str, weight: Floats, bias: Floats) -> str:
-        """A matrix product over channels, on what has one square."""
+        """A matrix product over channels, for tensors of one square."""
         return self.graph.node("Conv", x, weight[:, :, None, None], bias, kernel_shape=[1, 1])
 
     def block(self, x: str, block: Block) -> str:
         y = self.conv(self.conv(x, block.conv1), block.conv2, act=False)
         if block.squeeze is not None and block.excite is not None:
-            # Convolutions of one square stay in the layout of those around them, and two halves
-            # of the excitation spare a split.
+            # 1 × 1 convolutions keep the memory layout, and two products for the halves of the
+            # excitation avoid a split.
             half = len(block.excite.bias) // 2
             mean = self.graph.node("GlobalAveragePool", y)
             small = self.act(self.pointwise(mean, block.squeeze.weight, block.squeeze.bias))

@@ -1,14 +1,14 @@
-"""The order of lc0's policy outputs, and where its convolutional head has each of them.
+"""The order of lc0's policy outputs, and their indices in its convolutional head.
 
-A move is seen from the mover's side (Black's ranks are turned over), castling is the king taking
-its own rook. Outputs 0 to 1791 are all pairs of squares that a queen or a knight could connect, by
-from-square and then to-square, a1 = 0, b1 = 1, ... h8 = 63; a pawn that becomes a knight is among
-them. The last 66 are the other promotions: by file, then to-file, then queen, rook, bishop.
+Moves are from the mover's side (Black's ranks are flipped); castling is king takes own rook. Outputs
+0 to 1791 are all moves of a queen or a knight, by from-square and then to-square, a1 = 0, b1 = 1,
+... h8 = 63; they include promotions to a knight. The last 66 are the other promotions: by file, then
+to-file, then queen, rook, bishop.
 
-The convolutional head writes planes of 64 from-squares; `conv_gather` says which of its numbers is
-which output. Plane 7 d + n - 1 is a walk of n squares in direction d (N, NE, E, SE, S, SW, W, NW),
-56 to 63 are knight jumps, 64 to 72 promotions: to the left, straight, to the right, each to a rook,
-a bishop, a queen. Planes after that are padding.
+The convolutional head has planes of 64 from-squares; `conv_gather` maps outputs to its numbers.
+Plane 7 d + n - 1 is a slide of n squares in direction d (N, NE, E, SE, S, SW, W, NW), 56 to 63 are
+knight jumps, 64 to 72 promotions: to the left, straight, to the right, each to a rook, a bishop, a
+queen. Later planes are padding.
 
 Source: lc0's `src/neural/encoder.cc` and `src/neural/tables/policy_map.h`.
 """
@@ -24,7 +24,7 @@ __all__ = ["POLICY_OUTPUTS", "POLICY_PLANES", "conv_gather", "moves"]
 
 POLICY_OUTPUTS = 1858
 POLICY_PLANES = 73
-"""Planes of the convolutional head that mean something."""
+"""Planes of the convolutional head, without padding."""
 
 # Steps as (file, rank).
 DIRECTIONS = ((0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
@@ -45,7 +45,7 @@ def moves() -> list[str]:
 
 
 def conv_gather() -> NDArray[np.int64]:
-    """`[1858]` place of each output among the head's numbers, `64 * plane + from-square`."""
+    """`[1858]` index of each output among the head's numbers, `64 * plane + from-square`."""
     plain = [64 * _plane(start, end) + start for start, end, _ in _pairs()]
     promotions = [
         64 * (64 + 3 * (end % 8 - start % 8 + 1) + "rbq".index(piece)) + start

@@ -1,8 +1,7 @@
-"""An lc0 network as a residual tower of our own: the same numbers under the tower's names.
+"""An lc0 network as a residual tower of `networks.tower`, with its parameter names.
 
-`lc0_arrays` are the parameters of the PyTorch module that `lc0_header` describes; written to a
-safetensors file, with the header beside them, they are a checkpoint like any other. Nothing here
-needs PyTorch but `lc0_module`.
+`lc0_arrays` are the parameters of the PyTorch module that `lc0_header` describes; together they make
+a normal checkpoint. Only `lc0_module` needs PyTorch.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ __all__ = ["lc0_arrays", "lc0_header", "lc0_module"]
 Floats = NDArray[np.float32]
 
 PADDED_PLANES = 80
-"""Policy planes of the tower's head; those that lc0 does not use are zero."""
+"""Policy planes of the tower's head; planes unused by lc0 are zero."""
 
 
 def lc0_header(network: Lc0Network, history_fill: str = "fen_only") -> NetworkHeader:
-    """What a network of lc0 says about itself.
+    """The header of an lc0 network.
 
-    `history_fill` is what it sees in place of boards before the first; lc0's own default is
-    `fen_only`.
+    `history_fill` fills the history before the first position; lc0's default is `fen_only`.
     """
     fields: dict[str, Any] = {
         "game": "chess",
@@ -52,7 +50,7 @@ def lc0_header(network: Lc0Network, history_fill: str = "fen_only") -> NetworkHe
 
 
 def _architecture(network: Lc0Network) -> dict[str, Any]:
-    """Every setting of the tower, those too that stand for what the network does not have."""
+    """All settings of the tower, including settings of parts that the network lacks."""
     squeeze = network.blocks[0].squeeze if network.blocks else None
     policy, moves_left = network.policy, network.moves_left
     return {
@@ -78,7 +76,7 @@ def _architecture(network: Lc0Network) -> dict[str, Any]:
 def lc0_arrays(network: Lc0Network) -> dict[str, Floats]:
     """The tower's parameters by name.
 
-    :raises NetworkError: its blocks differ, which the tower's settings cannot say.
+    :raises NetworkError: its blocks differ, which the tower does not support.
     """
     arrays: dict[str, Floats] = {}
     for name, layer in _layers(network):
@@ -118,7 +116,7 @@ def _head(name: str, head: Head) -> Iterator[tuple[str, Conv | Dense]]:
 
 
 def _padded(conv: Conv) -> Conv:
-    """The policy's planes, cut or filled up to as many as the tower's head has."""
+    """The policy's planes, truncated or padded to the number in the tower's head."""
     missing = max(PADDED_PLANES - len(conv.bias), 0)
     return Conv(
         np.pad(conv.weight, [(0, missing), (0, 0), (0, 0), (0, 0)])[:PADDED_PLANES],
