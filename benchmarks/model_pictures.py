@@ -48,7 +48,9 @@ def main() -> None:
             sys.exit(f"error: there is no {name!r}: give {' or '.join(GAMES)}")
         columns = run_columns(trained(name, given.run_folder))
         for what in ("reward", "value", "legal"):
-            figures = {k: last(columns, column) for k, column in model_figures(columns, what).items()}
+            figures = {
+                k: last(columns, column) for k, column in model_figures(columns, what).items()
+            }
             shown = ", ".join(f"{k}: {figure:.3g}" for k, figure in figures.items())
             if shown:
                 print(f"{name}: {what} by steps ahead {shown}")

@@ -42,7 +42,7 @@ from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.places import Shop, blamed
-from sylvan.selfplay.selfplay import SelfPlay, Watch, told
+from sylvan.selfplay.selfplay import SelfPlay, Watch, throttled
 from sylvan.selfplay.unfinished import Unfinished
 
 __all__ = ["Actor"]
@@ -153,7 +153,7 @@ class Actor(SelfPlay):
             for number, (start, end) in enumerate(itertools.pairwise(edges))
         ]
         statistics = shop.statistics
-        moved = told(watch, statistics, began)
+        moved = throttled(watch, statistics, began)
         # A step with few positions may end before the second half's turn, so they alternate in
         # being first.
         together = bool(getattr(model, "concurrent", False))

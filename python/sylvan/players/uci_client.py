@@ -49,9 +49,7 @@ def find_program(command: str) -> list[str]:
     if not words:
         raise ConfigError("uci: has no command: write one, such as uci:stockfish")
     if shutil.which(words[0]) is None:
-        raise ConfigError(
-            f"the program {words[0]!r} was not found: install it, or give its path"
-        )
+        raise ConfigError(f"the program {words[0]!r} was not found: install it, or give its path")
     return words
 
 

@@ -144,9 +144,7 @@ def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "
     return TorchModel(load_network(file), device=device)
 
 
-def _observation_converter(
-    spec: GameSpec, shape: tuple[int, ...]
-) -> Callable[[Any], NDArray[Any]]:
+def _observation_converter(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[Any], NDArray[Any]]:
     """The function that converts an environment's observation to the model's input.
 
     If the environment cannot be created here, accept arrays that already have the right shape.

@@ -46,9 +46,7 @@ def export_network(run: Run, path: str | PathLike[str], which: str = "best") -> 
 
             export_onnx(load_network(source), target)
     else:
-        raise NetworkError(
-            f"{target} has an unknown suffix: it must end in .onnx or .safetensors."
-        )
+        raise NetworkError(f"{target} has an unknown suffix: it must end in .onnx or .safetensors.")
     size = target.stat().st_size
     return f"{which} network of {run.folder}, {header.training_step:,} updates, {size:,} bytes"
 
