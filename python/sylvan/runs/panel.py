@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from sylvan.runs.figures import (
     Series,
-    model_figures,
     known,
     last,
     mistakes,
+    model_figures,
     per_second,
     rating_name,
     rating_text,
