@@ -35,7 +35,7 @@ class PolicyEntries:
 
     @classmethod
     def of(cls, counts: Indices, actions: NDArray[np.integer], parts: NDArray[np.number]) -> Self:
-        """Create entries from their number per state, with probabilities proportional to `parts`."""
+        """Create entries from counts per state, with probabilities proportional to `parts`."""
         states = np.repeat(np.arange(len(counts)), counts)
         totals = np.bincount(states, parts, len(counts))
         probabilities = parts / totals[states]
