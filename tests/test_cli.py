@@ -382,7 +382,7 @@ class TestBar:
     def shown(self, monkeypatch, terminal: bool, seconds: float) -> str:
         stream = io.StringIO()
         monkeypatch.setattr(sys, "stderr", stream)
-        monkeypatch.setattr("sylvan.cli.terminal.PATIENCE", 0.2)
+        monkeypatch.setattr("sylvan.cli.terminal.BAR_DELAY", 0.2)
         monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
         with Bar("counting") as bar:
             until = time.monotonic() + seconds

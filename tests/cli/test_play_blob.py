@@ -10,7 +10,7 @@ from sylvan.blob.advice import Advice
 from sylvan.blob.players import Verdict
 from sylvan.blob.sitting import BlobSitting, Decision
 from sylvan.cli import app
-from sylvan.cli.blob_screen import cards, looked_back, table
+from sylvan.cli.blob_screen import cards, review_text, table
 from sylvan.games.blob import Blob
 from tests.blob.test_sitting import play_out
 
@@ -172,19 +172,19 @@ def test_the_look_back_adds_up_what_was_lost():
     view = Blob(players=3, cards=2, seed=4).observe(1)
     advice = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 7.0, 0.7)))
     close = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 8.8, 0.8)))
-    said = looked_back(2, [Decision(view, 52, advice), Decision(view, 52, close)])
+    said = review_text(2, [Decision(view, 52, advice), Decision(view, 52, close)])
     assert said.splitlines() == [
         "Round 3, looking back: 2.0 points expected to be lost",
         "     you  advice  points lost",
         "bid  0    1               2.0",
         "bid  0    1               0.2",
     ]
-    assert looked_back(2, [Decision(view, 53, close)]).splitlines() == [
+    assert review_text(2, [Decision(view, 53, close)]).splitlines() == [
         "Round 3, looking back: no mistake worth half a point",
         "     you  advice  points lost",
         "bid  1    1                 -",
     ]
-    assert "no choice" in looked_back(2, [])
+    assert "no choice" in review_text(2, [])
 
 
 def test_a_saved_game_is_plain_json(tmp_path):

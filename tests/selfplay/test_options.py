@@ -7,7 +7,7 @@ from sylvan.errors import ConfigError
 from sylvan.games import Chess
 from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.record import GameRecord
-from sylvan.selfplay.openings import most_mistaken
+from sylvan.selfplay.openings import largest_value_error
 from sylvan.selfplay.temperature import picked
 from tests.planning.twins import flat, skewed
 from tests.selfplay.test_selfplay import check, game, self_play
@@ -140,14 +140,14 @@ def record(values, returns, rewards=None):
     )
 
 
-def test_the_most_mistaken_ply():
+def test_the_largest_value_error_ply():
     """Ply 0 is no position to start from; the others count for the seat to move."""
-    assert most_mistaken(record([1.0, 0.5, -0.5, 0.75], (-1.0, 1.0))) == (1, 0.5)
-    assert most_mistaken(record([1.0, 0.5, 0.5, 0.75], (-1.0, 1.0))) == (2, 1.5)
-    assert most_mistaken(record([1.0, None, None], (-1.0, 1.0))) == (0, 0.0)
+    assert largest_value_error(record([1.0, 0.5, -0.5, 0.75], (-1.0, 1.0))) == (1, 0.5)
+    assert largest_value_error(record([1.0, 0.5, 0.5, 0.75], (-1.0, 1.0))) == (2, 1.5)
+    assert largest_value_error(record([1.0, None, None], (-1.0, 1.0))) == (0, 0.0)
     # Ply 1 is of seat 1, which is still paid 1 + 3, then 2 at the end.
     paid = [(0, 5), (0, 1), (0, 3)]
-    assert most_mistaken(record([0.0, 4.5, 0.0], (0.0, 2.0), paid)) == (1, 1.5)
+    assert largest_value_error(record([0.0, 4.5, 0.0], (0.0, 2.0), paid)) == (1, 1.5)
 
 
 # --- ends ----------------------------------------------------------------------------------------

@@ -1,10 +1,41 @@
-"""The `sylvan` command: a subcommand per job, a file per subcommand.
+"""The `sylvan` command: one file per subcommand, and their shared helpers.
 
-What is wrong with the input is one line on stderr, `error: ...`, and exit code 2; what is wrong
-with Sylvan keeps its traceback. Tables on stdout are for people; `--json` prints the same facts for
-programs. Progress goes to stderr, and only to a terminal.
+| file | contents |
+|---|---|
+| `terminal` | one-line errors, a progress bar, JSON |
+| `searching` | options of the commands that search |
+| `positions` | parse positions from the command line |
+| `games` | annotate the games of a PGN |
+| `analyze` | rank the moves of a position |
+| `conversation` | a session in the terminal |
+| `board` | boards as text |
+| `opinion` | exact values during a game |
+| `play` | play against the search |
+| `blob_screen` | Blob as text |
+| `play_blob` | play Blob against bots |
+| `advise` | advice at a real table of Blob |
+| `match` | play two players and measure the difference in Elo |
+| `uci` | the engine for chess GUIs |
+| `serve_analysis` | analysis for other programs |
+| `convert` | convert a network to another file format |
+| `train` | train a network by self-play |
+| `examples` | rounds played by bots, as training data |
+| `pretrain` | train a network on existing games |
+| `practise` | train a Blob network by policy gradient |
+| `watch` | watch a run's network act |
+| `runs` | list, show, compare, plot and export runs |
+| `solve` | the exact value of a position |
+| `benchmark` | measure the speed of the search, and its signature |
+| `bench` | the command that prints them |
+| `perft` | count lines of play |
+| `diagnosis` | examine the installation |
+| `doctor` | the command that prints it |
 
-Whatever is dear to import is imported by the command that needs it, so `sylvan --version` is quick.
+Invalid input prints one line on stderr, `error: ...`, with exit code 2; a bug in Sylvan prints a
+traceback. Tables on stdout are for people; `--json` prints the same facts for programs. Progress
+goes to stderr, and only to a terminal.
+
+Commands import slow modules themselves, to keep `sylvan --version` fast.
 """
 
 from typing import Annotated
@@ -51,9 +82,9 @@ def main(
 
     Examples:
 
-    - `sylvan analyze` looks at the start of a game of chess
-    - `sylvan analyze --help` shows how to give it a position
-    - `sylvan doctor` says what is installed here and works
+    - `sylvan analyze` analyses the start position of chess
+    - `sylvan analyze --help` shows how to give another position
+    - `sylvan doctor` shows what is installed and works
     """
     if version:
         from importlib import metadata

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["advise"]
 
 HELP = """\
-hand CARDS     your hand as it was dealt: hand AS 10H 7D; again, to correct it
+hand CARDS     your hand as dealt: hand AS 10H 7D; enter it again to correct it
 up CARD        the card turned up for trump, before your hand, if the rules turn one up
-trump SUIT     of this round, where it is not what the rules say: spades ... diamonds, none
-a bid, a card  of the seat that is asked for: 2, 7h
-hint           what your options are worth
-undo           take back what you entered last
+trump SUIT     trump of this round, if it differs from the rules: spades ... diamonds, none
+a bid, a card  of the seat in the prompt: 2, 7h
+hint           the value of your options
+undo           take back your last entry
 list           all bids and cards of the round, numbered
-correct 3 7h   entry 3 was the 7♥
-next           the next round, after the last card
-round 4        round 4, about to be dealt
-points 10 0 21 before this round, seat 0 first
+correct 3 7h   change entry 3 to the 7♥
+next           start the next round, after the last card
+round 4        go to the start of round 4
+points 10 0 21 set the points before this round, seat 0 first
 board, save FILE, help, quit"""
 
 
@@ -44,10 +44,10 @@ def advise(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Resume from a saved file.")] = None,
 ) -> None:
-    """Get advice at a real table: enter your hand, then each bid and card as it falls.
+    """Get advice at a real table: enter your hand, then each bid and card as it is played.
 
-    When it is your turn, every bid or card that you may choose is listed with what it is worth.
-    What cannot have happened is refused, and changes nothing.
+    When it is your turn, every legal bid or card is listed with its value. Impossible entries are
+    refused and change nothing.
 
     Examples:
 
@@ -61,12 +61,12 @@ def advise(
         raise ConfigError(f"There is no copilot for {game!r}: give blob.")
     if resume is not None:
         if rule:
-            raise ConfigError(f"--resume {resume} has its own rules: leave --rule out.")
+            raise ConfigError(f"--resume {resume} has its own rules: omit --rule.")
         copilot = Copilot.from_json(resume.read_text("utf-8", "replace"), str(resume))
     else:
         copilot = Copilot(Notes(seat, rules_of(rule or [])))
     copilot.adviser = Searched(simulations)
-    Table(copilot).talk()
+    Table(copilot).run()
 
 
 class Table(Conversation):
@@ -99,7 +99,7 @@ class Table(Conversation):
         verb = "bid" if state.phase == "bidding" else "play"
         return f"{who} {verb}{'' if who == 'you' else 's'}: "
 
-    def hear(self, line: str) -> None:
+    def handle(self, line: str) -> None:
         """Handle a bid, a card or another entry."""
         copilot = self.copilot
         if not copilot.table.is_view and not copilot.table.is_terminal():
@@ -124,17 +124,17 @@ class Table(Conversation):
             self.show()
             self.hint()
 
-    def say_painted(self, text: str) -> None:
+    def say_coloured(self, text: str) -> None:
         self.console.print(colours(text), soft_wrap=True)
 
     def show(self, _: str = "") -> None:
         """Print the table."""
-        self.say_painted(table(self.copilot.table, self.copilot.notes.seat, {}))
+        self.say_coloured(table(self.copilot.table, self.copilot.notes.seat, {}))
 
     def hint(self, _: str = "") -> None:
         with Bar("thinking"):
             advice = self.copilot.advise()
-        self.say_painted(advice_table(self.copilot.table, advice))
+        self.say_coloured(advice_table(self.copilot.table, advice))
 
     def hand(self, rest: str) -> None:
         self.copilot.enter_hand(_words(rest))
@@ -145,7 +145,7 @@ class Table(Conversation):
     def correct(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
         if not (_is_number(number) and text):
-            raise ConfigError("Which one, and what was it? Write: correct 3 7h")
+            raise ConfigError("Give the entry's number and its new value: correct 3 7h")
         self.copilot.correct(int(number), text.strip())
         self.after()
 
@@ -156,7 +156,7 @@ class Table(Conversation):
     def list(self, _: str) -> None:
         state = self.copilot.table
         for number, (seat, action) in enumerate(self.copilot.history(), start=1):
-            self.say_painted(f"{number:3}  seat {seat}  {state.action_to_string(action)}")
+            self.say_coloured(f"{number:3}  seat {seat}  {state.action_to_string(action)}")
 
     def next(self, _: str) -> None:
         self.copilot.next_round()
@@ -164,7 +164,7 @@ class Table(Conversation):
 
     def round(self, rest: str) -> None:
         if not _is_number(rest):
-            raise ConfigError("Which one? Write: round 4")
+            raise ConfigError("Give the number of the round: round 4")
         self.copilot.go_to(int(rest))
         self.show()
 
@@ -173,7 +173,7 @@ class Table(Conversation):
         from sylvan.files import write_text
 
         if not rest:
-            raise ConfigError("Where to? Write: save table.json")
+            raise ConfigError("Give a file name: save table.json")
         write_text(rest, json_text(self.copilot.to_json()) + "\n")
         self.say(f"Saved to {rest}. Resume with: sylvan advise blob --resume {rest}")
 

@@ -79,19 +79,19 @@ def analyze(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Search a position and rank its moves, or go over the games of a PGN.
+    """Search a position and rank its moves, or annotate the games of a PGN.
 
-    N counts how often the search took a move; Q is what it then expects for the side to move, from
-    -1 (lost) to 1 (won); P is how likely the evaluator held it before the search. Of a PGN every
-    position is searched, and moves that lost something are marked.
+    N is the number of visits of a move; Q its mean value for the side to move, from -1 (lost) to 1
+    (won); P its prior probability from the evaluator. For a PGN, every position is searched, and
+    mistakes are marked.
 
     Examples:
 
     - `sylvan analyze "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"` a position
     - `sylvan analyze 1. e4 e5 2. Nf3` moves from the start, SAN or UCI
-    - `sylvan analyze e4 --seconds 5 --tree tree.svg` a clock, and a picture of the tree
-    - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` a network judges
-    - `sylvan analyze game.pgn --out annotated.pgn` go over games
+    - `sylvan analyze e4 --seconds 5 --tree tree.svg` a time limit, and a picture of the tree
+    - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` with a network
+    - `sylvan analyze game.pgn --out annotated.pgn` annotate games
     - `sylvan analyze --game connect4 4453` another game
     - `sylvan analyze --set c_puct=2.5 --set fpu=parent --json` settings; output for a program
     """
@@ -107,16 +107,16 @@ def analyze(
     settings = search_settings(setting or [], given)
     if pgn is not None or is_pgn(words):
         if tree is not None or game is not GameName.chess or (pgn is not None and words):
-            raise ConfigError("A PGN is analysed as a whole: leave out --tree, --game and moves.")
+            raise ConfigError("A PGN is analysed as a whole: omit --tree, --game and moves.")
         if chess960:
-            raise ConfigError("A PGN states whether it is Chess960: leave out --chess960.")
+            raise ConfigError("A PGN states whether it is Chess960: omit --chess960.")
         source = words[0] if pgn is None else str(pgn)
         analyze_games(source, evaluator_of(net, evaluator), settings, out, as_json)
         return
     if out is not None:
         raise ConfigError(f"--out {out} is for games: give a PGN, or --tree for the tree.")
     if chess960 and game is not GameName.chess:
-        raise ConfigError(f"--chess960 is for chess, not {game.value}: leave it out.")
+        raise ConfigError(f"--chess960 is for chess, not {game.value}: omit it.")
     state = read_position(game.value, words, chess960=chess960)
     if tree is not None:
         _check_tree(tree)
@@ -152,7 +152,7 @@ def _bytes(text: str) -> int:
     units |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(|[kmgt]i?)b?", text.strip().lower())
     if match is None:
-        raise ConfigError(f"--memory {text} is not a size: write it like 500MB or 4GB.")
+        raise ConfigError(f"--memory {text} is not a size: write 500MB or 4GB.")
     return int(float(match[1]) * units[match[2]])
 
 

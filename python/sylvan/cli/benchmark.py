@@ -38,7 +38,7 @@ Job = tuple[str, Sequence[Game], Any, int]
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What a run measured."""
+    """The result of a benchmark."""
 
     signature: int
     simulations: int
@@ -65,7 +65,7 @@ def jobs() -> list[Job]:
 
 
 def run(threads: int = 1, watch: Callable[[str], Any] | None = None) -> BenchResult:
-    """Search all positions; `watch` is told the name of each part as it begins."""
+    """Search all positions; `watch` is called with the name of each part before it."""
     signature, simulations, start = 0, 0, time.perf_counter()
     for name, positions, evaluator, limit in jobs():
         if watch is not None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from sylvan.blob.advice import Advice
     from sylvan.blob.sitting import Decision
 
-__all__ = ["advice_table", "cards", "colours", "looked_back", "rules_of", "scoreboard", "table"]
+__all__ = ["advice_table", "cards", "colours", "review_text", "rules_of", "scoreboard", "table"]
 
-TELLING = 0.5
+SIGNIFICANT = 0.5
 """Points; smaller differences are within sampling error."""
 
 
@@ -32,7 +32,7 @@ def rules_of(texts: Sequence[str]) -> dict[str, int | bool | str | list[int]]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise ConfigError(f"--rule {text} has no value: write it as --rule players=4.")
+            raise ConfigError(f"--rule {text} has no value: write --rule players=4.")
         try:
             rules[name] = json.loads(value)
         except json.JSONDecodeError:
@@ -44,9 +44,9 @@ def colours(text: str) -> Text:
     """Colour hearts and diamonds red, if the terminal has colours."""
     from rich.text import Text
 
-    painted = Text(text)
-    painted.highlight_regex(r"(?:10|[2-9JQKA])?[♥♦]", "red")
-    return painted
+    coloured = Text(text)
+    coloured.highlight_regex(r"(?:10|[2-9JQKA])?[♥♦]", "red")
+    return coloured
 
 
 def table(view: Blob, seat: int, names: Mapping[int, str]) -> str:
@@ -76,12 +76,12 @@ def table(view: Blob, seat: int, names: Mapping[int, str]) -> str:
     lines += _columns(rows, left=2)
     if view.trick:
         best = view.winning
-        fallen = ", ".join(
+        played = ", ".join(
             f"seat {player} "
             f"{card_name(card)}{' (takes it so far)' if (player, card) == best else ''}"
             for player, card in view.trick
         )
-        lines.append(f"Trick: {fallen}")
+        lines.append(f"Trick: {played}")
     if view.hand(seat):
         lines.append(f"Your hand: {cards(view.hand(seat))}")
     return "\n".join(lines)
@@ -107,7 +107,7 @@ def advice_table(view: Blob, advice: Advice) -> str:
     return "\n".join(_columns(rows))
 
 
-def looked_back(number: int, decisions: Sequence[Decision]) -> str:
+def review_text(number: int, decisions: Sequence[Decision]) -> str:
     """Compare the person's choices in a round with the adviser's, and their cost in points."""
     if not decisions:
         return f"Round {number + 1}: you had no choice."
@@ -121,7 +121,7 @@ def looked_back(number: int, decisions: Sequence[Decision]) -> str:
         )
         cost = "-" if done == better else f"{decision.cost:.1f}"
         rows.append([where, done, better, cost])
-    lost = sum(decision.cost for decision in decisions if decision.cost >= TELLING)
+    lost = sum(decision.cost for decision in decisions if decision.cost >= SIGNIFICANT)
     total = f"{lost:.1f} points expected to be lost" if lost else "no mistake worth half a point"
     return "\n".join([f"Round {number + 1}, looking back: {total}", *_columns(rows, left=3)])
 

@@ -20,15 +20,15 @@ RED, YELLOW, EMPTY, FRAME = "#e0453c", "#f5c832", "#123f86", "#2b5fb3"
 def plain(game: Game, seat: int) -> str:
     """Format any game as text; chess with the person's side at the bottom.
 
-    Of a game that does not say how it is written, what the seat to move sees.
+    A game without `__str__` and `__repr__` is shown as the observation of the seat to move.
     """
     from sylvan.games import Chess
 
     if isinstance(game, Chess):
         return plain_board(game, seat)
     kind = type(game)
-    silent = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
-    return str(game.observation()) if silent and not game.is_terminal() else str(game)
+    no_text = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
+    return str(game.observation()) if no_text and not game.is_terminal() else str(game)
 
 
 def coloured(game: Game, seat: int, last: int | None = None) -> Text | None:

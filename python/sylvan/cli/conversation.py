@@ -25,15 +25,15 @@ class Conversation:
 
         self.console: Console = Console(highlight=False, markup=False)
 
-    def talk(self) -> None:
+    def run(self) -> None:
         """Run until the session is over or the person leaves."""
-        with suppress(ImportError):  # without it, lines cannot be edited
+        with suppress(ImportError):  # without readline, lines cannot be edited
             import readline  # noqa: F401
         try:
             self.begin()
             while not self.is_over:
                 prompt = self.prompt()
-                if prompt is not None and not self.obey(_asked(prompt)):
+                if prompt is not None and not self.execute(_read_line(prompt)):
                     break
         except EOFError:
             self.say("")
@@ -42,7 +42,7 @@ class Conversation:
             raise typer.Exit(130) from None
         self.end()
 
-    def obey(self, line: str) -> bool:
+    def execute(self, line: str) -> bool:
         """Execute a line; return False if the person leaves."""
         word, _, rest = line.partition(" ")
         try:
@@ -51,7 +51,7 @@ class Conversation:
             if word in self.commands:
                 self.commands[word](self, rest.strip())
             elif line:
-                self.hear(line)
+                self.handle(line)
         except (SylvanError, OSError) as error:
             self.say(str(error))
         return True
@@ -65,10 +65,10 @@ class Conversation:
         raise NotImplementedError
 
     def prompt(self) -> str | None:
-        """Return the prompt; None if it was not the person's turn."""
+        """Return the prompt; None if it was the opponent's turn, which is now over."""
         raise NotImplementedError
 
-    def hear(self, line: str) -> None:
+    def handle(self, line: str) -> None:
         """Handle a line that is not a command."""
         raise NotImplementedError
 
@@ -79,8 +79,8 @@ class Conversation:
         """Print the closing text."""
 
 
-def _asked(prompt: str) -> str:
-    """Ask a question and read the answer; echo it if stdin is not a terminal."""
+def _read_line(prompt: str) -> str:
+    """Prompt and read a line; echo it if stdin is not a terminal."""
     line = input(prompt).strip()
     if not sys.stdin.isatty():
         print(line)

@@ -43,13 +43,13 @@ def convert(
 ) -> None:
     """Convert a network's file to ONNX, or to safetensors for PyTorch.
 
-    lc0's files become either one without PyTorch; from safetensors to ONNX it is needed.
+    lc0's files are converted without PyTorch; from safetensors to ONNX it is required.
 
     Examples:
 
     - `sylvan convert maia-1500.pb.gz maia-1500.onnx` for ONNX Runtime
     - `sylvan convert maia-1500.pb.gz maia-1500.safetensors` to train it further
-    - `sylvan convert maia-1500.pb.gz fast.onnx --int8` in eight bits, and what that costs
+    - `sylvan convert maia-1500.pb.gz fast.onnx --int8` in int8; prints the loss of accuracy
     - `sylvan convert runs/blob/networks/best.onnx blob.onnx --half` for a small file
     """
     _check(source, target, int8, half)
@@ -71,22 +71,22 @@ def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
     """Reject unreadable sources and unwritable targets before the conversion."""
     if not source.name.endswith(READ):
         raise NetworkError(
-            f"{source} does not have a network's file name: give one of {', '.join(READ)}."
+            f"{source} is not a network by its file name: it must end in {', '.join(READ)}."
         )
     if not source.is_file():
         raise NetworkError(f"There is no file {source}: give the path of a network.")
     if target.suffix not in WRITTEN:
         raise ConfigError(f"{target} cannot be written: end its name in {' or '.join(WRITTEN)}.")
     if int8 and half:
-        raise ConfigError("--int8 already stores the other weights as fp16: leave --half out.")
+        raise ConfigError("--int8 already stores the other weights as fp16: omit --half.")
     if target.suffix == ".safetensors" and (int8 or half or source.suffix == ".onnx"):
         given = "--int8" if int8 else "--half"
         reason = f"{given} writes" if int8 or half else f"{source} can become"
-        raise ConfigError(f"{reason} only .onnx: end {target} so.")
+        raise ConfigError(f"{reason} only .onnx: change the suffix of {target}.")
     if source.suffix == target.suffix and not (int8 or half):
         raise ConfigError(f"{source} is {source.suffix} already: there is nothing to convert.")
     if not target.parent.is_dir():
-        raise ConfigError(f"{target}: there is no folder {target.parent}; make it first.")
+        raise ConfigError(f"{target}: there is no folder {target.parent}; create it first.")
 
 
 def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHeader:
@@ -104,7 +104,7 @@ def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHea
 def _to_onnx(
     source: Path, target: Path, int8: bool, half: bool, history_fill: str, bar: Bar
 ) -> tuple[NetworkHeader, Any]:
-    """Print the header and the loss of quantization."""
+    """Write an ONNX file; return the header and the loss of quantization."""
     from sylvan.evaluators import OnnxEvaluator
     from sylvan.files import write_bytes
 
@@ -147,7 +147,7 @@ def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     game = _game(evaluator)
     calibration = sample_positions(game, CALIBRATION, seed=1, evaluator=evaluator)
     small = quantized_model(model, calibration, progress=bar.show, name=evaluator.name)
-    small = halved_model(small)  # the weights that stay in floating point
+    small = halved_model(small)  # the weights that are not quantized
     others = sample_positions(game, MEASURED, seed=2, evaluator=evaluator)
     return small, measure_loss(evaluator, small, others)
 
@@ -162,7 +162,6 @@ def _game(evaluator: Any) -> Game:
         if game_name(game) == evaluator.header.game:
             return game.encoded(evaluator.encoding)
     raise ConfigError(
-        f"--int8 plays games to see which numbers occur, but {evaluator.name} plays "
-        f"{evaluator.header.game}, which this command does not know: use sylvan.networks."
-        "quantize_onnx with positions of your own."
+        f"--int8 needs positions for calibration, but has none of {evaluator.header.game}, the "
+        f"game of {evaluator.name}: use sylvan.networks.quantize_onnx with your own positions."
     )

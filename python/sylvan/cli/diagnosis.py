@@ -1,7 +1,7 @@
-"""What is installed here and works: the facts that a question about a problem should come with.
+"""Examine the installation: versions, extras and hardware, for bug reports.
 
-`examine` gathers them as plain data, so `sylvan doctor --json` and the printed table agree. The
-extras are those that the installed package itself declares; nothing is listed twice.
+`examine` returns plain data, so `sylvan doctor --json` and the printed table agree. The extras are
+read from the metadata of the installed package.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TypedDict
 
 __all__ = ["Extra", "Report", "examine"]
 
-# A requirement as the metadata spell it: name, version, then `; extra == "..."`.
+# A requirement in the metadata: name, version, then `; extra == "..."`.
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;.*extra == ['\"]([\w-]+)['\"]")
 
-# The module whose import shows that an extra works; without one its versions have to do.
+# The module whose import shows that an extra works; extras without one are checked by version.
 _PROBES = {"gym": "gymnasium", "openspiel": "pyspiel", "torch": "torch", "train": "tensorboard"}
 
 
 class Extra(TypedDict):
-    """One extra: the versions of what it asks for, `None` for what is not installed."""
+    """One extra: the versions of its packages, `None` for missing ones."""
 
     works: bool
     packages: dict[str, str | None]
@@ -33,7 +33,7 @@ class Extra(TypedDict):
 
 
 class Report(TypedDict):
-    """Everything `sylvan doctor` knows. Memory is in bytes."""
+    """The report of `sylvan doctor`. Memory is in bytes."""
 
     sylvan: str
     python: str
@@ -48,7 +48,7 @@ class Report(TypedDict):
 
 
 def examine() -> Report:
-    """Look at this installation and this machine; changes nothing and never raises."""
+    """Examine this installation and machine; changes nothing and never raises."""
     native_works, native = _native()
     return {
         "sylvan": version("sylvan") or "not installed as a package",
@@ -73,7 +73,7 @@ def version(distribution: str) -> str | None:
 
 
 def _native() -> tuple[bool, str]:
-    """Whether the native module loads, and its build profile or why it does not."""
+    """Whether the native module loads, and its build profile or the error."""
     try:
         from sylvan import _native as native
     except ImportError as error:
@@ -90,28 +90,28 @@ def _requirements() -> list[str]:
 
 
 def _base_requirements() -> list[str]:
-    """Names of what the package needs without any extra."""
+    """Names of the required packages, without extras."""
     return [re.split(r"[^\w.-]", line)[0] for line in _requirements() if "extra ==" not in line]
 
 
 def _extras() -> dict[str, Extra]:
-    wanted: dict[str, list[str]] = {}
-    included: dict[str, list[str]] = {}  # `sylvan[openspiel]` in `dev`: all of that extra's
+    direct: dict[str, list[str]] = {}
+    included: dict[str, list[str]] = {}  # `dev` may require `sylvan[openspiel]`: another extra
     for line in _requirements():
         if match := _REQUIREMENT.match(line):
             name, inner, extra = match.groups()
-            names = wanted.setdefault(extra, [])
+            names = direct.setdefault(extra, [])
             if name == "sylvan":
                 included.setdefault(extra, []).extend(inner.split(","))
             else:
                 names.append(name)
 
     def of(extra: str) -> list[str]:
-        """All that an extra asks for, what the extras inside it do first."""
+        """All packages of an extra, those of included extras first."""
         inner = [name for other in included.get(extra, []) for name in of(other)]
-        return inner + wanted[extra]
+        return inner + direct[extra]
 
-    return {extra: _extra(extra, of(extra)) for extra in wanted}
+    return {extra: _extra(extra, of(extra)) for extra in direct}
 
 
 def _extra(extra: str, names: list[str]) -> Extra:
@@ -121,7 +121,7 @@ def _extra(extra: str, names: list[str]) -> Extra:
 
 
 def _imports(module: str | None) -> bool:
-    """Whether a module loads; a broken installation may fail in any way it likes."""
+    """Whether a module loads; a broken installation may raise any exception."""
     try:
         if module:
             import_module(module)
@@ -138,7 +138,7 @@ def _cores() -> int:
 
 
 def _memory() -> int | None:
-    """Physical memory in bytes, where the system tells."""
+    """Physical memory in bytes; None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -146,7 +146,7 @@ def _memory() -> int | None:
 
 
 def _gpus() -> list[str]:
-    """Names of the GPUs, as PyTorch sees them or else as NVIDIA's own tool lists them."""
+    """Names of the GPUs, from PyTorch or else from nvidia-smi."""
     if version("torch") and _imports("torch"):
         cuda = import_module("torch").cuda
         return [str(cuda.get_device_name(index)) for index in range(cuda.device_count())]

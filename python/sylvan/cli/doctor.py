@@ -19,7 +19,7 @@ def doctor(
 ) -> None:
     """Report what is installed, which extras work, and the machine's hardware.
 
-    Exit code 1 if the native module does not load: then nothing else will work either.
+    Exit code 1 if the native module does not load, because Sylvan then cannot work.
     """
     from sylvan.cli.diagnosis import examine
 
@@ -42,7 +42,7 @@ def _print(report: Report) -> None:
         **{name: version or "missing" for name, version in report["dependencies"].items()},
         **{f"extra {name}": _describe(extra) for name, extra in report["extras"].items()},
         "cores": report["cores"],
-        "memory": f"{memory / 2**30:.1f} GiB" if memory else "not known",
+        "memory": f"{memory / 2**30:.1f} GiB" if memory else "unknown",
         "gpu": ", ".join(report["gpu"]) or "none",
     }
     width = max(map(len, lines))

@@ -36,8 +36,9 @@ def examples(
 ) -> None:
     """Let bots play rounds as training data for `sylvan pretrain`.
 
-    Every legal action of a decision is tried in deals that fit what the seat sees, played out by
-    the card counter; what each came to is kept. A killed command goes on where it stopped.
+    At each decision, every legal action is tried in sampled deals that match the seat's view, and
+    the card counter plays each deal to its end; the results are stored. Run the command again to
+    continue after an interruption.
 
     Examples:
 
@@ -50,7 +51,7 @@ def examples(
     if game != "blob":
         raise ConfigError(f"{game!r} has no bots to learn from: give blob.")
     if (minutes is None) == (rounds is None):
-        raise ConfigError("Give either --minutes or --rounds, which say when to stop.")
+        raise ConfigError("Give either --minutes or --rounds, to limit the command.")
     config = RoundsConfig(
         deals=deals, explore=explore, usual=usual, most_cards=most_cards, seed=seed
     )

@@ -38,8 +38,8 @@ def analyze_games(
     limit = NETWORK_SIMULATIONS if is_network else SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     search = Search(evaluator, **settings)
-    with Bar("going over the games") as bar:
-        done = _gone_over(games, search, bar)
+    with Bar("annotating the games") as bar:
+        done = _annotated(games, search, bar)
     if out is not None:
         write_text(out, "".join(game_text(game.game) for game in done))
     if as_json:
@@ -52,8 +52,8 @@ def analyze_games(
         raise typer.Exit(130)
 
 
-def _gone_over(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:
-    """Annotate games one after another; Ctrl-C ends with those that are done."""
+def _annotated(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:
+    """Annotate games one after another; Ctrl-C returns the finished ones."""
     from sylvan.engines.analysis.annotate import annotate
 
     done: list[Annotation] = []
@@ -71,7 +71,7 @@ def _show(bar: Bar, before: int, total: int, done: int, _: int) -> None:
 
 
 def _report(annotation: Annotation) -> str:
-    """Print a game's summary and its marked moves."""
+    """Format a game's summary and its marked moves."""
     headers = annotation.game.headers
     lines = [f"{headers.get('White', '?')} - {headers.get('Black', '?')}  {headers['Result']}"]
     lines.append("          moves  average loss  centipawns   ?!    ?   ??  as the search")
@@ -91,5 +91,5 @@ def _report(annotation: Annotation) -> str:
                 f"{100 * move.loss:.0f} %, better {' '.join(move.line)}"
             )
     if annotation.interrupted:
-        lines.append("interrupted: the moves after these are not judged")
+        lines.append("interrupted: later moves are not annotated")
     return "\n".join(lines)

@@ -77,7 +77,7 @@ def match(
     - `sylvan match material random --games 20`
     - `sylvan match maia-1900.pb.gz:nodes=800 maia-1900.pb.gz:nodes=1 --games 200`
     - `sylvan match material "uci:stockfish Skill Level=0" --tc 1+0.01 -c 2 --pgn games.pgn`
-    - `sylvan match runs/new runs/old --sprt 0 10 --out match.jsonl` run it again to go on
+    - `sylvan match runs/new runs/old --sprt 0 10 --out match.jsonl` run it again to continue
     """
     from sylvan.engines.match.arbiter import Adjudication
     from sylvan.engines.match.ledger import Ledger

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Oracle"]
 
-PATIENCE = 20.0
-"""Seconds before a solve is given up."""
+SOLVE_SECONDS = 20.0
+"""Timeout of a solve in seconds."""
 
 
 class Oracle:
@@ -30,7 +30,7 @@ class Oracle:
     def opinion(self, game: Game) -> str:
         """Return the value of a position and the moves that keep it.
 
-        :raises ConfigError: the game has no solver, or the position has too few stones.
+        :raises ConfigError: the game has no solver, or the solver did not finish in time.
         """
         from sylvan.games import ConnectFour, TicTacToe
 
@@ -38,19 +38,18 @@ class Oracle:
             return _tic_tac_toe(game)
         if isinstance(game, ConnectFour):
             return self._connect_four(game)
-        raise ConfigError(f"There is no solver for {type(game).__name__}: ask for a hint.")
+        raise ConfigError(f"There is no solver for {type(game).__name__}: use hint.")
 
     def _connect_four(self, game: ConnectFour) -> str:
         from sylvan.games.connect_four import Solver
 
         self._solver = self._solver or Solver(256)
         try:
-            return str(self._solver.solve(game, PATIENCE))
+            return str(self._solver.solve(game, SOLVE_SECONDS))
         except SolveTimeout:
             raise ConfigError(
-                f"The solver did not finish within {PATIENCE:g} s, it is too early in the game: "
-                "ask "
-                "again, it remembers, or after some moves."
+                f"The solver did not finish within {SOLVE_SECONDS:g} s: try again, it continues "
+                "from its cache, or make some moves first."
             ) from None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["play"]
 
-# One network evaluation replaces about this many evaluations by `material`.
+# One evaluation by a network is worth about this many by `material`.
 NETWORK_WORTH = 75
 # Simulations for a hint, at any level.
 ADVICE = 30_000
@@ -35,12 +35,12 @@ MOVES = {
 }
 HELP = """\
 a move       {moves}
-moves        the legal moves
-hint         what the search would play
-solve        what perfect play says: Connect Four, tic-tac-toe
+moves        list the legal moves
+hint         show the search's move
+solve        show the exact value: Connect Four, tic-tac-toe
 undo         take back your last move and the reply
 draw         offer a draw
-resign       give up
+resign       resign the game
 board, fen   show the position
 save FILE    write the game of chess as PGN
 help, quit"""
@@ -101,18 +101,18 @@ def play(
 ) -> None:
     """Play a game against the search.
 
-    Type moves as `e2e4` or `Nf3`, a column or a cell, and `help` for everything else. Connect Four
-    and tic-tac-toe are judged by a network that comes with Sylvan, unless you say otherwise.
+    Type moves as `e2e4` or `Nf3`, a column or a cell; `help` lists all commands. Connect Four and
+    tic-tac-toe use a network that comes with Sylvan, unless you choose another evaluator.
 
     Examples:
 
-    - `sylvan play chess` you have White, level 5
+    - `sylvan play chess` as White, level 5
     - `sylvan play chess --side black --level 8 --pgn game.pgn`
     - `sylvan play chess --net maia-1100.pb.gz --simulations 1` a network without search
     - `sylvan play connect4 --level 10`
     - `sylvan play connect4 --net runs/first` the best network of a training run
-    - `sylvan play my_game.py:MyGame` any game of two seats
-    - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three
+    - `sylvan play my_game.py:MyGame` any game with two seats
+    - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three bots
     """
     from sylvan.engines.match.sitting import Sitting
     from sylvan.evaluators import shipped_network
@@ -130,12 +130,10 @@ def play(
     _refuse(game, {"--rule": rule, "--seat": seat, "--opponents": opponents, "--resume": resume})
     check_folder(pgn)
     if pgn is not None and game != "chess":
-        raise ConfigError(f"--pgn {pgn} is for chess: leave it out.")
+        raise ConfigError(f"--pgn {pgn} is for chess: omit it.")
     start = read_position(game, position or [])
     if start.num_players != 2:
-        raise ConfigError(
-            f"{game} has {start.num_players} seats: a game of two can be played here."
-        )
+        raise ConfigError(f"{game} has {start.num_players} seats: give a game with two.")
     if start.is_terminal():
         raise ConfigError("The game is over in this position: start from one with a legal move.")
     drawn = random.Random(seed)
@@ -157,14 +155,14 @@ def play(
     seed = drawn.randrange(2**32) if seed is None else seed
     with opponent as player, adviser:
         player.new_game(seed)
-        _PlayTerminal(game, Sitting(start, seat_index, player, adviser, seed), pgn).talk()
+        _PlayTerminal(game, Sitting(start, seat_index, player, adviser, seed), pgn).run()
 
 
 def _refuse(game: str, given: dict[str, object]) -> None:
     """Reject options that do not apply to this game."""
     for name, value in given.items():
         if value is not None and value is not False and value != []:
-            raise ConfigError(f"{name} is not for {game}: leave it out.")
+            raise ConfigError(f"{name} is not for {game}: omit it.")
 
 
 def _planners(
@@ -204,15 +202,15 @@ def _check(start: Game, judge: Any) -> None:
 def _strength(
     level: int, simulations: int | None, seconds: float | None, *, is_network: bool
 ) -> SearchConfig:
-    """Return the search settings of opponent and adviser."""
+    """Return the opponent's search settings."""
     from sylvan.planning import SearchConfig
     from sylvan.players.strength import STRONGEST, WEAKEST, strength
 
     if simulations is not None or seconds is not None:
         return SearchConfig(simulations=simulations, seconds=seconds)
-    way = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
-    count = max(1, way.simulations // NETWORK_WORTH) if is_network else way.simulations
-    return SearchConfig(simulations=count, temperature=way.temperature)
+    limited = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
+    count = max(1, limited.simulations // NETWORK_WORTH) if is_network else limited.simulations
+    return SearchConfig(simulations=count, temperature=limited.temperature)
 
 
 class _PlayTerminal(Conversation):
@@ -256,7 +254,7 @@ class _PlayTerminal(Conversation):
         self.say(f"{self.sitting.player.name} plays {reply}")
         self.show()
 
-    def hear(self, line: str) -> None:
+    def handle(self, line: str) -> None:
         """Make the person's move."""
         (move,) = moves_of(line)[:1] or [line]
         self.sitting.play(self.sitting.read(move))
@@ -309,9 +307,9 @@ class _PlayTerminal(Conversation):
         from sylvan.files import write_text
 
         if not self.is_chess:
-            raise ConfigError("Only chess has PGN.")
+            raise ConfigError("Only games of chess can be saved as PGN.")
         if not rest:
-            raise ConfigError("Where to? Write: save game.pgn")
+            raise ConfigError("Give a file name: save game.pgn")
         write_text(rest, self.sitting.pgn())
         self.say(f"The game is in {rest}.")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sylvan.cli.blob_screen import (
     advice_table,
     colours,
-    looked_back,
+    review_text,
     rules_of,
     scoreboard,
     table,
@@ -27,12 +27,12 @@ __all__ = ["play_blob"]
 HELP = """\
 a bid        2
 a card       7h, or 10♥
-moves        what you may bid or play
-hint         what each of these is worth: points of the round, and the chance to make your bid
-board        the table again
-score        points so far
-undo         take back your last bid or card, and all since
-save FILE    write the game, to go on with: sylvan play blob --resume FILE
+moves        list your legal bids or cards
+hint         show the value of each: expected points, and the chance to make your bid
+board        show the table
+score        show the points so far
+undo         take back your last bid or card and everything after it
+save FILE    write the game; resume it with: sylvan play blob --resume FILE
 help, quit"""
 
 
@@ -51,7 +51,9 @@ def play_blob(
 
     if resume is not None:
         if rules or seat is not None or opponents is not None or seed is not None:
-            raise ConfigError(f"--resume {resume} has its own rules and seats: give nothing else.")
+            raise ConfigError(
+                f"--resume {resume} has its own rules, seats and seed: omit other options."
+            )
         sitting = BlobSitting.from_json(resume.read_text("utf-8", "replace"), str(resume))
     else:
         seed = random.randrange(2**32) if seed is None else seed
@@ -59,13 +61,14 @@ def play_blob(
         if simulations is not None:
             if opponents is not None:
                 raise ConfigError(
-                    "--simulations is of the search: write it as --opponents information_set:400."
+                    "--simulations and --opponents contradict: write --opponents "
+                    "information_set:400."
                 )
             opponents = f"information_set:{simulations}"
         names = (opponents or opponents_at(level)).split(",")
         names = names * (start.num_players - 1) if len(names) == 1 else names
         sitting = BlobSitting(start, seat or 0, names, seed=seed)
-    BlobTable(sitting).talk()
+    BlobTable(sitting).run()
 
 
 class BlobTable(Conversation):
@@ -95,11 +98,11 @@ class BlobTable(Conversation):
         with Bar("thinking"):
             seat, done = sitting.reply()
         said = done.replace("bid", "bids") if before.phase == "bidding" else f"plays {done}"
-        self.say_painted(f"seat {seat} {said}")
+        self.say_coloured(f"seat {seat} {said}")
         self.after(before.round, sum(before.tricks))
         return None
 
-    def hear(self, line: str) -> None:
+    def handle(self, line: str) -> None:
         """Make the person's bid or play."""
         sitting = self.sitting
         before = sitting.game.clone()
@@ -124,7 +127,7 @@ class BlobTable(Conversation):
         self.say(scoreboard(sitting.game.points, self.seats(), last))
         with Bar("looking back") as bar:
             decisions = sitting.look_back(number, bar.show)
-        self.say_painted(looked_back(number, decisions) + "\n")
+        self.say_coloured(review_text(number, decisions) + "\n")
 
     def seats(self) -> list[str]:
         """Return the players' names by seat."""
@@ -133,25 +136,25 @@ class BlobTable(Conversation):
             for seat in range(self.sitting.game.num_players)
         ]
 
-    def say_painted(self, text: str) -> None:
+    def say_coloured(self, text: str) -> None:
         self.console.print(colours(text), soft_wrap=True)
 
     def show(self, _: str = "") -> None:
         """Print the person's view."""
-        self.say_painted(table(self.sitting.view, self.sitting.seat, self.names))
+        self.say_coloured(table(self.sitting.view, self.sitting.seat, self.names))
         if self.sitting.is_persons_turn and self.sitting.game.phase == "playing":
             self.moves("")
 
     def moves(self, _: str) -> None:
         game = self.sitting.view
         names = [game.action_to_string(action) for action in game.legal_actions()]
-        self.say_painted(f"You may {'bid' if game.phase == 'bidding' else 'play'}: " + " ".join(
+        self.say_coloured(f"You may {'bid' if game.phase == 'bidding' else 'play'}: " + " ".join(
             name.removeprefix("bid ") for name in names))  # fmt: skip
 
     def hint(self, _: str) -> None:
         with Bar("thinking"):
             advice = self.sitting.hint()
-        self.say_painted(advice_table(self.sitting.view, advice))
+        self.say_coloured(advice_table(self.sitting.view, advice))
 
     def score(self, _: str) -> None:
         self.say(scoreboard(self.sitting.game.points, self.seats()))
@@ -165,7 +168,7 @@ class BlobTable(Conversation):
         from sylvan.files import write_text
 
         if not rest:
-            raise ConfigError("Where to? Write: save blob.json")
+            raise ConfigError("Give a file name: save blob.json")
         write_text(rest, json_text(self.sitting.to_json()) + "\n")
         self.say(f"Saved to {rest}. Resume with: sylvan play blob --resume {rest}")
 

@@ -20,10 +20,10 @@ def is_pgn(words: list[str]) -> bool:
 def read_position(game: str, words: list[str], *, chess960: bool = False) -> Game:
     """Parse the position of a named game.
 
-    :param chess960: of chess: castling as in Chess960.
+    :param chess960: castle as in Chess960.
     :raises ConfigError: there is no such game.
     :raises IllegalPosition: a FEN breaks a rule of chess.
-    :raises IllegalAction: a move is not legal where it is played.
+    :raises IllegalAction: a move is not legal in its position.
 
     >>> print(read_position("tictactoe", ["4", "08"]))
     o . .

@@ -34,18 +34,18 @@ def practise(
     threads: Annotated[int | None, typer.Option(help="Threads (default: one per core).")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
-    """Train a network by policy gradient, without search: actions better than expected gain
-    probability.
+    """Train a network by policy gradient, without search: actions with better results than expected
+    become more likely.
 
-    For a network that knows the game from `sylvan pretrain`; a GPU is wanted. The averaged network
-    is written every minute.
+    Start from a network of `sylvan pretrain`, and use a GPU. The averaged network is written every
+    minute.
 
     Example:
 
     - `sylvan practise blob --from runs/blob --out runs/better --minutes 10`
     """
     from sylvan.blob.practice import PracticeConfig
-    from sylvan.blob.practice import practise as go_on
+    from sylvan.blob.practice import practise as train
     from sylvan.evaluators.loading import network_file
     from sylvan.games import Blob
     from sylvan.networks import load_network
@@ -61,6 +61,6 @@ def practise(
         if not quiet:
             print(sentence, file=sys.stderr, flush=True)
 
-    go_on(network, out, config, minutes=minutes, device=device, threads=count, tell=tell)
+    train(network, out, config, minutes=minutes, device=device, threads=count, tell=tell)
     if not quiet:
         print(f"The network is {out / 'networks' / 'last.safetensors'}.")

@@ -46,7 +46,7 @@ def pretrain(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(help="Packed games: stop after this time; run again to go on."),
+        typer.Option(help="Packed games: stop after this time; run again to continue."),
     ] = None,
     min_elo: Annotated[int, typer.Option(help="Skip games with a player rated lower.")] = 0,
     max_centipawns: Annotated[
@@ -75,8 +75,8 @@ def pretrain(
 ) -> None:
     """Train a network on existing games, or on labelled positions.
 
-    The played move is what the policy learns, the result what the value learns; evaluations in
-    comments, [%eval 0.17], are mixed in. A run of self-play can begin with the network.
+    The policy learns the played move, the value learns the result; evaluations in comments,
+    [%eval 0.17], are mixed in. A run of self-play can start from the network.
 
     Examples:
 
@@ -85,7 +85,7 @@ def pretrain(
     - `sylvan pretrain labels.jsonl --out runs/warm --epochs 3 --set learner.batch=1024`
     - `sylvan pretrain rounds --game blob --network suits3x256 --out runs/blob`
     - `sylvan pretrain games.bin --network 8x96 --samples 300000000 --minutes 9 --out runs/chess`,
-      again and again until all samples are drawn
+      repeated until all samples are drawn
     """
     if any(_is_packed(path) for path in sources):
         given = {"network": network, "epochs": epochs, "value_mix": value_mix, "seed": seed}
@@ -124,7 +124,7 @@ def _run(
 
     reading, training = bars
 
-    class Told(Watcher):
+    class _Progress(Watcher):
         def learner_progress(self, update: int, updates: int, losses: Numbers) -> None:  # noqa: ARG002
             training.show(update, updates)
 
@@ -136,7 +136,7 @@ def _run(
         device=device,
         threads=threads,
         importing=reading.show,
-        watch=Told(),
+        watch=_Progress(),
         tell=tell,
         start=start,
     )
@@ -156,13 +156,20 @@ def _imitate(
     settings: list[str],
     quiet: bool,
 ) -> None:
-    """Train on packed games; they are read once, and then all stay on the device."""
+    """Train on packed games, which are read once and stay on the device."""
     started = time.monotonic()
     for path in sources:
         if not _is_packed(path):
+<<<<<<< HEAD
             raise ConfigError(f"{path} is no packed game file: give .bin files alone, or none.")
     from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig
     from sylvan.learning.imitation_run import imitate
+=======
+            raise ConfigError(
+                f"{path} is not a packed game file: give only .bin files, or none of them."
+            )
+    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig, imitate
+>>>>>>> w2
 
     epochs = given.pop("epochs")
     sections = {"imitation": given, "learner": DEFAULT_LEARNER.model_dump()}
@@ -192,7 +199,7 @@ def _config(given: dict[str, dict[str, Any]], texts: list[str]) -> PretrainConfi
 def _validated(
     model: type[Any], given: dict[str, dict[str, Any]], texts: list[str]
 ) -> dict[str, Any]:
-    """The sections of a model, with what --set says over what is given."""
+    """Return a model's sections, with --set overriding the given values."""
     import json
 
     sections = model.model_fields

@@ -23,7 +23,7 @@ runs = typer.Typer(name="runs", rich_markup_mode="markdown")
 
 RUNS = Path("runs")
 
-Folder = Annotated[Path, typer.Argument(help="The folder that holds runs.")]
+Folder = Annotated[Path, typer.Argument(help="The folder that contains runs.")]
 Name = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name in runs/.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Across = Annotated[
@@ -183,7 +183,7 @@ def _changed(run: Overview) -> list[list[str]]:
 
 
 def _distinct(found: Sequence[Overview]) -> list[str]:
-    """Name each run; use folders where two names are equal."""
+    """Name each run; use folders if two names are equal."""
     names = [run.name for run in found]
     if len(set(names)) == len(names):
         return names

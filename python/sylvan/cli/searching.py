@@ -35,7 +35,7 @@ def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
 def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
     """Merge the given settings that are not None with the `name=value` pairs of `texts`.
 
-    Numbers, lists, true, false and null are read as in JSON, anything else is text.
+    Numbers, lists, true, false and null are read as in JSON; everything else is text.
 
     >>> search_settings(["fpu=parent", "proofs=false"], {"seconds": 1.5, "seed": None})
     {'seconds': 1.5, 'fpu': 'parent', 'proofs': False}
@@ -46,10 +46,10 @@ def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise ConfigError(f"--set {text} has no value: write it as --set name=value.")
+            raise ConfigError(f"--set {text} has no value: write --set name=value.")
         own = ALIASES.get(name, name)
         if own in settings:
-            raise ConfigError(f"{own} is given twice: leave out --set {text} or the other one.")
+            raise ConfigError(f"{own} is given twice: omit --set {text} or the other one.")
         try:
             settings[own] = json.loads(value)
         except json.JSONDecodeError:

@@ -43,15 +43,15 @@ def serve_analysis(
 ) -> None:
     """Analyse positions for another program: JSON objects in, JSON objects out, one per line.
 
-    Several positions are analysed in one batch; queries have priorities and can be cancelled; what
-    is wrong with a line is answered in JSON, with the field at fault. At the end of the input
-    everything is still answered.
+    Several positions are analysed in one batch; queries have priorities and can be cancelled. An
+    invalid line is answered with an error in JSON that names the field. After the end of the input
+    all remaining queries are answered.
 
     Examples:
 
     - `echo '{"id": 1, "moves": "e4 e5", "simulations": 500}' | sylvan serve-analysis`
     - `sylvan serve-analysis --net maia-1500.pb.gz < queries.jsonl > reports.jsonl`
-    - `sylvan serve-analysis --schema` every field, for programs
+    - `sylvan serve-analysis --schema` the JSON Schema of all fields
     """
     from sylvan.engines.analysis.schema import schema as fields
 

@@ -31,14 +31,14 @@ def solve(
 ) -> None:
     """Solve a position: its score under perfect play, and the score of each move.
 
-    A score counts the stones that the winner has left when the game ends, the winning one included:
-    the higher, the sooner the win. 0 is a draw, below 0 the side to move loses. An empty 7 × 6
-    board takes minutes; from 14 stones on it takes milliseconds.
+    A score is the number of stones that the winner has left, including the winning one: a higher
+    score is a faster win. 0 is a draw; with a negative score the side to move loses. An empty 7 × 6
+    board takes minutes; with 14 stones or more it takes milliseconds.
 
     Examples:
 
     - `sylvan solve connect4 44444432222` columns from 1, as played
-    - `sylvan solve connect4 --columns 5 --rows 4` the start on a smaller board
+    - `sylvan solve connect4 --columns 5 --rows 4` the empty board of another size
     - `sylvan solve connect4 1212121 --json` output for a program
     """
     from dataclasses import asdict

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "OneLineErrors", "check_folder", "json_text", "print_json"]
 
 # A job shorter than this many seconds shows no progress.
-PATIENCE = 2.0
+BAR_DELAY = 2.0
 
 
 class OneLineErrors(TyperGroup):
@@ -55,7 +55,7 @@ class OneLineErrors(TyperGroup):
 
 
 def _numbers_explained(message: str) -> str:
-    """Explain that a negative number was parsed as an option.
+    """Rewrite the error for a negative number, which is parsed as an option.
 
     >>> _numbers_explained("No such option: -1")
     '-1 is read as an option: give a number of at least 0.'
@@ -100,16 +100,16 @@ def _finite(facts: Any) -> Any:
 
 
 class Bar:
-    """A progress bar on stderr that appears after `PATIENCE` seconds.
+    """A progress bar on stderr that appears after `BAR_DELAY` seconds.
 
-    A timer starts it, so it appears even if nothing is reported for as long as the lock is free.
+    A timer starts it, so it appears even without calls of `show`, if the interpreter lock is free.
     """
 
     def __init__(self, job: str) -> None:
         self._job = job
         self._bar: Progress | None = None
         self._lock = threading.Lock()
-        self._timer = threading.Timer(PATIENCE, self._start)
+        self._timer = threading.Timer(BAR_DELAY, self._start)
         self._timer.daemon = True
         self._done: float = 0
         self._total: float | None = None

@@ -34,8 +34,8 @@ def train(
     algorithm: Annotated[
         Algorithm | None,
         typer.Option(
-            help="alphazero uses the rules; muzero learns them, as it must of gym:name, and cannot "
-            "of games that deal, roll dice or hide cards (blob)."
+            help="alphazero uses the rules; muzero learns a model: required for gym:name, "
+            "impossible for games with chance or hidden cards (blob)."
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Stop after this many steps.")] = None,
@@ -74,15 +74,15 @@ def train(
 ) -> None:
     """Train a network on a game by self-play.
 
-    Everything is in the run's folder. Run the same command again and it goes on where it was: after
-    Ctrl-C (which ends the step first; twice stops at once), after a crash, with another budget.
+    The run's folder stores everything. Run the same command again to resume: after Ctrl-C (which
+    finishes the current step; twice stops immediately), after a crash, or with another budget.
 
     Examples:
 
     - `sylvan train tictactoe` perfect play in a minute
     - `sylvan train connect4 --run runs/four --minutes 20` a good player on two cores
-    - `sylvan train my_game.py:MyGame --network 4x32 --minutes 5` a game of your own
-    - `sylvan train connect4 --run runs/four --minutes 40` twenty minutes more of the same
+    - `sylvan train my_game.py:MyGame --network 4x32 --minutes 5` your own game
+    - `sylvan train connect4 --run runs/four --minutes 40` resume for another twenty minutes
     - `sylvan train connect4 --run runs/b --from runs/four --set learner.learning_rate=0.001`
     - `sylvan train gym:CartPole-v1` an environment without rules: MuZero learns a model of it
     - `sylvan train tictactoe --algorithm muzero --run runs/learned` a game with its rules hidden
@@ -118,7 +118,7 @@ def train(
 
         watch = Watchers(watch, TensorBoard())
     outcome = train_loop(full, folder, watch=watch, start=start)
-    _say_goodbye(outcome, game)
+    _print_summary(outcome, game)
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
 
@@ -156,8 +156,8 @@ def _config(
     if Run.exists(folder):
         if start is not None and Run.open(folder).checkpoints.steps():
             raise ConfigError(
-                f"{folder} has begun already, so --from {start} comes too late: give another "
-                "folder with --run, or leave --from out."
+                f"{folder} is already started, so --from {start} has no effect: give another "
+                "folder with --run, or omit --from."
             )
         base = plain_settings(Run.open(folder).config)
         if preset != "auto":
@@ -176,8 +176,8 @@ def _config(
 
 def _algorithm(layers: list[dict[str, Any]]) -> str:
     """Return the requested algorithm, the last one given; `auto` if none is."""
-    said = [layer.get("run", {}).get("algorithm") for layer in layers]
-    return next((str(name) for name in reversed(said) if name), "auto")
+    given = [layer.get("run", {}).get("algorithm") for layer in layers]
+    return next((str(name) for name in reversed(given) if name), "auto")
 
 
 def _params(layers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     return merged(base, {"run": {"steps": None, "minutes": None}})
 
 
-def _say_goodbye(outcome: Outcome, game: str) -> None:
+def _print_summary(outcome: Outcome, game: str) -> None:
     """Print where the results are and what to do next."""
     run = outcome.run
     if outcome.reason == "interrupted":

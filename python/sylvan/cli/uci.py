@@ -32,8 +32,8 @@ def uci(
 ) -> None:
     """Play chess over UCI, the protocol of chess GUIs.
 
-    A GUI wants the path of a program: give it that of `sylvan-uci`, which is this command without
-    arguments. It then sets the options that `uci` lists. By hand:
+    A GUI needs the path of a program: give it `sylvan-uci`, which is this command without
+    arguments. The GUI then sets the options that `uci` lists. By hand:
 
     - `sylvan uci` then `uci`, `position startpos moves e2e4`, `go movetime 1000`, `quit`
     - `sylvan uci "position startpos moves e2e4" "go nodes 20000"` the same in one line
@@ -47,7 +47,7 @@ def uci(
     for text in [*([f"WeightsFile={net}"] if net is not None else []), *(option or [])]:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError(f"--option {text} has no value: write it as --option Name=value.")
+            raise ConfigError(f"--option {text} has no value: write --option Name=value.")
         options = changed(options, name, value)
     if lines:
         obey(lines, Output(sys.stdout), options)

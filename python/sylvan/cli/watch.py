@@ -43,7 +43,8 @@ def watch(
 ) -> None:
     """Watch a run's network act: an environment as pictures, a game as boards.
 
-    An episode goes to a file, by default `episode.gif` in the run's folder; a game is printed.
+    An episode is written to a file, by default `episode.gif` in the run's folder; a game is
+    printed.
 
     Examples:
 
@@ -59,7 +60,7 @@ def watch(
     spec = found.config.game.spec
     if not spec.is_gymnasium:
         if out is not None:
-            raise ConfigError(f"{spec.name} has no pictures: leave --out {out} out.")
+            raise ConfigError(f"{spec.name} has no pictures: omit --out {out}.")
         _print_game(spec, player, seed, most)
         return
     path = out or found.folder / "episode.gif"
@@ -98,14 +99,14 @@ def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every:
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     _need_pictures(spec)
     drawn = GameSpec(spec.name, {**spec.params, "render_mode": "rgb_array"})
-    with _blamed(spec, seed):
+    with _as_game_error(spec, seed):
         state: Any = drawn.episode(seed)
         frames = [state.render()]
     with Bar(f"playing {spec.short_name}") as bar:
         steps = 0
         while not state.is_terminal() and steps < most:
             action = player.choose([state], [seed + steps])[0]
-            with _blamed(spec, seed):
+            with _as_game_error(spec, seed):
                 state.apply(action)
                 steps += 1
                 if steps % every == 0 or state.is_terminal():
@@ -119,20 +120,22 @@ def _film(spec: GameSpec, player: Side, path: Path, seed: int, most: int, every:
 
 
 def _need_pictures(spec: GameSpec) -> None:
-    """:raises ConfigError: the environment renders no pictures."""
+    """Check that an environment can be rendered.
+
+    :raises ConfigError: it renders no pictures.
+    """
     state: Any = spec.first()
     modes = state.environment.metadata.get("render_modes") or []
     state.close()
     if "rgb_array" not in modes:
         raise ConfigError(
-            f"{spec.name} has no pictures, its render_modes are {list(modes)}: let its render() "
-            "draw for render_mode 'rgb_array', or act in it with sylvan.load(run) and print what "
-            "it shows."
+            f"{spec.name} renders no pictures, its render_modes are {list(modes)}: implement the "
+            "render_mode 'rgb_array', or act in it with sylvan.load(run) and print observations."
         )
 
 
 @contextmanager
-def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
+def _as_game_error(spec: GameSpec, seed: int) -> Iterator[None]:
     """Attribute exceptions of an environment's own code to it."""
     try:
         yield
@@ -141,12 +144,12 @@ def _blamed(spec: GameSpec, seed: int) -> Iterator[None]:
     except Exception as error:
         raise GameContractError(
             f"{spec.name} raised {type(error).__name__} ({error}) in the episode of seed {seed}: "
-            "mend it, or watch another with --seed."
+            "fix the environment, or watch another episode with --seed."
         ) from error
 
 
 def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:
-    """Show a game of a network against itself, board by board."""
+    """Print a game of a network against itself, board by board."""
     from sylvan.ratings.duel import DuelGame
 
     state = spec.episode(seed)
@@ -162,7 +165,7 @@ def _print_game(spec: GameSpec, player: Side, seed: int, most: int) -> None:
         game.settle(most)
         _show(game.state, action)
     totals = ", ".join(f"{total:g}" for total in game.totals)
-    print(f"\n{len(game.actions)} plies; the seats got {totals}")
+    print(f"\n{len(game.actions)} plies; returns per seat: {totals}")
 
 
 def _show(state: Game, last: int | None) -> None:

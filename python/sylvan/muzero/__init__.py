@@ -1,18 +1,28 @@
-"""MuZero: learning a model of what is played, and planning with it.
+"""MuZero: learn a model of a game or an environment, and plan with it.
 
-| name | what |
+| file | contents |
 |---|---|
-| `build_muzero` | a new learned model by the name of its size: `mlp2x128`, `6x64` |
-| `TorchModel` | a PyTorch network as a model to plan with |
-| `MuZeroLearner` | trains one on sequences |
-| `OnnxModel` | the same from ONNX files, without PyTorch |
-| `export_muzero` | writes them |
-| `MuZeroConfig` | the settings that are particular to it |
-| `Actor` | plays many games or episodes at once, planning with a model |
-| `SequenceReplay`, `SequenceBatch` | what was played, in segments to unroll a model over |
-| `Reanalyse` | a share of those targets, made anew by the newest model |
+| `config` | `MuZeroConfig`, the settings of the model, its targets and its losses |
+| `presets` | default settings per game, environment and machine |
+| `build` | `build_muzero`, a new network by its size: `mlp2x128`, `6x64` |
+| `onnx_model` | `OnnxModel`, a model from ONNX files, without PyTorch |
+| `device_model` | a model on a GPU, with CUDA graphs |
+| `model` | `TorchModel`, a PyTorch network as a model to plan with |
+| `search` | a `LatentSearch` for a game |
+| `game_slots` | N real games that are played in parallel |
+| `planned` | one round of the actor: plan, step, store |
+| `actor` | `Actor`, plays many games or episodes with a model |
+| `policies` | sparse policy targets |
+| `segments` | the replay window in segments of K steps |
+| `reanalyse` | `Reanalyse`, recompute targets with the newest model |
+| `sequences` | `SequenceReplay`, batches of segments |
+| `losses` | the losses of an unrolled model |
+| `learner` | `MuZeroLearner`, trains a network on sequences |
+| `quality` | prediction errors of a model on real games |
+| `evaluation` | rate a model in games and on solved positions |
+| `episodes` | rate a model by episodes of an environment |
 
-Modules that need PyTorch load when first used.
+Modules that need PyTorch are imported on first use.
 """
 
 from importlib import import_module
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
     from sylvan.muzero.sequences import SequenceBatch, SequenceReplay
 
 # Name -> the module of this package that defines it.
-_HOMES = {
+_MODULES = {
     "Actor": "actor",
     "MuZeroConfig": "config",
     "MuZeroLearner": "learner",
@@ -59,10 +69,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("torch", "onnxscript"):
             raise

@@ -1,23 +1,22 @@
-"""Acting: many games or episodes at once, played by planning with the newest model.
+"""The actor: plays many games or episodes in parallel, and plans each move with the newest model.
 
-    step   views of the games → search over the model → a move in each → records of those that ended
+    step   views of the games → search over the model → a move in each → records of finished games
 
-Games, if there are many, live in two halves that take turns: while one half's moves are made (by a
-thread; environments take their time), the other is planned. A model that says it is `concurrent`
-may be asked by both at once. The order of everything that counts is fixed, so what is played never
-depends on how long anything took.
+Many games are split into two groups that alternate: while a thread steps the games of one group
+(environments can be slow), the other is planned. A model that sets `concurrent` may be called by
+both at once. The order of all decisions is fixed, so the games never depend on timing.
 
-It is self-play (`sylvan.selfplay.selfplay`) in all but the search: openings, temperature, fast and
-full searches, resignation and the move limit are those of its settings. What is different:
+The actor is self-play (`sylvan.selfplay.selfplay`) with another search: openings, temperature, fast
+and full searches, resignation and the move limit are the same. Differences:
 
-- Nothing of a game is searched: the actor knows of it what a player at the table does (`table.py`).
-- An episode that is cut off, by a time limit or at the move limit, is searched once more where it
-  was cut off; that value stands for what would have come (`GameRecord.returns`, ending `limit`).
-  Games of several seats are agreed upon at the move limit, as in self-play.
-- A game that raises an error is dropped and counted, and another is begun.
+- The search does not use the rules: the actor reads only what a player sees (`game_slots`).
+- A truncated episode, by a time limit or the move limit, is searched once more in its last state;
+  that value replaces the missing return (`GameRecord.returns`, ending `limit`). Games of several
+  seats are adjudicated at the move limit, as in self-play.
+- A game that raises an exception is dropped and counted, and another one is started.
 
-Between steps a game is its seed, its actions and what was thought of them. A run that goes on after
-a restart plays them again; an episode that then shows something else than it did before is dropped.
+Between steps a game is stored as its seed, its actions and its search results. A resumed run
+replays them; an episode that then shows another observation is dropped.
 """
 
 from __future__ import annotations
@@ -43,25 +42,24 @@ from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.places import Shop, blamed
-from sylvan.selfplay.selfplay import SelfPlay, Watch, told
+from sylvan.selfplay.selfplay import SelfPlay, Watch, throttled
 from sylvan.selfplay.unfinished import Unfinished
 
 __all__ = ["Actor"]
 
 LEAST_HALF = 64
-"""Games in a half at least: a call of a model on fewer takes as long, so they are planned together.
-"""
+"""Minimum number of games per group: smaller batches take a model as long."""
 
 TRIED = 8
-"""Seeds to try where an environment does not start with the first."""
+"""Number of seeds to try if an environment does not start."""
 
 
 class Actor(SelfPlay):
-    """Games in progress, played on step by step.
+    """Plays games, and keeps those in progress from step to step.
 
     >>> import numpy as np
     >>> class Guess:
-    ...     '''Knows nothing: all actions alike, no value, no reward.'''
+    ...     '''A uniform policy, value 0 and reward 0.'''
     ...     def initial_inference(self, observations):
     ...         n = len(observations)
     ...         return np.zeros(n), np.zeros(n), np.zeros((n, 9)), np.zeros((n, 1))
@@ -82,37 +80,36 @@ class Actor(SelfPlay):
         search: SearchConfig | None = None,
         encoding: Encoding | None = None,
     ) -> None:
-        """Prepare to play; no game has begun.
+        """Create an actor without games.
 
-        :param search: of every move; default: 50 simulations with noise.
+        :param search: settings of every search; default: 50 simulations with noise.
         """
         if spec.is_gymnasium and config.restart_share:
             raise ConfigError(
                 f"selfplay.restart_share is {config.restart_share}, but episodes of {spec.name} "
-                "begin where the environment lets them: set it to 0."
+                "can only start from the environment's reset: set it to 0."
             )
         super().__init__(
             spec, config, seed, encoding, search or SearchConfig(simulations=50, noise=True)
         )
         self.notes: list[str] = []
-        """A sentence for each thing that was lost, and that somebody should be told of."""
+        """Sentences for the user about lost episodes."""
         self._live: list[Game] | None = None
-        """The games in progress as they stand; None where they must be played again first."""
+        """The current states of the games in progress; None if they must be replayed first."""
         if spec.is_gymnasium:
             if not self._repeats():
                 self.notes.append(
-                    f"{spec.name} does not do the same after the same seed and actions: a run that "
-                    "goes on after a restart begins its episodes anew."
+                    f"{spec.name} is not deterministic for a given seed and actions: a resumed "
+                    "run restarts its episodes."
                 )
         elif not spec.is_native:
             with blamed(self._starts):
                 try_out(self._starts.first(), spec.short_name, seed)
 
     def _repeats(self) -> bool:
-        """Whether an environment does the same after the same seed and actions.
+        """Whether an environment is deterministic for a given seed and actions.
 
-        One that does not start with some seed is asked with the next; one that never does has shown
-        nothing else.
+        If it does not start with a seed, try the next; True if it never starts.
         """
         for seed in range(self.seed, self.seed + TRIED):
             with contextlib.suppress(Exception):
@@ -120,22 +117,22 @@ class Actor(SelfPlay):
         return True
 
     def _observation(self) -> NDArray[Any]:
-        """An example of what a seat sees, in the first game that can be begun."""
+        """An example observation, from the first game that starts."""
         if not self.spec.is_gymnasium:
             return super()._observation()
         shop = Shop(self.config, self._starts.copy(), 0, None)
         return np.asarray(begun(shop)[0].state.observation())
 
     def play(self, model: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
-        """Search `config.positions` positions; the records of the games that ended meanwhile.
+        """Search `config.positions` positions; return the records of the games that ended.
 
-        If anything fails, the games stay as they were before the step.
+        If an exception is raised, the games stay as they were before the step.
 
-        :param model: as `LatentSearch` takes it; values and rewards `[B, S]` begin with the seat to
-            move, and with the seat that made the step.
-        :param step: of the run; all that is random in it follows from seed and step.
-        :param watch: called with the statistics so far, some times a second; what it raises ends
-            the step.
+        :param model: as `LatentSearch` takes it; values `[B, S]` start with the seat to move,
+            rewards `[B, S]` with the seat that made the step.
+        :param step: of the run; all random choices depend only on seed and step.
+        :param watch: called with the statistics so far, several times a second; an exception that
+            it raises ends the step.
         """
         began = time.perf_counter()
         shop = Shop(self.config, self._starts.copy(), step, self._example)
@@ -156,9 +153,9 @@ class Actor(SelfPlay):
             for number, (start, end) in enumerate(itertools.pairwise(edges))
         ]
         statistics = shop.statistics
-        moved = told(watch, statistics, began)
-        # With few positions a step may be over before the second half's turn: the halves take
-        # turns in coming first.
+        moved = throttled(watch, statistics, began)
+        # A step with few positions may end before the second half's turn, so they alternate in
+        # being first.
         together = bool(getattr(model, "concurrent", False))
         take_turns(halves[step % 2 :] + halves[: step % 2], moved, together=together)
         statistics.seconds = time.perf_counter() - began
@@ -167,11 +164,11 @@ class Actor(SelfPlay):
         statistics.search_seconds = statistics.seconds - planned
         self._games = Unfinished.joined([half.unfinished() for half in halves])
         self._starts, self.statistics = shop.starts, statistics
-        self._live = [half.state(place) for half in halves for place in range(len(half))]
+        self._live = [half.state(slot) for half in halves for slot in range(len(half))]
         return shop.records
 
     def _at_work(self, shop: Shop, live: list[Game] | None) -> tuple[Unfinished, list[Game]]:
-        """As many games in progress as there should be, and how they stand."""
+        """The configured number of games in progress, and their states."""
         parts: list[Unfinished] = []
         states: list[Game] = []
         if self._games is not None:
@@ -189,38 +186,38 @@ class Actor(SelfPlay):
         return Unfinished.joined(parts), states
 
     def _replayed(self, games: Unfinished, shop: Shop) -> tuple[Unfinished, list[Game]]:
-        """Games in progress, played again; those that come out otherwise are left out."""
+        """Replay games in progress; drop those whose observations differ."""
         plies = games.plies.split(games.lengths)
         states = [
             replayed_exactly(shop.starts, seed, each)
             for seed, each in zip(games.seeds.tolist(), plies, strict=True)
         ]
-        kept = [place for place, state in enumerate(states) if state is not None]
+        kept = [index for index, state in enumerate(states) if state is not None]
         lost = len(games) - len(kept)
         if lost:
             shop.statistics.dropped += lost
             self.notes.append(
-                f"{lost} of {len(games)} episodes in progress were dropped: {self.spec.name} does "
-                "not show the same again after the same seed and actions."
+                f"{lost} of {len(games)} episodes in progress were dropped: {self.spec.name} shows "
+                "other observations for the same seed and actions."
             )
-            parts = [games.part(place, place + 1) for place in kept]
+            parts = [games.part(index, index + 1) for index in kept]
             games = Unfinished.joined(parts) if parts else games.part(0, 0)
         return games, [state for state in states if state is not None]
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave.
+        """Restore the state from `state_dict`.
 
-        :raises ConfigError: it is of a game with another number of seats.
+        :raises ConfigError: it belongs to a game with another number of seats.
         """
         super().load_state_dict(state)
         self._live = None
 
 
 def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together: bool) -> None:
-    """Plan and move all halves until they have searched enough.
+    """Plan and step all halves until they have searched enough positions.
 
-    :param together: whether two halves may be planned at once, which lets one half's trees be
-        searched while the device computes for the other; else only moves are made meanwhile.
+    :param together: whether two halves may be planned at once, so that one half's trees are
+        searched while the device computes for the other; else only steps run in parallel.
     """
     if len(halves) == 1:
         while halves[0].begins():
@@ -231,7 +228,7 @@ def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together
     waiting: dict[int, Future[None]] = {}
     with ThreadPoolExecutor(len(halves), thread_name_prefix="sylvan-actor") as pool:
 
-        def go_on(number: int) -> None:
+        def next_round(number: int) -> None:
             half = halves[number]
             if not half.begins():
                 return
@@ -240,11 +237,11 @@ def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together
             waiting[number] = pool.submit(half.plan_and_step if together else half.step)
 
         for number in range(len(halves)):
-            go_on(number)
+            next_round(number)
         while waiting:
             for number, half in enumerate(halves):
                 if number in waiting:
                     waiting.pop(number).result()
                     half.settle()
                     moved()
-                    go_on(number)
+                    next_round(number)

@@ -1,8 +1,7 @@
-"""Learned models by name: `mlp2x128` of dense layers, `6x64` of residual towers.
+"""Build a learned model from its size: `mlp2x128` of dense layers, `6x64` of residual towers.
 
-What a game shows and pays decides the rest, where the settings leave it open: how values are said,
-how actions are shown, whether observations are images and whether seats see the board from opposite
-sides.
+Unless the settings give it, the game determines the rest: the output format of values, the encoding
+of actions, whether observations are images, and whether the board is turned for the second seat.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["build_muzero", "consistency_weight"]
 
 CONSISTENCY = 2.0
-"""Weight of the consistency loss in environments of one seat, as EfficientZero has it."""
+"""Weight of the consistency loss for one seat, as in EfficientZero."""
 
 IMAGE = 24
-"""Bytes in a picture at least so high and wide are colours; in a smaller one they may be pieces."""
+"""Minimum height and width of an image; bytes of a smaller array may be pieces, not colours."""
 
 
 def consistency_weight(config: MuZeroConfig, num_players: int) -> float:
-    """What the consistency loss counts: on for one seat, unless told otherwise."""
+    """The weight of the consistency loss; by default only used for one seat."""
     if config.consistency is not None:
         return config.consistency
     return CONSISTENCY if num_players == 1 else 0.0
@@ -46,14 +45,14 @@ def build_muzero(
     seed: int | None = None,
     **settings: Any,
 ) -> MuZeroNetwork:
-    """A new learned model of a game, with random weights.
+    """Build a learned model of a game, with random weights.
 
     Args:
         size: `mlp2x128`, layers and width, or `6x64`, blocks and planes of residual towers.
-        game: any of its states.
-        config: how it says values and rewards, how wide its hidden state is, ...
-        seed: of the weights; None: PyTorch's generator as it stands.
-        **settings: others of the architecture: see `MuZeroTowerSettings` and its like.
+        game: any state of the game.
+        config: output formats of values and rewards, width of the hidden state, ...
+        seed: of the weights; None: PyTorch's global generator.
+        **settings: others of the architecture, such as those of `MuZeroTowerSettings`.
 
     :raises NetworkError: there is no such size or setting, or it does not fit the game.
 
@@ -68,13 +67,13 @@ def build_muzero(
     named = architecture_named(size)
     if named["name"] == "transformer":
         raise NetworkError(
-            f"A learned model of size {size!r} is not there: use layers and width ('mlp2x128') or "
+            f"A learned model cannot have the size {size!r}: use layers and width ('mlp2x128') or "
             "blocks and planes of residual towers ('6x64')."
         )
     if game.num_logits != game.num_actions:
         raise NetworkError(
-            f"{type(game).__name__} shows {game.num_logits} policy outputs for {game.num_actions} "
-            "actions: a learned model needs one per action; for chess, the codec 'az73'."
+            f"{type(game).__name__} has {game.num_logits} policy outputs for {game.num_actions} "
+            "actions, but a learned model needs one per action: for chess, use the codec 'az73'."
         )
     wide = named["width" if named["name"] == "mlp" else "channels"]
     common = {"hidden": config.hidden or wide} | _numbers(game, config)
@@ -89,7 +88,7 @@ def build_muzero(
 
 
 def _numbers(game: Game, config: MuZeroConfig) -> dict[str, Any]:
-    """How values and rewards are said."""
+    """The output formats of values and rewards."""
     bounds = (float(game.value_range[0]), float(game.value_range[1]))
     known = all(map(math.isfinite, bounds))
     value = config.value_kind
@@ -107,7 +106,7 @@ def _numbers(game: Game, config: MuZeroConfig) -> dict[str, Any]:
 
 
 def _header_value(architecture: dict[str, Any]) -> ValueKind:
-    """What the header says of the value of `MuZeroNetwork.forward`."""
+    """The header's value kind, for the value of `MuZeroNetwork.forward`."""
     if architecture["outputs"] > 1:
         return "seats"
     return "wdl" if architecture["value_kind"] == "wdl" else "scalar"
@@ -124,7 +123,7 @@ def _observations(game: Game) -> dict[str, Any]:
 
 
 def _tower(game: Game) -> dict[str, Any]:
-    """How actions are shown to towers, and what becomes of images."""
+    """The encoding of actions for towers, and the treatment of images."""
     shape = seen_shape(game)
     if _is_image(game):
         return {"image": True, "actions": "filled"}

@@ -1,6 +1,6 @@
-"""What is particular to learning with a learned model: the settings alone, read without PyTorch.
+"""The settings of MuZero, importable without PyTorch.
 
-What other parts of a run already have stays there: `targets.td_steps` and `targets.discount`,
+Settings of other sections apply too: `targets.td_steps` and `targets.discount`,
 `search.simulations` and `search.top_k`, `replay.prioritised`, and the weights of policy and value
 in the loss, `learner.policy_weight` and `learner.value_weight`.
 """
@@ -18,7 +18,7 @@ __all__ = ["SHAPING", "MuZeroConfig", "OutputKind"]
 OutputKind = Literal["auto", "scalar", "categorical", "wdl"]
 
 SHAPING = ("value_kind", "reward_kind", "support", "hidden", "consistency", "reconstruction")
-"""Settings that shape the network, which a run therefore keeps for life."""
+"""Settings that determine the network's layers, and so cannot change in a run."""
 
 
 class MuZeroConfig(Section):
@@ -28,24 +28,25 @@ class MuZeroConfig(Section):
         default=5,
         ge=1,
         le=64,
-        description="steps that the model is trained to foresee from each position: K of the paper",
+        description="steps that the model is unrolled from each position in training: K of the "
+        "paper",
     )
     value_kind: OutputKind = Field(
         default="auto",
-        description="how a value is said: scalar, a number; categorical, a distribution over a "
-        "support of square roots, which learns from any range of returns; wdl, one over win, draw "
-        "and loss; auto: wdl where two seats play for 1 and -1, scalar where values have another "
-        "known range, else categorical",
+        description="output format of values: scalar, a number; categorical, a distribution over a "
+        "support of square roots, for any range of returns; wdl, one over win, draw and loss; "
+        "auto: wdl if two seats play for 1 and -1, scalar if values have another known range, else "
+        "categorical",
     )
     reward_kind: OutputKind = Field(
-        default="auto", description="how a reward is said; auto: as the value is"
+        default="auto", description="output format of rewards; auto: the same as of values"
     )
     support: int = Field(
         default=30,
         ge=1,
         le=1000,
-        description="a categorical output reaches from minus to plus this many square roots: 30 "
-        "says returns up to 900, 300 up to 58,000 as in the Atari games",
+        description="range of a categorical output, from minus to plus this many square roots: 30 "
+        "covers returns up to 900, 300 up to 58,000 as in the Atari games",
     )
     hidden: Annotated[int, Field(ge=1, le=65536)] | None = Field(
         default=None,
@@ -54,37 +55,39 @@ class MuZeroConfig(Section):
     )
     consistency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         default=None,
-        description="weight of the loss that the state foreseen should look like the state seen; "
-        "none: 2 for one seat, 0 for games of several",
+        description="weight of the loss between a predicted state and the state encoded from the "
+        "observation there; none: 2 for one seat, 0 for several",
     )
     reconstruction: float = Field(
         default=0.0,
         ge=0,
         allow_inf_nan=False,
-        description="weight of the loss that every state, foreseen or seen, should show the "
-        "observation there: the squared error, summed over all that is seen. On a board it teaches "
-        "what moves do, bad ones of random openings too; 0: none",
+        description="weight of the squared error between the observation decoded from each state "
+        "and the real one, summed over its entries. On a board it teaches the effect of moves, "
+        "also of bad ones in random openings; 0: off",
     )
-    reward_weight: float = Field(default=1.0, ge=0, description="of the reward in the total loss")
+    reward_weight: float = Field(
+        default=1.0, ge=0, description="weight of the reward in the total loss"
+    )
     gradient_scale: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="share of the gradient that goes on to the step before, at each step, so that "
-        "the first steps are not drowned by the many that follow",
+        description="factor of the gradient at each step back through the model, so that later "
+        "steps do not dominate the first ones",
     )
     lead_in: float = Field(
         default=0.0,
         ge=0,
         lt=1,
-        description="share of each batch that begins in the random opening of a game, up to unroll "
-        "plies before its first search: the model learns where moves lead that no search would "
-        "make, and that searches ask about",
+        description="share of each batch that starts in the random opening of a game, up to unroll "
+        "plies before its first search, to learn the effect of moves that searches consider but "
+        "do not play",
     )
     fresh_values: bool = Field(
         default=False,
-        description="continue targets of td_steps from what the newest network says there, rather "
-        "than from what the search said when it was played: values spread sooner",
+        description="bootstrap targets of td_steps from the newest network's value, not from the "
+        "search's value at the time of play: values propagate faster",
     )
     reanalyse: float = Field(
         default=0.0,

@@ -1,15 +1,15 @@
-"""A learned model on a GPU: half precision, CUDA graphs, hidden states that stay there.
+"""A learned model on a GPU: half precision, CUDA graphs, hidden states kept in GPU memory.
 
-*What crosses the bus.* To the device go observations (packed planes of chess stay packed, images
-stay bytes) and actions; back come values and rewards side by side, and policies, in memory that the
-device writes to while nobody waits. Hidden states never leave.
+*Transfers.* Observations (packed planes of chess stay packed, images stay bytes) and actions go to
+the device; values and rewards in one array, and policies, are copied back asynchronously to pinned
+memory. Hidden states never leave the device.
 
-*Graphs.* A call starts hundreds of kernels; recorded once for each kind of call and batch size
-(`lanes.padded_size`) they are started by one. A graph reads and writes the same memory every time:
-inputs are copied in, and outputs are copied out before the lock is given back, in the order of the
-caller's stream; so several threads may ask at once. Weights are refreshed in place.
+*Graphs.* A call launches hundreds of kernels; a CUDA graph, recorded once per kind of call and
+batch size (`lanes.padded_size`), launches them together. A graph always uses the same memory:
+inputs are copied in, and outputs are copied out before the lock is released, in the order of the
+caller's stream, so several threads may call at once. Weights are refreshed in place.
 
-On a processor the same code runs without graphs, which is how it is tested there.
+On a CPU the same code runs without graphs, for tests.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from sylvan.planning.latent import ModelOutput
 __all__ = ["DeviceModel"]
 
 WARM_UP = 3
-"""Runs before a graph is recorded, in which kernels are compiled, chosen and given memory."""
+"""Runs before a graph is recorded: they compile and select kernels and allocate memory."""
 
 LARGEST = 2**20
-"""States in a batch at most, more than anybody has."""
+"""Maximum batch size."""
 
 Answer = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Values and rewards `[B, 2 * outputs]` and policies `[B, A]` in float32, and hidden states."""
@@ -45,7 +45,7 @@ Answer = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A call for one batch size, and the memory that it reads and writes."""
+    """The graph of a call for one batch size, and the memory that it reads and writes."""
 
     graph: Any
     inputs: list[torch.Tensor]
@@ -63,7 +63,7 @@ class DeviceModel:
         encoding = self.header.encoding
         self._planes = PackedPlanes(encoding).to(device) if encoding else None
         self._lock = Lock()
-        # Graphs never run at the same time, so they share memory for what lies between layers.
+        # Graphs never run at the same time, so they share memory for activations.
         self._pool = torch.cuda.graph_pool_handle() if self.on_gpu else None
         self._recorded: dict[tuple[Any, ...], _Recorded] = {}
 
@@ -72,11 +72,11 @@ class DeviceModel:
         return copied.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
     def refresh(self, network: nn.Module) -> None:
-        """Take over a network's numbers in place, where graphs know them."""
+        """Copy a network's weights in place, at the addresses that the graphs use."""
         self.network.load_state_dict(self._converted(network).state_dict())
 
     def initial_inference(self, observations: Any) -> ModelOutput:
-        """What it makes of observations `[B, ...]` as the game gives them."""
+        """Evaluate observations `[B, ...]` as the game gives them."""
         array = np.ascontiguousarray(observations)
         packed = self._planes is not None and array.dtype == np.uint64
         check_observations(self.header, (*array.shape, 8, 8) if packed else array.shape)
@@ -87,7 +87,7 @@ class DeviceModel:
         return self._run(self._initial, torch.from_numpy(array))
 
     def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
-        """What it makes of the steps `actions` `[B]` from hidden states `[B, ...]`."""
+        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states = torch.as_tensor(hidden)
         steps = torch.as_tensor(actions)
         check_hidden(tuple(states.shape), tuple(steps.shape), self.network.hidden_shape)
@@ -125,7 +125,7 @@ class DeviceModel:
     def _output(
         self, numbers: torch.Tensor, policy: torch.Tensor, hidden: torch.Tensor
     ) -> ModelOutput:
-        """What was said, in memory, as a search takes it."""
+        """The outputs as NumPy arrays, in the form that a search takes."""
         value, reward = np.split(numbers.numpy(), 2, axis=1)
         if self.network.outputs == 1:
             value, reward = value[:, 0], reward[:, 0]
@@ -134,7 +134,7 @@ class DeviceModel:
     def _recording(
         self, call: Callable[..., Answer], inputs: tuple[torch.Tensor, ...]
     ) -> _Recorded:
-        """The graph of a call for the batch size that holds these inputs."""
+        """The graph of a call, for the smallest batch size that fits these inputs."""
         size = padded_size(len(inputs[0]), LARGEST, compiled=False)
         key = (call.__name__, size, *(each.dtype for each in inputs))
         if key in self._recorded:
@@ -160,7 +160,7 @@ class DeviceModel:
 
 
 def _packed(answer: Inference) -> Answer:
-    """Values and rewards side by side."""
+    """Concatenate values and rewards."""
     value, reward, policy, hidden = answer
     count = len(policy)
     numbers = torch.cat([value.view(count, -1), reward.view(count, -1)], dim=1)
@@ -168,13 +168,13 @@ def _packed(answer: Inference) -> Answer:
 
 
 def _fetched(numbers: torch.Tensor) -> torch.Tensor:
-    """Pinned memory that a device writes numbers into, which are there once it is through."""
-    room = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
-    return room.copy_(numbers, non_blocking=True)
+    """Start a copy to pinned memory; it is complete once the device is synchronised."""
+    buffer = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+    return buffer.copy_(numbers, non_blocking=True)
 
 
 def _fast(planes: torch.Tensor) -> torch.Tensor:
-    """Planes in the order of memory that convolutions like."""
+    """Planes in the memory format that is fastest for convolutions."""
     if planes.dim() == 4:
         return planes.contiguous(memory_format=torch.channels_last)
     return planes

@@ -1,7 +1,7 @@
-"""How good a learned model is to plan with in an environment: what greedy episodes pay.
+"""Rate a learned model in an environment by the returns of greedy episodes.
 
-No noise, the best action of each search, the mean of all episodes with its 95 % interval. An
-episode whose environment raises an error is dropped and counted; the others go on.
+Searches use no noise and take the best action; the rating is the mean return with its 95 %
+interval. An episode whose environment raises an exception is dropped and counted.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Episodes:
-    """What some episodes came to."""
+    """The results of some episodes."""
 
     returns: NDArray[np.float64]
-    """`[N]` what each paid in all, as the environment counts it: neither clipped nor discounted."""
+    """`[N]` total reward of each, neither clipped nor discounted."""
     lengths: NDArray[np.int64]
     """`[N]` steps."""
     dropped: int = 0
-    """Further ones, whose environment raised an error: they count for nothing."""
+    """Number of further episodes whose environment raised an exception; they are not included."""
 
     @property
     def mean(self) -> float:
@@ -50,7 +50,7 @@ class Episodes:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the mean, by the spread of the returns."""
+        """The 95 % interval of the mean, from the standard deviation of the returns."""
         count = len(self.returns)
         if count < 2:
             return -math.inf, math.inf
@@ -67,71 +67,70 @@ def play_episodes(
     max_plies: int | None = None,
     watch: Callable[[int, int], None] | None = None,
 ) -> Episodes:
-    """Let a player play so many episodes of one seat, all at once.
+    """Play `episodes` episodes of one seat in parallel.
 
-    :param seed: episode i begins with a seed that follows from this one and i.
-    :param max_plies: after which an episode ends as it stands.
-    :param watch: told the episodes that are over and how many there are.
-    :raises GameContractError: every episode raised an error.
+    :param seed: the seed of episode i depends on this one and i.
+    :param max_plies: truncate an episode after this many steps.
+    :param watch: called with the number of finished episodes and the total.
+    :raises GameContractError: every episode raised an exception.
     """
     seeds = [mix(seed, number) for number in range(episodes)]
     states: dict[int, Game] = {}
     totals, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
-    faults: dict[int, Exception] = {}
+    errors: dict[int, Exception] = {}
     for number in range(episodes):
-        with _dropped(faults, number):
+        with _dropped(errors, number):
             states[number] = spec.episode(seeds[number])
-    going = [number for number, state in states.items() if not state.is_terminal()]
-    while going:
-        drawn = [mix(seeds[number], int(lengths[number])) for number in going]
-        actions = side.choose([states[number] for number in going], drawn)
-        for number, action in zip(going, actions, strict=True):
-            with _dropped(faults, number):
-                totals[number] += _paid(states[number], int(action))
+    running = [number for number, state in states.items() if not state.is_terminal()]
+    while running:
+        drawn = [mix(seeds[number], int(lengths[number])) for number in running]
+        actions = side.choose([states[number] for number in running], drawn)
+        for number, action in zip(running, actions, strict=True):
+            with _dropped(errors, number):
+                totals[number] += _step(states[number], int(action))
             lengths[number] += 1
-        going = [
+        running = [
             number
-            for number in going
-            if number not in faults
+            for number in running
+            if number not in errors
             and not states[number].is_terminal()
             and (max_plies is None or lengths[number] < max_plies)
         ]
         if watch is not None:
-            watch(episodes - len(going), episodes)
-    kept = [number for number in range(episodes) if number not in faults]
-    if faults and not kept:
-        error = faults[0]
+            watch(episodes - len(running), episodes)
+    kept = [number for number in range(episodes) if number not in errors]
+    if errors and not kept:
+        error = errors[0]
         raise GameContractError(
-            f"{spec.name} raised {type(error).__name__} ({error}); so did all of {episodes} "
-            "episodes that were to rate a network: mend the environment. The run goes on from its "
-            "last step."
+            f"{spec.name} raised {type(error).__name__} ({error}), as did all {episodes} episodes "
+            "of a rating: fix the environment; the run then resumes from its last step."
         ) from error
-    # An environment's own count, where what is paid was clipped or scaled for learning.
+    # Prefer the environment's own total, because rewards may be clipped or scaled for learning.
     scores = [getattr(states[number], "score", totals[number]) for number in kept]
-    return Episodes(np.array(scores, np.float64), lengths[kept], len(faults))
+    return Episodes(np.array(scores, np.float64), lengths[kept], len(errors))
 
 
 @contextmanager
-def _dropped(faults: dict[int, Exception], number: int) -> Iterator[None]:
-    """Note what an episode's environment raises; what is wrong with all of them goes on."""
+def _dropped(errors: dict[int, Exception], number: int) -> Iterator[None]:
+    """Record an exception of an episode's environment; re-raise errors that concern all."""
     try:
         yield
     except Exception as error:
         if isinstance(error, SylvanError) and not isinstance(error, GameContractError):
             raise
-        faults[number] = error
+        errors[number] = error
 
 
-def _paid(state: Game, action: int) -> float:
-    """Make a step in place; what it paid, and what the end does if it was the last."""
+def _step(state: Game, action: int) -> float:
+    """Apply an action in place; return its reward, plus the return if the episode ended."""
     state.apply(action)
-    paid = float(state.rewards()[0])
-    return paid + float(state.returns()[0]) if state.is_terminal() else paid
+    reward = float(state.rewards()[0])
+    return reward + float(state.returns()[0]) if state.is_terminal() else reward
 
 
 @dataclass(frozen=True)
 class EpisodeRating:
-    """What a rating by episodes found."""
+    """The result of a rating by episodes."""
 
     step: int
     mean: float
@@ -139,14 +138,14 @@ class EpisodeRating:
     high: float
     """The 95 % interval of the mean return."""
     length: float
-    """Steps of an episode, mean."""
+    """Mean number of steps of an episode."""
     is_best: bool
     seconds: float
     dropped: int = 0
-    """Episodes that count for nothing, because their environment raised an error."""
+    """Number of episodes dropped because their environment raised an exception."""
 
     def numbers(self) -> dict[str, float]:
-        """As the metrics log them."""
+        """The figures by their names in the metrics."""
         return {
             "rating.return": self.mean,
             "rating.low": self.low,
@@ -158,10 +157,10 @@ class EpisodeRating:
 
 
 class EpisodeArena:
-    """Rates the networks of one run by greedy episodes; the same ones each time.
+    """Rates the networks of one run by greedy episodes, with the same seeds each time.
 
-    :param config: `games` is how many episodes, `simulations` those of each step, `max_plies` the
-        longest episode; there is no opponent and no gate.
+    :param config: `games` is the number of episodes, `simulations` that of each step, `max_plies`
+        the maximum length; there are no opponents and no gate.
     """
 
     def __init__(
@@ -217,10 +216,10 @@ class EpisodeArena:
         write_bytes(self.folder / "ratings.json", (json.dumps(table, indent=1) + "\n").encode())
 
     def state_dict(self) -> dict[str, Any]:
-        """The best step and all means, as plain values."""
+        """The best step and all means, as JSON values."""
         return {"best": self.best, "means": [[step, mean] for step, mean in self.means.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take up the table where `state_dict` left it."""
+        """Restore the state from `state_dict`."""
         self.best = state["best"]
         self.means = {int(step): float(mean) for step, mean in state["means"]}

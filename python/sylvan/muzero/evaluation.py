@@ -1,7 +1,7 @@
-"""How good a learned model is to plan with: in games, and where the best moves are known.
+"""Rate a learned model in games and on solved positions.
 
-A game's networks are rated in the arena as any others are; they search with their model alone, and
-the rules say only which moves are legal at the root. Environments are rated by `episodes.py`.
+Networks are rated in the arena as in AlphaZero runs. They search only with their model; the rules
+give the observation and the legal moves of the root. `episodes.py` rates environments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sylvan.ratings.mistakes import solved_sets
 __all__ = ["LatentArena", "LatentSide", "learned_mistake_rates"]
 
 WIDTH = 1024
-"""Roots searched at once at most, so that their hidden states have room."""
+"""Maximum number of roots per search, which bounds the memory of hidden states."""
 
 
 class LatentSide:
@@ -35,7 +35,7 @@ class LatentSide:
         self._search: LatentSearch | None = None
 
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:  # noqa: ARG002
-        """The best action of each search, in which nothing is drawn."""
+        """The best action of each search; there are no random choices."""
         actions: list[int] = []
         for start in range(0, len(states), WIDTH):
             part = states[start : start + WIDTH]
@@ -61,7 +61,7 @@ def learned_mistake_rates(
     positions: int | None = None,
     config: SearchConfig | None = None,
 ) -> dict[str, Mistakes]:
-    """`sylvan.ratings.mistakes.mistake_rates` of a learned model: no rule is used in a search."""
+    """`sylvan.ratings.mistakes.mistake_rates` for a learned model, searching without the rules."""
     found = {}
     for part in solved_sets(spec):
         found[f"{part.name}/network"] = part.judge(policy_choices(model, part.states))
@@ -83,7 +83,7 @@ class LatentArena(Arena):
 
 
 def policy_choices(model: Any, states: Sequence[Game]) -> NDArray[np.int64]:
-    """`[B]` the legal action with the highest logit in each state; the lowest of equal ones."""
+    """`[B]` the legal action with the highest logit in each state; ties go to the lowest."""
     chosen: list[NDArray[np.int64]] = []
     for start in range(0, len(states), WIDTH):
         part = states[start : start + WIDTH]
@@ -98,7 +98,7 @@ def policy_choices(model: Any, states: Sequence[Game]) -> NDArray[np.int64]:
 
 
 def in_memory(array: Any) -> NDArray[np.float64]:
-    """A model's output as NumPy has it, wherever the model keeps it."""
+    """Convert a model's output to a NumPy array, from any device."""
     if hasattr(array, "detach"):
         array = array.detach().float().cpu().numpy()
     return np.asarray(array, np.float64)

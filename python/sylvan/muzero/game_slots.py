@@ -173,7 +173,10 @@ def turn_of(state: Game) -> int:
 
 
 def need_no_chance(state: Game) -> bool:
-    """Return False; :raises ConfigError: chance is to move."""
+    """Return False.
+
+    :raises ConfigError: the state is a chance node.
+    """
     if getattr(state, "is_chance", bool)():
         raise ConfigError(
             f"{type(state).__name__} has chance nodes, but a learned model predicts one outcome "

@@ -1,7 +1,7 @@
-"""The learner of a learned model: that of `sylvan.learning`, on sequences instead of positions.
+"""The learner of a learned model: `sylvan.learning.learner`, on sequences instead of positions.
 
-Optimizer, schedule, clipping, averaged weights, the stop at numbers that are none, precision and
-state are the same; what a batch is and what its loss is (`losses`) are not.
+Optimizer, schedule, clipping, averaged weights, the check for NaN, precision and state are
+inherited; the batches and their loss (`losses`) differ.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["MuZeroLearner", "SequenceSender"]
 
 
 class MuZeroLearner(Learner):
-    """Trains a learned model; `averaged` is the one to plan with.
+    """Trains a learned model; plan with `averaged`.
 
-    :param network: what `build_muzero` made.
-    :param muzero: how far it is unrolled and what its parts count.
+    :param network: from `build_muzero`.
+    :param muzero: number of unrolled steps, and weights of the losses.
     :raises NetworkError: it is another kind of network.
-    :raises ConfigError: the settings ask for a loss that it has no layers for, or for one's own.
+    :raises ConfigError: the network lacks the layers of a loss, or `learner.loss` is set.
     """
 
     def __init__(
@@ -47,34 +47,33 @@ class MuZeroLearner(Learner):
     ) -> None:
         if not isinstance(network, MuZeroNetwork):
             raise NetworkError(
-                f"{type(network).__name__} is no learned model: give what build_muzero made."
+                f"{type(network).__name__} is not a learned model: give one from build_muzero."
             )
         if config.loss:
             raise ConfigError(
-                "learner.loss is for networks that know the rules: leave it out for a learned "
-                "model."
+                "learner.loss is for runs with the game's rules: remove it for a learned model."
             )
         self.muzero = muzero or MuZeroConfig()
         self.consistency = consistency_weight(self.muzero, network.header.num_players)
         if self.consistency and network.projector is None:
             raise ConfigError(
                 f"muzero.consistency is {self.consistency:g}, but the network was built without "
-                "layers for that loss: set it to 0, or begin a new run."
+                "layers for that loss: set it to 0, or start a new run."
             )
         if self.muzero.reconstruction and network.decoder is None:
             raise ConfigError(
                 f"muzero.reconstruction is {self.muzero.reconstruction:g}, but the network was "
-                "built without a layer for that loss: set it to 0, or begin a new run."
+                "built without a layer for that loss: set it to 0, or start a new run."
             )
         self.looks_ahead = bool(self.consistency or self.muzero.reconstruction)
-        """Whether the losses compare with what is seen later."""
+        """Whether the losses need the observations of later states."""
         super().__init__(network, config, device, threads, folder)
         self._graph: GradientGraph | None = None
         if self.device.type == "cuda" and not (self._compiles() or self._scaler.is_enabled()):
             self._graph = GradientGraph(self._computed, self._parameters, self._statistics)
 
     def _compiles(self) -> bool:
-        """Only if asked: an unrolled network takes minutes to compile, and a graph does as much."""
+        """Only on request: an unrolled network compiles for minutes, and a graph is as fast."""
         return bool(self.config.compile)
 
     def _gradients(self, observations: torch.Tensor, targets: Any) -> Gradients:
@@ -99,7 +98,7 @@ class MuZeroLearner(Learner):
     def _losses(
         self, observations: torch.Tensor, targets: Any
     ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """The parts of the loss, and how far off the value of each first state was, `[B]`."""
+        """The parts of the loss, and the absolute value error of each first state, `[B]`."""
         with self._precision():
             return unrolled_losses(
                 self.network,
@@ -112,10 +111,10 @@ class MuZeroLearner(Learner):
 
 
 class SequenceSender(Sender):
-    """Makes tensors on a device of a `SequenceBatch`.
+    """Converts a `SequenceBatch` to tensors on a device.
 
-    :param outputs: numbers in the network's values: 1, or one per seat.
-    :param following: whether later observations are needed too.
+    :param outputs: numbers per value: 1, or one per seat.
+    :param following: whether to send later observations too.
     """
 
     def __init__(
@@ -127,7 +126,7 @@ class SequenceSender(Sender):
     def targets(self, batch: Any) -> SequenceTargets:
         """Everything but the first observations.
 
-        :raises TrainingError: the batch is of another game, or lacks what the losses need.
+        :raises TrainingError: the batch is of another game, or lacks later observations.
         """
         self._check(batch)
         following = None
@@ -147,24 +146,24 @@ class SequenceSender(Sender):
         )
 
     def _policy(self, batch: Any) -> torch.Tensor:
-        """`[B, K + 1, A]`; where a batch names its actions, spread out over there."""
+        """`[B, K + 1, A]`; sparse policies are expanded on the device."""
         policy = self.sent(batch.policy)
         if batch.policy_actions is None:
             return policy
         actions = self.sent(batch.policy_actions)
-        spread = policy.new_zeros(*policy.shape[:2], self.header.num_logits)
-        return spread.scatter_add_(2, actions, policy)
+        dense = policy.new_zeros(*policy.shape[:2], self.header.num_logits)
+        return dense.scatter_add_(2, actions, policy)
 
     def _check(self, batch: Any) -> None:
         examples, steps = batch.actions.shape
         codes = batch.policy_actions
         width = self.header.num_logits if codes is None else codes.shape[-1]
-        wanted = {
+        expected = {
             "policy": (examples, steps + 1, width),
             "value": (examples, steps + 1, self.header.num_players),
             "reward": (examples, steps + 1, self.header.num_players),
         }
-        for name, shape in wanted.items():
+        for name, shape in expected.items():
             found = getattr(batch, name).shape
             if found != shape:
                 raise TrainingError(
@@ -173,6 +172,6 @@ class SequenceSender(Sender):
                 )
         if self.following and batch.following is None:
             raise TrainingError(
-                "The losses consistency and reconstruction compare with later observations, which "
-                "the batch has not: make the replay with following=True, or set both to 0."
+                "The batch has no later observations, but the losses consistency and "
+                "reconstruction need them: create the replay with following=True, or set both to 0."
             )

@@ -1,29 +1,28 @@
-"""What a learned model is trained to make small: a state is unrolled K steps, each part apart.
+"""The losses of a learned model that is unrolled for K steps.
 
     s_0 = representation(o_t);    s_k = dynamics(s_{k-1}, a_{t+k-1})
 
 | part | of one example |
 |---|---|
 | `policy` | CE_0 + 1/K Σ CE_k;  CE_k = −Σ π_k(a) log p_k(a) over all actions, 0 without a target |
-| `value` | E_0 + 1/K Σ E_k;  E as the network says values: cross-entropy or squared error |
+| `value` | E_0 + 1/K Σ E_k;  E by the network's output format: cross-entropy or squared error |
 | `reward` | 1/K Σ E_k |
 | `consistency` | 1/K Σ −cos(predictor(projector(s_k)), projector(representation(o_{t+k}))) |
 | `reconstruction` | 1/(K + 1) Σ ‖decoder(s_k) − o_{t+k}‖², k from 0 |
 
-with k from 1 to K, if nothing else is said. The softmax of the policy is over all actions: inside
-the tree nobody masks what the rules forbid, so the model has to learn it.
+with k from 1 to K unless stated otherwise. The softmax of the policy is over all actions: below the
+root illegal actions are not masked, so the model must learn them.
 
-*Scales.* A step's part counts 1/K, so that the whole does not grow with K; and the gradient that
-enters a step's state is halved (`gradient_scale`), so that what dynamics learns from all steps
-behind it does not either (Schrittwieser 2020, appendix G).
+*Scales.* Each step is weighted by 1/K, so that the total does not grow with K; and the gradient
+into each step's state is halved (`gradient_scale`), so that the gradient of the dynamics does not
+grow either (Schrittwieser 2020, appendix G).
 
-*Past the end* a state is absorbing: value and reward are learned to be 0, the policy is left alone,
-and there is nothing to be consistent with or to be shown. Past where a game was broken off nothing
-is learned.
+*Past the end* a state is absorbing: the targets of value and reward are 0; there is no policy,
+consistency or reconstruction loss. States after a truncation have no targets.
 
-Each part is a mean over the batch, weighted by the importance of each example; what has no target
-adds nothing, and nothing is divided by how many have one, so an example's gradient does not depend
-on the others. Sums are fp32, whatever precision the network runs in.
+Each part is a mean over the batch, weighted by the importance of each example. A missing target
+adds 0, and the divisor does not depend on how many targets there are, so an example's gradient does
+not depend on the others. Sums are fp32 in any precision of the network.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ class SequenceTargets:
     policy: torch.Tensor
     """`[B, K + 1, A]` probabilities."""
     policy_weight: torch.Tensor
-    """`[B, K + 1]` 0 where there is no policy to learn."""
+    """`[B, K + 1]` 0 for states without a policy target."""
     known: torch.Tensor
-    """`[B, K + 1]` float: 0 where value and reward are not known."""
+    """`[B, K + 1]` float: 0 for states whose value and reward are unknown."""
     alive: torch.Tensor
     """`[B, K + 1]` float: 0 past the end."""
     weight: torch.Tensor
@@ -71,9 +70,9 @@ def unrolled_losses(
     consistency: bool = False,
     reconstruction: bool = False,
 ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-    """The parts of the loss, and `[B]` how far off the value of each first state was.
+    """The parts of the loss, and the absolute value error of each first state, `[B]`.
 
-    Heads see all states at once, `[B * (K + 1)]`; only the steps themselves wait for each other.
+    The heads run once on all states, `[B * (K + 1)]`; only the dynamics are sequential.
     """
     examples, steps = targets.actions.shape
     hidden = network.representation(observations)
@@ -82,13 +81,13 @@ def unrolled_losses(
         hidden = scaled_gradient(hidden, gradient_scale)
         hidden = network.dynamics.step(hidden, targets.actions[:, step])
         states.append(hidden)
-    every = torch.cat(states)  # [(K + 1) * B, ...], which keeps the order of planes in memory
+    every = torch.cat(states)  # [(K + 1) * B, ...], which keeps the memory format
     ahead = every[examples:]
     policy, value = (_by_example(each, examples) for each in network.prediction(every))
     reward = _by_example(network.dynamics.reward(ahead), examples)
 
-    surprise = -functional.log_softmax(policy.float(), dim=-1)
-    policies = (targets.policy * surprise).sum(dim=-1) * targets.policy_weight
+    log_loss = -functional.log_softmax(policy.float(), dim=-1)
+    policies = (targets.policy * log_loss).sum(dim=-1) * targets.policy_weight
     values = network.value.error(value, targets.value) * targets.known
     rewards = network.reward.error(reward, targets.reward[:, 1:]) * targets.known[:, 1:]
     parts = {
@@ -97,29 +96,29 @@ def unrolled_losses(
         "reward": _mean(None, rewards, targets.weight),
     }
     if consistency and targets.following is not None:
-        unlike = _by_example(_unlike(network, ahead, targets.following), examples)
-        parts["consistency"] = _mean(None, unlike * targets.alive[:, 1:], targets.weight)
+        similarity = _by_example(_negative_cosine(network, ahead, targets.following), examples)
+        parts["consistency"] = _mean(None, similarity * targets.alive[:, 1:], targets.weight)
     if reconstruction and targets.following is not None:
-        seen = torch.cat([observations, targets.following])
-        off = (network.shown(every).float() - seen).square().flatten(1).sum(dim=1)
+        observed = torch.cat([observations, targets.following])
+        squared = (network.shown(every).float() - observed).square().flatten(1).sum(dim=1)
         parts["reconstruction"] = _mean(
-            None, _by_example(off, examples) * targets.alive, targets.weight
+            None, _by_example(squared, examples) * targets.alive, targets.weight
         )
     with torch.no_grad():
-        said = network.value.decode(value[:, 0])
-        errors = (said - targets.value[:, 0]).abs().mean(dim=-1) * targets.known[:, 0]
+        predicted = network.value.decode(value[:, 0])
+        errors = (predicted - targets.value[:, 0]).abs().mean(dim=-1) * targets.known[:, 0]
     return parts, errors.clamp(min=1e-6)
 
 
 def sequence_entropy(targets: SequenceTargets) -> torch.Tensor:
-    """The part of the policy loss that no network can remove: the entropy of its targets."""
+    """The entropy of the policy targets: the lower bound of the policy loss."""
     entropies = -torch.special.xlogy(targets.policy, targets.policy).sum(dim=-1)
     each = entropies * targets.policy_weight
     return _mean(each[:, :1], each[:, 1:], targets.weight)
 
 
 def scaled_gradient(hidden: torch.Tensor, scale: float) -> torch.Tensor:
-    """The same numbers; of a gradient only a share goes through."""
+    """The same tensor, with its gradient multiplied by `scale`."""
     return hidden * scale + hidden.detach() * (1.0 - scale)
 
 
@@ -128,17 +127,17 @@ def _by_example(each: torch.Tensor, examples: int) -> torch.Tensor:
     return each.reshape(-1, examples, *each.shape[1:]).transpose(0, 1)
 
 
-def _unlike(
-    network: MuZeroNetwork, foreseen: torch.Tensor, observations: torch.Tensor
+def _negative_cosine(
+    network: MuZeroNetwork, predicted: torch.Tensor, observations: torch.Tensor
 ) -> torch.Tensor:
-    """`[N]` minus the cosine between states foreseen and the same states seen.
+    """`[N]` minus the cosine between predicted states and the states encoded from observations.
 
-    What was seen is where foresight should go, so no gradient goes through it.
+    The encoded states are targets, so they get no gradient.
     """
     with torch.no_grad():
-        seen = network.projected(network.representation(observations))
-    guess = network.foreseen(network.projected(foreseen))
-    return -functional.cosine_similarity(guess.float(), seen.float(), dim=1)
+        encoded = network.projected(network.representation(observations))
+    guess = network.foreseen(network.projected(predicted))
+    return -functional.cosine_similarity(guess.float(), encoded.float(), dim=1)
 
 
 def _mean(first: torch.Tensor | None, steps: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

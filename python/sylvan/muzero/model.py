@@ -1,16 +1,17 @@
-"""A PyTorch network as a model to plan with, which takes over newer weights between searches.
+"""A PyTorch network as a model to plan with, whose weights can be refreshed between searches.
 
     model = TorchModel(network, device="auto")
     plan = LatentSearch(model, simulations=50).run(observation)
-    model.refresh(network)                            # after it has learned
+    model.refresh(network)                            # after training
 
-*On a processor* the network runs on ONNX Runtime, exported once; new weights are written into the
-exported models (`sylvan.learning.inference.SwappableModel`). Of a step of `mlp2x128` with 32 states
-that takes about a quarter of PyTorch's time, and half of NumPy's. A network that cannot be exported
-runs on PyTorch. Either way hidden states are NumPy arrays.
+*On a CPU* the network is exported once and runs on ONNX Runtime; new weights are written into the
+exported models (`sylvan.learning.inference.SwappableModel`). A step of `mlp2x128` with 32 states
+takes about a quarter of PyTorch's time, and half of NumPy's. A network that cannot be exported runs
+on PyTorch. In both cases hidden states are NumPy arrays.
 
-*On a GPU* it runs in half precision, one CUDA graph for every kind of call and batch size
-(`sylvan.muzero.device_model`). Hidden states stay there; values, rewards and policies come back.
+*On a GPU* it runs in half precision, with one CUDA graph per kind of call and batch size
+(`sylvan.muzero.device_model`). Hidden states stay there; values, rewards and policies are copied
+back.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ log = logging.getLogger(__name__)
 
 
 class TorchModel:
-    """A model that gives what a network says, as fast as its device can.
+    """A model that evaluates a network in the fastest way on its device.
 
-    The network is copied: training it further changes nothing here until `refresh`.
+    The network is copied: training it further has no effect here until `refresh`.
 
-    :param device: `auto` is a GPU where there is one, else `cpu`.
-    :param threads: of a processor, that share a batch; None: all that this program may use.
-    :param dtype: of the weights on a GPU, `float16` or `bfloat16`; `auto` is the first.
-    :raises NetworkError: the module is no `MuZeroNetwork`.
+    :param device: `auto` is a GPU if there is one, else `cpu`.
+    :param threads: CPU threads that share a batch; None: all available ones.
+    :param dtype: of the weights on a GPU, `float16` or `bfloat16`; `auto` is `float16`.
+    :raises NetworkError: the module is not a `MuZeroNetwork`.
     :raises ConfigError: there is no such device.
     """
 
@@ -59,14 +60,14 @@ class TorchModel:
     ) -> None:
         if not isinstance(network, MuZeroNetwork):
             raise NetworkError(
-                f"{type(network).__name__} is no learned model: give what build_muzero made."
+                f"{type(network).__name__} is not a learned model: give one from build_muzero."
             )
         self.header = network.header
         self.device = device_named(device)
         self.concurrent = self.device.type != "cpu"
-        """Whether an actor gains from asking for two halves of its games at once."""
+        """Whether an actor gains from two calls at once."""
         self.inner: Any
-        """What runs it."""
+        """The implementation for the device."""
         if self.device.type == "cpu":
             self.inner = _on_processor(network, threads)
         else:
@@ -75,12 +76,12 @@ class TorchModel:
             self.inner = DeviceModel(network, self.device, dtype)
 
     def refresh(self, network: nn.Module) -> None:
-        """Take over the numbers that a network has now."""
+        """Copy the current weights of a network."""
         self.inner.refresh(network)
         self.header = network.header  # type: ignore[assignment]
 
     def initial_inference(self, observations: Any) -> ModelOutput:
-        """What it makes of observations `[B, ...]` as the game gives them.
+        """Evaluate observations `[B, ...]` as the game gives them.
 
         :raises EvaluationError: they have another shape.
         """
@@ -88,7 +89,7 @@ class TorchModel:
         return answer
 
     def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
-        """What it makes of the steps `actions` `[B]` from hidden states `[B, ...]`.
+        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`.
 
         :raises EvaluationError: they have another shape.
         """
@@ -99,9 +100,9 @@ class TorchModel:
 def _on_processor(network: MuZeroNetwork, threads: int | None) -> SwappedModel | EagerModel:
     try:
         return SwappedModel(network, threads)
-    except Exception as error:  # the exporter has many ways to give up
+    except Exception as error:  # the exporter raises many types
         log.warning(
-            "%s cannot be exported to ONNX (%s): PyTorch runs it, more slowly",
+            "%s cannot be exported to ONNX (%s): it runs on PyTorch, which is slower",
             type(network).__name__,
             str(error).partition("\n")[0],
         )
@@ -109,14 +110,14 @@ def _on_processor(network: MuZeroNetwork, threads: int | None) -> SwappedModel |
 
 
 class SwappedModel(OnnxModel):
-    """ONNX Runtime, with the weights that a network has at the last refresh."""
+    """A model on ONNX Runtime, with the network's weights of the last refresh."""
 
     def __init__(self, network: MuZeroNetwork, threads: int | None = None) -> None:
         self._models = {part: _Swappable(network, part) for part in ("initial", "recurrent")}
         self._open(self._filled(network), network.header, threads)
 
     def refresh(self, network: nn.Module) -> None:
-        """Take over the numbers that a network has now."""
+        """Copy the current weights of a network."""
         self._sessions = self._filled(network)
 
     def _filled(self, network: nn.Module) -> dict[str, Any]:
@@ -127,40 +128,40 @@ class SwappedModel(OnnxModel):
 
 
 class _Swappable(SwappableModel):
-    """A part of a network as an ONNX model into which other weights can be written."""
+    """A part of a network as an ONNX model whose weights can be replaced."""
 
     def __init__(self, network: nn.Module, part: str) -> None:
         self.part = part
         super().__init__(network)
 
     def exported(self, network: nn.Module, *, traced: bool) -> bytes:
-        """The model as the exporter makes it."""
+        """Export the part to ONNX."""
         return part_bytes(network, self.part, traced=traced)
 
     def difference(self, network: nn.Module, model: bytes) -> float:
-        """How much a model says something else than the network."""
+        """The largest difference between the outputs of the model and of the network."""
         return part_difference(network, self.part, model)
 
 
 class EagerModel:
-    """PyTorch as it is, on a processor: what the others are compared with."""
+    """Plain PyTorch on a CPU: the reference for the other models."""
 
     def __init__(self, network: MuZeroNetwork) -> None:
         self.header = network.header
         self.refresh(network)
 
     def refresh(self, network: nn.Module) -> None:
-        """Take over the numbers that a network has now."""
+        """Copy the current weights of a network."""
         self.network: Any = folded(network).cpu().float().requires_grad_(False)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
-        """What it makes of observations `[B, ...]`."""
-        seen = observations_of(self.header, observations)
+        """Evaluate observations `[B, ...]`."""
+        planes = observations_of(self.header, observations)
         with torch.inference_mode():
-            return _arrays(self.network.initial_inference(torch.from_numpy(seen)))
+            return _arrays(self.network.initial_inference(torch.from_numpy(planes)))
 
     def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
-        """What it makes of the steps `actions` `[B]` from hidden states `[B, ...]`."""
+        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states, steps = np.asarray(hidden, np.float32), np.asarray(actions, np.int64)
         check_hidden(states.shape, steps.shape, self.network.hidden_shape)
         with torch.inference_mode():

@@ -1,8 +1,8 @@
-"""A learned model in ONNX files, as a model to plan with: on the processor, without PyTorch.
+"""A learned model from ONNX files, on the CPU and without PyTorch.
 
     plan = LatentSearch(OnnxModel("runs/name/networks/best"), simulations=50).run(observation)
 
-The three files are those of `sylvan.networks.muzero_export`. Hidden states are NumPy arrays.
+`sylvan.networks.muzero_export` writes the three files. Hidden states are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["OnnxModel", "check_hidden", "observations_of"]
 FILES = ("representation", "dynamics", "prediction")
 
 PART = 32
-"""States that one thread works on at once at most: more do not fit its cache."""
+"""Maximum number of states per call of a thread: more do not fit its cache."""
 
 LEAST = {"muzero_mlp": 256, "muzero_tower": 4}
-"""States below which a part is not worth waking another thread for."""
+"""Minimum number of states that are worth another thread."""
 
 
 class OnnxModel:
     """A model from a folder with `representation.onnx`, `dynamics.onnx` and `prediction.onnx`.
 
-    :param threads: that share a batch; by default one for each processor this program may use.
-    :raises NetworkError: a file is missing, no model, or of another network than the others.
+    :param threads: threads that share a batch; default: one per available CPU core.
+    :raises NetworkError: a file is missing or invalid, or the files are of different networks.
     """
 
     def __init__(self, folder: str | PathLike[str], *, threads: int | None = None) -> None:
@@ -45,7 +45,7 @@ class OnnxModel:
             path = Path(folder) / f"{part}.onnx"
             if not path.is_file():
                 raise NetworkError(
-                    f"{folder} has no {part}.onnx: give a folder that export_muzero wrote, with "
+                    f"{folder} has no {part}.onnx: give a folder written by export_muzero, with "
                     f"{', '.join(f'{each}.onnx' for each in FILES)}."
                 )
             sessions[part] = onnx_session(path, str(path))
@@ -54,7 +54,7 @@ class OnnxModel:
         for part, header in headers.items():
             if header != first:
                 raise NetworkError(
-                    f"{folder} has a {part}.onnx of another network than its representation.onnx: "
+                    f"{part}.onnx and representation.onnx in {folder} are of different networks: "
                     "export all three together."
                 )
         self._open(sessions, first, threads)
@@ -62,7 +62,7 @@ class OnnxModel:
     def _open(
         self, sessions: Mapping[str, Any], header: NetworkHeader, threads: int | None
     ) -> None:
-        """Take models by the name of what they are of; see `muzero_export.PARTS`."""
+        """Set the ONNX sessions by the names of their parts; see `muzero_export.PARTS`."""
         self.header = header
         self._sessions = dict(sessions)
         step = sessions.get("recurrent") or sessions["dynamics"]
@@ -71,27 +71,27 @@ class OnnxModel:
         self._share = Shares(threads or processors(), max(PART, least), least)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
-        """What it makes of observations `[B, ...]` as the game gives them."""
-        seen = observations_of(self.header, observations)
-        return self._shared(len(seen), lambda rows: self._initial(seen[rows]))
+        """Evaluate observations `[B, ...]` as the game gives them."""
+        planes = observations_of(self.header, observations)
+        return self._shared(len(planes), lambda rows: self._initial(planes[rows]))
 
     def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
-        """What it makes of the steps `actions` `[B]` from hidden states `[B, ...]`."""
+        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
         states = np.ascontiguousarray(hidden, np.float32)
         steps = np.ascontiguousarray(actions, np.int64)
         check_hidden(states.shape, steps.shape, self.hidden_shape)
         if len(steps) and not 0 <= steps.min() <= steps.max() < self.header.num_logits:
             raise EvaluationError(
                 f"recurrent_inference() was given actions from {steps.min()} to {steps.max()}: "
-                f"this model knows 0 to {self.header.num_logits - 1}."
+                f"this model takes 0 to {self.header.num_logits - 1}."
             )
         return self._shared(len(steps), lambda rows: self._recurrent(states[rows], steps[rows]))
 
-    def _initial(self, seen: NDArray[np.float32]) -> ModelOutput:
+    def _initial(self, planes: NDArray[np.float32]) -> ModelOutput:
         if "initial" in self._sessions:
-            value, policy, hidden = self._run("initial", observations=seen)
+            value, policy, hidden = self._run("initial", observations=planes)
         else:
-            (hidden,) = self._run("representation", observations=seen)
+            (hidden,) = self._run("representation", observations=planes)
             policy, value = self._run("prediction", hidden=hidden)
         return ModelOutput(value, np.zeros_like(value), policy, hidden)
 
@@ -107,7 +107,7 @@ class OnnxModel:
         return answers
 
     def _shared(self, count: int, answer: Callable[[slice], ModelOutput]) -> ModelOutput:
-        """The answer to all rows; where there are many, threads give it part by part."""
+        """Evaluate all rows; several threads share a large batch."""
         if count <= self._share.least or self._share.threads == 1:
             return answer(slice(None))
         parts: dict[int, ModelOutput] = {}
@@ -136,23 +136,23 @@ def observations_of(header: NetworkHeader, observations: Any) -> NDArray[np.floa
 
 
 def check_observations(header: NetworkHeader, shape: tuple[int, ...]) -> None:
-    """Nothing, if a network can see a batch of this shape.
+    """Check the shape of a batch of observations.
 
-    :raises EvaluationError: it sees others.
+    :raises EvaluationError: the network takes another shape.
     """
     if shape[1:] != header.observation_shape:
         raise EvaluationError(
             f"initial_inference() was given observations of shape {shape}: this model of "
-            f"{header.game} sees batches {('B', *header.observation_shape)}.".replace("'", "")
+            f"{header.game} takes {('B', *header.observation_shape)}.".replace("'", "")
         )
 
 
 def check_hidden(
     hidden: tuple[int, ...], actions: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    """Nothing, if these are the shapes of hidden states and of actions of a batch.
+    """Check the shapes of a batch's hidden states and actions.
 
-    :raises EvaluationError: they are not.
+    :raises EvaluationError: one is wrong.
     """
     if hidden[1:] != expected or actions != hidden[:1]:
         raise EvaluationError(

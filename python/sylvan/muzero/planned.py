@@ -1,10 +1,10 @@
-"""Half of the games of an actor: views of all of them, one search over the model, a move in each.
+"""One group of an actor's games, which are planned in one search per move.
 
-A round has three parts, so that another half can be planned meanwhile; the last is for one thread:
+A round has three parts, so that another group can be planned in parallel:
 
     plan     views → search → an action per game
-    step     the actions are taken (in another thread, which touches nothing but the games)
-    settle   what came of them is noted; games that are over become records, others begin
+    step     apply the actions (in another thread, which uses only the games)
+    settle   store the results; finished games become records, new ones start (main thread)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sylvan.selfplay.unfinished import Unfinished
 __all__ = ["PlannedHalf", "replayed_exactly"]
 
 LEAST_FAULTS = 8
-"""Games that must have failed before a step is given up, however few there are at once."""
+"""Minimum number of failed games before a step is aborted."""
 
 
 class PlannedHalf(Places):
@@ -46,27 +46,27 @@ class PlannedHalf(Places):
     ) -> None:
         super().__init__(shop, games, states[0], rng)
         self.slots = make_game_slots(shop.starts.spec, states, search.threads)
-        self.has_auxiliary = False  # a model has no outputs for what else a game could teach
+        self.has_auxiliary = False  # a learned model has no auxiliary outputs
         self.full_search = latent_search(model, states[0], search)
         fast = search.replace(simulations=self.config.fast_simulations, noise=False)
         self.fast_search = latent_search(model, states[0], fast)
         self.seconds = 0.0
-        """Spent in searches, the model's part included."""
+        """Time spent in searches, including the model."""
         self._views: Views
         self._found: Outcomes
         self._actions: NDArray[np.int64]
         self._landings: Landings
 
     def state(self, place: int) -> Game:
-        """The game in a place, as it stands."""
+        """The game in a slot."""
         return self.slots.state(place)
 
     def plant(self, place: int, state: Game) -> None:
-        """Put another game in a place."""
+        """Put another game in a slot."""
         self.slots.plant(place, state)
 
     def begins(self) -> bool:
-        """Whether another round begins: unless enough positions were searched."""
+        """Start another round, unless enough positions were searched; return whether it did."""
         if self.shop.begun >= self.config.positions:
             return False
         self.shop.begun += len(self)
@@ -77,7 +77,7 @@ class PlannedHalf(Places):
         """Search all games and choose their moves."""
         with blamed(self.shop.starts):
             views = self.slots.views()
-        if self.seats == 1:  # there is nobody to agree with on what it is worth
+        if self.seats == 1:  # the search's value replaces the missing return
             views = views._replace(cut=views.cut | self._at_limit())
         began = time.perf_counter()
         search = self.full_search if self.full else self.fast_search
@@ -87,16 +87,16 @@ class PlannedHalf(Places):
         self._actions = np.where(views.cut, -1, self._picked(self._found))
 
     def step(self) -> None:
-        """Make the moves."""
+        """Apply the moves."""
         self._landings = self.slots.play(self._actions)
 
     def plan_and_step(self) -> None:
-        """Both, one after the other."""
+        """Plan, then step."""
         self.plan()
         self.step()
 
     def settle(self) -> None:
-        """Note what came of the moves; games that are over, or failed, make room for others."""
+        """Store the results of the moves; replace finished and failed games by new ones."""
         self.shop.statistics.batches += 1
         found, views, landings = self._found, self._views, self._landings
         failed, cut = landings.turns == FAILED, views.cut
@@ -106,30 +106,30 @@ class PlannedHalf(Places):
         present = ~(cut | failed)
         resigned = self.resignation.resigned(found.seats, found.values) & present
         self._note(found, self._actions, rewards=landings.rewards, present=present, **seen)
-        for place in np.flatnonzero(failed).tolist():
-            dropped(self.shop, self.slots.faults[place])
-            self._replace(place)
-        places = np.flatnonzero(cut)
-        for place, plies in zip(places.tolist(), self._take(places), strict=True):
-            self._end(place, plies, found.values[place], "limit")
-            self._replace(place)
+        for slot in np.flatnonzero(failed).tolist():
+            dropped(self.shop, self.slots.faults[slot])
+            self._replace(slot)
+        truncated = np.flatnonzero(cut)
+        for slot, plies in zip(truncated.tolist(), self._take(truncated), strict=True):
+            self._end(slot, plies, found.values[slot], "limit")
+            self._replace(slot)
         limited = self._at_limit() & present if self.seats > 1 else np.zeros(len(self), bool)
         self._settle(landings.turns, landings.returns, resigned, limited)
 
     def _end(self, place: int, plies: Plies, returns: NDArray[np.float32], ending: str) -> None:
-        """Make a record of a game that is over, and note what it paid."""
+        """Record a finished game, and add its total reward to the statistics."""
         super()._end(place, plies, returns, ending)
-        paid = float(plies.rewards[:, 0].sum()) + (float(returns[0]) if ending == "end" else 0.0)
-        self.shop.statistics.score += float(getattr(self.state(place), "score", paid))
+        total = float(plies.rewards[:, 0].sum()) + (float(returns[0]) if ending == "end" else 0.0)
+        self.shop.statistics.score += float(getattr(self.state(place), "score", total))
 
     def _next_game(self, place: int) -> tuple[Start, bool]:
-        """The game to begin in a place, in the environment that is there if it is sound."""
+        """Start the next game of a slot; reuse the slot's environment unless it failed."""
         broken = place in self.slots.faults or not self.shop.starts.spec.is_gymnasium
         return begun(self.shop, None if broken else self.state(place))
 
 
 def begun(shop: Shop, over: Game | None = None) -> tuple[Start, bool]:
-    """The next game; those that cannot be begun are dropped."""
+    """Start the next game; drop games that fail to start."""
     while True:
         try:
             return shop.next_game(over)
@@ -139,15 +139,15 @@ def begun(shop: Shop, over: Game | None = None) -> tuple[Start, bool]:
             dropped(shop, error)
         except Exception as error:
             dropped(shop, error)
-        shop.starts.count += 1  # another seed, where the fault may not be
+        shop.starts.count += 1  # try another seed
         over = None
 
 
 def dropped(shop: Shop, error: Exception) -> None:
-    """Count a game that raised an error.
+    """Count a game that raised an exception.
 
-    :raises GameContractError: as many did as there are games at once, and none came to an end.
-    :raises ConfigError: it was what the game is that is at fault, and all others are the same.
+    :raises GameContractError: as many games failed as run in parallel, and none has ended.
+    :raises ConfigError: `error` is one; it concerns all games.
     """
     if isinstance(error, ConfigError):
         raise error
@@ -155,19 +155,19 @@ def dropped(shop: Shop, error: Exception) -> None:
     shop.statistics.dropped += 1
     if shop.statistics.games == 0 and shop.faults >= max(LEAST_FAULTS, shop.config.games):
         raise GameContractError(
-            f"{shop.starts.spec.name} raised {type(error).__name__} ({error}); so did "
-            f"{shop.faults} episodes in this step, and none came to an end: mend the environment. "
-            "The run goes on from its last step."
+            f"{shop.starts.spec.name} raised {type(error).__name__} ({error}); {shop.faults} "
+            "episodes of this step failed and none ended: fix the environment; the run then "
+            "resumes from its last step."
         ) from error
 
 
 def replayed_exactly(starts: Starts, seed: int, plies: Plies) -> Game | None:
-    """The game with this seed after some plies; None if it does not show what it showed then."""
-    seen, searched = plies.observations, plies.counts > 0
+    """Replay a game from its seed and actions; None if an observation differs."""
+    observed, searched = plies.observations, plies.counts > 0
     try:
         state = starts.begin(seed)
         for ply, action in enumerate(plies.actions.tolist()):
-            expected = seen[ply] if seen is not None and searched[ply] else None
+            expected = observed[ply] if observed is not None and searched[ply] else None
             if expected is not None and not np.array_equal(state.observation(), expected):
                 return None
             state.apply(action)

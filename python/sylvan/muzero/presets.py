@@ -1,12 +1,12 @@
-"""Settings to begin with where the rules are learned, per game or kind of environment and machine.
+"""Default settings of MuZero, per game or kind of environment and machine.
 
-They lie over what any game gets on a machine (`sylvan.runs.presets`). A model is asked one step
-at a time, so its networks are smaller than those of a game whose rules are known, searches shorter,
-and positions are learned from more often.
+They override the machine's settings (`sylvan.runs.presets`). A model is evaluated one step at a
+time, so its networks are smaller than in AlphaZero runs, searches shorter, and positions are used
+for more updates.
 
-| of one seat | |
+| kind of environment | |
 |---|---|
-| `vector` | numbers in a row: dense layers |
+| `vector` | a vector of numbers: dense layers |
 | `image` | planes, or an image: a residual tower |
 """
 
@@ -20,7 +20,7 @@ __all__ = ["muzero_settings"]
 Settings = Mapping[str, Mapping[str, Any]]
 
 _ONE_SEAT: Settings = {
-    # Among a few actions whose values hardly differ, Gumbel's target would be sure of their noise.
+    # For a few actions with nearly equal values, Gumbel's target would fit the noise of the values.
     "search": {"simulations": 25, "value_range": "tree", "discount": 0.997, "noise": True},
     "selfplay": {
         "temperature_plies": 1_000_000,
@@ -33,7 +33,7 @@ _ONE_SEAT: Settings = {
     "replay": {"prioritised": True, "symmetries": False},
     "arena": {"games": 20},
 }
-"""Of any environment: rewards on the way, values that are looked up a few steps ahead."""
+"""Settings of every environment: intermediate rewards, values bootstrapped after a few steps."""
 
 _KINDS: dict[tuple[str, str], Settings] = {
     ("vector", "cpu"): {
@@ -84,11 +84,11 @@ _KINDS: dict[tuple[str, str], Settings] = {
         "replay": {"window_min": 100_000, "window_max": 500_000},
     },
 }
-"""Of environments, by what they show."""
+"""Settings of environments by kind of observation and machine."""
 
 _GAMES: dict[str, Settings] = {
-    # Random openings lead to every state, as where the rules are known. What is hard is the reward,
-    # three in a row: it takes many updates at a high rate, and far fewer games than they.
+    # Random openings reach every state, as with known rules. The hard part is the reward, three in
+    # a row: it needs many updates at a high learning rate, but few games.
     "tictactoe": {
         "run": {"steps": 64, "minutes": None, "threads": 1},
         "network": {"size": "mlp3x128"},
@@ -117,8 +117,8 @@ _GAMES: dict[str, Settings] = {
         "targets": {"value_mix": 0.5},
         "muzero": {"lead_in": 0.1, "reconstruction": 0.1},
     },
-    # Random openings leave one side ahead: such games come to a mate, which ones between equals
-    # hardly do before the move limit.
+    # Random openings leave one side ahead: such games end in mate, while equal games mostly reach
+    # the move limit.
     "chess": {
         "search": {"simulations": 32, "top_k": 48, "selection": "gumbel", "noise": False},
         "selfplay": {
@@ -132,7 +132,7 @@ _GAMES: dict[str, Settings] = {
         "muzero": {"unroll": 3, "lead_in": 0.1, "reconstruction": 0.1},
     },
 }
-"""Settings for games whose rules are hidden, on any machine."""
+"""Settings of a game, for every machine."""
 
 _BOTH: dict[tuple[str, str], Settings] = {
     ("connect4", "cpu"): {
@@ -144,7 +144,7 @@ _BOTH: dict[tuple[str, str], Settings] = {
     },
     ("connect4", "big"): {
         "run": {"minutes": 10.0},
-        # A step changes one square: the blocks that foresee it can be fewer than those that see.
+        # A step changes one square, so the dynamics need fewer blocks than the representation.
         "network": {"size": "8x96", "settings": {"dynamics_blocks": 4}},
         "search": {"simulations": 96},
         "selfplay": {
@@ -175,7 +175,7 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "arena": {"every": 60, "games": 40, "simulations": 32},
     },
 }
-"""What is different in such a game on a machine."""
+"""Settings of a game on one machine."""
 
 _ENVIRONMENTS: dict[str, Settings] = {
     "gym:CartPole-v1": {
@@ -183,9 +183,9 @@ _ENVIRONMENTS: dict[str, Settings] = {
         "search": {"simulations": 16},
         "targets": {"td_steps": 30},
     },
-    # Returns from -500 to 300: a tenth of them is said more exactly. Episodes have up to 1,000
-    # steps, so many are played at once. Who lands with a shaking hand learns to hover instead, so
-    # moves are drawn at less than temperature 1.
+    # Returns from -500 to 300: scaled by 0.1 they are predicted more exactly. Episodes have up to
+    # 1,000 steps, so many are played in parallel. With temperature 1, random actions make landings
+    # fail and the agent learns to hover, so the temperature is lower.
     "gym:LunarLander-v3": {
         "run": {"steps": 240, "minutes": None},
         "game": {"params": {"reward_scale": 0.1}},
@@ -203,13 +203,13 @@ _ENVIRONMENTS: dict[str, Settings] = {
         "arena": {"every": 20, "games": 20, "simulations": 25, "max_plies": 1000},
     },
 }
-"""What is different in an environment, on a processor."""
+"""Settings of an environment on a CPU."""
 
 
 def muzero_settings(
     game: str, machine: str, *, seats: int, shape: tuple[int, ...]
 ) -> list[Settings]:
-    """What lies over a machine's settings for a game, the later over the earlier.
+    """Layers of settings that override a machine's, the later the earlier.
 
     :param shape: of an observation.
     """

@@ -1,16 +1,16 @@
 """Quality of a learned model: the error of its predictions some steps ahead, on real games.
 
-The model is shown a position of an episode that it has not learned from, and then only the actions
-that were taken. After k steps it says
+The model gets a position of an episode that it has not learned from, and then only the actions that
+were taken. After k steps, its predictions are compared:
 
-- the *reward* of the k-th step, against what that step paid;
-- the *value* of the state there, against its target: what the episode went on to pay, or n steps
-  of it and then the search's value. At k = 0 nothing is foreseen, so that error is the value's own,
-  and what comes on top of it with k is the model's;
-- in games, a *policy*: how much of it is on legal moves. Below the root nobody tells the model what
-  is legal.
+- the *reward* of the k-th step, with the real reward;
+- the *value* of the state, with its target: the rest of the episode's rewards, or n steps of them
+  and then the search's value. At k = 0 no step is predicted, so this is the error of the value
+  head; the increase with k is the error of the model;
+- in games, the *policy*: the share on legal moves. Below the root the model does not get the legal
+  moves.
 
-Errors are mean absolute ones, in the units of rewards and returns.
+Errors are mean absolute errors, in the units of rewards and returns.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from sylvan.replay.targets import TargetConfig, outcomes
 __all__ = ["AHEAD", "Quality", "model_quality"]
 
 AHEAD = (0, 1, 2, 3, 5, 10)
-"""Steps ahead that are looked at."""
+"""Steps ahead to compare."""
 POSITIONS = 128
-"""From which predictions are made at most."""
+"""Maximum number of positions to predict from."""
 RECORDS = 32
-"""That they are taken from at most: native games are played through again for it."""
+"""Maximum number of records to take them from, because native games must be replayed."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Quality:
     value: dict[int, float]
     """Absolute error of the value after k steps."""
     legal: dict[int, float]
-    """Share of the policy after k steps that is on legal moves; empty where all always are."""
+    """Share of the policy after k steps that is on legal moves; empty for environments."""
     positions: int
 
     def numbers(self) -> dict[str, float]:
-        """As the metrics log them: `model.reward.1`, `model.value.5`, `model.legal.2`."""
+        """The figures by their names in the metrics: `model.reward.1`, `model.legal.2`, ..."""
         return {
             f"model.{what}.{k}": number
             for what in ("reward", "value", "legal")
@@ -60,16 +60,16 @@ class Quality:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A position of a record and the up to K steps after it."""
+    """A position of a record and up to K steps after it."""
 
     observation: NDArray[Any]
     actions: list[int]
     rewards: list[float]
-    """To the seat that made each step."""
+    """Of the seat that made each step."""
     values: list[float]
-    """To the seat to move, of this state and of those that follow; shorter where the end comes."""
+    """Of the seat to move, in this state and the following ones; shorter if the game ends."""
     legal: list[list[int]]
-    """As `values`."""
+    """Legal actions of the same states."""
 
 
 def model_quality(
@@ -82,7 +82,7 @@ def model_quality(
 ) -> Quality:
     """Compare a model's predictions with the records.
 
-    :param rng: chooses the records and the positions, more from those that are longer.
+    :param rng: samples the records and the positions, more of them from longer records.
     """
     count, game = max(AHEAD), spec.first()
     segments = _segments(spec, records, targets, rng, positions, count)
@@ -100,20 +100,20 @@ def model_quality(
             output = model.recurrent_inference(output[3], _like(actions[:, k - 1], output[3]))
         if k not in AHEAD:
             continue
-        said_value, said_reward = (_mover(in_memory(output[place])) for place in (0, 1))
-        paid = [row for row, s in enumerate(segments) if len(s.rewards) >= k]
-        if k and paid:
-            truth = np.array([segments[row].rewards[k - 1] for row in paid])
-            reward[k] = float(np.abs(said_reward[paid] - truth).mean())
+        predicted_value, predicted_reward = (_mover(in_memory(output[i])) for i in (0, 1))
+        rewarded = [row for row, s in enumerate(segments) if len(s.rewards) >= k]
+        if k and rewarded:
+            truth = np.array([segments[row].rewards[k - 1] for row in rewarded])
+            reward[k] = float(np.abs(predicted_reward[rewarded] - truth).mean())
         alive = [row for row, s in enumerate(segments) if len(s.values) > k]
         if not alive:
             continue
         truth = np.array([segments[row].values[k] for row in alive])
-        value[k] = float(np.abs(said_value[alive] - truth).mean())
+        value[k] = float(np.abs(predicted_value[alive] - truth).mean())
         if game.num_players > 1:
-            shares = _softmax(in_memory(output[2])[alive])
-            on = [shares[i, segments[row].legal[k]].sum() for i, row in enumerate(alive)]
-            legal[k] = float(np.mean(on))
+            policy = _softmax(in_memory(output[2])[alive])
+            shares = [policy[i, segments[row].legal[k]].sum() for i, row in enumerate(alive)]
+            legal[k] = float(np.mean(shares))
     return Quality(reward, value, legal, len(segments))
 
 
@@ -125,7 +125,7 @@ def _segments(
     positions: int,
     count: int,
 ) -> list[_Segment]:
-    """Positions drawn from some records, each of which is gone through once."""
+    """Segments from random positions of some records; each record is replayed once."""
     some = sorted(rng.permutation(len(records))[:RECORDS].tolist())
     plies = [(number, int(ply)) for number in some for ply in records[number].searched]
     drawn = rng.permutation(len(plies))[:positions]
@@ -136,13 +136,13 @@ def _segments(
         rewards = np.zeros_like(record.values) if record.rewards is None else record.rewards.copy()
         if record.ending != "limit":
             rewards[-1] += targets.discount * record.returns  # the result is the last reward
-        seen, legal = _replayed(spec, record)
+        observations, legal = _replayed(spec, record)
         for ply in sorted(plies[i][1] for i in drawn if plies[i][0] == number):
             steps = range(ply, min(ply + count, len(record)))
             states = range(ply, min(ply + count + 1, len(record)))
             found.append(
                 _Segment(
-                    observation=seen[ply],
+                    observation=observations[ply],
                     actions=[int(record.actions[step]) for step in steps],
                     rewards=[float(rewards[step, record.seats[step]]) for step in steps],
                     values=[float(values[state, record.seats[state]]) for state in states],
@@ -157,17 +157,17 @@ def _replayed(spec: GameSpec, record: GameRecord) -> tuple[NDArray[Any], list[li
     if record.observations is not None:
         return record.observations, [record.legal(ply).tolist() for ply in range(len(record))]
     state = spec.first(record.start)
-    seen: list[NDArray[Any]] = []
-    known: list[list[int]] = []
+    observations: list[NDArray[Any]] = []
+    legal: list[list[int]] = []
     for action in record.actions.tolist():
-        seen.append(np.asarray(state.observation()))
-        known.append(list(state.legal_actions()))
+        observations.append(np.asarray(state.observation()))
+        legal.append(list(state.legal_actions()))
         state.apply(action)
-    return np.stack(seen), known
+    return np.stack(observations), legal
 
 
 def _mover(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`[B]` of the first seat, from `[B]` or `[B, S]`."""
+    """`[B]` the number of the seat to move, which comes first in `[B, S]`."""
     return numbers if numbers.ndim == 1 else numbers[:, 0]
 
 
@@ -178,7 +178,7 @@ def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _like(indices: NDArray[np.int64], hidden: Any) -> Any:
-    """Actions where a model can use them."""
+    """Move actions to the device of the hidden states."""
     if not hasattr(hidden, "detach"):
         return indices
     import torch

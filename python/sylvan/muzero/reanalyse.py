@@ -7,13 +7,12 @@ The moves stay; their targets are recomputed in two ways:
 - `muzero.reanalyse`: search a share of every batch. Every state of a segment gets the new search's
   policy; with `td_steps` n, the new root value n steps later bootstraps the return; and a share
   `value_mix` of the target is the new root value.
-- `muzero.fresh_values`: for the other rows, bootstrap from the model's value
-  without a search. This is cheap, and removes the values that the
-  first networks of a run guessed.
+- `muzero.fresh_values`: for the other rows, bootstrap from the model's value without a search. This
+  is cheap, and replaces the poor values of a run's first networks.
 
-The state after a truncation has no stored observation, so returns that bootstrap from it
-bootstrap one step earlier, from a state that the model can evaluate. Values that
-games of several seats got at their move limit stay.
+The state after a truncation has no stored observation, so returns that bootstrap from it bootstrap
+one step earlier, from a state that the model can evaluate. The values of games of several seats at
+their move limit stay unchanged.
 
 A call depends only on the model, the window and the random numbers; it keeps no state.
 """
@@ -108,11 +107,11 @@ class Reanalyse:
 
     def _valued(self, again: ReanalysedPart, game: Game) -> Floats:
         """Evaluate n positions with the model; return values per seat `[n, S]`."""
-        said = [
+        parts = [
             np.asarray(_on_processor(self.model.initial_inference(again.observations[part])[0]))
             for part in _parts(len(again.rows))
         ]
-        values, seats = np.concatenate(said).astype(np.float32), game.num_players
+        values, seats = np.concatenate(parts).astype(np.float32), game.num_players
         values = values.reshape(len(values), -1)
         if values.shape[1] < seats:  # zero-sum: one value serves both seats
             values = np.concatenate([values, -values], axis=1)
@@ -162,7 +161,7 @@ class ReanalysedPart:
         states = np.concatenate([states, last[:, None]], axis=1)
         wanted = np.concatenate([wanted, cut[:, None]], axis=1)
         self._given = rows.given(last)
-        self.rows, place = np.unique(states[wanted], return_inverse=True)
+        self.rows, index = np.unique(states[wanted], return_inverse=True)
         """`[n]` the rows to reanalyse."""
         self.seats = rows.seats(self.rows)
         """`[n]` the seats to move."""
@@ -170,8 +169,8 @@ class ReanalysedPart:
             self.observations, self.legal = maker.observed(rows.pick(self.rows))
             """`[n, ...]` observations, and `[n, A]` legal actions."""
         self._then = rows.roots(self.rows)
-        self._wanted, self._place = wanted, np.zeros(states.shape, np.int64)
-        self._place[wanted] = place.reshape(-1)
+        self._wanted, self._index = wanted, np.zeros(states.shape, np.int64)
+        self._index[wanted] = index.reshape(-1)
 
     def with_targets(
         self, found: Segments, policy: PolicyEntries | None, values: Floats
@@ -181,8 +180,8 @@ class ReanalysedPart:
         """
         states = slice(0, self._unroll + 1)
         alive = self._alive[:, states]
-        # Differences by seat, `[segments, states, S]`; zero where nothing was asked.
-        change = np.where(self._wanted[:, :, None], (values - self._then)[self._place], 0)
+        # Differences per seat, `[segments, states, S]`; zero for states that were not evaluated.
+        change = np.where(self._wanted[:, :, None], (values - self._then)[self._index], 0)
         share, steps = self._targets.value_mix, self._targets.td_steps
         moved = (share if self.searched else 0.0) * change[:, states]
         if steps is not None:
@@ -196,13 +195,13 @@ class ReanalysedPart:
             return replace(found, value=value)
         weight = found.policy_weight.copy()
         weight[self._part] = alive
-        fresh = policy.picked(self._place[:, states][alive], np.flatnonzero(alive))
+        fresh = policy.picked(self._index[:, states][alive], np.flatnonzero(alive))
         entries = found.policy.replaced(alive.size, fresh)
         return replace(found, value=value, policy=entries, policy_weight=weight)
 
     def _before_cut(self, values: Floats, steps: int) -> Floats:
         """Return `[segments, states, 1]` the change of values before and at a truncation."""
-        now = values[self._place[:, -1:]] - self._given[:, None]
+        now = values[self._index[:, -1:]] - self._given[:, None]
         state, plies = np.arange(self._unroll + 1), self._plies[:, None]
         reached = self._wanted[:, -1:] & (state + steps >= plies) & (state <= plies)
         later = self._targets.discount ** np.where(reached, plies - 1.0 - state, 0.0)

@@ -1,4 +1,4 @@
-"""A search over a model of a game: what the model has to be told of the game, in one place."""
+"""Create a search over a learned model, with the seats and the value range of its game."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["greedy", "latent_search"]
 
 
 def greedy(config: SearchConfig) -> SearchConfig:
-    """The same search for play: nothing in it is drawn."""
+    """The same settings without random choices: no noise, temperature 0."""
     return config.replace(noise=False, gumbel_scale=0.0, temperature=0.0)
 
 
 def latent_search(model: Any, game: Game, config: SearchConfig) -> LatentSearch:
-    """A search of states of a game over a model of it.
+    """Create a search over a model of a game.
 
-    :param game: any state; says how many seats there are and what they can get.
+    :param game: any state; it gives the number of seats and the value range.
     """
     low, high = map(float, game.value_range)
     return LatentSearch(

@@ -1,11 +1,11 @@
-"""Batches for a model that is unrolled: a state, the actions after it, and what each should show.
+"""Batches for an unrolled model: an observation, the next actions, and the targets of each state.
 
     replay = SequenceReplay(folder, spec, unroll=5, targets=TargetConfig(td_steps=5))
     batch = replay.sample(256, rng)
 
-It is the replay of `sylvan.replay` (files, marks, window, priorities) read in segments. Value
-targets are those of `sylvan.replay.targets`: with `td_steps` the rewards of so many steps and
-then the search's value; without, all that the game went on to pay.
+It is the replay of `sylvan.replay` (files, marks, window, priorities), read in segments. Value
+targets are those of `sylvan.replay.targets`: with `td_steps`, n-step returns that bootstrap from
+the search's value; without, the rest of the game's rewards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["SequenceBatch", "SequenceReplay"]
 Floats = NDArray[np.float32]
 
 MANY = 512
-"""Actions above which a batch's policies name those that they have probabilities of."""
+"""Number of actions above which a batch's policies are sparse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,31 +43,29 @@ class SequenceBatch:
     observations: NDArray[Any]
     """`[B, ...]` of state 0, as the game gives them."""
     actions: NDArray[np.int64]
-    """`[B, K]` from state k to k + 1; past the end any, drawn at random (absorbing states)."""
+    """`[B, K]` from state k to k + 1; past the end random (absorbing states)."""
     value: Floats
-    """`[B, K + 1, S]` what is still to come, the seat to move in that state first; 0 past the end.
-    """
+    """`[B, K + 1, S]` value targets, the seat to move first; 0 past the end."""
     reward: Floats
-    """`[B, K + 1, S]` what the step to state k paid, the seat that made it first; 0 in state 0."""
+    """`[B, K + 1, S]` reward of the step to state k, the seat that made it first; 0 in state 0."""
     policy: Floats
-    """`[B, K + 1, A]` the target; zeros past the end. With `policy_actions`, of those alone."""
+    """`[B, K + 1, A]` policy targets; zeros past the end. See `policy_actions`."""
     policy_weight: Floats
-    """`[B, K + 1]` how much it counts: 0 past the end and after a fast search."""
+    """`[B, K + 1]` weight of the policy loss: 0 past the end and after a fast search."""
     alive: NDArray[np.bool_]
     """`[B, K + 1]` whether a seat moves in that state: false past the end."""
     known: NDArray[np.bool_]
-    """`[B, K + 1]` whether value and reward are known: false past where a game was broken off, and
-    in random openings, of which nothing shall be learned; true past an end, where both are 0."""
+    """`[B, K + 1]` whether value and reward are targets: false after a truncation and in random
+    openings, which are not learned; true past the end, where both are 0."""
     following: NDArray[Any] | None
-    """`[B, K, ...]` observations of states 1 to K, zeros where nobody moves; None where nobody
-    asked for them."""
+    """`[B, K, ...]` observations of states 1 to K, zeros past the end; None unless requested."""
     weight: Floats
-    """`[B]` how much the row counts, at most 1: what makes up for prioritised sampling."""
+    """`[B]` importance weight, at most 1, that corrects prioritised sampling."""
     places: NDArray[np.int64]
-    """`[B]` whose priority to update."""
+    """`[B]` rows of the window, to update their priorities."""
     policy_actions: NDArray[np.int64] | None = None
-    """`[B, K + 1, W]` where there are very many actions: those that `policy`, `[B, K + 1, W]`, has
-    the probabilities of, filled up with zeros."""
+    """`[B, K + 1, W]` the actions of sparse policies, whose probabilities are `policy`
+    `[B, K + 1, W]`; padded with zeros. None for dense policies."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -81,11 +79,11 @@ class SequenceBatch:
 
 
 class SequenceReplay(Replay):
-    """The games of a run that learns a model.
+    """The replay of a MuZero run.
 
     :param unroll: steps of a segment, K.
-    :param following: whether batches have the observations of later states too.
-    :param lead_in: share of a batch that begins in random openings, where games have any.
+    :param following: whether batches contain the observations of later states too.
+    :param lead_in: share of a batch that starts in random openings, if games have any.
     """
 
     _window_class = SegmentWindow
@@ -105,21 +103,21 @@ class SequenceReplay(Replay):
         super().__init__(folder, spec, config, targets=targets, value="seats", encoding=encoding)
         self.unroll, self.following, self.lead_in = unroll, following, lead_in
         self.reanalyse: Reanalyse | None = None
-        """Makes a share of the targets anew, if it is there."""
+        """Recomputes a share of the targets; None: off."""
         self._game = spec.first()
 
     def append(self, records: Sequence[GameRecord], together: int = 8) -> None:
-        """Store games and let them into the window.
+        """Store games and add them to the window.
 
-        :raises ReplayError: as `Replay.append`; or plies that nobody searched follow one that
-            somebody did, so that there is no segment to unroll.
+        :raises ReplayError: as `Replay.append`; or a ply after the first searched one was not
+            searched, so a segment would have a gap.
         """
         for record in records:
             searched = record.searched
             if len(searched) and searched[-1] - searched[0] + 1 != len(searched):
                 raise ReplayError(
-                    "A record has plies without a search among those with one: a model is unrolled "
-                    "over neighbouring plies, so search all after the opening."
+                    "A record has unsearched plies between searched ones, but a model is unrolled "
+                    "over consecutive plies: search every ply after the opening."
                 )
             if len(record) and (not len(searched) or searched[-1] != len(record) - 1):
                 raise ReplayError("A record's last ply was not searched: search it.")
@@ -130,7 +128,7 @@ class SequenceReplay(Replay):
     ) -> SequenceBatch:
         """Draw segments from the window, with replacement.
 
-        :param rng: says which ones, the actions past their ends, and how symmetries fall.
+        :param rng: draws the segments, the actions past their ends, and the symmetries.
         :raises ReplayError: nothing is stored yet.
         """
         reanalyse = self.reanalyse
@@ -139,18 +137,18 @@ class SequenceReplay(Replay):
             assert isinstance(rows, SegmentWindow)
             if rows.end == rows.begin:
                 raise ReplayError(f"{self.folder} has no positions yet: play some games first.")
-            drawn, lead, weight = self._led(rows, count, rng)
+            drawn, lead, weight = self._draw_segments(rows, count, rng)
             found = rows.segments(drawn, self.unroll, lead)
-            seen = self._seen(rows, found)
+            seen = self._observations(rows, found)
             again = [] if reanalyse is None else reanalyse.prepared(rows, found, self._maker)
         if reanalyse is not None:
             found = reanalyse.targets(found, again, self._game, int(rng.integers(2**63)))
         return self._batch(found, seen, weight, rng)
 
-    def _led(
+    def _draw_segments(
         self, rows: SegmentWindow, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Rows, how many plies before them to begin, and weights; those that lead in come last."""
+        """Draw rows, the plies to start before them, and weights; lead-in segments come last."""
         led = round(self.lead_in * count) if rows.has_openings else 0
         first, lead = rows.openings(self._begin(rows), led, self.unroll, rng)
         drawn, weight = self._drawn(rows, count - len(first), rng)
@@ -160,8 +158,8 @@ class SequenceReplay(Replay):
             np.concatenate([weight, np.ones(len(first), np.float32)]),
         )
 
-    def _seen(self, rows: SegmentWindow, found: Segments) -> NDArray[Any]:
-        """`[B, 1, ...]` or `[B, K + 1, ...]` what the seats saw; zeros where nobody moves."""
+    def _observations(self, rows: SegmentWindow, found: Segments) -> NDArray[Any]:
+        """`[B, 1, ...]` or `[B, K + 1, ...]` observations; zeros past the end."""
         states = self.unroll + 1 if self.following else 1
         alive = found.alive[:, :states]
         there = np.maximum(found.rows[:, :states], (found.rows[:, 0] + found.lead)[:, None])
@@ -201,7 +199,7 @@ class SequenceReplay(Replay):
         return self._turned(batch, rng)
 
     def _turned(self, batch: SequenceBatch, rng: np.random.Generator) -> SequenceBatch:
-        """The segments as symmetries, one drawn for each, show them from beginning to end."""
+        """Apply a random symmetry to each segment, the same to all its states."""
         symmetries = self._maker.symmetries
         if len(symmetries) < 2:
             return batch

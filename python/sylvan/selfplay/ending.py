@@ -1,4 +1,4 @@
-"""When a game of self-play ends before its rules end it: by resignation or at the move limit."""
+"""End games of self-play early: by resignation or at the move limit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Resignation", "verdict"]
 
 
 class Resignation:
-    """Who gives up, in N games side by side.
+    """Resignation in N parallel games.
 
-    A seat whose value was below the threshold for some turns in a row resigns. Games that are
-    played on note only who would have: if that seat does not lose, resigning would have been wrong.
+    A seat resigns after some consecutive turns with a value below the threshold. Some games are
+    played on, to count wrong resignations: those of a seat that then does not lose.
     """
 
     def __init__(self, config: SelfPlayConfig, game: Game, games: int) -> None:
@@ -27,25 +27,24 @@ class Resignation:
         fits = game.num_players == 2 and game.zero_sum and math.isfinite(high - low)
         if self.threshold is not None and not fits:
             raise ConfigError(
-                f"selfplay.resign_below is {self.threshold}, but {type(game).__name__} is no game "
-                "of two seats and known range in which one loses what the other wins: set it "
-                "to none."
+                f"selfplay.resign_below is {self.threshold}, but {type(game).__name__} is not a "
+                "zero-sum game with two seats and a known value range: set it to none."
             )
         self._middle, self._half = (low + high) / 2, (high - low) / 2 or 1.0
         self.low = np.zeros((games, game.num_players), np.int32)
-        """Turns in a row that a seat was below the threshold."""
+        """Consecutive turns of each seat below the threshold."""
         self.would = np.full(games, -1, np.int8)
-        """The seat that has, or would have, given up; -1: none."""
+        """The seat that resigned, or would have in a game that is played on; -1: none."""
         self.play_on = np.zeros(games, bool)
 
     def begin(self, game: int, *, play_on: bool) -> None:
-        """A new game in place of an old one."""
+        """Reset a slot for a new game."""
         self.low[game], self.would[game], self.play_on[game] = 0, -1, play_on
 
     def resigned(self, seats: NDArray[np.int8], values: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """`[N]` in which games the seat to move gives up, after a search with these root values.
+        """`[N]` whether the seat to move resigns, after a search with these root values.
 
-        :param seats: `[N]` the seat to move; games where it is negative do not count.
+        :param seats: `[N]` the seat to move; games with a negative seat are ignored.
         :param values: `[N, S]`
         """
         if self.threshold is None:
@@ -54,21 +53,21 @@ class Resignation:
         mine = seats[games]
         scaled = (values[games, mine] - self._middle) / self._half
         self.low[games, mine] = np.where(scaled < self.threshold, self.low[games, mine] + 1, 0)
-        gives_up = (self.low[games, mine] >= self.turns) & (self.would[games] < 0)
-        self.would[games[gives_up]] = mine[gives_up]
+        resigns = (self.low[games, mine] >= self.turns) & (self.would[games] < 0)
+        self.would[games[resigns]] = mine[resigns]
         result = np.zeros(len(seats), bool)
-        result[games[gives_up]] = ~self.play_on[games[gives_up]]
+        result[games[resigns]] = ~self.play_on[games[resigns]]
         return result
 
     def returns(self, game: int) -> NDArray[np.float32]:
-        """What a game that was given up pays."""
-        paid = np.full(2, self._middle + self._half, np.float32)
-        paid[self.would[game]] = self._middle - self._half
-        return paid
+        """The returns of a resigned game."""
+        returns = np.full(2, self._middle + self._half, np.float32)
+        returns[self.would[game]] = self._middle - self._half
+        return returns
 
 
 def verdict(state: Game, rule: str) -> NDArray[np.float32]:
-    """What a game that is broken off pays each seat."""
+    """The returns per seat of a game at the move limit."""
     given = state.estimate() if rule == "estimate" and hasattr(state, "estimate") else None
     if given is not None:
         return np.asarray(given, np.float32).reshape(state.num_players)

@@ -1,7 +1,6 @@
-"""Evaluations that run while something else is done.
+"""Run an evaluator in parallel to the search.
 
-The order in which batches are handed in is the order in which they are evaluated, so what comes out
-never depends on how long anything took.
+Batches are evaluated in the order of submission, so the results never depend on timing.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ __all__ = ["Evaluation"]
 
 
 class Evaluation:
-    """An evaluator at work beside the search.
+    """Runs an evaluator asynchronously.
 
-    One that has `submit(leaves) -> ticket` and `collect(ticket) -> (logits, values)` does that
-    itself, on a device say; any other is called in a thread.
+    An evaluator with `submit(leaves) -> ticket` and `collect(ticket) -> (logits, values)` is
+    asynchronous itself, for example on a GPU; any other is called in a thread.
     """
 
     def __init__(self, evaluator: Any) -> None:
         self.evaluator = evaluator
         self.seconds = 0.0
-        """Spent inside the evaluator, or waiting for it where it has its own way to wait."""
+        """Time inside the evaluator; if it is asynchronous, in its `submit` and `collect`."""
         self.waited = 0.0
-        """Of those, or of the search's time, what was spent waiting for an answer."""
+        """Time that the search waited for answers."""
         self._overlaps = hasattr(evaluator, "submit") and hasattr(evaluator, "collect")
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sylvan-evaluation")
 
@@ -41,7 +40,7 @@ class Evaluation:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def submit(self, leaves: Leaves) -> Any:
-        """Hand in a batch."""
+        """Submit a batch; return a ticket for `collect`."""
         if not self._overlaps:
             return self._pool.submit(self._evaluate, leaves)
         began = time.perf_counter()
@@ -50,7 +49,7 @@ class Evaluation:
         return ticket
 
     def collect(self, ticket: Any) -> tuple[Any, Any]:
-        """The answer to a batch, once it is there."""
+        """Wait for the answer to a batch and return it."""
         began = time.perf_counter()
         answer = self.evaluator.collect(ticket) if self._overlaps else ticket.result()
         waited = time.perf_counter() - began
@@ -59,8 +58,8 @@ class Evaluation:
             self.seconds += waited
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise EvaluationError(
-                f"The evaluator gave a {type(answer).__name__}: it must give a pair, policy logits "
-                "and values."
+                f"The evaluator returned a {type(answer).__name__}: it must return a pair, policy "
+                "logits and values."
             )
         return answer[0], answer[1]
 

@@ -1,7 +1,7 @@
-"""Where games start: the first state, some random moves later, or where an earlier game erred.
+"""How games start: at the first state, after random moves, or inside an earlier game.
 
-A start is a row of actions from the game's first state, so a game can always be played again. All
-that is random about a game's start comes from the run's seed and the number of the game.
+A start is a sequence of actions from the first state, so a game can always be replayed. All random
+choices of a start depend only on the run's seed and the number of the game.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.plies import Plies
 
-__all__ = ["Start", "Starts", "after", "most_mistaken", "replayed"]
+__all__ = ["Start", "Starts", "after", "largest_value_error", "replayed"]
 
 ATTEMPTS = 100
-"""Random openings to try before a game starts at its first state after all: in a short game they
-can end it."""
+"""Number of random openings to try until one does not end the game; else start at the first state.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Start:
     number: int
     seed: int
     state: Game
-    """A seat is to move."""
+    """Neither terminal nor a chance node."""
     plies: Plies
-    """What led there."""
+    """The plies that lead to `state`."""
     restarted: bool = False
-    """It starts inside an earlier game."""
+    """Whether it starts inside an earlier game."""
 
 
 class Starts:
-    """Starts of games, one after another."""
+    """Creates the starts of games, one after another."""
 
     def __init__(
         self, spec: GameSpec, config: SelfPlayConfig, seed: int, encoding: Encoding | None = None
@@ -54,24 +54,24 @@ class Starts:
         self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
         self.count = 0
         """Games started so far."""
-        self._mistaken: list[tuple[float, int, bytes]] = []
-        """A heap of positions to start from: how mistaken, the number of the game, its actions."""
-        self._nothing: Plies | None = None
+        self._restarts: list[tuple[float, int, bytes]] = []
+        """A heap of positions to start from: value error, number of the game, its actions."""
+        self._no_plies: Plies | None = None
 
     def copy(self) -> Starts:
-        """Another row of starts that goes on from here."""
+        """An independent copy that continues from here."""
         other = copy.copy(self)
-        other._mistaken = list(self._mistaken)
+        other._restarts = list(self._restarts)
         return other
 
     def first(self) -> Game:
-        """The game's first state, as the network sees it."""
+        """The game's first state, with the network's encoding."""
         return self.spec.first() if self.spec.is_gymnasium else self._first.clone()
 
     def begin(self, seed: int, over: Game | None = None) -> Game:
-        """The first state of the game with this seed: `first`, but of an environment.
+        """The first state of the game with this seed; only environments depend on the seed.
 
-        :param over: a game that is no longer needed, whose environment can be used again.
+        :param over: a game that is no longer needed, whose environment can be reused.
         """
         return self.spec.episode(seed, over) if self.spec.is_gymnasium else self.first()
 
@@ -81,17 +81,20 @@ class Starts:
         return state if self.encoding is None else state.encoded(self.encoding)
 
     def next(self, example: NDArray[Any] | None = None, over: Game | None = None) -> Start:
-        """The next game; `example` is an observation where they are kept, `over` as in `begin`."""
+        """Start the next game.
+
+        :param example: an observation, if observations are stored.
+        :param over: as in `begin`.
+        """
         number = self.count
         seed = mix(self.seed, number)
         rng = Rng(seed)
         kind, config = rng.uniform(), self.config
         actions: list[int] = []
-        restarted = kind < config.restart_share and bool(self._mistaken)
+        restarted = kind < config.restart_share and bool(self._restarts)
         if restarted:
-            place = rng.below(len(self._mistaken))
-            _, _, prefix = self._mistaken.pop(place)
-            heapq.heapify(self._mistaken)
+            _, _, prefix = self._restarts.pop(rng.below(len(self._restarts)))
+            heapq.heapify(self._restarts)
             actions = np.frombuffer(prefix, np.int32).tolist()
         elif config.restart_share <= kind < config.restart_share + config.opening_share:
             actions = self._random_opening(rng, seed)
@@ -99,24 +102,24 @@ class Starts:
         if actions or _is_chance(state):
             state, plies = replayed(state, actions, rng, example)
         else:
-            plies = self._no_plies(example)
+            plies = self._empty_plies(example)
         if state.is_terminal():
             raise GameContractError(
-                f"{type(state).__name__} is over before anybody has moved: let is_terminal() be "
-                "False in a state to start from."
+                f"{type(state).__name__} is over before the first move: is_terminal() must be "
+                "False in the first state."
             )
         self.count += 1
         return Start(number, seed, state, plies, restarted)
 
-    def _no_plies(self, example: NDArray[Any] | None) -> Plies:
-        """The same empty stretch for all games that start at the first state."""
-        if self._nothing is None:
-            none = np.zeros((0, self._first.num_players), np.float32)
-            self._nothing = Plies.unsearched([], [], none, example)
-        return self._nothing
+    def _empty_plies(self, example: NDArray[Any] | None) -> Plies:
+        """An empty sequence, shared by all games that start at the first state."""
+        if self._no_plies is None:
+            rewards = np.zeros((0, self._first.num_players), np.float32)
+            self._no_plies = Plies.unsearched([], [], rewards, example)
+        return self._no_plies
 
     def _random_opening(self, rng: Rng, seed: int) -> list[int]:
-        """Random moves, of chance too, that do not end the game."""
+        """Random moves and chance outcomes that do not end the game."""
         for _ in range(ATTEMPTS):
             state, actions = self.begin(seed), list[int]()
             moves = 1 + rng.below(self.config.opening_plies)
@@ -133,48 +136,48 @@ class Starts:
         return []
 
     def learn(self, record: GameRecord) -> None:
-        """Remember where a game was most mistaken, if restarts are wanted."""
+        """Store the position with a game's largest value error, if restarts are enabled."""
         if self.config.restart_share == 0:
             return
-        ply, regret = most_mistaken(record)
+        ply, error = largest_value_error(record)
         if ply > 0:
-            entry = (regret, self.count, record.actions[:ply].tobytes())
-            if len(self._mistaken) < self.config.restart_memory:
-                heapq.heappush(self._mistaken, entry)
+            entry = (error, self.count, record.actions[:ply].tobytes())
+            if len(self._restarts) < self.config.restart_memory:
+                heapq.heappush(self._restarts, entry)
             else:
-                heapq.heappushpop(self._mistaken, entry)
+                heapq.heappushpop(self._restarts, entry)
 
     @property
     def positions(self) -> int:
-        """Positions that games may start from."""
-        return len(self._mistaken)
+        """Number of stored positions to restart from."""
+        return len(self._restarts)
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain data from which `load_state_dict` goes on."""
-        prefixes = [np.frombuffer(prefix, np.int32) for _, _, prefix in self._mistaken]
+        """The state for `load_state_dict`: arrays and numbers."""
+        prefixes = [np.frombuffer(prefix, np.int32) for _, _, prefix in self._restarts]
         return {
             "games_started": self.count,
-            "restart_regrets": np.array([regret for regret, _, _ in self._mistaken], np.float64),
-            "restart_games": np.array([game for _, game, _ in self._mistaken], np.int64),
+            "restart_regrets": np.array([error for error, _, _ in self._restarts], np.float64),
+            "restart_games": np.array([game for _, game, _ in self._restarts], np.int64),
             "restart_lengths": np.array([len(prefix) for prefix in prefixes], np.int64),
             "restart_actions": np.concatenate([np.zeros(0, np.int32), *prefixes]),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave."""
+        """Restore the state from `state_dict`."""
         self.count = int(state["games_started"])
         ends = np.cumsum(state["restart_lengths"])[:-1]
         prefixes = np.split(np.asarray(state["restart_actions"], np.int32), ends)
-        self._mistaken = [
-            (float(regret), int(game), prefix.tobytes())
-            for regret, game, prefix in zip(
+        self._restarts = [
+            (float(error), int(game), prefix.tobytes())
+            for error, game, prefix in zip(
                 state["restart_regrets"], state["restart_games"], prefixes, strict=False
             )
         ]
 
 
 def after(state: Game, actions: list[int]) -> Game:
-    """The state after some actions, which are taken in place."""
+    """Apply some actions in place and return the state."""
     for action in actions:
         state.apply(action)
     return state
@@ -183,7 +186,10 @@ def after(state: Game, actions: list[int]) -> Game:
 def replayed(
     state: Game, actions: list[int], rng: Rng, example: NDArray[Any] | None = None
 ) -> tuple[Game, Plies]:
-    """The state after some actions, and after those of chance that follow them, and the plies."""
+    """Apply some actions in place, then chance outcomes until a seat is to move.
+
+    Return the state and the plies.
+    """
     played, seats, rewards = list[int](), list[int](), list[Any]()
     has_rewards = type(state).rewards is not Game.rewards
     remaining = iter(actions)
@@ -197,12 +203,12 @@ def replayed(
         played.append(action)
         state.apply(action)
         rewards.append(state.rewards() if has_rewards else (0.0,) * state.num_players)
-    paid = np.array(rewards, np.float32).reshape(len(played), state.num_players)
-    return state, Plies.unsearched(played, seats, paid, example)
+    per_ply = np.array(rewards, np.float32).reshape(len(played), state.num_players)
+    return state, Plies.unsearched(played, seats, per_ply, example)
 
 
-def most_mistaken(record: GameRecord) -> tuple[int, float]:
-    """The searched ply at which a seat was most wrong about what it would get, and by how much."""
+def largest_value_error(record: GameRecord) -> tuple[int, float]:
+    """The searched ply with the largest error of the mover's value, and that error; else (0, 0)."""
     searched = record.searched
     searched = searched[searched > 0]
     if not len(searched):
@@ -211,9 +217,9 @@ def most_mistaken(record: GameRecord) -> tuple[int, float]:
     if record.rewards is not None:
         to_come = to_come + np.cumsum(record.rewards[::-1].astype(np.float64), axis=0)[::-1]
     seats = record.seats[searched]
-    regrets = np.abs(to_come[searched, seats] - record.values[searched, seats])
-    worst = int(np.argmax(regrets))
-    return int(searched[worst]), float(regrets[worst])
+    errors = np.abs(to_come[searched, seats] - record.values[searched, seats])
+    worst = int(np.argmax(errors))
+    return int(searched[worst]), float(errors[worst])
 
 
 def _is_chance(state: Game) -> bool:

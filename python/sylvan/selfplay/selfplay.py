@@ -1,13 +1,14 @@
-"""Self-play: many games at once, against oneself, with the newest network.
+"""Self-play: play many games in parallel with the newest network.
 
-    step   games in progress → search → move → search → … → records of those that ended
+    step   games in progress → search → move → search → … → records of finished games
 
-Games live in two half-forests that take turns (`halves.py`). A move is drawn from the policy target
-at a temperature (`temperature.py`); games start as `openings.py` and end as `ending.py` say. What
-was played and thought goes into a diary (`diary.py`) and, when a game is over, into its record.
+Two forests alternate, each with half of the games (`halves.py`). A move is sampled from the policy
+target with a temperature (`temperature.py`); `openings.py` starts games and `ending.py` ends them
+early. Moves and search results are collected per game (`diary.py`) and become its record at the
+end.
 
-Trees live for one step: the next one has another network. Between steps a game is nothing but its
-actions and what was thought of them, so a run that is cut off goes on from there to the bit.
+Trees are dropped after each step, because the next one has another network. Between steps a game is
+stored as its actions and search results, so an interrupted run resumes bit for bit.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ __all__ = ["SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
 
 Watch = Callable[[SelfPlayStatistics], Any]
 
-WATCHED = 0.1
-"""Seconds between two calls of `watch`."""
+WATCH_INTERVAL = 0.1
+"""Minimum seconds between two calls of `watch`."""
 
 
 class SelfPlay:
-    """Games in progress, played on step by step.
+    """Plays games, and keeps those in progress from step to step.
 
     >>> config = SelfPlayConfig(games=8, positions=64)
     >>> selfplay = SelfPlay(GameSpec("tictactoe"), config, seed=1)
@@ -63,42 +64,42 @@ class SelfPlay:
         encoding: Encoding | None = None,
         search: SearchConfig | None = None,
     ) -> None:
-        """Prepare to play; no game has begun.
+        """Prepare without starting a game.
 
-        :param search: of every move; default: 64 simulations with noise.
+        :param search: settings of every search; default: 64 simulations with noise.
         """
         self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
         self.search = search or SearchConfig(simulations=64, noise=True)
         if self.search.seconds is not None:
             raise ConfigError(
-                f"search.seconds is {self.search.seconds}, but games that depend on a clock cannot "
-                "be played again: limit simulations in self-play."
+                f"search.seconds is {self.search.seconds}, but games that depend on a clock are "
+                "not reproducible: set search.simulations instead."
             )
         self.statistics = SelfPlayStatistics()
-        """Of the last step."""
+        """The statistics of the last step."""
         self._starts = Starts(spec, config, mix(seed, 0), encoding)
         self._games: Unfinished | None = None
         first = self._starts.first()
         self._seats = first.num_players
-        Resignation(config, first, 1)  # says so if the game has none
+        Resignation(config, first, 1)  # raises if the game has no resignation
         self._example = None if spec.is_native else self._observation()
 
     def play(self, evaluator: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
-        """Search `config.positions` positions; the records of the games that ended meanwhile.
+        """Search `config.positions` positions; return the records of the games that ended.
 
-        If anything fails, the games stay as they were before the step.
+        If an exception is raised, the games stay as they were before the step.
 
         :param evaluator: as `Forest.run` takes it, or one that has `submit` and `collect`.
-        :param step: of the run; all that is random in it follows from seed and step.
-        :param watch: called with the statistics so far, some times a second; what it raises ends
-            the step.
+        :param step: of the run; all random choices depend only on seed and step.
+        :param watch: called with the statistics so far, several times a second; an exception that
+            it raises ends the step.
         """
         began = time.perf_counter()
         if not hasattr(evaluator, "submit"):
             evaluator = evaluator_for(self._starts.first(), evaluator)
         shop = Shop(self.config, self._starts.copy(), step, self._example)
         cached = _cache(evaluator)
-        games = self._begun(shop)
+        games = self._in_progress(shop)
         middle = (len(games) + 1) // 2
         parts = [games.part(0, middle), games.part(middle, len(games))][: len(games)]
         kind = HiddenHalf if hides(self._starts.first()) else Half
@@ -108,9 +109,9 @@ class SelfPlay:
         ]
         with Evaluation(evaluator) as evaluation:
             statistics = shop.statistics
-            moved = told(watch, statistics, began, lambda: evaluation.seconds)
-            # With few positions a step may be over before the second half's turn: the halves take
-            # turns in coming first.
+            moved = throttled(watch, statistics, began, lambda: evaluation.seconds)
+            # A step with few positions may end before the second half's turn, so they alternate
+            # in being first.
             order = halves[step % 2 :] + halves[: step % 2]
             statistics.batches = take_turns(order, evaluation, moved)
             statistics.seconds = time.perf_counter() - began
@@ -125,12 +126,12 @@ class SelfPlay:
         return shop.records
 
     def _observation(self) -> NDArray[Any]:
-        """An example of what a seat sees; in the first state chance may be to move."""
+        """An example observation; the first state may be a chance node, which has none."""
         with blamed(self._starts):
             return np.asarray(self._starts.copy().next().state.observation())
 
-    def _begun(self, shop: Shop) -> Unfinished:
-        """As many games in progress as there should be."""
+    def _in_progress(self, shop: Shop) -> Unfinished:
+        """The configured number of games in progress."""
         games = [] if self._games is None else [self._games]
         missing = self.config.games - sum(map(len, games))
         with blamed(shop.starts):
@@ -146,43 +147,43 @@ class SelfPlay:
         )
 
     def _rng(self, step: int, number: int) -> np.random.Generator:
-        """For all that a half draws in a step."""
+        """The random generator of a half in a step."""
         key = np.array([mix(self.seed, 1 + step), number], np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next step depends on, besides the settings: arrays and whole numbers."""
+        """The state that the next step depends on, besides the settings: arrays and integers."""
         games = {} if self._games is None else self._games.state_dict()
         return games | self._starts.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave.
+        """Restore the state from `state_dict`.
 
-        :raises ConfigError: it is of a game with another number of seats.
+        :raises ConfigError: it belongs to a game with another number of seats.
         """
         games = Unfinished.from_state_dict(state) if "numbers" in state else None
         if games is not None and games.low_turns.shape[1:] != (self._seats,):
             raise ConfigError(
                 f"The games in progress have {games.low_turns.shape[-1]} seats, but "
-                f"{self.spec.name} has {self._seats}: go on with the game that they are of."
+                f"{self.spec.name} has {self._seats}: resume with the same game."
             )
         self._starts.load_state_dict(state)
         self._games = games
 
 
-def told(
+def throttled(
     watch: Watch | None,
     statistics: SelfPlayStatistics,
     began: float,
     in_network: Callable[[], float] = lambda: 0.0,
 ) -> Callable[[], None]:
-    """What to call after every move, so that `watch` is called some times a second."""
+    """A function to call after every move; it calls `watch` at most ten times a second."""
     last = began
 
     def moved() -> None:
         nonlocal last
         now = time.perf_counter()
-        if watch is not None and now - last >= WATCHED:
+        if watch is not None and now - last >= WATCH_INTERVAL:
             last, statistics.seconds = now, now - began
             statistics.network_seconds = in_network()
             watch(statistics)
@@ -191,11 +192,14 @@ def told(
 
 
 def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], None]) -> int:
-    """Search and move all halves until they have searched enough; the number of batches."""
+    """Search and move all halves until they have searched enough positions.
+
+    Return the number of batches.
+    """
     tickets: dict[int, Any] = {}
     batches = 0
 
-    def go_on(number: int) -> None:
+    def next_batch(number: int) -> None:
         nonlocal batches
         leaves = halves[number].next(moved)
         if leaves is not None:
@@ -203,15 +207,15 @@ def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], N
             batches += 1
 
     for number in range(len(halves)):
-        go_on(number)
+        next_batch(number)
     while tickets:
         for number, half in enumerate(halves):
             if number in tickets:
                 half.update(*evaluation.collect(tickets.pop(number)))
-                go_on(number)
+                next_batch(number)
     return batches
 
 
 def _cache(evaluator: Any) -> tuple[int, int]:
-    """Lookups and hits of an evaluator that remembers; zeros for another."""
+    """Lookups and hits of an evaluator's cache; zeros without a cache."""
     return int(getattr(evaluator, "lookups", 0)), int(getattr(evaluator, "hits", 0))

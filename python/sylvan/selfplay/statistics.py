@@ -1,4 +1,4 @@
-"""What a step of self-play came to, in numbers."""
+"""Statistics of a step of self-play."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from dataclasses import dataclass, field
 __all__ = ["SelfPlayStatistics"]
 
 OPENING = 8
-"""Plies by which openings are told apart."""
+"""Number of first plies that count as a game's opening."""
 
 
 @dataclass
 class SelfPlayStatistics:
-    """Of one step; grows while it is under way."""
+    """Statistics of one step, updated while it runs."""
 
     games: int = 0
     """Games that ended."""
     plies: int = 0
-    """Plies of those."""
+    """Plies of those games."""
     positions: int = 0
-    """Positions that were searched."""
+    """Searched positions."""
     full: int = 0
-    """Those of them with a full search."""
+    """Positions with a full search."""
     simulations: int = 0
     batches: int = 0
     seconds: float = 0.0
-    """Of wall time."""
+    """Wall time."""
     network_seconds: float = 0.0
-    """Inside the evaluator, whatever else was done meanwhile."""
+    """Time inside the evaluator, partly parallel to the search."""
     search_seconds: float = 0.0
-    """Of wall time, less what was spent waiting for the evaluator: selecting, moving, recording."""
+    """Wall time without waiting for the evaluator: selecting, moving, recording."""
     entropy: float = 0.0
     """Sum over full searches of the policy target's entropy, in nats."""
     surprise: float = 0.0
     """Sum over full searches of KL(target || prior), in nats."""
     first_seat: float = 0.0
-    """Sum over games of what seat 0 was paid at the end."""
+    """Sum over games of seat 0's return."""
     score: float = 0.0
-    """Sum over episodes of all that seat 0 was paid, on the way too, as the environment counts it;
-    counted by the actor of a learned model."""
+    """Sum over episodes of seat 0's total reward, by the environment's own count; only the actor of
+    a learned model counts it."""
     dropped: int = 0
-    """Games that raised an error, or could not be taken up again, and were left out."""
+    """Games dropped because they raised an exception, or could not be replayed."""
     resignations: int = 0
     limits: int = 0
-    """Games that were broken off."""
+    """Games that reached the move limit."""
     restarts: int = 0
-    """Games that were started inside an earlier one."""
+    """Games that started inside an earlier one."""
     played_on: int = 0
     """Ended games in which a seat would have resigned, but played on."""
     false_positives: int = 0
-    """Those in which that seat did not lose."""
+    """Games among `played_on` in which that seat did not lose."""
     cache_lookups: int = 0
     cache_hits: int = 0
     openings: set[bytes] = field(default_factory=set, repr=False)
@@ -57,12 +57,12 @@ class SelfPlayStatistics:
 
     @property
     def mean_length(self) -> float:
-        """Plies of a game."""
+        """Mean plies per game."""
         return self.plies / max(self.games, 1)
 
     @property
     def mean_score(self) -> float:
-        """What seat 0 was paid in a game."""
+        """Mean of `score` per game."""
         return self.score / max(self.games, 1)
 
     @property
@@ -77,16 +77,16 @@ class SelfPlayStatistics:
 
     @property
     def distinct_openings(self) -> int:
-        """How many different openings of eight plies the ended games had."""
+        """Number of different openings (first eight plies) of the ended games."""
         return len(self.openings)
 
     @property
     def network_share(self) -> float:
-        """Share of the wall time in which the network was at work."""
+        """Share of the wall time in which the network was busy."""
         return self.network_seconds / self.seconds if self.seconds else 0.0
 
     def numbers(self) -> dict[str, float]:
-        """All of it by name, as metrics."""
+        """All figures by name, for metrics."""
         mean = 1 / max(self.games, 1)
         per_second = 1 / self.seconds if self.seconds else 0.0
         return {

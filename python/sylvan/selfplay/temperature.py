@@ -1,9 +1,9 @@
-"""Which move is played: drawn from the policy target at a temperature, or the search's best.
+"""Choose a move: sample from the policy target with a temperature, or take the search's best.
 
     p(a) proportional to target(a) ** (1 / T)
 
-A move that the target gives nothing is never drawn. At T = 0 the search's own preference counts:
-most visits, or what sequential halving arrived at.
+A move with target 0 is never drawn. At T = 0 it is the search's best move: the most visited one, or
+the result of sequential halving.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["picked"]
 def picked(
     found: Outcomes, temperatures: NDArray[np.float64], uniforms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """An action per tree; -1 in trees without edges.
+    """Choose an action per tree; -1 in trees without edges.
 
     :param temperatures: `[N]`
-    :param uniforms: `[N]` numbers from 0 to below 1, each of which decides one draw.
+    :param uniforms: `[N]` random numbers in [0, 1), one per draw.
     """
     actions = found.best.astype(np.int64)
     warm = np.flatnonzero((temperatures > 0) & (actions >= 0))
@@ -34,13 +34,13 @@ def picked(
     ends = np.cumsum(sizes)
     starts = ends - sizes
     target = found.policy[edges].astype(np.float64)
-    # Relative to the likeliest move, small temperatures cannot underflow everywhere.
+    # Relative to the most likely move, small temperatures cannot underflow everywhere.
     relative = target / np.repeat(np.maximum.reduceat(target, starts), sizes)
     sums = np.zeros(len(edges) + 1)
     np.cumsum(relative ** np.repeat(1 / temperatures[warm], sizes), out=sums[1:])
-    aims = sums[starts] + uniforms[warm] * (sums[ends] - sums[starts])
-    places = np.clip(np.searchsorted(sums, aims, side="right") - 1, starts, ends - 1)
-    drawn = found.actions[edges[places]]
-    # Rounding can end at a move of no weight: then the best.
-    actions[warm] = np.where(target[places] > 0, drawn, actions[warm])
+    thresholds = sums[starts] + uniforms[warm] * (sums[ends] - sums[starts])
+    indices = np.clip(np.searchsorted(sums, thresholds, side="right") - 1, starts, ends - 1)
+    drawn = found.actions[edges[indices]]
+    # Rounding can select a move of weight 0: then take the best.
+    actions[warm] = np.where(target[indices] > 0, drawn, actions[warm])
     return actions
