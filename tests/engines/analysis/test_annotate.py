@@ -23,13 +23,13 @@ def read(text: str) -> chess.pgn.Game:
     return read_games(text, "test")[0]
 
 
-def gone_over(text: str, simulations: int = 3000):
+def annotated(text: str, simulations: int = 3000):
     return annotate(read(text), Search("material", simulations=simulations))
 
 
 class TestMarks:
     def test_a_mate_that_is_allowed(self):
-        found = gone_over(SCHOLAR)
+        found = annotated(SCHOLAR)
         blunder = found.moves[5]
         assert (blunder.move, blunder.mark, blunder.score) == ("Nf6", "??", "#1")
         assert found.moves[6].loss == 0 and found.moves[6].best == "Qxf7#"
@@ -38,13 +38,13 @@ class TestMarks:
         assert found.players[1].blunders == 1 and found.players[0].blunders == 0
 
     def test_a_queen_that_is_given_away(self):
-        found = gone_over(HANGS)
+        found = annotated(HANGS)
         assert [move.move for move in found.moves if move.mark == "??"] == ["Qxa6"]
         assert found.moves[10].centipawns > 400
         assert found.moves[11].mark == ""  # it was taken
 
     def test_a_draw_thrown_into_a_won_game(self):
-        found = gone_over('[FEN "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"]\n\n1. Qf7 1/2-1/2')
+        found = annotated('[FEN "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"]\n\n1. Qf7 1/2-1/2')
         (move,) = found.moves
         assert (move.mark, move.score, move.loss) == ("??", "", 0.5)
 
@@ -78,14 +78,14 @@ class TestMarks:
     def test_thresholds_are_ordered(self):
         least = [loss for loss, _ in THRESHOLDS]
         assert least == sorted(least, reverse=True)
-        found = gone_over(HANGS, 1000)
+        found = annotated(HANGS, 1000)
         for move in found.moves:
             reached = [mark for loss, mark in THRESHOLDS if move.loss >= loss]
             assert move.mark == (reached[0] if reached else "")
             assert bool(move.line) == bool(move.mark)
 
     def test_the_summary_adds_up(self):
-        found = gone_over(HANGS, 1000)
+        found = annotated(HANGS, 1000)
         for seat, player in enumerate(found.players):
             moves = [move for move in found.moves if move.seat == seat]
             assert player.moves == len(moves) == 6
@@ -115,7 +115,7 @@ def _chess(board: chess.Board):
 
 class TestPgn:
     def test_it_can_be_read_again(self):
-        found = gone_over(SCHOLAR)
+        found = annotated(SCHOLAR)
         again = read(game_text(found.game))
         nodes = list(again.mainline())
         assert [node.san() for node in nodes] == [move.move for move in found.moves]
@@ -127,48 +127,48 @@ class TestPgn:
         assert "best: " in better.comment
 
     def test_scores_are_whites(self):
-        found = gone_over(HANGS)
+        found = annotated(HANGS)
         nodes = list(found.game.mainline())
         assert nodes[11].eval().white().score() < -300  # a queen down
         assert found.moves[11].score.startswith("-")
 
     def test_what_was_there_stays(self):
         text = "1. e4 {mine} e5 $1 2. Bc4 (2. Nf3 Nc6) 2... Nc6 3. Qh5 Nf6 $4 4. Qxf7# 1-0"
-        nodes = list(gone_over(text).game.mainline())
+        nodes = list(annotated(text).game.mainline())
         assert "mine" in nodes[0].comment and nodes[0].eval() is not None
         assert 1 in nodes[1].nags
         assert any(v.san() == "Nf3" for v in nodes[2].parent.variations)
         assert nodes[5].nags == {4}
 
     def test_twice_is_as_once(self):
-        once = gone_over(SCHOLAR)
+        once = annotated(SCHOLAR)
         twice = annotate(read(game_text(once.game)), Search("material", simulations=3000))
         assert game_text(twice.game) == game_text(once.game)
         assert twice.moves == once.moves
 
     def test_an_earlier_mark_is_judged_anew(self):
-        node = gone_over("1. e4 $4 e5 *").game.variations[0]
+        node = annotated("1. e4 $4 e5 *").game.variations[0]
         assert node.nags == set()
 
     def test_black_begins(self):
-        found = gone_over('[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"]\n\n1... Kd7 2. e4 *', 200)
+        found = annotated('[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"]\n\n1... Kd7 2. e4 *', 200)
         assert [move.seat for move in found.moves] == [1, 0]
         assert found.to_json()["black"]["moves"] == 1
 
     def test_no_moves(self):
-        assert gone_over('[White "A"]\n\n*').moves == []
+        assert annotated('[White "A"]\n\n*').moves == []
 
     def test_a_game_goes_on_after_a_draw_could_be_claimed(self):
         moves = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. Nf3 Nf6 6. e4 *"
-        assert len(gone_over(moves, 100).moves) == 11
+        assert len(annotated(moves, 100).moves) == 11
 
     def test_a_draw_by_repetition_is_a_draw(self):
         """The side with a queen more repeats: it could have played on, and did not."""
         start = '[FEN "6k1/8/8/8/8/8/8/Q5K1 w - - 0 1"]\n[Result "1/2-1/2"]\n\n'
         moves = "1. Qa2+ Kh8 2. Qa1+ Kg8 3. Qa2+ Kh8 4. Qa1+ Kg8 1/2-1/2"
-        last = gone_over(start + moves).moves[-1]
+        last = annotated(start + moves).moves[-1]
         assert last.score == ""
-        before = gone_over(start + moves.replace("4. Qa1+ Kg8 1/2-1/2", "1/2-1/2")).moves[-1]
+        before = annotated(start + moves.replace("4. Qa1+ Kg8 1/2-1/2", "1/2-1/2")).moves[-1]
         assert before.score.startswith("+") or before.score.startswith("#")
 
     def test_chess960(self):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sylvan.games import Chess
     from sylvan.planning import Search
 
-__all__ = ["Annotation", "Judged", "Summary", "annotate"]
+__all__ = ["Annotation", "JudgedMove", "Summary", "annotate"]
 
 THRESHOLDS = ((0.20, "??"), (0.10, "?"), (0.05, "?!"))
 """The least loss of expected score for each mark, worst first."""
@@ -52,7 +52,7 @@ MOST_CENTIPAWNS = 1000
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMove:
     """A move that was played."""
 
     ply: int
@@ -96,7 +96,7 @@ class Annotation:
 
     game: chess.pgn.Game
     """With scores, marks and better lines; what was in it before stays."""
-    moves: list[Judged]
+    moves: list[JudgedMove]
     interrupted: bool = False
 
     @property
@@ -148,8 +148,8 @@ def annotate(
     >>> import io, chess.pgn
     >>> from sylvan import Search
     >>> game = chess.pgn.read_game(io.StringIO("1. f3 e5 2. g4 Qh4# 0-1"))
-    >>> gone_over = annotate(game, Search("material", simulations=2000))
-    >>> gone_over.moves[2].mark, gone_over.players[0].blunders
+    >>> annotation = annotate(game, Search("material", simulations=2000))
+    >>> annotation.moves[2].mark, annotation.players[0].blunders
     ('??', 1)
     """
     from sylvan.games import Chess
@@ -158,10 +158,10 @@ def annotate(
     board = game.board()
     state = Chess(board.fen(en_passant="fen"), chess960=board.chess960)
     nodes = list(game.mainline())
-    judged: list[Judged] = []
+    judged: list[JudgedMove] = []
     checking = Search(search.evaluate, search.config)
     try:
-        found = _look(search, state, None)
+        found = _search_position(search, state, None)
         for ply, node in enumerate(nodes, start=1):
             if progress is not None:
                 progress(ply, len(nodes) + 1)
@@ -173,10 +173,10 @@ def annotate(
             was_drawn = ply == len(nodes) and game.headers["Result"] == "1/2-1/2"
             after = None
             if not (was_drawn and state.is_terminal()):
-                after = _look(search, state, action)
+                after = _search_position(search, state, action)
             score = _after_move(state, earlier.to_play(), after)
             if action != found.best and _loss(found.score, score) >= LEAST:
-                found = _doubted(checking, earlier, found)
+                found = _with_lower_score(checking, earlier, found)
             judged.append(_judge(ply, earlier, action, found, score, is_over=after is None))
             _write(node, judged[-1], found, after)
             found = after
@@ -194,7 +194,7 @@ class _Found:
     line: list[int]
 
 
-def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
+def _search_position(search: Search, state: Chess, action: int | None) -> _Found | None:
     """Search `state`, to which `action` led; None if no move is possible there."""
     if action is not None:
         search.advance(action)
@@ -213,20 +213,20 @@ def _loss(best: Score, played: Score) -> float:
     return max(0.0, (best.q - played.q) / 2)
 
 
-def _doubted(checking: Search, earlier: Chess, found: _Found) -> _Found:
+def _with_lower_score(checking: Search, earlier: Chess, found: _Found) -> _Found:
     """What was found, with the lower of two scores: the search's own, and that of a search after
     the best move, which sees as far as the one after the move played.
     """
     state = earlier.clone()
     state.apply(found.best)
-    after = _look(checking, state, None)
+    after = _search_position(checking, state, None)
     score = _after_move(state, earlier.to_play(), after)
     return found if score.q >= found.score.q else replace(found, score=score)
 
 
 def _judge(
     ply: int, earlier: Chess, action: int, found: _Found, score: Score, *, is_over: bool
-) -> Judged:
+) -> JudgedMove:
     """The move `action` in `earlier`, after which the position is worth `score` to who moved."""
     seat = earlier.to_play()
     loss, centipawns = 0.0, 0
@@ -234,7 +234,7 @@ def _judge(
         loss = _loss(found.score, score)
         centipawns = max(0, _cut(found.score.cp) - _cut(score.cp))
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
-    return Judged(
+    return JudgedMove(
         ply=ply,
         seat=seat,
         move=earlier.san(action),
@@ -263,7 +263,7 @@ def _labels(state: Chess, actions: list[int]) -> list[str]:
     return labels
 
 
-def _write(node: chess.pgn.ChildNode, judged: Judged, found: _Found, after: _Found | None) -> None:
+def _write(node: chess.pgn.ChildNode, judged: JudgedMove, found: _Found, after: _Found | None) -> None:
     """Put the score, the mark and the better line of a move into the PGN."""
     import chess
     import chess.engine

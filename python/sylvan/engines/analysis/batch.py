@@ -63,7 +63,7 @@ class Batch:
     def run(self) -> None:
         """Analyse all of them."""
         for task in self.finished:
-            self.report(task, _ended(task, self.name))
+            self.report(task, _end_report(task, self.name))
         if not self.tasks:
             return
         states = [shown_to(task.game, self.evaluator) for task in self.tasks]
@@ -73,16 +73,16 @@ class Batch:
             config = config.replace(leaves_in_flight=max(1, wanted // len(states)))
         self.forest = Forest(states, config)
         self.began = time.perf_counter()
-        self.spoke = [self.began] * len(states)
+        self.reported_at = [self.began] * len(states)
         self.forest.run(self.evaluator, self._watch)
-        self._look()
+        self._check_trees()
 
     def _watch(self) -> None:
         """Several times a second: urgent queries, reports, cancelled positions, the time."""
         began = time.perf_counter()
         if self.urgent():
             self.began += time.perf_counter() - began  # that time was not ours
-        self._look()
+        self._check_trees()
         if self.seconds is not None and self.elapsed >= self.seconds:
             self.forest.stop()
 
@@ -91,7 +91,7 @@ class Batch:
         """Seconds of this batch's own work."""
         return time.perf_counter() - self.began
 
-    def _look(self) -> None:
+    def _check_trees(self) -> None:
         now = time.perf_counter()
         for tree, task in enumerate(self.tasks):
             if task.over:
@@ -99,16 +99,16 @@ class Batch:
                 continue
             done = self.forest.ended(tree)
             every = task.query.report_every
-            if done or (every is not None and now - self.spoke[tree] >= every):
-                self.spoke[tree] = now
-                self._tell(tree, task, done)
+            if done or (every is not None and now - self.reported_at[tree] >= every):
+                self.reported_at[tree] = now
+                self._send_report(tree, task, done)
 
-    def _tell(self, tree: int, task: Task, done: bool) -> None:
+    def _send_report(self, tree: int, task: Task, done: bool) -> None:
         try:
             result = self.forest.result(tree)
         except SearchStateError:  # its root is not evaluated yet
             return
-        self.report(task, _found(task, result, self.elapsed, done, self._draws(tree, task)))
+        self.report(task, _result_report(task, result, self.elapsed, done, self._draws(tree, task)))
 
     def _draws(self, tree: int, task: Task) -> float:
         """The share of draws between equals, asked of the evaluator once per position."""
@@ -117,7 +117,7 @@ class Batch:
         return self.shares[tree]
 
 
-def _found(task: Task, result: SearchResult, seconds: float, done: bool, draws: float) -> Report:
+def _result_report(task: Task, result: SearchResult, seconds: float, done: bool, draws: float) -> Report:
     """A report from what a search found."""
     edges = ranked(result)[: task.query.lines]
     best = chosen(result)
@@ -146,7 +146,7 @@ def _reason(task: Task, result: SearchResult) -> str:
     return "seconds" if timed else result.stopped_by
 
 
-def _ended(task: Task, evaluator: str) -> Report:
+def _end_report(task: Task, evaluator: str) -> Report:
     """The report on a game that is over."""
     mated = task.game.outcome == "checkmate"
     score = Score(-1.0 if mated else 0.0, 0 if mated else None, proven=True)

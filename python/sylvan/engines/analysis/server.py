@@ -43,7 +43,7 @@ class Server:
         self.config = SearchConfig(**settings)
         self._waiting: list[Task] = []
         self._running: list[Task] = []
-        self._came = 0
+        self._received = 0
         self._closed = False
         self._change = threading.Condition()
         self._worker = threading.Thread(target=self._work, name="analysis", daemon=True)
@@ -51,7 +51,7 @@ class Server:
 
     # --- the reading thread -------------------------------------------------------------------
 
-    def hear(self, line: str) -> None:
+    def handle(self, line: str) -> None:
         """Take in one line; whatever is wrong with it is answered."""
         if not line.strip():
             return
@@ -90,9 +90,9 @@ class Server:
             )
         tasks = []
         for ply in dict.fromkeys(plies):
-            self._came += 1
+            self._received += 1
             game = _restricted(games[ply], query.searchmoves)
-            tasks.append(Task(query, ply, game, config, self._came))
+            tasks.append(Task(query, ply, game, config, self._received))
         return tasks
 
     def _config(self, query: Query) -> SearchConfig:
