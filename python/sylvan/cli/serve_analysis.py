@@ -79,5 +79,5 @@ def serve_analysis(
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C exits at once
     for line in lines_of(sys.stdin.buffer):
-        server.handle(line)
+        server.hear(line)
     server.close()

@@ -38,7 +38,7 @@ class Client:
         self.said.append(json.loads(line))
 
     def ask(self, **query):
-        self.server.handle(json.dumps(query))
+        self.server.hear(json.dumps(query))
 
     def until(self, condition, seconds=20.0):
         end = time.perf_counter() + seconds
@@ -298,7 +298,7 @@ def test_an_evaluator_that_fails_is_an_answer_and_no_end():
 )
 def test_a_wrong_line_is_answered_with_the_field_at_fault(line, field, says):
     with Client() as client:
-        client.server.handle(line)
+        client.server.hear(line)
         client.ask(id="after", simulations=5)
     failure = Failure.model_validate(client.said[0])
     assert failure.field == field and says in failure.error
@@ -323,7 +323,7 @@ VALUES = st.one_of(
 def test_any_line_gets_one_answer_and_no_end(line):
     said = []
     server = Server(said.append)
-    server.handle(line)
+    server.hear(line)
     server.close()
     assert len(said) == bool(line.strip())
     assert all(json.loads(answer)["error"] for answer in said)
@@ -332,7 +332,7 @@ def test_any_line_gets_one_answer_and_no_end(line):
 def test_empty_lines_are_nothing():
     with Client() as client:
         for line in ("", "\n", "  \n"):
-            client.server.handle(line)
+            client.server.hear(line)
     assert client.said == []
 
 

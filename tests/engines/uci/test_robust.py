@@ -37,7 +37,7 @@ def run_engine(*lines):
     stream = io.StringIO()
     engine = Engine(Output(stream))
     for line in lines:
-        engine.handle(line)
+        engine.hear(line)
         engine.wait()
     engine.leave()
     return stream.getvalue().splitlines()
@@ -78,9 +78,9 @@ def run_engine(*lines):
 def test_a_bad_line_is_answered_and_ignored(line, says):
     stream = io.StringIO()
     engine = Engine(Output(stream))
-    engine.handle("position startpos moves e2e4")
+    engine.hear("position startpos moves e2e4")
     before = (engine.options, engine.game, engine.position)
-    assert engine.handle(line)
+    assert engine.hear(line)
     engine.wait()
     answer = stream.getvalue()
     assert answer.startswith("info string ") and answer.count("\n") == 1
@@ -103,10 +103,10 @@ def test_words_may_be_apart_by_any_blanks():
 def test_chess960_may_be_switched_off_after_a_game():
     """The old position may not exist under the other rules: that refuses no option."""
     engine = Engine(Output(io.StringIO()))
-    engine.handle("setoption name UCI_Chess960 value true")
-    engine.handle("position fen 4k3/8/8/8/8/8/8/RK6 w A - 0 1 moves b1a1")  # castles
+    engine.hear("setoption name UCI_Chess960 value true")
+    engine.hear("position fen 4k3/8/8/8/8/8/8/RK6 w A - 0 1 moves b1a1")  # castles
     assert engine.game.moves == ["b1a1"]
-    engine.handle("setoption name UCI_Chess960 value false")
+    engine.hear("setoption name UCI_Chess960 value false")
     assert not engine.options.chess960 and engine.game == Chess()
     engine.leave()
 
@@ -386,9 +386,9 @@ def test_an_evaluator_that_fails_does_not_lose_the_game():
         raise ValueError("the card was pulled out")
 
     engine.thinker.evaluator = broken
-    engine.handle("position startpos moves e2e4 e7e5")
+    engine.hear("position startpos moves e2e4 e7e5")
     for line in ("go nodes 50", "go nodes 50"):  # and again: the evaluator may recover
-        engine.handle(line)
+        engine.hear(line)
         engine.wait()
     engine.leave()
     lines = stream.getvalue().splitlines()

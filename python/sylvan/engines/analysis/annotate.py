@@ -1,21 +1,21 @@
-"""Going over a game of chess: what every move was worth, and what was better.
+"""Annotate a game of chess: the loss of every move, and better lines.
 
-Each position is searched; the tree is kept from one to the next, so that what was found about the
-move that was played is not searched for again. A move is judged by what it lost:
+Each position is searched; the tree is reused from one position to the next. A move is judged by its
+loss:
 
     loss = w(best move) - w(move played)        w = (1 + Q) / 2, the expected score from 0 to 1
 
-with Q of the best move from the search before it, and of the move played from the search after it,
-which knows it best. The move that the search itself prefers loses nothing. Where that would give a
-mark, the position after the best move is searched as well, and the lower Q of the two counts: a
-search that sees a move deeper, or from the other side, is not a mistake of the player. Marks:
+Q of the best move comes from the search before the move, Q of the move played from the search after
+it, which is deeper. The search's own choice has no loss. If the loss would give a mark, the position
+after the best move is searched as well, and the lower Q of the two counts: otherwise the difference
+in depth would look like a mistake. Marks:
 
     ?!  inaccuracy    loss of at least 0.05
     ?   mistake                        0.10
     ??  blunder                        0.20
 
-Expected scores, not pawns: a pawn more or less decides a level game and nothing at all once a queen
-is lost.
+The loss is in expected score, not in pawns: a pawn decides a level game, but does not matter after
+the loss of a queen.
 """
 
 from __future__ import annotations
@@ -37,46 +37,46 @@ if TYPE_CHECKING:
 __all__ = ["Annotation", "JudgedMove", "Summary", "annotate"]
 
 THRESHOLDS = ((0.20, "??"), (0.10, "?"), (0.05, "?!"))
-"""The least loss of expected score for each mark, worst first."""
+"""Minimum loss of expected score for each mark, worst first."""
 
 LEAST = min(loss for loss, _ in THRESHOLDS)
 
 NAGS = {"??": 4, "?": 2, "?!": 6}
-"""The numbers by which a PGN has the marks."""
+"""Numeric annotation glyphs of the marks in PGN."""
 
 LINE = 8
-"""Half-moves of a better line that are shown."""
+"""Half-moves shown of a better line."""
 
 MOST_CENTIPAWNS = 1000
-"""Scores are cut off here before centipawns are subtracted: beyond, they mean little."""
+"""Scores are clipped to this before centipawns are subtracted."""
 
 
 @dataclass(frozen=True)
 class JudgedMove:
-    """A move that was played."""
+    """A move of the game and its judgement."""
 
     ply: int
     """From 1."""
     seat: int
-    """Who moved: 0 is White."""
+    """The seat that moved: 0 is White."""
     move: str
     best: str
-    """What the search would have played."""
+    """The search's choice."""
     score: str
-    """After the move, for White: `+0.31`, `#3`, `#-3`; empty where the game is over."""
+    """After the move, for White: `+0.31`, `#3`, `#-3`; empty if the game is over."""
     loss: float
-    """Of expected score, from 0 to 1."""
+    """Loss of expected score, from 0 to 1."""
     centipawns: int
-    """The same in hundredths of a pawn."""
+    """Loss in centipawns."""
     mark: str
-    """`?!`, `?`, `??` or nothing."""
+    """`?!`, `?`, `??` or empty."""
     line: tuple[str, ...]
-    """What was better, for moves with a mark."""
+    """The better line, for moves with a mark."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The moves of one player."""
+    """Statistics of one player's moves."""
 
     name: str
     moves: int
@@ -87,21 +87,21 @@ class Summary:
     mistakes: int
     blunders: int
     agreement: float
-    """The share of moves that the search would have played."""
+    """Share of moves that are the search's choice."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """A game that has been gone over."""
+    """An annotated game."""
 
     game: chess.pgn.Game
-    """With scores, marks and better lines; what was in it before stays."""
+    """The game with scores, marks and better lines added."""
     moves: list[JudgedMove]
     interrupted: bool = False
 
     @property
     def players(self) -> tuple[Summary, Summary]:
-        """White's and Black's moves."""
+        """Summaries of White's and Black's moves."""
         headers = self.game.headers
         return self._summary(headers.get("White", "?"), 0), self._summary(
             headers.get("Black", "?"), 1
@@ -122,7 +122,7 @@ class Annotation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return the annotation as JSON data."""
         white, black = self.players
         return {
             "headers": dict(self.game.headers),
@@ -138,12 +138,11 @@ def annotate(
     search: Search,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Annotation:
-    """Go over the main line of a game.
+    """Annotate the main line of a game.
 
-    Args:
-        game: changed in place
-        search: its limits are those of each position
-        progress: told how many positions are done, and of how many
+    :param game: changed in place.
+    :param search: its limits apply to each position.
+    :param progress: called with the number of positions done and their total.
 
     >>> import io, chess.pgn
     >>> from sylvan import Search
@@ -167,7 +166,7 @@ def annotate(
                 progress(ply, len(nodes) + 1)
             assert found is not None, "a move follows the end of the game"
             earlier, action = state.clone(), state.string_to_action(node.move.uci())
-            earlier.set_root()  # a draw that could have been claimed was not
+            earlier.set_root()  # the game continued: no draw was claimed here
             state = earlier.clone()
             state.apply(action)
             was_drawn = ply == len(nodes) and game.headers["Result"] == "1/2-1/2"
@@ -187,7 +186,7 @@ def annotate(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a search found, for the side to move; read before its tree changes."""
+    """The result of a search for the side to move, copied before the tree changes."""
 
     best: int
     score: Score
@@ -195,7 +194,7 @@ class _Found:
 
 
 def _search_position(search: Search, state: Chess, action: int | None) -> _Found | None:
-    """Search `state`, to which `action` led; None if no move is possible there."""
+    """Search `state`, reached by `action`; return None if it has no moves."""
     if action is not None:
         search.advance(action)
     if not root_actions(state):
@@ -205,7 +204,7 @@ def _search_position(search: Search, state: Chess, action: int | None) -> _Found
 
 
 def _after_move(state: Chess, seat: int, after: _Found | None) -> Score:
-    """What the position after a move is worth to `seat`; `after` is None if the game has ended."""
+    """Return the score of the position after a move for `seat`; `after` is None if it is final."""
     return Score(state.returns()[seat], proven=True) if after is None else -after.score
 
 
@@ -214,8 +213,8 @@ def _loss(best: Score, played: Score) -> float:
 
 
 def _with_lower_score(checking: Search, earlier: Chess, found: _Found) -> _Found:
-    """What was found, with the lower of two scores: the search's own, and that of a search after
-    the best move, which sees as far as the one after the move played.
+    """Return `found` with the lower of two scores: its own, and that of a search after the best
+    move, which is as deep as the search after the move played.
     """
     state = earlier.clone()
     state.apply(found.best)
@@ -227,7 +226,7 @@ def _with_lower_score(checking: Search, earlier: Chess, found: _Found) -> _Found
 def _judge(
     ply: int, earlier: Chess, action: int, found: _Found, score: Score, *, is_over: bool
 ) -> JudgedMove:
-    """The move `action` in `earlier`, after which the position is worth `score` to who moved."""
+    """Judge the move `action` in `earlier`; `score` is the score after it, for its mover."""
     seat = earlier.to_play()
     loss, centipawns = 0.0, 0
     if action != found.best:
@@ -263,12 +262,14 @@ def _labels(state: Chess, actions: list[int]) -> list[str]:
     return labels
 
 
-def _write(node: chess.pgn.ChildNode, judged: JudgedMove, found: _Found, after: _Found | None) -> None:
+def _write(
+    node: chess.pgn.ChildNode, judged: JudgedMove, found: _Found, after: _Found | None
+) -> None:
     """Put the score, the mark and the better line of a move into the PGN."""
     import chess
     import chess.engine
 
-    # Marks of an earlier run do not outlive it; what a person marked as good does.
+    # Remove marks of an earlier run; keep marks for good moves, which a person made.
     node.nags -= set(NAGS.values())
     if after is not None:
         cp, mate = after.score.cp, after.score.mate
@@ -280,7 +281,7 @@ def _write(node: chess.pgn.ChildNode, judged: JudgedMove, found: _Found, after: 
 
 
 def _add_line(parent: chess.pgn.GameNode, line: tuple[str, ...], comment: str) -> None:
-    """Add a variation, unless there is one that begins alike."""
+    """Add a variation, unless there is one with the same first move."""
     if parent.has_variation(parent.board().parse_san(line[0])):
         return
     for text in line:

@@ -89,7 +89,9 @@ class Ledger:
     def _game(self, line: bytes, number: int) -> Played:
         facts = self._parsed(line, number)
         if set(facts) != {field.name for field in fields(Played)}:
-            raise ConfigError(f"{self.path} is damaged: line {number} is not a game; start a new file")
+            raise ConfigError(
+                f"{self.path} is damaged: line {number} is not a game; start a new file"
+            )
         return Played(**{**facts, "seconds": tuple(facts["seconds"])})
 
     def add(self, game: Played) -> None:

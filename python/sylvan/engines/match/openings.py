@@ -80,7 +80,9 @@ def read_openings(path: str | Path, plies: int = PLIES) -> list[Opening]:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".pgn", ".epd", ".fen"):
-        raise ConfigError(f"{path} is not a file of openings: its name must end in .pgn, .epd or .fen")
+        raise ConfigError(
+            f"{path} is not a file of openings: its name must end in .pgn, .epd or .fen"
+        )
     text = read_text(path)
     found = _from_pgn(text, path, plies) if suffix == ".pgn" else _from_lines(text, path)
     distinct = {(opening.fen, opening.moves): opening for opening in found}

@@ -54,7 +54,7 @@ class Engine:
 
     # --- the reading thread -----------------------------------------------------------------------
 
-    def handle(self, line: str) -> bool:
+    def hear(self, line: str) -> bool:
         """Execute one line; return False for `quit`."""
         command, rest = (*line.split(maxsplit=1), "", "")[:2]
         try:
@@ -199,7 +199,7 @@ def run(lines: Iterable[str], output: Output, options: Options | None = None) ->
     """Execute lines until `quit` or their end."""
     engine = Engine(output, options)
     for line in lines:
-        if output.closed or not engine.handle(line):
+        if output.closed or not engine.hear(line):
             break
     engine.leave()
 
@@ -208,7 +208,7 @@ def run_lines(lines: Iterable[str], output: Output, options: Options | None = No
     """Execute lines one after the other; each waits for the work of the previous ones."""
     engine = Engine(output, options)
     for line in lines:
-        running = engine.handle(line)
+        running = engine.hear(line)
         engine.wait()
         if not running:
             break

@@ -199,7 +199,10 @@ class Options:
         number=(0.0, 100.0),
     )
     verbose_move_stats: bool = _option(
-        False, "VerboseMoveStats", "check", "report visits, value and prior of every move at the end"
+        False,
+        "VerboseMoveStats",
+        "check",
+        "report visits, value and prior of every move at the end",
     )
 
 
