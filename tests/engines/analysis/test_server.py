@@ -292,8 +292,8 @@ def test_an_evaluator_that_fails_is_an_answer_and_no_end():
         ('{"id": 1, "plies": []}', "plies", "plies is []"),
         ('{"id": 1, "searchmoves": ["e5"]}', "searchmoves", "e5 is not legal in"),
         ('{"id": 1, "settings": {"c_puckt": 1}}', "settings", "did you mean 'c_puct'?"),
-        ('{"id": 1, "settings": {"bytes": 1}}', "settings", "not for a query to set"),
-        ('{"id": 1, "action": "cancel"}', "id", "id 1 is no query that is under way"),
+        ('{"id": 1, "settings": {"bytes": 1}}', "settings", "a query cannot set"),
+        ('{"id": 1, "action": "cancel"}', "id", "id 1 is not an open query"),
     ],
 )
 def test_a_wrong_line_is_answered_with_the_field_at_fault(line, field, says):

@@ -17,7 +17,7 @@ import pytest
 
 from sylvan.engines.match.arbiter import Adjudication, play_game
 from sylvan.engines.match.ledger import Ledger
-from sylvan.engines.match.match import Match, Played, _Crew
+from sylvan.engines.match.match import Match, Played, _Workers
 from sylvan.engines.match.openings import Opening
 from sylvan.engines.match.report import Report, as_pgn, pair_counts
 from sylvan.errors import ConfigError, EngineError, SylvanError
@@ -92,20 +92,20 @@ class TestSchedule:
         def gone(self):
             raise EngineError("Fake ended with code 0 while it was needed", ending="disconnect")
 
-        crew = _Crew(match("material:seconds=0.01", "random"), iter(range(4)))
-        crew.start(1)
-        crew.results.get()
-        monkeypatch.setattr(type(crew._players[0]), "stop", gone)
-        crew.dismiss()
+        workers = _Workers(match("material:seconds=0.01", "random"), iter(range(4)))
+        workers.start(1)
+        workers.results.get()
+        monkeypatch.setattr(type(workers._players[0]), "stop", gone)
+        workers.stop()
 
     def test_a_long_thought_is_broken_off(self):
-        crew = _Crew(match("material:seconds=60", "uniform:seconds=60"), iter(range(4)))
-        crew.start(2)
+        workers = _Workers(match("material:seconds=60", "uniform:seconds=60"), iter(range(4)))
+        workers.start(2)
         time.sleep(0.2)
         began = time.monotonic()
-        crew.dismiss()
+        workers.stop()
         assert time.monotonic() - began < 30
-        assert crew.results.get_nowait() is None  # what was broken off is no result
+        assert workers.results.get_nowait() is None  # what was broken off is no result
 
 
 class Scripted(Player):

@@ -123,7 +123,7 @@ def test_huge_limits_are_no_limits():
 
 def test_a_second_go_is_refused_while_the_first_is_open():
     answers = run_engine("go infinite", "go nodes 5", "stop")
-    assert any("A search is under way" in line for line in answers)
+    assert any("A search is running" in line for line in answers)
     assert sum(line.startswith("bestmove") for line in answers) == 1
 
 

@@ -6,7 +6,7 @@ loss:
     loss = w(best move) - w(move played)        w = (1 + Q) / 2, the expected score from 0 to 1
 
 Q of the best move comes from the search before the move, Q of the move played from the search after
-it, which is deeper. The search's own choice has no loss. If the loss would give a mark, the position
+it, which is deeper. The search's own choice has no loss. If the loss gives a mark, the position
 after the best move is searched as well, and the lower Q of the two counts: otherwise the difference
 in depth would look like a mistake. Marks:
 

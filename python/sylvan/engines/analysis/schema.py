@@ -1,6 +1,6 @@
 """Requests and answers of the analysis server: one JSON object per line.
 
-`read` parses a line to a `Query` or a `Cancel`; its errors name the field. `schema` returns the JSON
+`read` parses a line to a `Query` or a `Cancel`; errors name the field. `schema` returns the JSON
 Schema that `sylvan serve-analysis --schema` prints.
 """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sylvan.games import Chess, Game
     from sylvan.players.player import Player
 
-__all__ = ["Session", "GameSession"]
+__all__ = ["GameSession", "Session"]
 
 EVEN = 0.05
 """A player accepts a draw if its expected value is at most this."""

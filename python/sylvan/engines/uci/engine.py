@@ -29,7 +29,7 @@ from sylvan.engines.uci.thinker import Thinker
 from sylvan.errors import ProtocolError, SylvanError
 from sylvan.games import Chess
 
-__all__ = ["Engine", "run", "main", "run_lines"]
+__all__ = ["Engine", "main", "run", "run_lines"]
 
 
 START = Position(None, ())

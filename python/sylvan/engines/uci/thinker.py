@@ -162,7 +162,7 @@ class Thinker:
         return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")
 
     def _nothing_to_search(self, deliberation: Deliberation) -> str:
-        """Return the answer if the game is over: no move, or any legal one (too little material)."""
+        """Return the answer if the game is over: no move, or any legal one (few pieces)."""
         deliberation.wait()
         game = deliberation.game
         mated = game.outcome == "checkmate"
