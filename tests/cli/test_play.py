@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sylvan.cli import app
 from sylvan.cli.board import coloured
 from sylvan.cli.opinion import Oracle
-from sylvan.engines.match.sitting import Sitting
+from sylvan.engines.match.session import GameSession
 from sylvan.errors import ConfigError
 from sylvan.evaluators import Shipped, shipped_network
 from sylvan.games import Chess, ConnectFour, TicTacToe
@@ -107,7 +107,7 @@ def test_a_game_with_chance_rolls_its_own_dice():
 
 def test_chance_is_drawn_again_as_it_was_after_a_move_is_taken_back():
     start = GameSpec(f"{EXAMPLES / 'pig.py'}:Pig").first()
-    sitting = Sitting(start, 0, RandomPlayer(), seed=3)
+    sitting = GameSession(start, 0, RandomPlayer(), seed=3)
     sitting.play(sitting.game.legal_actions()[0])
     before = list(sitting.actions)
     assert len(before) >= 2  # the roll and its outcome

@@ -17,7 +17,7 @@ from typing import Any, Self
 from sylvan._native import Rng
 from sylvan.blob.advice import Advice, Adviser, Searched
 from sylvan.blob.players import BlobPlayer, bot_named
-from sylvan.engines.match.sitting import Moves
+from sylvan.engines.match.session import Session
 from sylvan.errors import ConfigError, SylvanError
 from sylvan.games.blob import Blob
 
@@ -45,7 +45,7 @@ class Decision:
         return self.advice.cost(self.action)
 
 
-class BlobSitting(Moves):
+class BlobSitting(Session):
     """A game of Blob in progress; the person has seat `seat`.
 
     >>> sitting = BlobSitting(Blob(players=3, cards=1, seed=3), 0, ["rule", "counter"])

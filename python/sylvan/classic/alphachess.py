@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from sylvan.classic.progress import progress_bar
 from sylvan.classic.settings import read_overrides, read_settings
-from sylvan.engines.match.sitting import Sitting
+from sylvan.engines.match.session import GameSession
 from sylvan.errors import ConfigError, GameOver, SylvanError
 from sylvan.evaluators import evaluator_named, load_evaluator
 from sylvan.games.chess import Chess
@@ -296,7 +296,7 @@ def play_human(
     fen: str | None = None,
     ask: Callable[[str], str] = input,
     tell: Callable[[str], Any] = print,
-) -> Sitting:
+) -> GameSession:
     """A game against a person in the terminal: moves as `e2e4` or `Nf3`, `resign` to give up.
 
     The board is shown before every move of the person, the result and the PGN at the end. (`sylvan
@@ -305,22 +305,22 @@ def play_human(
     if human not in ("white", "black"):
         raise ConfigError(f"human is {human!r}: it must be 'white' or 'black'.")
     engine = AlphaChess(network, config)
-    sitting = Sitting(Chess(fen), ("white", "black").index(human), engine)
-    while not sitting.is_over:
-        if not sitting.is_persons_turn:
-            tell(f"{engine.name} plays {sitting.reply()}.")
+    session = GameSession(Chess(fen), ("white", "black").index(human), engine)
+    while not session.is_over:
+        if not session.is_persons_turn:
+            tell(f"{engine.name} plays {session.reply()}.")
             continue
-        tell(str(sitting.game))
+        tell(str(session.game))
         try:
             text = ask("Your move: ").strip()
             if text.lower() == "resign":
-                sitting.resign()
+                session.resign()
             else:
-                sitting.play(sitting.read(text))
+                session.play(session.read(text))
         except EOFError:
             break
         except SylvanError as error:
             tell(str(error))
-    for text in (str(sitting.game), sitting.verdict, sitting.pgn().strip()):
+    for text in (str(session.game), session.verdict, session.pgn().strip()):
         tell(text)
-    return sitting
+    return session

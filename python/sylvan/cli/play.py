@@ -16,7 +16,7 @@ from sylvan.cli.terminal import Bar, check_folder
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.engines.match.sitting import Sitting
+    from sylvan.engines.match.session import GameSession
     from sylvan.games import Game
     from sylvan.planning import SearchConfig
     from sylvan.players.player import Player
@@ -114,7 +114,7 @@ def play(
     - `sylvan play my_game.py:MyGame` any game with two seats
     - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three bots
     """
-    from sylvan.engines.match.sitting import Sitting
+    from sylvan.engines.match.session import GameSession
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
     from sylvan.players.player import SearchPlayer
@@ -155,7 +155,11 @@ def play(
     seed = drawn.randrange(2**32) if seed is None else seed
     with opponent as player, adviser:
         player.new_game(seed)
+<<<<<<< HEAD
         _PlayTerminal(game, Sitting(start, seat_index, player, adviser, seed), pgn).run()
+=======
+        _PlayTerminal(game, GameSession(start, seat_index, player, adviser, seed), pgn).talk()
+>>>>>>> w3
 
 
 def _refuse(game: str, given: dict[str, object]) -> None:
@@ -216,7 +220,7 @@ def _strength(
 class _PlayTerminal(Conversation):
     """A game's terminal session."""
 
-    def __init__(self, name: str, sitting: Sitting, pgn: Path | None) -> None:
+    def __init__(self, name: str, sitting: GameSession, pgn: Path | None) -> None:
         from sylvan.cli.opinion import Oracle
 
         super().__init__()

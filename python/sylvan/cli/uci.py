@@ -40,7 +40,7 @@ def uci(
     - `sylvan uci --net maia-1500.pb.gz -o MultiPV=3 "go nodes 500"` with a network and options
     """
     from sylvan.engines.lines import Output
-    from sylvan.engines.uci.engine import main, obey
+    from sylvan.engines.uci.engine import main, run_lines
     from sylvan.engines.uci.options import Options, changed
 
     options = Options()
@@ -50,6 +50,6 @@ def uci(
             raise ConfigError(f"--option {text} has no value: write --option Name=value.")
         options = changed(options, name, value)
     if lines:
-        obey(lines, Output(sys.stdout), options)
+        run_lines(lines, Output(sys.stdout), options)
     else:
         main(options)

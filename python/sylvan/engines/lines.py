@@ -1,4 +1,4 @@
-"""Lines between programs: whole lines out, from any thread; lines in, whatever is in them."""
+"""Lines of text between programs: atomic output from any thread, tolerant input."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import BinaryIO, TextIO
 __all__ = ["LONGEST", "Output", "lines_of"]
 
 LONGEST = 2**20
-"""Bytes of a line; a game of 5898 moves, the longest there is, takes 30 thousand."""
+"""Longest line in bytes; the longest chess game, 5898 moves, takes 30 thousand."""
 
 
 class Output:
-    """Lines to another program, from any thread, each whole and at once."""
+    """Sends lines to another program, from any thread; lines are not mixed and not buffered."""
 
     def __init__(self, stream: TextIO) -> None:
         """Write to `stream`."""
         self._stream, self._lock = stream, threading.Lock()
         self.closed = False
-        """Whether nobody reads any more."""
+        """Whether the reader has closed the pipe."""
 
     def say(self, line: str) -> None:
         """Send one line."""
@@ -32,15 +32,15 @@ class Output:
                 self.closed = True
 
     def leave(self) -> None:
-        """Keep Python from complaining, when it ends, that nobody reads any more."""
+        """If the pipe is closed, prevent an error of Python at exit."""
         if self.closed:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 def lines_of(stream: BinaryIO) -> Iterator[str]:
-    """The lines of a byte stream, whatever is in them; those over `LONGEST` are cut."""
+    """Iterate over the lines of a byte stream; invalid UTF-8 is replaced, long lines are cut."""
     while line := stream.readline(LONGEST):
-        whole = line.endswith(b"\n")
-        while not whole and (rest := stream.readline(LONGEST)):
-            whole = rest.endswith(b"\n")
+        complete = line.endswith(b"\n")
+        while not complete and (rest := stream.readline(LONGEST)):
+            complete = rest.endswith(b"\n")
         yield line.decode("utf-8", "replace").replace("\0", " ")

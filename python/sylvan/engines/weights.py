@@ -1,4 +1,4 @@
-"""An evaluator as a person names it: a built-in one, or a network's file with its threads."""
+"""Evaluators by name: a built-in one, or a network file with its threads."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BUILT_IN = ("material", "uniform", "rollout")
 def evaluator_of(
     name: str, *, backend: str = "auto", threads: int | None = None, **cache: Any
 ) -> Any:
-    """The evaluator that `name` is, or that asks the network in the file `name`.
+    """Return the built-in evaluator `name`, or load the network file `name`.
 
-    :param threads: of the network; None: what its runtime thinks best.
-    :param cache: `cache_bytes` and `cache_boards`, as `load_evaluator` has them.
+    :param threads: threads of the network; None: the runtime's default.
+    :param cache: `cache_bytes` and `cache_boards` of `load_evaluator`.
     """
     if name in BUILT_IN:
         return evaluator_named(name)

@@ -1,4 +1,4 @@
-"""Going over games: the marks are right, the PGN keeps what it had, bad input is refused."""
+"""Annotation of games: correct marks, PGN content is kept, invalid input is refused."""
 
 import io
 
@@ -23,13 +23,13 @@ def read(text: str) -> chess.pgn.Game:
     return read_games(text, "test")[0]
 
 
-def gone_over(text: str, simulations: int = 3000):
+def annotated(text: str, simulations: int = 3000):
     return annotate(read(text), Search("material", simulations=simulations))
 
 
 class TestMarks:
-    def test_a_mate_that_is_allowed(self):
-        found = gone_over(SCHOLAR)
+    def test_allowing_a_mate_is_a_blunder(self):
+        found = annotated(SCHOLAR)
         blunder = found.moves[5]
         assert (blunder.move, blunder.mark, blunder.score) == ("Nf6", "??", "#1")
         assert found.moves[6].loss == 0 and found.moves[6].best == "Qxf7#"
@@ -37,18 +37,18 @@ class TestMarks:
         assert [player.name for player in found.players] == ["Amy", "Bob"]
         assert found.players[1].blunders == 1 and found.players[0].blunders == 0
 
-    def test_a_queen_that_is_given_away(self):
-        found = gone_over(HANGS)
+    def test_losing_a_queen_is_a_blunder(self):
+        found = annotated(HANGS)
         assert [move.move for move in found.moves if move.mark == "??"] == ["Qxa6"]
         assert found.moves[10].centipawns > 400
         assert found.moves[11].mark == ""  # it was taken
 
-    def test_a_draw_thrown_into_a_won_game(self):
-        found = gone_over('[FEN "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"]\n\n1. Qf7 1/2-1/2')
+    def test_drawing_a_won_game_is_a_blunder(self):
+        found = annotated('[FEN "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"]\n\n1. Qf7 1/2-1/2')
         (move,) = found.moves
         assert (move.mark, move.score, move.loss) == ("??", "", 0.5)
 
-    def test_what_the_search_prefers_loses_nothing(self):
+    def test_the_searchs_own_choice_has_no_loss(self):
         state, moves = Search("material", simulations=500), []
         board = chess.Board()
         for _ in range(6):  # a game of the search's own moves
@@ -59,8 +59,8 @@ class TestMarks:
         (first, *_) = annotate(game, state).moves
         assert (first.best, first.loss) == (moves[0], 0.0)
 
-    def test_a_mark_stands_when_the_best_move_is_looked_at_too(self):
-        """No marked move lost more than a search after the best move says."""
+    def test_a_mark_holds_if_the_best_move_is_searched_too(self):
+        """The loss of a marked move is at most that of a search after the best move."""
         settings = {"simulations": 800}
         found = annotate(read(HANGS), Search("material", **settings))
         board, marked = chess.Board(), 0
@@ -78,14 +78,14 @@ class TestMarks:
     def test_thresholds_are_ordered(self):
         least = [loss for loss, _ in THRESHOLDS]
         assert least == sorted(least, reverse=True)
-        found = gone_over(HANGS, 1000)
+        found = annotated(HANGS, 1000)
         for move in found.moves:
             reached = [mark for loss, mark in THRESHOLDS if move.loss >= loss]
             assert move.mark == (reached[0] if reached else "")
             assert bool(move.line) == bool(move.mark)
 
     def test_the_summary_adds_up(self):
-        found = gone_over(HANGS, 1000)
+        found = annotated(HANGS, 1000)
         for seat, player in enumerate(found.players):
             moves = [move for move in found.moves if move.seat == seat]
             assert player.moves == len(moves) == 6
@@ -103,7 +103,7 @@ class TestMarks:
 
 
 def q_of(score: str) -> float:
-    """The mean result that a score in pawns stands for."""
+    """Return the mean result of a score in pawns."""
     return q_of_centipawns(100 * float(score))
 
 
@@ -114,8 +114,8 @@ def _chess(board: chess.Board):
 
 
 class TestPgn:
-    def test_it_can_be_read_again(self):
-        found = gone_over(SCHOLAR)
+    def test_the_annotated_pgn_can_be_read(self):
+        found = annotated(SCHOLAR)
         again = read(game_text(found.game))
         nodes = list(again.mainline())
         assert [node.san() for node in nodes] == [move.move for move in found.moves]
@@ -126,49 +126,49 @@ class TestPgn:
         assert better.san() == found.moves[5].best
         assert "best: " in better.comment
 
-    def test_scores_are_whites(self):
-        found = gone_over(HANGS)
+    def test_scores_are_for_white(self):
+        found = annotated(HANGS)
         nodes = list(found.game.mainline())
         assert nodes[11].eval().white().score() < -300  # a queen down
         assert found.moves[11].score.startswith("-")
 
-    def test_what_was_there_stays(self):
+    def test_earlier_comments_and_variations_stay(self):
         text = "1. e4 {mine} e5 $1 2. Bc4 (2. Nf3 Nc6) 2... Nc6 3. Qh5 Nf6 $4 4. Qxf7# 1-0"
-        nodes = list(gone_over(text).game.mainline())
+        nodes = list(annotated(text).game.mainline())
         assert "mine" in nodes[0].comment and nodes[0].eval() is not None
         assert 1 in nodes[1].nags
         assert any(v.san() == "Nf3" for v in nodes[2].parent.variations)
         assert nodes[5].nags == {4}
 
-    def test_twice_is_as_once(self):
-        once = gone_over(SCHOLAR)
+    def test_annotating_twice_changes_nothing(self):
+        once = annotated(SCHOLAR)
         twice = annotate(read(game_text(once.game)), Search("material", simulations=3000))
         assert game_text(twice.game) == game_text(once.game)
         assert twice.moves == once.moves
 
-    def test_an_earlier_mark_is_judged_anew(self):
-        node = gone_over("1. e4 $4 e5 *").game.variations[0]
+    def test_earlier_marks_are_replaced(self):
+        node = annotated("1. e4 $4 e5 *").game.variations[0]
         assert node.nags == set()
 
     def test_black_begins(self):
-        found = gone_over('[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"]\n\n1... Kd7 2. e4 *', 200)
+        found = annotated('[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"]\n\n1... Kd7 2. e4 *', 200)
         assert [move.seat for move in found.moves] == [1, 0]
         assert found.to_json()["black"]["moves"] == 1
 
     def test_no_moves(self):
-        assert gone_over('[White "A"]\n\n*').moves == []
+        assert annotated('[White "A"]\n\n*').moves == []
 
-    def test_a_game_goes_on_after_a_draw_could_be_claimed(self):
+    def test_a_game_may_continue_after_a_claimable_draw(self):
         moves = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. Nf3 Nf6 6. e4 *"
-        assert len(gone_over(moves, 100).moves) == 11
+        assert len(annotated(moves, 100).moves) == 11
 
     def test_a_draw_by_repetition_is_a_draw(self):
-        """The side with a queen more repeats: it could have played on, and did not."""
+        """The side with an extra queen repeats: drawing is its mistake."""
         start = '[FEN "6k1/8/8/8/8/8/8/Q5K1 w - - 0 1"]\n[Result "1/2-1/2"]\n\n'
         moves = "1. Qa2+ Kh8 2. Qa1+ Kg8 3. Qa2+ Kh8 4. Qa1+ Kg8 1/2-1/2"
-        last = gone_over(start + moves).moves[-1]
+        last = annotated(start + moves).moves[-1]
         assert last.score == ""
-        before = gone_over(start + moves.replace("4. Qa1+ Kg8 1/2-1/2", "1/2-1/2")).moves[-1]
+        before = annotated(start + moves.replace("4. Qa1+ Kg8 1/2-1/2", "1/2-1/2")).moves[-1]
         assert before.score.startswith("+") or before.score.startswith("#")
 
     def test_chess960(self):
@@ -178,7 +178,7 @@ class TestPgn:
         game = chess.pgn.Game.from_board(board)
         assert len(annotate(game, Search("material", simulations=50)).moves) == 1
 
-    def test_an_interrupt_keeps_what_was_done(self):
+    def test_an_interrupt_keeps_finished_moves(self):
         calls = []
 
         def progress(done, total):
@@ -238,7 +238,7 @@ class TestReading:
             read_text(tmp_path)
 
     @pytest.mark.parametrize("text", ["a1)!", "a1)--", "a1) e4"])
-    def test_a_parenthesis_that_none_opened(self, text):
+    def test_an_unmatched_parenthesis(self, text):
         with pytest.raises(IllegalAction, match="game 1"):
             read_games(text, "x")
         with pytest.raises(IllegalAction, match="played"):
@@ -258,7 +258,7 @@ class TestReading:
 
 
 def test_reader_against_python_chess():
-    """Read, written and read again, a game is what python-chess alone would have read."""
+    """A game read, written and read again equals the game of python-chess's own reader."""
     ours = read(SCHOLAR)
     theirs = chess.pgn.read_game(io.StringIO(SCHOLAR))
     assert list(ours.mainline_moves()) == list(theirs.mainline_moves())

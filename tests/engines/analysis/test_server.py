@@ -1,4 +1,4 @@
-"""The analysis server: what is asked is answered, once, and in the order of its urgency."""
+"""The analysis server: every query is answered once, in the order of priority."""
 
 import json
 import os
@@ -27,7 +27,7 @@ few = settings(max_examples=150, deadline=None, suppress_health_check=list(Healt
 
 
 class Client:
-    """A server and what it has said."""
+    """A server and its answers."""
 
     def __init__(self, evaluator="material", **options):
         self.said: list[dict] = []
@@ -54,17 +54,17 @@ class Client:
 
 
 def answers(*queries, evaluator="material", **options):
-    """What a server answers to some queries by the time it ends."""
+    """Return all answers of a server to some queries."""
     with Client(evaluator, **options) as client:
         for query in queries:
             client.ask(**query)
     return client.said
 
 
-# --- what is found --------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 
-def test_a_report_is_what_a_search_finds():
+def test_a_report_equals_a_search():
     (said,) = answers({"id": "a", "moves": "e4 e5", "simulations": 400, "lines": 3})
     result = sylvan.search(Chess(moves="e4 e5"), simulations=400)
     report = Report.model_validate(said)
@@ -82,7 +82,7 @@ def test_a_report_is_what_a_search_finds():
 
 
 def test_all_positions_of_a_game_in_one_batch():
-    """One forest: a network is asked about all of them at once."""
+    """One forest: a network evaluates all of them at once."""
     sizes = []
 
     def evaluate(leaves):
@@ -93,7 +93,7 @@ def test_all_positions_of_a_game_in_one_batch():
     said = answers({"id": 1, **game}, {"id": 2, "simulations": 30}, evaluator=evaluate)
     assert sorted(report["ply"] for report in said if report["id"] == 1) == [0, 1, 2, 3, 4]
     assert all(report["simulations"] == 30 for report in said)
-    # The second query may have come while the first was under way, or in time for its batch.
+    # The second query may arrive during the first batch, or in time for it.
     assert max(sizes) >= 5
 
 
@@ -134,7 +134,7 @@ def test_only_some_moves_and_chess960():
     assert castles["best"] == "b1a1"
 
 
-def test_seconds_and_reports_on_the_way():
+def test_seconds_and_intermediate_reports():
     began = time.perf_counter()
     said = answers({"id": 1, "seconds": 0.6, "report_every": 0.1, "lines": 1})
     assert 0.5 < time.perf_counter() - began < 3.0
@@ -168,7 +168,7 @@ def test_a_network():
 
 
 class Gate:
-    """An evaluator that waits until it is let go on, so that tests can act in between."""
+    """An evaluator that blocks until the test releases it."""
 
     name = "gate"
 
@@ -185,7 +185,7 @@ def finals(said):
     return [report["id"] for report in said if report.get("final")]
 
 
-def test_the_urgent_comes_first_and_the_rest_in_order():
+def test_urgent_queries_come_first_the_rest_in_order():
     gate = Gate()
     with Client(gate) as client:
         client.ask(id="first", simulations=20)
@@ -194,13 +194,13 @@ def test_the_urgent_comes_first_and_the_rest_in_order():
         client.ask(id="later", simulations=20, priority=-1)
         client.ask(id="urgent", simulations=20, priority=5)
         client.ask(id="third", simulations=20)
-        time.sleep(0.1)  # so that the search looks around as soon as it goes on
+        time.sleep(0.1)  # so that the search checks for urgent queries at once
         gate.open.set()
     assert finals(client.said) == ["urgent", "first", "second", "third", "later"]
     assert all(report["simulations"] == 20 for report in client.said)
 
 
-def test_time_lost_to_the_urgent_is_not_counted():
+def test_time_of_urgent_queries_is_not_counted():
     gate = Gate()
     with Client(gate) as client:
         client.ask(id="slow", seconds=0.4)
@@ -213,7 +213,7 @@ def test_time_lost_to_the_urgent_is_not_counted():
     assert client.said[1]["seconds"] < 0.6
 
 
-def test_what_is_cancelled_is_not_reported():
+def test_cancelled_queries_are_not_reported():
     gate = Gate()
     with Client(gate) as client:
         client.ask(id="running", simulations=10**6, plies=[0], report_every=0.05)
@@ -232,7 +232,7 @@ def test_what_is_cancelled_is_not_reported():
     assert finals(client.said) == ["other"]
 
 
-def test_a_name_is_free_again_when_its_query_is_done():
+def test_an_id_can_be_reused_after_its_query():
     gate = Gate()
     with Client(gate) as client:
         client.ask(id="x", simulations=10)
@@ -245,7 +245,7 @@ def test_a_name_is_free_again_when_its_query_is_done():
     assert [report.get("field") for report in client.said] == ["id", None, None]
 
 
-def test_an_evaluator_that_fails_is_an_answer_and_no_end():
+def test_a_failing_evaluator_is_reported_and_the_server_continues():
     def evaluate(leaves):
         if len(leaves) > 1:
             raise ValueError("the card was pulled out")
@@ -261,7 +261,7 @@ def test_an_evaluator_that_fails_is_an_answer_and_no_end():
     assert client.said[2]["final"]
 
 
-# --- what is wrong --------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -292,11 +292,11 @@ def test_an_evaluator_that_fails_is_an_answer_and_no_end():
         ('{"id": 1, "plies": []}', "plies", "plies is []"),
         ('{"id": 1, "searchmoves": ["e5"]}', "searchmoves", "e5 is not legal in"),
         ('{"id": 1, "settings": {"c_puckt": 1}}', "settings", "did you mean 'c_puct'?"),
-        ('{"id": 1, "settings": {"bytes": 1}}', "settings", "not for a query to set"),
-        ('{"id": 1, "action": "cancel"}', "id", "id 1 is no query that is under way"),
+        ('{"id": 1, "settings": {"bytes": 1}}', "settings", "a query cannot set"),
+        ('{"id": 1, "action": "cancel"}', "id", "id 1 is not an open query"),
     ],
 )
-def test_a_wrong_line_is_answered_with_the_field_at_fault(line, field, says):
+def test_an_invalid_line_is_answered_with_its_field(line, field, says):
     with Client() as client:
         client.server.hear(line)
         client.ask(id="after", simulations=5)
@@ -320,7 +320,7 @@ VALUES = st.one_of(
 @given(
     st.one_of(st.text(max_size=40), st.recursive(VALUES, st.lists, max_leaves=5).map(json.dumps))
 )
-def test_any_line_gets_one_answer_and_no_end(line):
+def test_any_line_gets_one_answer_and_the_server_continues(line):
     said = []
     server = Server(said.append)
     server.hear(line)
@@ -329,7 +329,7 @@ def test_any_line_gets_one_answer_and_no_end(line):
     assert all(json.loads(answer)["error"] for answer in said)
 
 
-def test_empty_lines_are_nothing():
+def test_empty_lines_are_ignored():
     with Client() as client:
         for line in ("", "\n", "  \n"):
             client.server.hear(line)
@@ -376,7 +376,7 @@ def run(arguments, text):
     )
 
 
-def test_the_end_of_the_input_still_gets_its_answers():
+def test_open_queries_are_answered_after_the_end_of_the_input():
     queries = [{"id": i, "moves": "e4 e5", "simulations": 50 * i} for i in range(1, 5)]
     done = run([], "\n".join(json.dumps(query) for query in queries))
     assert done.returncode == 0 and done.stderr == ""
@@ -387,7 +387,7 @@ def test_the_end_of_the_input_still_gets_its_answers():
     assert said == {1: 50, 2: 100, 3: 150, 4: 200}
 
 
-def test_a_client_that_died_is_not_served_for_hours():
+def test_the_server_ends_if_its_client_dies():
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -1,4 +1,4 @@
-"""Matches: schedule, endings, faults of programs, the file, the report."""
+"""Matches: schedule, endings, failing programs, match file, report."""
 
 import io
 import json
@@ -17,7 +17,7 @@ import pytest
 
 from sylvan.engines.match.arbiter import Adjudication, play_game
 from sylvan.engines.match.ledger import Ledger
-from sylvan.engines.match.match import Match, Played, _Crew
+from sylvan.engines.match.match import Match, Played, _Workers
 from sylvan.engines.match.openings import Opening
 from sylvan.engines.match.report import Report, as_pgn, pair_counts
 from sylvan.errors import ConfigError, EngineError, SylvanError
@@ -37,7 +37,7 @@ def match(a: str, b: str, limits: Limits | None = None, **settings) -> Match:
 
 
 def facts(game: Played) -> tuple:
-    """A game without the time it took."""
+    """Return a game without its thinking time."""
     return replace(game, seconds=(0.0, 0.0))
 
 
@@ -45,14 +45,14 @@ SHORT = Adjudication(length=20)
 
 
 class TestSchedule:
-    def test_each_opening_with_either_colour(self):
+    def test_each_opening_is_played_with_both_colours(self):
         games = list(match("random", "random", rules=SHORT).play(range(6)))
         assert [game.number for game in games] == list(range(6))
         assert [game.white for game in games] == [0, 1] * 3
         openings = [tuple(game.moves[: game.book]) for game in games]
         assert openings[0] == openings[1] != openings[2] == openings[3]
 
-    def test_the_stronger_side_wins_with_either_colour(self):
+    def test_the_stronger_side_wins_with_both_colours(self):
         games = list(match("material:simulations=100", "random").play(range(6)))
         assert [game.score for game in games] == [1.0] * 6
         assert [
@@ -71,7 +71,7 @@ class TestSchedule:
         (other,) = replace(plan, seed=4).play([5])
         assert other.moves != alone.moves
 
-    def test_openings_are_played_round_and_round(self):
+    def test_openings_repeat_in_order(self):
         openings = (Opening("a", None, ("e2e4",)), Opening("b", "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"))
         games = list(match("random", "random", openings=openings, rules=SHORT).play(range(6)))
         assert [game.opening for game in games] == ["a", "a", "b", "b", "a", "a"]
@@ -81,35 +81,35 @@ class TestSchedule:
         with pytest.raises(ConfigError, match=r"concurrency.*0"):
             list(match("random", "random").play(range(1), concurrency=0))
 
-    def test_closing_abandons_what_is_in_progress(self):
+    def test_closing_abandons_games_in_progress(self):
         threads = threading.active_count()
         playing = match("random", "material:seconds=0.01").play(range(50), concurrency=2)
         next(playing)
         playing.close()
         assert threading.active_count() == threads
 
-    def test_a_player_that_is_gone_need_not_be_stopped(self, monkeypatch):
+    def test_a_closed_player_need_not_be_stopped(self, monkeypatch):
         def gone(self):
             raise EngineError("Fake ended with code 0 unexpectedly", ending="disconnect")
 
-        crew = _Crew(match("material:seconds=0.01", "random"), iter(range(4)))
-        crew.start(1)
-        crew.results.get()
-        monkeypatch.setattr(type(crew._players[0]), "stop", gone)
-        crew.dismiss()
+        workers = _Workers(match("material:seconds=0.01", "random"), iter(range(4)))
+        workers.start(1)
+        workers.results.get()
+        monkeypatch.setattr(type(workers._players[0]), "stop", gone)
+        workers.stop()
 
-    def test_a_long_thought_is_broken_off(self):
-        crew = _Crew(match("material:seconds=60", "uniform:seconds=60"), iter(range(4)))
-        crew.start(2)
+    def test_a_long_search_is_stopped(self):
+        workers = _Workers(match("material:seconds=60", "uniform:seconds=60"), iter(range(4)))
+        workers.start(2)
         time.sleep(0.2)
         began = time.monotonic()
-        crew.dismiss()
+        workers.stop()
         assert time.monotonic() - began < 30
-        assert crew.results.get_nowait() is None  # what was broken off is no result
+        assert workers.results.get_nowait() is None  # stopped games give no result
 
 
 class Scripted(Player):
-    """Plays given moves, and says what it expects."""
+    """Plays given moves with a given expected value."""
 
     name = "scripted"
 
@@ -177,11 +177,11 @@ class TestArbiter:
         assert rules.verdict(values) == verdict
 
     @pytest.mark.parametrize("rules", [{"resign": 1.5}, {"draw": 0}, {"length": 0}])
-    def test_adjudication_that_makes_no_sense(self, rules):
+    def test_invalid_adjudication_is_refused(self, rules):
         with pytest.raises(ConfigError, match=next(iter(rules))):
             Adjudication(**rules)
 
-    def test_both_must_agree_before_a_game_is_given_up(self):
+    def test_resignation_needs_both_players(self):
         moves = "a3 b3 c3 d3 e3 f3 g3 h3", "a6 b6 c6 d6 e6 f6 g6 h6"
         rules = Adjudication(resign=0.5, length=16)
         disagree = Scripted(moves[0], 0.9), Scripted(moves[1], 0.9)
@@ -201,7 +201,7 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("kind", "ending"), [("illegal", "illegal move"), ("dies", "disconnect")]
     )
-    def test_a_program_that_fails_loses_and_is_started_again(self, kind, ending):
+    def test_a_failing_program_loses_and_is_restarted(self, kind, ending):
         plan = match("random", f"uci:{fake(kind)}; nodes=5")
         games = list(plan.play(range(4), concurrency=2))
         assert [game.ending for game in games] == [ending] * 4
@@ -210,7 +210,7 @@ class TestFaults:
         assert report.faults()[ending] == [0, 4]
         assert f"{ending:<12} 0 by random, 4 by" in str(report)
 
-    def test_a_program_that_ends_between_games_is_started_again(self):
+    def test_a_program_that_ends_between_games_is_restarted(self):
         plan = match("random", f"uci:{fake('leaves')}; nodes=5", rules=SHORT)
         assert [game.ending for game in plan.play(range(4))] == ["length"] * 4
 
@@ -228,7 +228,7 @@ class TestFaults:
 
 class TestNetworks:
     def evaluator(self, leaves):
-        """A stand-in for a network: it counts its batches."""
+        """A fake network that counts its batches."""
         self.sizes.append(len(leaves))
         logits = np.sin(leaves.actions.astype(np.float32))
         return logits, np.cos(leaves.observations[:, :12].sum(axis=1) % 1000).astype(np.float32)
@@ -249,7 +249,7 @@ class TestNetworks:
         assert sorted(game.number for game in games) == list(range(10))
         assert max(self.sizes) == 10
 
-    def test_the_width_changes_no_game(self, plan):
+    def test_games_do_not_depend_on_the_batch_width(self, plan):
         wide = {game.number: facts(game) for game in plan.play(range(6))}
         narrow = {game.number: facts(game) for game in plan.play(range(6), concurrency=1)}
         assert wide == narrow
@@ -272,7 +272,7 @@ def played(number: int, score: float, ending: str = "checkmate") -> Played:
 
 
 class TestReport:
-    def test_pairs_count_in_order_and_whole(self):
+    def test_only_complete_pairs_count_in_order(self):
         games = [played(n, s) for n, s in [(0, 1), (1, 0.5), (2, 0), (4, 1), (5, 1), (7, 0)]]
         assert pair_counts(games) == [0, 0, 0, 1, 0]
         assert pair_counts([*games, played(3, 0)]) == [1, 0, 0, 1, 1]
@@ -298,7 +298,7 @@ class TestReport:
         assert report.to_json()["distinct_games"] == 2
         assert "2 games are copies" in str(report)
 
-    def test_pgn_is_what_was_played(self):
+    def test_pgn_has_the_moves_played(self):
         plan = match("material:simulations=50", "random")
         report = Report(plan, list(plan.play(range(4), concurrency=2)))
         stream = io.StringIO(as_pgn(report))
@@ -318,7 +318,7 @@ class TestReport:
                 checks += i >= played.book and board.is_check()
             assert (played.captures, played.checks) == (captures, checks)
 
-    def test_json_has_the_figures(self):
+    def test_json_has_the_numbers(self):
         plan = match("material:simulations=50", "random")
         found = Report(plan, list(plan.play(range(2))), Sprt(0, 5)).to_json()
         assert (found["wins"], found["draws"], found["losses"]) == (2, 0, 0)
@@ -328,7 +328,7 @@ class TestReport:
 
 
 class TestLedger:
-    def test_a_match_goes_on_where_it_was(self, tmp_path):
+    def test_a_match_resumes(self, tmp_path):
         file, plan = tmp_path / "match.jsonl", match("random", "random", rules=SHORT)
         with Ledger(file, plan) as ledger:
             for game in plan.play(range(3)):
@@ -341,7 +341,7 @@ class TestLedger:
             assert list(map(facts, ledger.games)) == list(map(facts, plan.play(range(4))))
 
     @pytest.mark.parametrize("cut", [1, 30, 200])
-    def test_half_a_line_is_cut_off(self, tmp_path, cut):
+    def test_an_incomplete_line_is_cut_off(self, tmp_path, cut):
         file, plan = tmp_path / "match.jsonl", match("random", "random", rules=SHORT)
         with Ledger(file, plan) as ledger:
             for game in plan.play(range(2)):
@@ -353,7 +353,7 @@ class TestLedger:
             ledger.add(next(iter(plan.play([1]))))
         assert len(file.read_bytes().splitlines()) == 3
 
-    def test_a_file_that_was_cut_in_its_first_line(self, tmp_path):
+    def test_a_file_cut_in_its_first_line_is_restarted(self, tmp_path):
         file, plan = tmp_path / "match.jsonl", match("random", "random")
         with Ledger(file, plan):
             pass
@@ -383,14 +383,14 @@ class TestLedger:
     @pytest.mark.parametrize(
         "content", [b"1. e4 e5 *\n", b"{}\n", b'["a"]\n', b"\xff\xfe\n", b"half a line"]
     )
-    def test_any_other_file_is_left_alone(self, tmp_path, content):
+    def test_any_other_file_is_refused_and_unchanged(self, tmp_path, content):
         file = tmp_path / "notes.txt"
         file.write_bytes(content)
         with pytest.raises(ConfigError, match="match"):
             Ledger(file, match("random", "random"))
         assert file.read_bytes() == content
 
-    def test_damage_in_the_middle_is_named(self, tmp_path):
+    def test_a_damaged_line_is_reported(self, tmp_path):
         file, plan = tmp_path / "match.jsonl", match("random", "random", rules=SHORT)
         with Ledger(file, plan) as ledger:
             for game in plan.play(range(3)):
@@ -412,8 +412,8 @@ class TestLedger:
             Ledger(file, plan)
 
     @pytest.mark.slow
-    def test_a_killed_match_goes_on(self, tmp_path):
-        """SIGKILL in the middle, the same command again: the games of an uninterrupted run."""
+    def test_a_killed_match_resumes(self, tmp_path):
+        """After SIGKILL, the same command gives the games of an uninterrupted run."""
         file, pgn = tmp_path / "match.jsonl", tmp_path / "games.pgn"
         words = ["match", "material:simulations=1500", "material:simulations=900"]
         words += ["--games", "16", "--max-plies", "20", "--out", str(file), "--pgn", str(pgn)]

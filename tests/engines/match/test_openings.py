@@ -1,4 +1,4 @@
-"""Openings: the built-in ones are sound, files are read or refused."""
+"""Openings: the built-in set is valid, files are read or refused."""
 
 import shutil
 
@@ -31,7 +31,7 @@ def test_builtin_openings_are_what_python_chess_reads():
 @pytest.mark.slow
 @pytest.mark.skipif(STOCKFISH is None, reason="stockfish is not installed")
 def test_builtin_openings_are_balanced():
-    """None is better than about a pawn for either side, by a shallow search of another program."""
+    """A shallow search of Stockfish gives each at most about a pawn for either side."""
     engine = UciClient([STOCKFISH])
     try:
         for opening in builtin_openings():

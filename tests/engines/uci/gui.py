@@ -1,4 +1,4 @@
-"""A GUI for tests: the engine as a program of its own, lines to it and lines from it."""
+"""A fake GUI: runs the engine as a process and exchanges lines with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMMAND = [sys.executable, "-m", "sylvan.engines.uci"]
 
 
 class Gui:
-    """An engine that is talked to line by line; a `with` block ends it."""
+    """An engine process; a `with` block ends it."""
 
     def __init__(self, command: list[str] | None = None) -> None:
         self.began = time.perf_counter()
@@ -42,7 +42,7 @@ class Gui:
         self.process.stdin.flush()
 
     def until(self, start: str, seconds: float = 20.0) -> str:
-        """The next line that starts so; everything on the way is in `heard`."""
+        """Return the next line with this prefix; all lines read are in `heard`."""
         end = time.perf_counter() + seconds
         while True:
             try:

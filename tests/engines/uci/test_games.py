@@ -1,4 +1,4 @@
-"""Whole games against other people's engines, on fast clocks: nothing illegal, nothing late."""
+"""Whole games against other engines with fast clocks: no illegal moves, no losses on time."""
 
 import shutil
 import sys

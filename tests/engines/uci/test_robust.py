@@ -1,4 +1,4 @@
-"""Whatever a GUI does, the engine lives on; when the GUI dies, the engine goes with it."""
+"""The engine survives any input, and ends with its GUI."""
 
 import gzip
 import importlib
@@ -32,8 +32,8 @@ TABLES = os.environ.get("SYLVAN_SYZYGY")
 few = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def obeyed(*lines):
-    """What an engine in this process answers."""
+def run_engine(*lines):
+    """Return the answers of an engine in this process."""
     stream = io.StringIO()
     engine = Engine(Output(stream))
     for line in lines:
@@ -43,15 +43,15 @@ def obeyed(*lines):
     return stream.getvalue().splitlines()
 
 
-# --- lines that are not understood ------------------------------------------------------------
+# --- invalid lines ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
         ("fly", "There is no command 'fly': the commands are uci, isready"),
-        ("position", "position is followed by 'startpos' or 'fen'"),
-        ("position fen", "position is followed by 'startpos' or 'fen'"),
+        ("position", "position must be followed by 'startpos'"),
+        ("position fen", "position must be followed by 'startpos'"),
         ("position fen 8/8/8/8 w - - 0 1", "its board must be 8 ranks"),
         ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "king is missing"),
         ("position startpos moves e2e5", "e2e5 is not legal in"),
@@ -63,9 +63,9 @@ def obeyed(*lines):
         ("go searchmoves", "go searchmoves names no move"),
         ("go searchmoves e2e5", "is not legal in"),
         ("go perft 12", "takes hours: give a depth of at most 7"),
-        ("setoption Hash 5", "setoption is followed by 'name', a name"),
+        ("setoption Hash 5", "setoption must be followed by 'name', a name"),
         ("setoption name Hsh value 5", "There is no option 'Hsh': did you mean Hash?"),
-        ("setoption name qqqqq", "There is no option 'qqqqq': there are WeightsFile"),
+        ("setoption name qqqqq", "There is no option 'qqqqq': use one of WeightsFile"),
         ("setoption name Hash value x", "Hash is 'x': it must be a whole number from 4 to 65536"),
         ("setoption name Hash value 1", "Hash is 1: it must be from 4 to 65536"),
         ("setoption name Hash", "Hash is '': it must be a whole number"),
@@ -89,19 +89,19 @@ def test_a_bad_line_is_answered_and_ignored(line, says):
     engine.leave()
 
 
-def test_words_that_go_does_not_know_are_left_out():
-    answers = obeyed("go nodes 10 quickly please")
-    assert "info string go does not know 'quickly', and leaves it out." in answers
+def test_unknown_words_of_go_are_ignored():
+    answers = run_engine("go nodes 10 quickly please")
+    assert "info string go has no option 'quickly': it is ignored." in answers
     assert answers[-1].startswith("bestmove")
 
 
-def test_words_may_be_apart_by_any_blanks():
-    answers = obeyed("  position \t startpos   moves e2e4", "\tgo\t nodes  30 ")
+def test_words_may_be_separated_by_any_spaces():
+    answers = run_engine("  position \t startpos   moves e2e4", "\tgo\t nodes  30 ")
     assert answers[-1].startswith("bestmove") and not any("string" in line for line in answers)
 
 
 def test_chess960_may_be_switched_off_after_a_game():
-    """The old position may not exist under the other rules: that refuses no option."""
+    """The option is accepted even if the old position is illegal under the other rules."""
     engine = Engine(Output(io.StringIO()))
     engine.hear("setoption name UCI_Chess960 value true")
     engine.hear("position fen 4k3/8/8/8/8/8/8/RK6 w A - 0 1 moves b1a1")  # castles
@@ -111,19 +111,19 @@ def test_chess960_may_be_switched_off_after_a_game():
     engine.leave()
 
 
-def test_huge_limits_are_no_limits():
-    """As some GUIs send them for a game without a clock."""
+def test_huge_limits_are_accepted():
+    """Some GUIs send huge limits for a game without a clock."""
     huge = 2**62
-    answers = obeyed(f"go nodes 30 wtime {huge} btime {huge} winc {huge} depth {huge}")
+    answers = run_engine(f"go nodes 30 wtime {huge} btime {huge} winc {huge} depth {huge}")
     assert answers[-1].startswith("bestmove") and " nodes 30 " in answers[-2]
-    answers = obeyed(f"go nodes {huge} movetime 20", "go wtime -5000 btime -5000")
+    answers = run_engine(f"go nodes {huge} movetime 20", "go wtime -5000 btime -5000")
     assert sum(line.startswith("bestmove") for line in answers) == 2
     assert not any("string" in line for line in answers)
 
 
 def test_a_second_go_is_refused_while_the_first_is_open():
-    answers = obeyed("go infinite", "go nodes 5", "stop")
-    assert any("A search is under way" in line for line in answers)
+    answers = run_engine("go infinite", "go nodes 5", "stop")
+    assert any("A search is running" in line for line in answers)
     assert sum(line.startswith("bestmove") for line in answers) == 1
 
 
@@ -140,7 +140,7 @@ WORDS = st.one_of(
 @few
 @given(st.sampled_from(["go", "position", "setoption"]), st.lists(WORDS, max_size=8))
 def test_commands_are_read_or_refused(command, words):
-    """Nothing but the errors that a line can have comes out of the readers."""
+    """The parsers raise only `ProtocolError` and `ConfigError`."""
     with suppress(ProtocolError, ConfigError):
         if command == "go":
             read_go(words)
@@ -164,7 +164,7 @@ def test_every_option_takes_its_default_and_its_ends():
                 changed(Options(), option.name, str(option.most + 1))
 
 
-def test_the_page_has_every_option_and_every_rung():
+def test_the_page_lists_every_option_and_strength_level():
     page = (Path(__file__).parents[3] / "docs" / "uci.md").read_text()
     for _, option, default in table():
         shown = str(default).lower() if isinstance(default, bool) else str(default) or "<empty>"
@@ -176,14 +176,14 @@ def test_the_page_has_every_option_and_every_rung():
         assert f"| {rung.elo} | {rung.simulations:,} | {rung.temperature:g} |" in page
 
 
-def test_long_lines_are_cut_and_nulls_are_blanks():
+def test_long_lines_are_cut_and_nulls_become_spaces():
     stream = io.BytesIO(b"go\0nodes 5\n" + b"x" * (3 * LONGEST) + b"\nisready\nlast")
     lines = list(lines_of(stream))
     assert [line[:10] for line in lines] == ["go nodes 5", "x" * 10, "isready\n", "last"]
 
 
 def garbage(rng):
-    """A line of random bytes, or of UCI words in a random order."""
+    """Return a line of random bytes, or of UCI words in random order."""
     if rng.random() < 0.5:
         return bytes(rng.choices(range(256), k=rng.randrange(80))).replace(b"\n", b" ")
     words = [*COMMANDS[2:], "fen", "startpos", "moves", "e2e4", "e7e5", "nodes", "10", "movetime"]
@@ -209,10 +209,10 @@ def test_garbage_for_a_while(seed):
         assert gui.process.poll() is None and not gui.errors
 
 
-# --- at once --------------------------------------------------------------------------------
+# --- response times -------------------------------------------------------------------------
 
 
-def test_isready_and_stop_are_heard_while_it_searches():
+def test_isready_and_stop_work_during_a_search():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
         gui.send("position startpos", "go infinite")
@@ -228,7 +228,7 @@ def test_isready_and_stop_are_heard_while_it_searches():
         assert time.perf_counter() - began < 1.0
 
 
-def test_options_are_taken_while_it_searches():
+def test_options_can_be_set_during_a_search():
     with Gui() as gui:
         gui.send("position startpos", "go infinite", "setoption name MultiPV value 3")
         gui.ask("isready", answer="readyok")
@@ -241,7 +241,7 @@ def test_options_are_taken_while_it_searches():
 # --- the end --------------------------------------------------------------------------------
 
 
-def test_a_gui_that_dies_takes_the_engine_with_it():
+def test_the_engine_ends_with_its_gui():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
         gui.send("position startpos", "go infinite")
@@ -257,8 +257,8 @@ def test_quit_ends_a_search():
         assert gui.process.wait(timeout=10) == 0 and not gui.errors
 
 
-def test_a_gui_that_no_longer_listens():
-    """Its end of the pipe is closed: no traceback, and an end."""
+def test_a_gui_that_closes_its_input():
+    """The engine ends without a traceback if the pipe is closed."""
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -278,8 +278,8 @@ def test_ctrl_c_ends_it_at_once():
         assert gui.process.wait(timeout=10) == -signal.SIGINT and not gui.errors
 
 
-def test_ctrl_c_that_is_ignored_from_the_start_stays_ignored():
-    """As behind nohup: a shell that protects its background jobs is obeyed."""
+def test_ctrl_c_stays_ignored_if_the_parent_ignores_it():
+    """As with nohup: a shell that ignores SIGINT for background jobs is respected."""
     with Gui(["sh", "-c", 'trap "" INT; exec "$@"', "sh", *COMMAND]) as gui:
         gui.ask("isready", answer="readyok")
         gui.process.send_signal(signal.SIGINT)
@@ -289,7 +289,7 @@ def test_ctrl_c_that_is_ignored_from_the_start_stays_ignored():
 # --- weights --------------------------------------------------------------------------------
 
 
-def test_broken_weights_leave_the_evaluator_alone(tmp_path):
+def test_invalid_weights_keep_the_evaluator(tmp_path):
     files = {
         "empty.pb.gz": b"",
         "noise.pb.gz": random.Random(3).randbytes(2000),
@@ -305,8 +305,8 @@ def test_broken_weights_leave_the_evaluator_alone(tmp_path):
             gui.ask(
                 f"setoption name WeightsFile value {tmp_path / name}", "isready", answer="ready"
             )
-            told = [line for line in gui.heard if line.startswith("info string")]
-            assert len(told) == 1 and told[0].endswith("The engine keeps material."), told
+            sent = [line for line in gui.heard if line.startswith("info string")]
+            assert len(sent) == 1 and sent[0].endswith("The engine keeps material."), sent
             assert gui.ask("position startpos", "go nodes 20").startswith("bestmove")
         missing = tmp_path / "no such file.pb.gz"
         gui.ask(f"setoption name WeightsFile value {missing}", "isready", answer="readyok")
@@ -315,7 +315,7 @@ def test_broken_weights_leave_the_evaluator_alone(tmp_path):
 
 
 @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
-def test_a_network_plays_and_stays_when_the_next_is_broken(tmp_path):
+def test_a_network_stays_if_the_next_is_invalid(tmp_path):
     good, bad = Path(NETS) / "maia-1100.pb.gz", tmp_path / "cut.pb.gz"
     bad.write_bytes(good.read_bytes()[:20000])
     with Gui() as gui:
@@ -330,8 +330,8 @@ def test_a_network_plays_and_stays_when_the_next_is_broken(tmp_path):
         assert gui.heard[-2] == "info string The evaluator is material."
 
 
-def test_weights_that_are_mended_are_loaded_after_all(tmp_path):
-    """The same path again, now that something is there; and no second complaint in between."""
+def test_repaired_weights_are_loaded(tmp_path):
+    """The same path is loaded once its file exists; the error is reported only once."""
     if NETS is None:
         pytest.skip("SYLVAN_NETS does not say where networks are")
     path = tmp_path / "net.pb.gz"
@@ -374,8 +374,8 @@ def test_endgame_tables(tmp_path):
         board = chess.Board("8/8/8/3k4/8/8/8/KQ6 w - - 0 1")
         while not board.is_game_over():
             moves = " ".join(move.uci() for move in board.move_stack)
-            told = f"position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1 moves {moves}"
-            board.push_uci(gui.ask(told, "go nodes 300").split()[1])
+            sent = f"position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1 moves {moves}"
+            board.push_uci(gui.ask(sent, "go nodes 300").split()[1])
         assert board.is_checkmate() and len(board.move_stack) < 50
 
 
@@ -409,8 +409,8 @@ def test_errors_are_sylvans():
 
 
 @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
-def test_every_game_begins_alike_with_a_network():
-    """What a network said of another order of moves is forgotten when a new game begins."""
+def test_a_new_game_clears_the_networks_cache():
+    """A new game clears cached evaluations of other move orders."""
     net = Path(NETS) / "maia-1100.pb.gz"
 
     def searched(gui, moves):

@@ -1,4 +1,4 @@
-"""The engine as a real client sees it: python-chess's engine module, as GUIs and sites use it."""
+"""The engine with a real client: python-chess's engine module."""
 
 import random
 import time
@@ -19,7 +19,7 @@ def engine():
         yield client
 
 
-def test_it_says_who_it_is(engine):
+def test_it_identifies_itself(engine):
     assert engine.id["name"].startswith("Sylvan ")
     named = {"Threads", "Hash", "WeightsFile", "Backend", "MultiPV", "Ponder", "UCI_Chess960"}
     named |= {"UCI_ShowWDL", "UCI_LimitStrength", "UCI_Elo", "SyzygyPath", "MoveOverhead", "CPuct"}
@@ -74,13 +74,13 @@ def test_a_mate_is_announced_and_played(engine):
 
 
 def test_the_defence_that_lasts_longest(engine):
-    """Black is mated at once after some moves, a move later after others."""
+    """Some moves allow mate at once, others a move later."""
     board = chess.Board("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1")
     found = engine.analyse(board, Limit(nodes=20000))
     assert found["score"].relative > Mate(-1)
 
 
-def test_an_analysis_goes_on_until_it_is_stopped(engine):
+def test_an_analysis_runs_until_it_is_stopped(engine):
     began = time.perf_counter()
     with engine.analysis(chess.Board()) as analysis:
         for info in analysis:
@@ -150,27 +150,27 @@ def test_castling_in_chess960_is_the_king_taking_its_rook():
         assert gui.ask("go nodes 50 searchmoves b1a1").startswith("bestmove b1a1")
 
 
-def test_weaker_on_request(engine):
+def test_limited_strength(engine):
     board = chess.Board()
     weak = {"UCI_LimitStrength": True, "UCI_Elo": 800}
     moves = {engine.play(board, Limit(time=5), options=weak).move for _ in range(12)}
-    assert len(moves) > 1  # it varies, and does not take its five seconds
+    assert len(moves) > 1  # it varies, and does not use its five seconds
     found = engine.analyse(board, Limit(time=5), options={**weak, "UCI_Elo": 1270})
     assert found["nodes"] == 100
 
 
-def test_a_game_that_is_over():
+def test_a_finished_game():
     with Gui() as gui:
         mate = "position fen 7k/5KQ1/8/8/8/8/8/8 b - - 0 1"
         assert gui.ask(mate, "go wtime 1000 btime 1000") == "bestmove (none)"
         stalemate = "position fen 7k/5K2/6Q1/8/8/8/8/8 b - - 0 1"
         assert gui.ask(stalemate, "go nodes 10") == "bestmove (none)"
-        # Two kings: no arbiter plays on, but a GUI may ask.
+        # Two kings: the game is drawn, but a GUI may ask for a move.
         kings = "position fen 4k3/8/8/8/8/8/8/4K3 w - - 0 1"
         assert gui.ask(kings, "go movetime 100")[:12] in {"bestmove e1d", "bestmove e1e"}
 
 
-def test_a_claimable_draw_is_played_on():
+def test_a_claimable_draw_is_searched():
     shuffle = "g1f3 g8f6 f3g1 f6g8 " * 3
     with Gui() as gui:
         answer = gui.ask(f"position startpos moves {shuffle}", "go nodes 200")
@@ -185,7 +185,7 @@ def test_the_tree_is_kept_from_move_to_move():
         gui.ask(f"position startpos moves {' '.join(line)}", "go nodes 1")
         kept = gui.heard[-2].split()
         assert kept[kept.index("nodes") + 1] == "1"
-        assert int(kept[kept.index("depth") + 1]) > 3  # one simulation alone sees one move
+        assert int(kept[kept.index("depth") + 1]) > 3  # one simulation alone has depth 1
         gui.ask("ucinewgame", f"position startpos moves {' '.join(line)}", "go nodes 1")
         fresh = gui.heard[-2].split()
         assert int(fresh[fresh.index("depth") + 1]) == 1
@@ -203,7 +203,7 @@ def test_only_the_own_clock_counts(side):
         assert time.perf_counter() - began < 0.5
 
 
-def test_no_time_is_spent_where_there_is_no_choice():
+def test_a_forced_move_takes_no_time():
     with Gui() as gui:
         gui.ask("isready", answer="readyok")
         began = time.perf_counter()

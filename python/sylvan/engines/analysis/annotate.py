@@ -1,21 +1,21 @@
-"""Going over a game of chess: what every move was worth, and what was better.
+"""Annotate a game of chess: the loss of every move, and better lines.
 
-Each position is searched; the tree is kept from one to the next, so that what was found about the
-move that was played is not searched for again. A move is judged by what it lost:
+Each position is searched; the tree is reused from one position to the next. A move is judged by its
+loss:
 
     loss = w(best move) - w(move played)        w = (1 + Q) / 2, the expected score from 0 to 1
 
-with Q of the best move from the search before it, and of the move played from the search after it,
-which knows it best. The move that the search itself prefers loses nothing. Where that would give a
-mark, the position after the best move is searched as well, and the lower Q of the two counts: a
-search that sees a move deeper, or from the other side, is not a mistake of the player. Marks:
+Q of the best move comes from the search before the move, Q of the move played from the search after
+it, which is deeper. The search's own choice has no loss. If the loss gives a mark, the position
+after the best move is searched as well, and the lower Q of the two counts: otherwise the difference
+in depth would look like a mistake. Marks:
 
     ?!  inaccuracy    loss of at least 0.05
     ?   mistake                        0.10
     ??  blunder                        0.20
 
-Expected scores, not pawns: a pawn more or less decides a level game and nothing at all once a queen
-is lost.
+The loss is in expected score, not in pawns: a pawn decides a level game, but does not matter after
+the loss of a queen.
 """
 
 from __future__ import annotations
@@ -34,49 +34,49 @@ if TYPE_CHECKING:
     from sylvan.games import Chess
     from sylvan.planning import Search
 
-__all__ = ["Annotation", "Judged", "Summary", "annotate"]
+__all__ = ["Annotation", "JudgedMove", "Summary", "annotate"]
 
 THRESHOLDS = ((0.20, "??"), (0.10, "?"), (0.05, "?!"))
-"""The least loss of expected score for each mark, worst first."""
+"""Minimum loss of expected score for each mark, worst first."""
 
 LEAST = min(loss for loss, _ in THRESHOLDS)
 
 NAGS = {"??": 4, "?": 2, "?!": 6}
-"""The numbers by which a PGN has the marks."""
+"""Numeric annotation glyphs of the marks in PGN."""
 
 LINE = 8
-"""Half-moves of a better line that are shown."""
+"""Half-moves shown of a better line."""
 
 MOST_CENTIPAWNS = 1000
-"""Scores are cut off here before centipawns are subtracted: beyond, they mean little."""
+"""Scores are clipped to this before centipawns are subtracted."""
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A move that was played."""
+class JudgedMove:
+    """A move of the game and its judgement."""
 
     ply: int
     """From 1."""
     seat: int
-    """Who moved: 0 is White."""
+    """The seat that moved: 0 is White."""
     move: str
     best: str
-    """What the search would have played."""
+    """The search's choice."""
     score: str
-    """After the move, for White: `+0.31`, `#3`, `#-3`; empty where the game is over."""
+    """After the move, for White: `+0.31`, `#3`, `#-3`; empty if the game is over."""
     loss: float
-    """Of expected score, from 0 to 1."""
+    """Loss of expected score, from 0 to 1."""
     centipawns: int
-    """The same in hundredths of a pawn."""
+    """Loss in centipawns."""
     mark: str
-    """`?!`, `?`, `??` or nothing."""
+    """`?!`, `?`, `??` or empty."""
     line: tuple[str, ...]
-    """What was better, for moves with a mark."""
+    """The better line, for moves with a mark."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The moves of one player."""
+    """Statistics of one player's moves."""
 
     name: str
     moves: int
@@ -87,21 +87,21 @@ class Summary:
     mistakes: int
     blunders: int
     agreement: float
-    """The share of moves that the search would have played."""
+    """Share of moves that are the search's choice."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """A game that has been gone over."""
+    """An annotated game."""
 
     game: chess.pgn.Game
-    """With scores, marks and better lines; what was in it before stays."""
-    moves: list[Judged]
+    """The game with scores, marks and better lines added."""
+    moves: list[JudgedMove]
     interrupted: bool = False
 
     @property
     def players(self) -> tuple[Summary, Summary]:
-        """White's and Black's moves."""
+        """Summaries of White's and Black's moves."""
         headers = self.game.headers
         return self._summary(headers.get("White", "?"), 0), self._summary(
             headers.get("Black", "?"), 1
@@ -122,7 +122,7 @@ class Annotation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return the annotation as JSON data."""
         white, black = self.players
         return {
             "headers": dict(self.game.headers),
@@ -138,18 +138,17 @@ def annotate(
     search: Search,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Annotation:
-    """Go over the main line of a game.
+    """Annotate the main line of a game.
 
-    Args:
-        game: changed in place
-        search: its limits are those of each position
-        progress: told how many positions are done, and of how many
+    :param game: changed in place.
+    :param search: its limits apply to each position.
+    :param progress: called with the number of positions done and their total.
 
     >>> import io, chess.pgn
     >>> from sylvan import Search
     >>> game = chess.pgn.read_game(io.StringIO("1. f3 e5 2. g4 Qh4# 0-1"))
-    >>> gone_over = annotate(game, Search("material", simulations=2000))
-    >>> gone_over.moves[2].mark, gone_over.players[0].blunders
+    >>> annotation = annotate(game, Search("material", simulations=2000))
+    >>> annotation.moves[2].mark, annotation.players[0].blunders
     ('??', 1)
     """
     from sylvan.games import Chess
@@ -158,25 +157,25 @@ def annotate(
     board = game.board()
     state = Chess(board.fen(en_passant="fen"), chess960=board.chess960)
     nodes = list(game.mainline())
-    judged: list[Judged] = []
+    judged: list[JudgedMove] = []
     checking = Search(search.evaluate, search.config)
     try:
-        found = _look(search, state, None)
+        found = _search_position(search, state, None)
         for ply, node in enumerate(nodes, start=1):
             if progress is not None:
                 progress(ply, len(nodes) + 1)
             assert found is not None, "a move follows the end of the game"
             earlier, action = state.clone(), state.string_to_action(node.move.uci())
-            earlier.set_root()  # a draw that could have been claimed was not
+            earlier.set_root()  # the game continued: no draw was claimed here
             state = earlier.clone()
             state.apply(action)
             was_drawn = ply == len(nodes) and game.headers["Result"] == "1/2-1/2"
             after = None
             if not (was_drawn and state.is_terminal()):
-                after = _look(search, state, action)
+                after = _search_position(search, state, action)
             score = _after_move(state, earlier.to_play(), after)
             if action != found.best and _loss(found.score, score) >= LEAST:
-                found = _doubted(checking, earlier, found)
+                found = _with_lower_score(checking, earlier, found)
             judged.append(_judge(ply, earlier, action, found, score, is_over=after is None))
             _write(node, judged[-1], found, after)
             found = after
@@ -187,15 +186,15 @@ def annotate(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a search found, for the side to move; read before its tree changes."""
+    """The result of a search for the side to move, copied before the tree changes."""
 
     best: int
     score: Score
     line: list[int]
 
 
-def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
-    """Search `state`, to which `action` led; None if no move is possible there."""
+def _search_position(search: Search, state: Chess, action: int | None) -> _Found | None:
+    """Search `state`, reached by `action`; return None if it has no moves."""
     if action is not None:
         search.advance(action)
     if not root_actions(state):
@@ -205,7 +204,7 @@ def _look(search: Search, state: Chess, action: int | None) -> _Found | None:
 
 
 def _after_move(state: Chess, seat: int, after: _Found | None) -> Score:
-    """What the position after a move is worth to `seat`; `after` is None if the game has ended."""
+    """Return the score of the position after a move for `seat`; `after` is None if it is final."""
     return Score(state.returns()[seat], proven=True) if after is None else -after.score
 
 
@@ -213,28 +212,28 @@ def _loss(best: Score, played: Score) -> float:
     return max(0.0, (best.q - played.q) / 2)
 
 
-def _doubted(checking: Search, earlier: Chess, found: _Found) -> _Found:
-    """What was found, with the lower of two scores: the search's own, and that of a search after
-    the best move, which sees as far as the one after the move played.
+def _with_lower_score(checking: Search, earlier: Chess, found: _Found) -> _Found:
+    """Return `found` with the lower of two scores: its own, and that of a search after the best
+    move, which is as deep as the search after the move played.
     """
     state = earlier.clone()
     state.apply(found.best)
-    after = _look(checking, state, None)
+    after = _search_position(checking, state, None)
     score = _after_move(state, earlier.to_play(), after)
     return found if score.q >= found.score.q else replace(found, score=score)
 
 
 def _judge(
     ply: int, earlier: Chess, action: int, found: _Found, score: Score, *, is_over: bool
-) -> Judged:
-    """The move `action` in `earlier`, after which the position is worth `score` to who moved."""
+) -> JudgedMove:
+    """Judge the move `action` in `earlier`; `score` is the score after it, for its mover."""
     seat = earlier.to_play()
     loss, centipawns = 0.0, 0
     if action != found.best:
         loss = _loss(found.score, score)
         centipawns = max(0, _cut(found.score.cp) - _cut(score.cp))
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
-    return Judged(
+    return JudgedMove(
         ply=ply,
         seat=seat,
         move=earlier.san(action),
@@ -263,12 +262,14 @@ def _labels(state: Chess, actions: list[int]) -> list[str]:
     return labels
 
 
-def _write(node: chess.pgn.ChildNode, judged: Judged, found: _Found, after: _Found | None) -> None:
+def _write(
+    node: chess.pgn.ChildNode, judged: JudgedMove, found: _Found, after: _Found | None
+) -> None:
     """Put the score, the mark and the better line of a move into the PGN."""
     import chess
     import chess.engine
 
-    # Marks of an earlier run do not outlive it; what a person marked as good does.
+    # Remove marks of an earlier run; keep marks for good moves, which a person made.
     node.nags -= set(NAGS.values())
     if after is not None:
         cp, mate = after.score.cp, after.score.mate
@@ -280,7 +281,7 @@ def _write(node: chess.pgn.ChildNode, judged: Judged, found: _Found, after: _Fou
 
 
 def _add_line(parent: chess.pgn.GameNode, line: tuple[str, ...], comment: str) -> None:
-    """Add a variation, unless there is one that begins alike."""
+    """Add a variation, unless there is one with the same first move."""
     if parent.has_variation(parent.board().parse_san(line[0])):
         return
     for text in line:

@@ -1,4 +1,4 @@
-"""One batch of the analysis server: positions as trees of one forest, each reported when done."""
+"""One batch of the analysis server: positions as trees of one forest, reported one by one."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Task:
     game: Chess
     config: SearchConfig
     order: int
-    """When it came: a running number."""
+    """Serial number, in the order of arrival."""
     over: bool = False
-    """Nothing more is to be said of it: it was reported, or cancelled."""
+    """Whether it was finally reported or cancelled."""
 
     @property
     def batch(self) -> tuple[Any, ...]:
-        """What positions that are analysed together have in common."""
+        """Key that the positions of a batch share."""
         return self.query.priority, self.query.seconds, self.config
 
 
 class Batch:
-    """Positions that are analysed together."""
+    """Positions analysed together."""
 
     def __init__(
         self,
@@ -52,7 +52,11 @@ class Batch:
         report: Callable[[Task, Report], None],
         urgent: Callable[[], bool],
     ) -> None:
-        """`urgent` does what is more urgent, and says whether there was anything."""
+        """Prepare a batch.
+
+        :param report: called with each report.
+        :param urgent: runs more urgent batches; returns whether there were any.
+        """
         self.evaluator, self.report, self.urgent = evaluator, report, urgent
         self.name = str(getattr(evaluator, "name", type(evaluator).__name__))
         self.finished = [task for task in tasks if not root_actions(task.game)]
@@ -61,9 +65,9 @@ class Batch:
         self.shares: dict[int, float] = {}
 
     def run(self) -> None:
-        """Analyse all of them."""
+        """Analyse all positions."""
         for task in self.finished:
-            self.report(task, _ended(task, self.name))
+            self.report(task, _end_report(task, self.name))
         if not self.tasks:
             return
         states = [shown_to(task.game, self.evaluator) for task in self.tasks]
@@ -73,16 +77,18 @@ class Batch:
             config = config.replace(leaves_in_flight=max(1, wanted // len(states)))
         self.forest = Forest(states, config)
         self.began = time.perf_counter()
-        self.spoke = [self.began] * len(states)
+        self.reported_at = [self.began] * len(states)
         self.forest.run(self.evaluator, self._watch)
-        self._look()
+        self._check_trees()
 
     def _watch(self) -> None:
-        """Several times a second: urgent queries, reports, cancelled positions, the time."""
+        """Handle urgent queries, reports, cancelled positions and the deadline; called several
+        times per second.
+        """
         began = time.perf_counter()
         if self.urgent():
-            self.began += time.perf_counter() - began  # that time was not ours
-        self._look()
+            self.began += time.perf_counter() - began  # do not count that time
+        self._check_trees()
         if self.seconds is not None and self.elapsed >= self.seconds:
             self.forest.stop()
 
@@ -91,34 +97,36 @@ class Batch:
         """Seconds of this batch's own work."""
         return time.perf_counter() - self.began
 
-    def _look(self) -> None:
+    def _check_trees(self) -> None:
         now = time.perf_counter()
         for tree, task in enumerate(self.tasks):
             if task.over:
-                self.forest.end(tree)  # cancelled, or done anyway
+                self.forest.end(tree)  # cancelled or done
                 continue
             done = self.forest.ended(tree)
             every = task.query.report_every
-            if done or (every is not None and now - self.spoke[tree] >= every):
-                self.spoke[tree] = now
-                self._tell(tree, task, done)
+            if done or (every is not None and now - self.reported_at[tree] >= every):
+                self.reported_at[tree] = now
+                self._send_report(tree, task, done)
 
-    def _tell(self, tree: int, task: Task, done: bool) -> None:
+    def _send_report(self, tree: int, task: Task, done: bool) -> None:
         try:
             result = self.forest.result(tree)
         except SearchStateError:  # its root is not evaluated yet
             return
-        self.report(task, _found(task, result, self.elapsed, done, self._draws(tree, task)))
+        self.report(task, _result_report(task, result, self.elapsed, done, self._draws(tree, task)))
 
     def _draws(self, tree: int, task: Task) -> float:
-        """The share of draws between equals, asked of the evaluator once per position."""
+        """Return the evaluator's share of draws between equals, computed once per position."""
         if tree not in self.shares:
             self.shares[tree] = draw_share(self.evaluator, task.game)
         return self.shares[tree]
 
 
-def _found(task: Task, result: SearchResult, seconds: float, done: bool, draws: float) -> Report:
-    """A report from what a search found."""
+def _result_report(
+    task: Task, result: SearchResult, seconds: float, done: bool, draws: float
+) -> Report:
+    """Make a report from a search result."""
     edges = ranked(result)[: task.query.lines]
     best = chosen(result)
     score = edge_score(best) or Score(result.value)
@@ -141,13 +149,13 @@ def _found(task: Task, result: SearchResult, seconds: float, done: bool, draws: 
 
 
 def _reason(task: Task, result: SearchResult) -> str:
-    """What ended a search; the server's own clock is a request to stop."""
+    """Return what ended a search; the server's own clock ends it by "stop"."""
     timed = task.query.seconds is not None and result.stopped_by == "stop"
     return "seconds" if timed else result.stopped_by
 
 
-def _ended(task: Task, evaluator: str) -> Report:
-    """The report on a game that is over."""
+def _end_report(task: Task, evaluator: str) -> Report:
+    """Make the report on a finished game."""
     mated = task.game.outcome == "checkmate"
     score = Score(-1.0 if mated else 0.0, 0 if mated else None, proven=True)
     return Report(

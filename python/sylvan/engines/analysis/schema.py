@@ -1,7 +1,7 @@
-"""What the analysis server is asked and what it answers: one JSON object per line, as models.
+"""Requests and answers of the analysis server: one JSON object per line.
 
-`read` turns a line into a `Query` or a `Cancel`, or says which field is at fault; `schema` is the
-JSON Schema of all of it, which `sylvan serve-analysis --schema` prints.
+`read` parses a line to a `Query` or a `Cancel`; errors name the field. `schema` returns the JSON
+Schema that `sylvan serve-analysis --schema` prints.
 """
 
 from __future__ import annotations
@@ -30,81 +30,83 @@ class Query(_Model):
 
     action: Literal["analyze"] = "analyze"
     id: Identity = Field(description="names the query in every answer")
-    fen: str | None = Field(None, description="the first position; none: the start of chess")
+    fen: str | None = Field(
+        None, description="the first position; none: the initial position of chess"
+    )
     moves: list[str] | str = Field(
-        [], description="what was played from there: UCI or SAN, a list or one text"
+        [], description="moves from there: UCI or SAN, a list or one text"
     )
     plies: Annotated[list[Ply], Field(min_length=1)] | Literal["all"] | None = Field(
         None,
-        description="analyse the positions after so many of the moves; none: after the last; "
-        "`all`: after each, and the first",
+        description="numbers of moves after which to analyse the position; none: after the last; "
+        "`all`: the first position and after each move",
     )
     chess960: bool = Field(False, description="castling as in Chess960")
     simulations: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
-        None, description="per position; none: the server's, unless `seconds` are given"
+        None, description="per position; none: the server's default, unless `seconds` is given"
     )
     seconds: Annotated[float, Field(gt=0, le=10**6)] | None = Field(
-        None, description="of searching for the batch that a position is part of"
+        None, description="search time of the position's batch"
     )
     lines: Annotated[int, Field(ge=1, le=1000)] = Field(
         5, description="moves to report, best first"
     )
-    searchmoves: list[str] = Field([], description="look at these moves only")
+    searchmoves: list[str] = Field([], description="restrict the search to these moves")
     report_every: Annotated[float, Field(ge=0.05)] | None = Field(
-        None, description="seconds between reports on the way; none: only the final one"
+        None, description="seconds between intermediate reports; none: only the final one"
     )
     priority: Annotated[int, Field(ge=-1000, le=1000)] = Field(
-        0, description="higher is analysed first, and interrupts what is lower"
+        0, description="higher is analysed first, and interrupts lower"
     )
     settings: dict[str, bool | int | float | str] = Field(
-        {}, description="other settings of the search, as `SearchConfig` names them"
+        {}, description="other settings of the search: fields of `SearchConfig`"
     )
 
 
 class Cancel(_Model):
-    """Give up on a query: no more lines about it follow the answer to this one."""
+    """Cancel a query: no reports of it follow the answer."""
 
     action: Literal["cancel"]
-    id: Identity = Field(description="of the query")
+    id: Identity = Field(description="id of the query")
 
 
 class Score(_Model):
     """A value for the side to move; see `sylvan.players.score`."""
 
     q: float = Field(description="mean result from -1 (lost) to 1 (won)")
-    cp: int = Field(description="the same in hundredths of a pawn")
-    mate: int | None = Field(description="moves to mate, below 0 if the side to move is mated")
-    wdl: tuple[int, int, int] = Field(description="wins, draws and losses in a thousand")
+    cp: int = Field(description="the same in centipawns")
+    mate: int | None = Field(description="moves to mate, negative if the side to move is mated")
+    wdl: tuple[int, int, int] = Field(description="wins, draws and losses in thousandths")
     proven: bool = Field(description="whether the value is exact")
 
 
 class Line(_Model):
-    """A move and what is expected after it."""
+    """A move and its expected continuation."""
 
     move: str = Field(description="UCI")
-    san: str = Field(description="as people write it")
+    san: str = Field(description="SAN")
     N: int = Field(description="visits")
-    Q: float | None = Field(description="their mean result for the side to move")
+    Q: float | None = Field(description="mean result of the visits for the side to move")
     P: float = Field(description="prior")
-    score: Score | None = Field(description="none where the move was never tried")
-    pv: list[str] = Field(description="the line from here on, in UCI, this move first")
+    score: Score | None = Field(description="none if the move is unvisited")
+    pv: list[str] = Field(description="principal variation in UCI, this move first")
 
 
 class Report(_Model):
-    """What is known of one position."""
+    """The current result of one position."""
 
     id: Identity
-    ply: int = Field(description="moves of the query that lead here")
+    ply: int = Field(description="number of moves of the query before this position")
     final: bool = Field(description="whether this is the last report on this position")
     fen: str
     best: str | None = Field(description="the move to play, in UCI; none if the game is over")
     score: Score
-    outcome: str | None = Field(description="how the game ended, if it did: `checkmate`, ...")
+    outcome: str | None = Field(description="how the game ended, if it is over: `checkmate`, ...")
     simulations: int
     nodes: int
-    depth: int = Field(description="the deepest that a simulation came")
+    depth: int = Field(description="depth of the deepest simulation")
     seconds: float
-    stopped_by: str | None = Field(description="what ended the search; none: it goes on")
+    stopped_by: str | None = Field(description="what ended the search; none: it is running")
     evaluator: str
     lines: list[Line]
 
@@ -113,24 +115,24 @@ class Cancelled(_Model):
     """The answer to `cancel`."""
 
     id: Identity
-    cancelled: int = Field(description="positions that will have no report")
+    cancelled: int = Field(description="number of positions that will get no report")
 
 
 class Failure(_Model):
-    """The answer to a line, or to a position, that cannot be analysed."""
+    """The answer to an invalid line, or to a position that cannot be analysed."""
 
-    id: Identity | None = Field(description="of the query, where it can be read")
+    id: Identity | None = Field(description="id of the query, if it can be read")
     error: str = Field(description="one sentence: what is wrong, and what to do")
-    field: str | None = Field(description="the field at fault, where there is one")
+    field: str | None = Field(description="the invalid field, if there is one")
 
 
 _MODELS: dict[str, type[Query] | type[Cancel]] = {"analyze": Query, "cancel": Cancel}
 
 
 def read(line: str) -> Query | Cancel:
-    """The request in a line.
+    """Parse the request in a line.
 
-    :raises ProtocolError: it is none; `field` says what of it is at fault.
+    :raises ProtocolError: the line is invalid; `field` is the invalid field.
 
     >>> read('{"id": "a", "moves": "e4 e5"}').moves
     'e4 e5'
@@ -157,7 +159,7 @@ def read(line: str) -> Query | Cancel:
 
 
 def identity(line: str) -> str | int | None:
-    """The id in a line that may be anything; None where there is none."""
+    """Return the id in a line, which may be invalid, or None."""
     try:
         given = json.loads(line)["id"]
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
@@ -167,13 +169,13 @@ def identity(line: str) -> str | int | None:
 
 
 def _fault(error: ValidationError, model: type[BaseModel]) -> ProtocolError:
-    """The first fault of a pydantic error in one sentence."""
+    """Convert the first error of pydantic to a `ProtocolError`."""
     faults = error.errors()
     field = str(faults[0]["loc"][0])
     if faults[0]["type"] == "extra_forbidden":
         close = difflib.get_close_matches(field, model.model_fields, 1, 0.5)
         names = ", ".join(model.model_fields)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {names}."
+        hint = f"did you mean {close[0]!r}?" if close else f"use one of {names}."
         return ProtocolError(f"There is no field {field[:60]!r}: {hint}", field)
     if faults[0]["type"] == "missing":
         return ProtocolError(f"{field} is missing: every request has one.", field)
@@ -186,12 +188,12 @@ def _fault(error: ValidationError, model: type[BaseModel]) -> ProtocolError:
 
 
 def _json_rule(message: str) -> str:
-    """What a field must be, in JSON's words."""
+    """Convert a rule of pydantic to JSON's terms."""
     return plain_rule(message).replace("True or False", "true or false")
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of what goes in and what comes out."""
+    """Return the JSON Schema of requests and answers."""
     asked, answered = TypeAdapter(Query | Cancel), TypeAdapter(Report | Cancelled | Failure)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

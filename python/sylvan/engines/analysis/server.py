@@ -1,12 +1,11 @@
 """The analysis server: queries in, reports out, many positions in one batch.
 
-One thread reads and never waits for a search; the other analyses. What it analyses at once is a
-*batch*: the waiting positions of the highest priority that have the same limits and settings, in
-the order in which they came, as trees of one `Forest`, so that a network is asked about all of them
-together. A query of higher priority is analysed as soon as it comes, while the batch waits. A
-position is reported when its own tree is done.
+One thread reads and never waits for a search; the other analyses. It analyses one *batch* at a
+time: the waiting positions of the highest priority with the same limits and settings, in the order
+of arrival, as trees of one `Forest`, so that a network evaluates them together. A query of higher
+priority interrupts the batch. A position is reported when its own tree is done.
 
-After the end of the input whatever was asked is still answered.
+At the end of the input, all open queries are still answered.
 """
 
 from __future__ import annotations
@@ -25,25 +24,30 @@ from sylvan.planning import SearchConfig
 __all__ = ["Server"]
 
 FOREVER = 1e8
-"""Seconds of a search whose time the server keeps."""
+"""Seconds of a search whose deadline the server itself checks."""
 LIMITS = ("simulations", "seconds", "bytes", "leaves_in_flight", "threads")
-"""Settings that a query does not choose by `settings`."""
+"""Settings that a query cannot set in `settings`."""
 
 
 class Server:
-    """Positions that wait, and the thread that analyses them."""
+    """The queue of positions, and the thread that analyses them."""
 
     def __init__(
         self, say: Callable[[str], None], evaluator: Any = None, *, slots: int = 64, **settings: Any
     ) -> None:
-        """`slots` positions at most are analysed at once; `settings` are those of a search."""
+        """Start the server.
+
+        :param say: sends a line.
+        :param slots: most positions per batch.
+        :param settings: settings of the search.
+        """
         self.say = say
         self.evaluator = evaluator_named("material" if evaluator is None else evaluator)
         self.slots = slots
         self.config = SearchConfig(**settings)
         self._waiting: list[Task] = []
         self._running: list[Task] = []
-        self._came = 0
+        self._received = 0
         self._closed = False
         self._change = threading.Condition()
         self._worker = threading.Thread(target=self._work, name="analysis", daemon=True)
@@ -52,7 +56,7 @@ class Server:
     # --- the reading thread -------------------------------------------------------------------
 
     def hear(self, line: str) -> None:
-        """Take in one line; whatever is wrong with it is answered."""
+        """Handle one line; errors are sent as answers."""
         if not line.strip():
             return
         try:
@@ -65,7 +69,7 @@ class Server:
             self._fail(identity(line), error, error.field)
 
     def close(self) -> None:
-        """Answer what was asked, and end."""
+        """Answer all open queries, and end."""
         with self._change:
             self._closed = True
             self._change.notify()
@@ -75,12 +79,12 @@ class Server:
         tasks = self._tasks(query)
         with self._change:
             if any(task.query.id == query.id for task in self._open()):
-                raise ProtocolError(f"id {query.id!r} is under way already: use another.", "id")
+                raise ProtocolError(f"id {query.id!r} is already in use: use another.", "id")
             self._waiting += tasks
             self._change.notify()
 
     def _tasks(self, query: Query) -> list[Task]:
-        """The positions of a query; a fault in one refuses the query."""
+        """Return the positions of a query; raise if one is invalid."""
         config = self._config(query)
         games = _games(query)
         plies = range(len(games)) if query.plies == "all" else query.plies or [len(games) - 1]
@@ -90,23 +94,23 @@ class Server:
             )
         tasks = []
         for ply in dict.fromkeys(plies):
-            self._came += 1
+            self._received += 1
             game = _restricted(games[ply], query.searchmoves)
-            tasks.append(Task(query, ply, game, config, self._came))
+            tasks.append(Task(query, ply, game, config, self._received))
         return tasks
 
     def _config(self, query: Query) -> SearchConfig:
-        """The settings of a query's search; time is kept by the server itself."""
+        """Return the settings of a query's search; the server itself checks the time."""
         for name in LIMITS:
             if name in query.settings:
                 raise ProtocolError(
-                    f"settings has {name!r}, which is not for a query to set: leave it out.",
+                    f"settings has {name!r}, which a query cannot set: leave it out.",
                     "settings",
                 )
         simulations = query.simulations
         if simulations is None and query.seconds is None:
             simulations = self.config.simulations
-        # With a deadline, however far, the trees of a batch take turns and get equal shares.
+        # With any deadline, the trees of a batch take turns and get equal shares.
         limits = {"simulations": simulations, "seconds": None if query.seconds is None else FOREVER}
         try:
             return self.config.replace(**query.settings).replace(**limits)
@@ -117,11 +121,11 @@ class Server:
         with self._change:
             tasks = [task for task in self._open() if task.query.id == request.id]
             if not tasks:
-                raise ProtocolError(f"id {request.id!r} is no query that is under way.", "id")
+                raise ProtocolError(f"id {request.id!r} is not an open query.", "id")
             for task in tasks:
                 task.over = True
             self._waiting = [task for task in self._waiting if not task.over]
-            # Said while nobody else may speak of these positions: no report comes after it.
+            # Sent under the lock, so that no report of these positions follows.
             self.say(Cancelled(id=request.id, cancelled=len(tasks)).model_dump_json())
 
     def _open(self) -> list[Task]:
@@ -138,7 +142,7 @@ class Server:
             self._analyse(self._next())
 
     def _next(self, above: int | None = None) -> list[Task]:
-        """The batch whose turn it is; nothing if no priority is above the given one."""
+        """Return the next batch; empty if no waiting priority is higher than `above`."""
         with self._change:
             first = min(self._waiting, key=lambda t: (-t.query.priority, t.order), default=None)
             if first is None or (above is not None and first.query.priority <= above):
@@ -149,7 +153,7 @@ class Server:
             return batch
 
     def _analyse(self, tasks: list[Task]) -> None:
-        """Analyse a batch to its end, and meanwhile whatever is more urgent."""
+        """Analyse a batch to its end; more urgent batches interrupt it."""
         priority = tasks[0].query.priority
 
         def urgent() -> bool:
@@ -160,7 +164,7 @@ class Server:
 
         try:
             Batch(tasks, self.evaluator, self._report, urgent).run()
-        except Exception as error:  # an evaluator may fail in any way: the server lives on
+        except Exception as error:  # a failing evaluator must not end the server
             for task in tasks:
                 if not task.over:
                     self._fail(task.query.id, error)
@@ -169,7 +173,7 @@ class Server:
                 self._running = [task for task in self._running if task not in tasks]
 
     def _report(self, task: Task, report: Report) -> None:
-        """Send a report, unless nobody wants it any more."""
+        """Send a report, unless its query was cancelled."""
         with self._change:
             if not task.over:
                 self.say(report.model_dump_json())
@@ -182,7 +186,7 @@ class Server:
 
 
 def _first(query: Query) -> Chess:
-    """The first position of a query."""
+    """Return the first position of a query."""
     try:
         return Chess(query.fen, chess960=query.chess960)
     except SylvanError as error:
@@ -190,7 +194,7 @@ def _first(query: Query) -> Chess:
 
 
 def _games(query: Query) -> list[Chess]:
-    """The positions of a query, from the first to the last."""
+    """Return the positions of a query, from the first to the last."""
     games = [_first(query)]
     for move in query.moves.split() if isinstance(query.moves, str) else query.moves:
         games.append(games[-1].clone())
@@ -202,7 +206,7 @@ def _games(query: Query) -> list[Chess]:
 
 
 def _restricted(game: Chess, moves: list[str]) -> Chess:
-    """The position with only these moves to choose from, if any are named."""
+    """Restrict a position to these root moves, if any are given."""
     if not moves:
         return game
     try:

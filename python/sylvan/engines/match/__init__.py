@@ -1,4 +1,12 @@
-"""Matches."""
+"""Matches of two players, and games against a person. In the order in which data flows:
+
+`openings`  first positions of games, built in or from files
+`arbiter`   one game: turns, clocks, adjudication
+`match`     many games, each opening with both colours
+`ledger`    the file of a match, which can be resumed
+`report`    score, Elo, endings and PGN of a match
+`session`   a game between a person and a player
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,7 +15,7 @@ if TYPE_CHECKING:
     from sylvan.engines.match.match import Match
 
 # Name -> the module of this package that defines it.
-_HOMES = {
+_MODULES = {
     "Match": "match",
 }
 
@@ -15,6 +23,6 @@ __all__ = ["Match"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,12 +1,12 @@
-"""One game between two players: whose turn it is, the clocks, and how it ends.
+"""One game between two players: turns, clocks and endings.
 
 A game ends by the rules of the game, or because a player
 
-- ran out of `time` (a draw if the other side could not mate with what it has left),
-- played an `illegal move`, or was lost: `disconnect`, `stall`,
+- ran out of `time` (a draw if the opponent has too little material to mate),
+- played an `illegal move`, or failed: `disconnect`, `stall`,
 
-or, where the arbiter was asked to, by adjudication: `length` (a draw), `resignation` and
-`agreed draw`, both only if the two players have said the same of the game for a while.
+or, optionally, by adjudication: `length` (a draw), `resignation` and `agreed draw`, both only if
+the two players have agreed on the value for some moves.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["Adjudication", "Finished", "play_game"]
 
 RESIGN_PLIES = 6
-"""Half-moves in a row for which both players must hold a game decided."""
+"""Consecutive half-moves at which both players expect the same winner."""
 DRAW_PLIES, DRAW_AFTER = 16, 60
-"""Half-moves in a row for which both must hold it level, and after how many in all."""
+"""Consecutive half-moves at which both expect a draw, and the minimum length of the game."""
 
 
 @dataclass(frozen=True)
 class Adjudication:
-    """When the arbiter ends a game; None: never."""
+    """Limits at which the arbiter ends a game; None: never."""
 
     length: int | None = None
-    """Half-moves, not counting the opening's, after which it is a draw."""
+    """Half-moves, without the opening, after which the game is a draw."""
     resign: float | None = None
-    """Ends when both players expect this much for one side (from 0 to 1)."""
+    """End the game if both players expect at least this value for one side (0 to 1)."""
     draw: float | None = None
-    """Ends when both players expect at most this much for either side (from 0 to 1)."""
+    """End the game if both players expect at most this value for either side (0 to 1)."""
 
     def __post_init__(self) -> None:
         for name in ("resign", "draw"):
@@ -52,7 +52,10 @@ class Adjudication:
             raise ConfigError(f"length is {self.length}: give at least 1 half-move.")
 
     def verdict(self, values: Sequence[float | None]) -> tuple[float, str] | None:
-        """Seat 0's return and the ending, from what was expected for seat 0 at each half-move."""
+        """Return seat 0's return and the ending, or None.
+
+        :param values: expected value for seat 0 at each half-move.
+        """
         if self.resign is not None and len(values) >= RESIGN_PLIES:
             last = [0.0 if value is None else value for value in values[-RESIGN_PLIES:]]
             for sign in (1.0, -1.0):
@@ -69,17 +72,17 @@ class Adjudication:
 
 @dataclass(frozen=True)
 class Finished:
-    """A game that is over."""
+    """A finished game."""
 
     actions: list[int]
-    """What was played from the start that was given."""
+    """Actions since `start`."""
     returns: tuple[float, float]
     """Per seat, from -1 to 1."""
     ending: str
     seconds: tuple[float, float]
-    """What each seat took to think."""
+    """Thinking time of each seat."""
     detail: str = ""
-    """What went wrong, if something did."""
+    """Description of a fault, if there was one."""
 
 
 def play_game(
@@ -89,9 +92,11 @@ def play_game(
     rules: Adjudication | None = None,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Thinking[Finished]:
-    """Play from `start` to the end; `players[s]` has seat `s`, `controls[s]` is its clock.
+    """Play from `start` to the end.
 
-    Once `wanted` is false the game is `abandoned`.
+    :param players: by seat.
+    :param controls: time controls by seat; None: no clock.
+    :param wanted: the game is `abandoned` once this returns False.
     """
     rules = rules or Adjudication()
     game = start.clone()
@@ -132,7 +137,7 @@ def play_game(
 def _clock(
     clocks: list[float], controls: tuple[TimeControl | None, TimeControl | None], seat: int
 ) -> Clocks | None:
-    """What the player to move is told: None if it has no clock."""
+    """Return the clocks for the player to move; None if it has no clock."""
     if controls[seat] is None:
         return None
     increments = [0.0 if control is None else control.increment for control in controls]
@@ -140,7 +145,7 @@ def _clock(
 
 
 def _flag(game: Game, seat: int) -> float:
-    """Seat 0's return when the time of `seat` has run out."""
+    """Return seat 0's return if `seat` runs out of time."""
     board: Any = getattr(game, "board", None)
     if board is not None and board().has_insufficient_material(seat == 1):
         return 0.0  # the other side (White is True, and seat 0) cannot mate
@@ -148,5 +153,5 @@ def _flag(game: Game, seat: int) -> float:
 
 
 def _first(choice: Choice, seat: int) -> float | None:
-    """What is expected for seat 0."""
+    """Return the expected value for seat 0."""
     return choice.value if choice.value is None or seat == 0 else -choice.value

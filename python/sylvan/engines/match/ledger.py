@@ -1,8 +1,8 @@
-"""The file of a match: what is played, then a line per game, only ever added to.
+"""The file of a match, append-only: a header, then one line per game.
 
-JSON lines. The first says which match it is (`Match.identity`); each other is a `Played` game. A
-line counts once its newline is written, so a program that is killed loses at most the game it was
-writing: that half line is cut off when the match goes on.
+JSON lines. The first identifies the match (`Match.identity`); each other line is a `Played` game. A
+line is valid once its newline is written. A killed program loses at most the line being written,
+which is cut off when the match resumes.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ FORMAT = 1
 
 
 class Ledger:
-    """A match's file, open for adding games.
+    """A match's file, open for appending games.
 
     :raises ConfigError: the file belongs to another match, is damaged, or cannot be written.
     """
 
     def __init__(self, path: Path, match: Match) -> None:
-        """Open the file, or start it."""
+        """Open or create the file."""
         self.path = path
         self.games: list[Played] = []
-        """The games in the file, in the order in which they ended."""
+        """The games in the file, in the order of their ends."""
         head = {"sylvan_match": FORMAT, **match.identity()}
         try:
             self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b")
@@ -45,10 +45,10 @@ class Ledger:
             raise
 
     def _lock(self) -> None:
-        """Two matches must not write to one file at a time."""
+        """Lock the file: only one match may write to it."""
         try:
             import fcntl
-        except ImportError:  # not on this system
+        except ImportError:  # not available on this system
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,18 +59,18 @@ class Ledger:
 
     def _load(self, head: dict[str, Any]) -> None:
         data = self._file.read()
-        whole = data.rfind(b"\n") + 1
-        lines = data[:whole].splitlines()
+        end = data.rfind(b"\n") + 1
+        lines = data[:end].splitlines()
         if lines:
             _check_head(self.path, self._parsed(lines[0], 1), head)
         elif data.strip() and not json.dumps(head).encode().startswith(data):
-            raise ConfigError(f"{self.path} is no file of a match: give another name")
+            raise ConfigError(f"{self.path} is not a match file: give another name")
         self.games = [self._game(line, i) for i, line in enumerate(lines[1:], start=2)]
         numbers = [game.number for game in self.games]
         if len(set(numbers)) < len(numbers):
-            raise ConfigError(f"{self.path} is damaged: it has a game twice; start a new file")
-        self._file.truncate(whole)
-        self._file.seek(whole)
+            raise ConfigError(f"{self.path} is damaged: it contains a game twice; start a new file")
+        self._file.truncate(end)
+        self._file.seek(end)
         if not lines:
             self._write(head)
 
@@ -81,7 +81,7 @@ class Ledger:
             facts = None
         if not isinstance(facts, dict):
             raise ConfigError(
-                f"{self.path} is no file of a match, or is damaged: line {number} is not a JSON "
+                f"{self.path} is not a match file, or is damaged: line {number} is not a JSON "
                 "object; give another name"
             )
         return facts
@@ -89,11 +89,13 @@ class Ledger:
     def _game(self, line: bytes, number: int) -> Played:
         facts = self._parsed(line, number)
         if set(facts) != {field.name for field in fields(Played)}:
-            raise ConfigError(f"{self.path} is damaged: line {number} is no game; start a new file")
+            raise ConfigError(
+                f"{self.path} is damaged: line {number} is not a game; start a new file"
+            )
         return Played(**{**facts, "seconds": tuple(facts["seconds"])})
 
     def add(self, game: Played) -> None:
-        """Add a game; it is on its way to the disk when this returns."""
+        """Append a game; it is on disk when this returns."""
         self._write(asdict(game))
         self.games.append(game)
 
@@ -113,14 +115,14 @@ class Ledger:
 
 
 def _check_head(path: Path, found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Fail unless the file is this match's."""
+    """Raise unless the file belongs to this match."""
     if "sylvan_match" not in found:
-        raise ConfigError(f"{path} is no file of a match: give another name")
+        raise ConfigError(f"{path} is not a match file: give another name")
     differing = [name for name in expected if found.get(name) != expected[name]]
     if differing:
         name = differing[0]
         raise ConfigError(
-            f"{path} is the file of another match: its {name} is "
+            f"{path} belongs to another match: its {name} is "
             f"{_shown(found.get(name))}, not {_shown(expected[name])}; give another file"
         )
 

@@ -1,13 +1,13 @@
-"""A match: two players, many games, each opening with either colour.
+"""A match: two players, many games, each opening with both colours.
 
-Game number `n` has opening `n // 2`; player A has White in even games. Its seed is fixed by the
-match's seed and `n`, so that each game is what it is whatever was played before or beside it. A
-match can therefore be interrupted anywhere and taken up again.
+Game number `n` has opening `n // 2`; player A has White in even games. The seed of a game depends
+only on the match's seed and `n`, so games do not depend on each other, and a match can be
+interrupted and resumed at any game.
 
-Two schedules, chosen by the players:
+The players determine the schedule:
 
-- networks without a clock think step by step, so that all games in progress fill one batch;
-- everything else (other programs, clocks, evaluators inside Rust) gets a thread per game.
+- networks without a clock: all games in progress share one batch;
+- others (other programs, clocks, evaluators in Rust): one thread per game.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sylvan.players.specs import PlayerSpec
 __all__ = ["Match", "Played"]
 
 WIDTH = 64
-"""Games at once where they share a network's batch and nobody says otherwise."""
+"""Default number of concurrent games that share a network's batch."""
 
 
 @dataclass(frozen=True)
@@ -38,33 +38,33 @@ class Played:
     """A game of a match."""
 
     number: int
-    """Its place in the schedule, from 0."""
+    """Its number in the schedule, from 0."""
     opening: str
     fen: str | None
-    """Where it began; None is the start of chess."""
+    """The first position; None: the initial position of chess."""
     moves: list[str]
-    """In UCI, those of the opening included."""
+    """In UCI, including the opening."""
     book: int
-    """How many of them are the opening's."""
+    """Number of moves of the opening."""
     score: float
     """For player A: 1, 0.5 or 0."""
     ending: str
     captures: int
-    """Not counting the opening."""
+    """Without the opening."""
     checks: int
     seconds: tuple[float, float]
-    """What players A and B took to think."""
+    """Thinking time of players A and B."""
     detail: str = ""
 
     @property
     def white(self) -> int:
-        """Who has White: 0 is player A, 1 is player B."""
+        """The player with White: 0 is A, 1 is B."""
         return self.number % 2
 
 
 @dataclass(frozen=True)
 class Match:
-    """What is to be played.
+    """Players, openings and rules of a match.
 
     >>> from sylvan.players.specs import player_spec
     >>> match = Match((player_spec("material:simulations=50"), player_spec("random")))
@@ -74,7 +74,7 @@ class Match:
 
     players: tuple[PlayerSpec, PlayerSpec]
     openings: tuple[Opening, ...] = ()
-    """The built-in set if there are none."""
+    """Empty: the built-in set."""
     rules: Adjudication = field(default_factory=Adjudication)
     seed: int = 0
 
@@ -84,12 +84,12 @@ class Match:
 
     @property
     def shares_batches(self) -> bool:
-        """Whether the games in progress fill one batch."""
+        """Whether the games in progress share one batch."""
         has_network = any(spec.is_network for spec in self.players)
         return has_network and not any(spec.blocks for spec in self.players)
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for games to belong to the same match."""
+        """Return the settings that all games of a match have in common."""
         a, b = self.players
         rules = {name: value for name, value in vars(self.rules).items() if value is not None}
         openings = digest(list(self.openings))
@@ -102,16 +102,15 @@ class Match:
         }
 
     def play(self, numbers: Iterable[int], concurrency: int | None = None) -> Iterator[Played]:
-        """Play these games; each as soon as it has ended.
+        """Play games; yield each as soon as it ends. Closing the iterator abandons the games in
+        progress.
 
-        Closing the iterator abandons the games in progress.
-
-        :param concurrency: games at once; None: one, or enough to fill a network's batch.
+        :param concurrency: concurrent games; None: one, or enough to fill a network's batch.
         """
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency is {concurrency}: give at least 1.")
         if self.shares_batches:
-            yield from self._side_by_side(numbers, concurrency or WIDTH)
+            yield from self._batched(numbers, concurrency or WIDTH)
         else:
             yield from self._in_threads(numbers, concurrency or 1)
 
@@ -121,7 +120,7 @@ class Match:
         players: tuple[Player, Player],
         wanted: Callable[[], bool] = lambda: True,
     ) -> Thinking[Played]:
-        """Game `number`, played by A and B as long as it is wanted."""
+        """Play game `number` while `wanted` returns True."""
         opening = self.openings[number // 2 % len(self.openings)]
         start = opening.start()
         for i, player in enumerate(players):
@@ -137,8 +136,8 @@ class Match:
         )
         return _record(number, opening, finished, order)
 
-    def _side_by_side(self, numbers: Iterable[int], width: int) -> Iterator[Played]:
-        """Step by step in this thread; one evaluator per network file."""
+    def _batched(self, numbers: Iterable[int], width: int) -> Iterator[Played]:
+        """Play in this thread with shared batches; one evaluator per network file."""
         networks: dict[str, Any] = {}
 
         def opened(spec: PlayerSpec) -> Player:
@@ -155,28 +154,28 @@ class Match:
         yield from together(games(), width)
 
     def _in_threads(self, numbers: Iterable[int], count: int) -> Iterator[Played]:
-        """A thread per game at once, each with a pair of players of its own."""
-        crew = _Crew(self, iter(numbers))
+        """Play in `count` threads, each with its own pair of players."""
+        workers = _Workers(self, iter(numbers))
         try:
-            crew.start(count)
-            while (game := crew.results.get()) is not None:
+            workers.start(count)
+            while (game := workers.results.get()) is not None:
                 if isinstance(game, BaseException):
                     raise game
                 yield game
         finally:
-            crew.dismiss()
+            workers.stop()
 
 
-class _Crew:
-    """Threads that play the games of a match, one each at a time."""
+class _Workers:
+    """Threads that play the games of a match."""
 
     def __init__(self, match: Match, numbers: Iterator[int]) -> None:
         self.results: queue.Queue[Played | BaseException | None] = queue.Queue()
-        """Games as they end, an error that ended a thread, and None when nothing more comes."""
+        """Finished games, an error that ended a thread, and None at the end."""
         self._match = match
         self._numbers = numbers
         self._lock = threading.Lock()
-        self._over = False
+        self._stopped = False
         self._players: list[Player] = []
         self._threads: list[threading.Thread] = []
         self._working = 0
@@ -189,7 +188,7 @@ class _Crew:
 
     def _next(self) -> int | None:
         with self._lock:
-            return None if self._over else next(self._numbers, None)
+            return None if self._stopped else next(self._numbers, None)
 
     def _work(self) -> None:
         try:
@@ -197,10 +196,10 @@ class _Crew:
             with ExitStack() as stack:
                 pair: tuple[Player, Player] | None = None
                 while number is not None:
-                    if pair is None:  # as late as possible: some threads have nothing to do
+                    if pair is None:  # late: some threads get no game
                         pair = self._open(stack)
-                    game = alone(self._match._game(number, pair, lambda: not self._over))
-                    if not self._over:
+                    game = alone(self._match._game(number, pair, lambda: not self._stopped))
+                    if not self._stopped:
                         self.results.put(game)
                     number = self._next()
         except BaseException as error:
@@ -217,19 +216,19 @@ class _Crew:
             self._players += [first, second]
         return first, second
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """Abandon the games in progress and wait for the threads."""
-        self._over = True
+        self._stopped = True
         for thread in self._threads:
             while thread.is_alive():
                 for player in list(self._players):
-                    with suppress(EngineError):  # its thread may have let it go already
+                    with suppress(EngineError):  # its thread may have closed it already
                         player.stop()
                 thread.join(timeout=0.05)
 
 
 def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int]) -> Played:
-    """A finished game as the match keeps it; `order[s]` is who had seat `s`."""
+    """Convert a finished game to the match's record; `order[s]` is the player of seat `s`."""
     state = opening.start()
     captures = checks = 0
     for action in game.actions:

@@ -1,12 +1,12 @@
-"""Where the games of a match begin.
+"""First positions of a match's games.
 
-An opening is a first position and some moves from it. Both players get each opening with either
-colour, so an opening that favours one side favours nobody. They come from a file
+An opening is a first position and some moves. Each is played with both colours, so an opening that
+favours one side is fair. Openings come from a file
 
 - `.pgn`: the main line of each game, up to `plies` half-moves;
 - `.epd`, `.fen`: a position per line, with or without move counters and EPD operations;
 
-or from the built-in set: usual openings of two to four moves, each a line of the table below.
+or from the built-in set below: common openings of two to four moves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "builtin_openings", "digest", "read_openings"]
 
 PLIES = 16
-"""Half-moves that are taken from a game in a PGN."""
+"""Half-moves taken from a PGN game."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +37,24 @@ class Opening:
 
     name: str
     fen: str | None = None
-    """The first position; the start of chess if None."""
+    """The first position; None: the initial position of chess."""
     moves: tuple[str, ...] = ()
 
     def start(self) -> Chess:
-        """The game in which the players take over."""
+        """Return the position after the opening."""
         from sylvan.games import Chess
 
         return Chess(self.fen, self.moves)
 
 
 def digest(openings: list[Opening]) -> str:
-    """What tells one list of openings from another."""
+    """Return a hash of a list of openings."""
     text = "\n".join(f"{opening.fen} {' '.join(opening.moves)}" for opening in openings)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def builtin_openings() -> list[Opening]:
-    """The built-in set.
+    """Return the built-in set.
 
     >>> openings = builtin_openings()
     >>> openings[0].name, len(openings) >= 100
@@ -70,22 +70,24 @@ def builtin_openings() -> list[Opening]:
 
 
 def read_openings(path: str | Path, plies: int = PLIES) -> list[Opening]:
-    """The openings of a `.pgn`, `.epd` or `.fen` file, in its order, each once.
+    """Read the openings of a `.pgn`, `.epd` or `.fen` file, in order, without duplicates.
 
-    :raises ConfigError: the file is of another kind, cannot be read, or has none.
-    :raises IllegalPosition: a line is no position in which somebody can move; it is named.
+    :raises ConfigError: the file has another suffix, cannot be read, or has no openings.
+    :raises IllegalPosition: a line is not a legal, unfinished position; the message has its number.
     """
     from sylvan.games.pgn import read_text
 
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".pgn", ".epd", ".fen"):
-        raise ConfigError(f"{path} is no file of openings: its name must end in .pgn, .epd or .fen")
+        raise ConfigError(
+            f"{path} is not a file of openings: its name must end in .pgn, .epd or .fen"
+        )
     text = read_text(path)
     found = _from_pgn(text, path, plies) if suffix == ".pgn" else _from_lines(text, path)
     distinct = {(opening.fen, opening.moves): opening for opening in found}
     if not distinct:
-        raise ConfigError(f"{path} has no openings: put a game or a position in it")
+        raise ConfigError(f"{path} has no openings: add a game or a position")
     return list(distinct.values())
 
 
@@ -99,7 +101,7 @@ def _from_pgn(text: str, path: Path, plies: int) -> list[Opening]:
         fen = board.fen(en_passant="fen")
         is_usual = fen == Chess().fen()
         moves = [move.uci() for move in game.mainline_moves()][:plies]
-        while moves and Chess(fen, moves).is_terminal():  # so that there is something to play
+        while moves and Chess(fen, moves).is_terminal():  # keep the game unfinished
             moves.pop()
         name = game.headers.get("Opening") or game.headers.get("ECO") or f"game {number}"
         openings.append(Opening(name, None if is_usual else fen, tuple(moves)))
@@ -116,7 +118,7 @@ def _from_lines(text: str, path: Path) -> list[Opening]:
 
 
 def _fen(line: str, path: Path, number: int) -> str:
-    """The position of a line: four fields, then counters or EPD operations or nothing."""
+    """Parse the position of a line: four fields, then counters, EPD operations or nothing."""
     from sylvan.games import Chess
 
     fields = line.split()
@@ -126,7 +128,7 @@ def _fen(line: str, path: Path, number: int) -> str:
     except SylvanError as error:
         raise IllegalPosition(f"{path}, line {number}: {error}") from None
     if game.is_terminal():
-        raise IllegalPosition(f"{path}, line {number}: the game is over there; take it out")
+        raise IllegalPosition(f"{path}, line {number}: the game is over; remove it")
     return game.fen()
 
 

@@ -1,4 +1,4 @@
-"""What a match came to: the score, Elo, endings, lengths; as text, data and PGN."""
+"""The result of a match: score, Elo, endings, lengths; as text, JSON and PGN."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ FAULTS = ("illegal move", "disconnect", "stall", "time")
 
 
 def pair_counts(games: Sequence[Played]) -> list[int]:
-    """How many pairs scored 0, 1/2, 1, 3/2 and 2 for player A, those not yet complete left out.
+    """Return the number of game pairs that scored 0, 1/2, 1, 3/2 and 2 for player A.
 
-    Only pairs before the first that is not complete count: those that end sooner are not a fair
-    sample of all.
+    Only pairs before the first incomplete pair count: pairs that end sooner are a biased sample.
     """
     by_number = {game.number: game.score for game in games}
     counts, number = [0] * 5, 0
@@ -44,7 +43,7 @@ class Report:
 
     @property
     def elo(self) -> Elo:
-        """Of player A over player B."""
+        """Elo of player A over player B."""
         counts = Counter(game.score for game in self.games)
         return elo_difference(counts[1.0], counts[0.5], counts[0.0])
 
@@ -60,22 +59,22 @@ class Report:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of the players; told apart where they are called the same."""
+        """Names of the players, with (A) and (B) if they are equal."""
         a, b = (spec.name for spec in self.match.players)
         return (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
 
     def faults(self) -> dict[str, list[int]]:
-        """How many games each player, A and B, lost by each kind of fault."""
+        """Return the number of games that A and B lost by each kind of fault."""
         counts = {fault: [0, 0] for fault in FAULTS}
         for game in self.games:
             if game.ending in counts:
-                # Who is at fault lost, or drew on time; it was at fault on its own move.
+                # The player to move at the end is at fault, even if time gave a draw.
                 to_move = (len(game.moves) + (" b " in (game.fen or ""))) % 2
                 counts[game.ending][game.white if to_move == 0 else 1 - game.white] += 1
         return counts
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return all numbers as JSON data."""
         elo = self.elo
         lengths = [len(game.moves) for game in self.games]
         white = [g.score if g.white == 0 else 1 - g.score for g in self.games]
@@ -129,16 +128,16 @@ class Report:
                 lines.append(f"{fault:<12} {of_a} by {a}, {of_b} by {b}")
         if self.sprt is not None:
             low, high = self.sprt.bounds
-            says = {"H0": "H0 accepted", "H1": "H1 accepted", None: "undecided"}[self.verdict]
+            state = {"H0": "H0 accepted", "H1": "H1 accepted", None: "undecided"}[self.verdict]
             test = f"H0: {self.sprt.elo0:g} Elo, H1: {self.sprt.elo1:g} Elo"
             lines.append(
-                f"SPRT         LLR {self.llr:+.2f} ({low:.2f} to {high:.2f}): {says}; {test}"
+                f"SPRT         LLR {self.llr:+.2f} ({low:.2f} to {high:.2f}): {state}; {test}"
             )
         return "\n".join(lines)
 
 
 def _spread(numbers: list[int]) -> dict[str, float] | None:
-    """Mean, median, least and most."""
+    """Return mean, median, minimum and maximum."""
     if not numbers:
         return None
     return {
@@ -159,7 +158,7 @@ _TERMINATIONS |= {"resignation": "adjudication", "agreed draw": "adjudication"}
 
 
 def as_pgn(report: Report) -> str:
-    """All games as PGN, in the order of the schedule."""
+    """Return all games as PGN, in the order of the schedule."""
     from sylvan.games.pgn import game_text
 
     games = sorted(report.games, key=lambda game: game.number)

@@ -1,4 +1,13 @@
-"""UCI."""
+"""The UCI engine. In the order in which data flows:
+
+`commands`      parse the lines of a GUI
+`options`       the engine's options
+`report`        `info` lines from a search result
+`deliberation`  one `go`: limits, time and reports of a search
+`thinker`       the evaluator and the tree, kept between moves
+`engine`        the loop: lines in, lines out
+`__main__`      `python -m sylvan.engines.uci`
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,7 +16,7 @@ if TYPE_CHECKING:
     from sylvan.engines.uci.engine import main
 
 # Name -> the module of this package that defines it.
-_HOMES = {
+_MODULES = {
     "main": "engine",
 }
 
@@ -15,6 +24,6 @@ __all__ = ["main"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

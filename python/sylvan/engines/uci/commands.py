@@ -1,4 +1,4 @@
-"""The lines that a GUI sends, as data. What cannot be read is a `ProtocolError` of one sentence."""
+"""Parse the lines of a GUI. Invalid lines raise a `ProtocolError`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sylvan.errors import ProtocolError
 __all__ = ["Go", "Position", "read_go", "read_option", "read_position"]
 
 MOST = 2**63 - 1
-"""Whole numbers of a command are at most this."""
+"""Largest number in a command."""
 ENOUGH = 2**31 - 1
-"""Milliseconds and nodes above this, 24 days, count as this."""
+"""Larger times (24 days in milliseconds) and node counts are cut to this."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """`position`: a FEN, None for the start of chess, and the moves that followed."""
+    """`position`: a FEN (None: the initial position) and the moves after it."""
 
     fen: str | None
     moves: tuple[str, ...]
@@ -25,7 +25,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Go:
-    """`go`: when to stop. Times are in milliseconds, as sent."""
+    """`go`: the limits of a search. Times are in milliseconds."""
 
     wtime: int | None = None
     btime: int | None = None
@@ -41,7 +41,7 @@ class Go:
     ponder: bool = False
     searchmoves: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Words that mean nothing here."""
+    """Unknown words."""
 
 
 FLAGS = ("infinite", "ponder")
@@ -50,7 +50,7 @@ COUNTS = ("movestogo", "depth", "nodes", "mate", "movetime", "perft")
 
 
 def read_go(words: list[str]) -> Go:
-    """What follows `go`.
+    """Parse the words after `go`.
 
     >>> read_go("wtime 300000 btime 300000 winc 2000 binc 2000".split()).winc
     2000
@@ -86,7 +86,7 @@ def _whole(word: str, rest: list[str]) -> int:
         value = int(text)
     except ValueError:
         raise ProtocolError(f"go {word} {text!r}: give a whole number.") from None
-    # A clock that has run out may be sent as a negative time.
+    # GUIs may send a negative time for an expired clock.
     least = -MOST if word in CLOCKS else 0
     if not least <= value <= MOST:
         raise ProtocolError(f"go {word} {value}: give a number from {least} to {MOST}.")
@@ -94,7 +94,7 @@ def _whole(word: str, rest: list[str]) -> int:
 
 
 def read_position(words: list[str]) -> Position:
-    """What follows `position`.
+    """Parse the words after `position`.
 
     >>> read_position("startpos moves e2e4 e7e5".split())
     Position(fen=None, moves=('e2e4', 'e7e5'))
@@ -106,19 +106,19 @@ def read_position(words: list[str]) -> Position:
     if where[:1] == ["fen"] and len(where) > 1:
         return Position(" ".join(where[1:]), moves)
     raise ProtocolError(
-        "position is followed by 'startpos' or 'fen' and a FEN, then 'moves' and moves if there "
-        "are any."
+        "position must be followed by 'startpos', or 'fen' and a FEN, then optionally 'moves' and "
+        "moves."
     )
 
 
 def read_option(text: str) -> tuple[str, str]:
-    """Name and value of what follows `setoption`; a value may have spaces in it.
+    """Parse name and value after `setoption`; a value may contain spaces.
 
     >>> read_option("name WeightsFile value my nets/maia.pb.gz")
     ('WeightsFile', 'my nets/maia.pb.gz')
     """
     words = text.split(maxsplit=1)
     if len(words) < 2 or words[0] != "name":
-        raise ProtocolError("setoption is followed by 'name', a name, 'value' and a value.")
+        raise ProtocolError("setoption must be followed by 'name', a name, 'value' and a value.")
     name, _, value = f"{words[1]} ".partition(" value ")
     return name.strip(), value.strip()

@@ -1,7 +1,7 @@
-"""One `go` while it lasts: its limits, what happens to it meanwhile, and when it has had enough.
+"""One `go` command: its limits, its events, and when to stop.
 
-The GUI's thread calls `stop` and `ponderhit`; the searching thread asks for `limits`, gives
-`watch` to the search, and waits until a move is wanted.
+The reading thread calls `stop` and `ponderhit`; the search thread reads `limits`, passes `watch` to
+the search, and waits until the GUI wants the move.
 """
 
 from __future__ import annotations
@@ -25,60 +25,60 @@ if TYPE_CHECKING:
 __all__ = ["FOREVER", "Deliberation"]
 
 FOREVER = 1e8
-"""Seconds of a search that only `stop` ends: three years."""
+"""Seconds of a search without a time limit: three years."""
 REPORT = 0.5
-"""Seconds between reports while the best move stays."""
+"""Seconds between reports if the best move does not change."""
 FORCED = 0.05
-"""Seconds for the only legal move, to have a score."""
+"""Seconds for the only legal move, to get a score."""
 
 
 class Deliberation:
-    """The thought about one move."""
+    """The search for one move."""
 
     def __init__(self, game: Chess, go: Go, options: Options, say: Callable[[str], None]) -> None:
-        """The clock starts to run now; `say` sends a line to the GUI."""
+        """Start the clock; `say` sends a line to the GUI."""
         self.game, self.go, self.options, self.say = game, go, options, say
         self.began = time.perf_counter()
         self.draws = DRAWS
-        """The share of draws between equals."""
+        """Share of draws between equals."""
         self._hits = game.table_hits
         self.late = 0.0
-        """Seconds by which a search may come late: the clock counts as that much shorter."""
+        """Expected delay of a search after its deadline, in seconds; shortens the budget."""
         self._running = self.began
-        """When the own clock started to run: at `go`, or at `ponderhit`."""
+        """Start time of the own clock: at `go`, or at `ponderhit`."""
         self._pondering = go.ponder
         self._stopped = False
         self._change = threading.Condition()
         self._leader: tuple[int, float] | None = None
-        """The move in the lead, and since when."""
+        """The most visited move, and since when."""
         self._reported = (-1, 0.0)
-        """The move last reported, and when."""
+        """The last reported move, and when."""
 
-    # --- the GUI's thread -------------------------------------------------------------------------
+    # --- the reading thread -----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """A move is wanted at once."""
+        """End the search at once."""
         with self._change:
             self._stopped = True
             self._change.notify_all()
 
     def ponderhit(self) -> bool:
-        """The opponent played what was expected; whether a move is wanted at once."""
+        """Start the own clock after the expected move; return whether to move at once."""
         with self._change:
             self._running, self._pondering = time.perf_counter(), False
             self._change.notify_all()
         given = self.budget
         return given is not None and given.most < 2 * FORCED
 
-    # --- the searching thread ---------------------------------------------------------------------
+    # --- the search thread ------------------------------------------------------------------------
 
     @property
     def open_ended(self) -> bool:
-        """Whether the GUI does not want to hear a move yet."""
+        """Whether the GUI does not accept a move yet."""
         return not self._stopped and (self._pondering or self.go.infinite)
 
     def wait(self) -> None:
-        """Until a move is wanted."""
+        """Wait until the GUI accepts a move."""
         with self._change:
             self._change.wait_for(lambda: not self.open_ended)
 
@@ -100,7 +100,7 @@ class Deliberation:
         return time.perf_counter() - self._running
 
     def limits(self) -> dict[str, Any]:
-        """When the search ends by itself, as `Search.limit` takes it."""
+        """Return the limits of the search, for `Search.limit`."""
         go, given = self.go, None if self.open_ended else self.budget
         counts = [go.nodes] if go.nodes is not None and not go.infinite else []
         if self.options.limit_strength:
@@ -112,16 +112,16 @@ class Deliberation:
         }
 
     def watch(self, search: Search) -> Callable[[Status], bool]:
-        """What `Search.run` calls as it goes on; False ends it."""
+        """Return the progress callback of `Search.run`; it returns False to end the search."""
 
-        def look(status: Status) -> bool:
+        def check(status: Status) -> bool:
             if self._stopped:
                 return False
             result = search.result
             self._report(result)
             return self.open_ended or not self._has_enough(result, status)
 
-        return look
+        return check
 
     def _has_enough(self, result: SearchResult, status: Status) -> bool:
         if self.go.mate is not None:
@@ -146,7 +146,9 @@ class Deliberation:
         return enough(given, self.thought, leaders)
 
     def _settled(self, edges: list[EdgeView]) -> bool:
-        """Whether the most visited move has the highest value, and has led for a third of it."""
+        """Return whether the most visited move has the highest value, and has been the most
+        visited for the last third of the search.
+        """
         now = time.perf_counter()
         first = edges[0]
         if self._leader is None or self._leader[0] != first.action:
@@ -162,7 +164,7 @@ class Deliberation:
             self.report(result)
 
     def report(self, result: SearchResult) -> None:
-        """Send what is known now."""
+        """Send the current result."""
         lines = info_lines(
             result,
             multipv=self.options.multipv,

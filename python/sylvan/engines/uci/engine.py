@@ -1,11 +1,11 @@
 """UCI, the protocol between a chess GUI and an engine: lines in, lines out.
 
-Two threads. This one reads lines and never waits for a search, so that `stop`, `isready` and `quit`
-are heard at once; the other thinks. Whatever needs the thinking thread (loading weights, a search)
-is put in its queue. A line goes out as a whole, and at once.
+Two threads. The reading thread never waits for a search, so that `stop`, `isready` and `quit` work
+at once. The search thread loads weights and searches; its work comes from a queue. Output lines are
+written atomically and flushed.
 
-A line that cannot be understood is answered with `info string ...` and changes nothing. The end of
-the input is a `quit`: a GUI that dies takes the engine with it.
+An invalid line is answered with `info string ...` and changes nothing. The end of the input counts
+as `quit`, so that the engine ends with its GUI.
 
 The protocol: Stefan Meyer-Kahlen, Rudolf Huber: "Description of the universal chess interface",
 April 2006.
@@ -29,7 +29,7 @@ from sylvan.engines.uci.thinker import Thinker
 from sylvan.errors import ProtocolError, SylvanError
 from sylvan.games import Chess
 
-__all__ = ["Engine", "converse", "main", "obey"]
+__all__ = ["Engine", "main", "run", "run_lines"]
 
 
 START = Position(None, ())
@@ -37,17 +37,17 @@ START = Position(None, ())
 
 
 class Engine:
-    """What the GUI talks to."""
+    """The engine: handles lines, sends answers."""
 
     def __init__(self, output: Output, options: Options | None = None) -> None:
-        """Start the thinking thread."""
+        """Start the search thread."""
         self.say = output.say
         self.options = options or Options()
         self.position = START
-        self.game = _placed(self.position, self.options)
+        self.game = _chess_game(self.position, self.options)
         self.thinker = Thinker(output.say)
-        self._thought: Deliberation | None = None
-        """The `go` that has not been answered yet."""
+        self._current: Deliberation | None = None
+        """The `go` without an answer yet."""
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._worker = threading.Thread(target=self._think, name="thinking", daemon=True)
         self._worker.start()
@@ -55,7 +55,7 @@ class Engine:
     # --- the reading thread -----------------------------------------------------------------------
 
     def hear(self, line: str) -> bool:
-        """Obey one line; whether to go on."""
+        """Execute one line; return False for `quit`."""
         command, rest = (*line.split(maxsplit=1), "", "")[:2]
         try:
             if command == "quit":
@@ -69,19 +69,19 @@ class Engine:
                 )
         except (SylvanError, OSError) as error:
             self.say(f"info string {' '.join(str(error).split())} The line is ignored.")
-        except (RecursionError, MemoryError):  # nothing that a line can ask for may end the engine
-            self.say("info string That is too much to take in. The line is ignored.")
+        except (RecursionError, MemoryError):  # no line may end the engine
+            self.say("info string The line needs too much memory. The line is ignored.")
         return True
 
     def leave(self) -> None:
-        """End the search, let it say its move, and the thread with it."""
+        """Stop the search, let it send its move, and end its thread."""
         self._stop()
         self._work.put(None)
         self._worker.join(timeout=10)
 
     def wait(self) -> None:
-        """Until everything that was asked is done; not for a search that only `stop` ends."""
-        if self._thought is not None and self._thought.open_ended:
+        """Wait for all queued work, except a search that only `stop` ends."""
+        if self._current is not None and self._current.open_ended:
             return
         done = threading.Event()
         self._work.put(done.set)
@@ -95,7 +95,7 @@ class Engine:
         self.say("uciok")
 
     def _isready(self, _: str) -> None:
-        if self._thought is not None:
+        if self._current is not None:
             self.say("readyok")
             return
         options = self.options
@@ -106,33 +106,33 @@ class Engine:
         options = changed(self.options, *read_option(rest))
         rules = (options.chess960, options.syzygy_path)
         if rules != (self.options.chess960, self.options.syzygy_path):
-            start = _placed(START, options)  # refuses tables that cannot be opened
+            start = _chess_game(START, options)  # raises if the tables cannot be opened
             try:
-                self.game = _placed(self.position, options)
-            except SylvanError:  # its moves were written by the other rules
+                self.game = _chess_game(self.position, options)
+            except SylvanError:  # its moves are in the notation of the old rules
                 self.game, self.position = start, START
         self.options = options
 
     def _position(self, rest: str) -> None:
         position = read_position(rest.split())
-        self.game, self.position = _placed(position, self.options), position
+        self.game, self.position = _chess_game(position, self.options), position
 
     def _go(self, rest: str) -> None:
         go = read_go(rest.split())
-        if self._thought is not None:
-            raise ProtocolError("A search is under way: send 'stop' and wait for 'bestmove' first.")
+        if self._current is not None:
+            raise ProtocolError("A search is running: send 'stop' and wait for 'bestmove' first.")
         for word in go.unknown:
-            self.say(f"info string go does not know {word[:40]!r}, and leaves it out.")
+            self.say(f"info string go has no option {word[:40]!r}: it is ignored.")
         if go.perft is not None:
             self._perft(go.perft)
             return
         for move in go.searchmoves:
-            self.game.string_to_action(move)  # refused here, before anything begins
-        thought = self._thought = Deliberation(self.game, go, self.options, self.say)
-        self._work.put(lambda: self._answer(thought))
+            self.game.string_to_action(move)  # raises before the search starts
+        deliberation = self._current = Deliberation(self.game, go, self.options, self.say)
+        self._work.put(lambda: self._answer(deliberation))
 
     def _perft(self, depth: int) -> None:
-        """Counts per move and in all, as other engines print them."""
+        """Print the counts per move and the sum, in the format of other engines."""
         if depth > 7:
             raise ProtocolError(f"go perft {depth} takes hours: give a depth of at most 7.")
         counts = self.game.divide(max(1, depth))
@@ -141,12 +141,12 @@ class Engine:
         self.say(f"Nodes searched: {sum(counts.values())}")
 
     def _stop(self, _: str = "") -> None:
-        if self._thought is not None:
-            self._thought.stop()
+        if self._current is not None:
+            self._current.stop()
             self.thinker.stop()
 
     def _ponderhit(self, _: str) -> None:
-        if self._thought is not None and self._thought.ponderhit():
+        if self._current is not None and self._current.ponderhit():
             self.thinker.stop()
 
     def _ucinewgame(self, _: str) -> None:
@@ -156,26 +156,26 @@ class Engine:
         for line in [*str(self.game).splitlines(), f"FEN: {self.game.fen()}"]:
             self.say(line)
 
-    def _nothing(self, _: str) -> None:
-        """Commands that this engine has no use for."""
+    def _ignore(self, _: str) -> None:
+        """Accept a command without effect."""
 
-    # --- the thinking thread ----------------------------------------------------------------------
+    # --- the search thread ------------------------------------------------------------------------
 
     def _think(self) -> None:
         while (work := self._work.get()) is not None:
             work()
 
-    def _answer(self, thought: Deliberation) -> None:
+    def _answer(self, deliberation: Deliberation) -> None:
         try:
-            answer = self.thinker.think(thought)
-        except Exception as error:  # not foreseen: still, the GUI waits for a move
+            answer = self.thinker.think(deliberation)
+        except Exception as error:  # unexpected, but the GUI waits for a move
             self.say(f"info string {type(error).__name__}: {' '.join(str(error).split())}")
-            answer = f"bestmove {next(iter(thought.game.divide(1)), '(none)')}"
-        self._thought = None  # before the answer: what follows it is a new search
+            answer = f"bestmove {next(iter(deliberation.game.divide(1)), '(none)')}"
+        self._current = None  # before the answer: the next `go` may follow at once
         self.say(answer)
 
 
-def _placed(position: Position, options: Options) -> Chess:
+def _chess_game(position: Position, options: Options) -> Chess:
     extra: dict[str, Any] = {"syzygy": options.syzygy_path} if options.syzygy_path else {}
     return Chess(position.fen, position.moves, chess960=options.chess960, **extra)
 
@@ -189,14 +189,14 @@ _COMMANDS: dict[str, Callable[[Engine, str], None]] = {
     "go": Engine._go,
     "stop": Engine._stop,
     "ponderhit": Engine._ponderhit,
-    "debug": Engine._nothing,
-    "register": Engine._nothing,
+    "debug": Engine._ignore,
+    "register": Engine._ignore,
     "d": Engine._show,
 }
 
 
-def converse(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
-    """Obey lines until `quit` or their end."""
+def run(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
+    """Execute lines until `quit` or their end."""
     engine = Engine(output, options)
     for line in lines:
         if output.closed or not engine.hear(line):
@@ -204,22 +204,22 @@ def converse(lines: Iterable[str], output: Output, options: Options | None = Non
     engine.leave()
 
 
-def obey(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
-    """Obey some lines one after the other, each when what came before is done."""
+def run_lines(lines: Iterable[str], output: Output, options: Options | None = None) -> None:
+    """Execute lines one after the other; each waits for the work of the previous ones."""
     engine = Engine(output, options)
     for line in lines:
-        going = engine.hear(line)
+        running = engine.hear(line)
         engine.wait()
-        if not going:
+        if not running:
             break
     engine.leave()
 
 
 def main(options: Options | None = None) -> None:
-    """`sylvan-uci`: talk UCI on stdin and stdout."""
-    # Ctrl-C ends the program at once. As an exception it could come too late to interrupt a read.
+    """`sylvan-uci`: run the engine on stdin and stdout."""
+    # Ctrl-C ends the program at once: KeyboardInterrupt may not interrupt a blocking read.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     output = Output(sys.stdout)
-    converse(lines_of(sys.stdin.buffer), output, options)
+    run(lines_of(sys.stdin.buffer), output, options)
     output.leave()

@@ -1,7 +1,7 @@
-"""What a chess program can set in the engine: every option in one table.
+"""The engine's UCI options, in one table.
 
-`Options` holds the values under Python names; `changed` reads a `setoption` line's name and value,
-`announcements` prints the table as UCI wants it, and the page `docs/uci.md` is held against it.
+`Options` holds the values under Python names; `changed` applies a `setoption` line, and
+`announcements` declares the options to a GUI. A test compares `docs/uci.md` with the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FPU_RULES = ("parent", "reduction", "zero", "loss")
 
 @dataclass(frozen=True)
 class Option:
-    """How UCI declares an option, and what it means."""
+    """The UCI declaration of an option, and its meaning."""
 
     name: str
     kind: str
@@ -32,10 +32,13 @@ class Option:
     most: int = 0
     choices: tuple[str, ...] = ()
     number: tuple[float, float] | None = None
-    """A string that must be a number in this range."""
+    """Range of a string option that must be a number."""
 
     def read(self, text: str) -> Any:
-        """The value that a GUI's text stands for."""
+        """Parse a GUI's text.
+
+        :raises ConfigError: it does not fit the option.
+        """
         if self.kind == "spin":
             return self._whole(text)
         if self.kind == "check":
@@ -82,7 +85,7 @@ class Option:
         return value
 
     def declare(self, default: Any) -> str:
-        """The line that tells a GUI of this option."""
+        """Return the line that declares this option to a GUI."""
         shown = str(default).lower() if self.kind == "check" else str(default) or "<empty>"
         line = f"option name {self.name} type {self.kind} default {shown}"
         if self.kind == "spin":
@@ -106,21 +109,21 @@ class Options:
         "material",
         "WeightsFile",
         "string",
-        "a network (.onnx, .safetensors, .pb, .pb.gz), or `material`, the evaluator that needs "
-        "none",
+        "a network (.onnx, .safetensors, .pb, .pb.gz), or `material`, the evaluator without a "
+        "network",
     )
     backend: str = _option(
         "auto",
         "Backend",
         "combo",
-        "what computes the network",
+        "runtime of the network",
         choices=("auto", "onnx", "torch"),
     )
     threads: int = _option(
         2,
         "Threads",
         "spin",
-        "threads of the network; a tree itself is searched by one",
+        "threads of the network; the tree search uses one",
         least=1,
         most=256,
     )
@@ -136,39 +139,39 @@ class Options:
         0,
         "BatchSize",
         "spin",
-        "positions evaluated at once; more fill a network better and choose less well. 0: what "
-        "fits the evaluator",
+        "positions evaluated at once; more are faster, but less selective. 0: the evaluator's "
+        "default",
         least=0,
         most=1024,
     )
     multipv: int = _option(
-        1, "MultiPV", "spin", "how many moves to report, best first", least=1, most=256
+        1, "MultiPV", "spin", "number of moves to report, best first", least=1, most=256
     )
     ponder: bool = _option(
-        False, "Ponder", "check", "the GUI may let the engine think on the opponent's time"
+        False, "Ponder", "check", "the GUI may let the engine search on the opponent's time"
     )
     move_overhead: int = _option(
         50,
         "MoveOverhead",
         "spin",
-        "milliseconds that must be left on the clock when a move is sent",
+        "milliseconds to leave on the clock when a move is sent",
         least=0,
         most=10_000,
     )
     chess960: bool = _option(
-        False, "UCI_Chess960", "check", "castling is written as the king taking its rook"
+        False, "UCI_Chess960", "check", "Chess960: castling is written as the king taking its rook"
     )
     show_wdl: bool = _option(
-        False, "UCI_ShowWDL", "check", "wins, draws and losses in a thousand in every report"
+        False, "UCI_ShowWDL", "check", "report wins, draws and losses in thousandths"
     )
     limit_strength: bool = _option(
-        False, "UCI_LimitStrength", "check", "play as weakly as UCI_Elo says"
+        False, "UCI_LimitStrength", "check", "limit the strength to UCI_Elo"
     )
     elo: int = _option(
         1500,
         "UCI_Elo",
         "spin",
-        "how strong to play under UCI_LimitStrength",
+        "playing strength under UCI_LimitStrength",
         least=WEAKEST,
         most=STRONGEST,
     )
@@ -177,14 +180,14 @@ class Options:
         1.5,
         "CPuct",
         "string",
-        "how widely the search looks: higher looks at more moves",
+        "exploration constant of PUCT: higher spreads visits over more moves",
         number=(0.0, 100.0),
     )
     fpu: float | str = _option(
         "reduction",
         "FPU",
         "string",
-        "value of a move not yet tried: a rule or a number",
+        "first-play urgency, the value of an unvisited move: a rule or a number",
         number=(-1.0, 1.0),
         choices=FPU_RULES,
     )
@@ -196,25 +199,28 @@ class Options:
         number=(0.0, 100.0),
     )
     verbose_move_stats: bool = _option(
-        False, "VerboseMoveStats", "check", "visits, value and prior of every move at the end"
+        False,
+        "VerboseMoveStats",
+        "check",
+        "report visits, value and prior of every move at the end",
     )
 
 
 def table() -> Iterator[tuple[str, Option, Any]]:
-    """The Python name, the declaration and the default of every option."""
+    """Iterate over the options: Python name, declaration and default."""
     for entry in fields(Options):
         yield entry.name, entry.metadata["option"], entry.default
 
 
 def announcements() -> list[str]:
-    """The lines that answer `uci`."""
+    """Return the option lines of the answer to `uci`."""
     return [option.declare(default) for _, option, default in table()]
 
 
 def changed(options: Options, name: str, value: str) -> Options:
-    """The options after `setoption name NAME value VALUE`; names may be in any case.
+    """Return the options after `setoption name NAME value VALUE`; names are case-insensitive.
 
-    :raises ConfigError: there is no such option, or the value does not fit it.
+    :raises ConfigError: the option does not exist, or the value does not fit it.
 
     >>> changed(Options(), "multipv", "3").multipv
     3
@@ -224,5 +230,5 @@ def changed(options: Options, name: str, value: str) -> Options:
             return replace(options, **{own: option.read(value)})
     names = [option.name for _, option, _ in table()]
     close = difflib.get_close_matches(name, names, 1, 0.5)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}."
+    hint = f"did you mean {close[0]}?" if close else f"use one of {', '.join(names)}."
     raise ConfigError(f"There is no option {name!r}: {hint}")

@@ -1,8 +1,8 @@
-"""`info` lines: what a search has found until now, as a GUI reads it.
+"""`info` lines: the current result of a search, for a GUI.
 
-- `depth` is the length of the principal variation, `seldepth` the deepest that a simulation came;
-- `nodes` counts the simulations of this search, `nps` those per second;
-- `hashfull` is the share of the byte budget that the tree fills, in thousandths.
+- `depth` is the length of the principal variation, `seldepth` the depth of the deepest simulation;
+- `nodes` is the number of simulations of this search, `nps` simulations per second;
+- `hashfull` is the share of the byte budget that the tree uses, in thousandths.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["chosen", "info_lines", "line_of", "move_stats", "ranked"]
 
 TREE_SHARE = 5 / 8
-"""Of a byte budget, what the tree fills before it drops anything: the rest is a reserve."""
+"""Share of the byte budget that the tree uses before it drops subtrees; the rest is a reserve."""
 
 
 def chosen(result: SearchResult) -> EdgeView:
-    """The move to play: the one picked; the shortest mate and the longest defence if proven."""
+    """Return the move to play: the picked one; if proven, the shortest mate or longest defence."""
     root = result.tree.root
     edge = root.edge(result.action)
     if result.config.temperature > 0 or edge.proven is None or abs(edge.proven) < 1.0:
         return edge
     equal = [other for other in root.edges if other.proven == edge.proven and other.N]
-    # Mates in a few come first, then proofs whose length is not known; of defences the longest.
+    # Short mates first, then proofs of unknown length; of defences the longest.
     return min(equal, key=_length, default=edge)
 
 
@@ -38,11 +38,11 @@ def _length(edge: EdgeView) -> float:
     moves = None if score is None else score.mate
     if moves is None:
         return 0.0 if (edge.proven or 0.0) < 0 else 1e9
-    return moves  # a defence counts below 0: the longest is the least
+    return moves  # negative for a defence: the longest is the smallest
 
 
 def ranked(result: SearchResult) -> list[EdgeView]:
-    """The moves of the position, best first: the one to play, then by proof and visits."""
+    """Return the moves of the position: the one to play, then by proof and visits."""
     best = chosen(result)
     others = [edge for edge in result.tree.root.edges if edge.action != best.action]
 
@@ -54,7 +54,7 @@ def ranked(result: SearchResult) -> list[EdgeView]:
 
 
 def line_of(edge: EdgeView) -> list[str]:
-    """A move and what is expected after it, in UCI."""
+    """Return a move and its expected continuation, in UCI."""
     state: Game = edge.node.state.clone()
     moves = []
     for action in edge.line:
@@ -66,7 +66,10 @@ def line_of(edge: EdgeView) -> list[str]:
 def info_lines(
     result: SearchResult, *, multipv: int, draws: float | None, seconds: float, tbhits: int
 ) -> Iterator[str]:
-    """One line per reported move, best first; with shares where `draws`, of equals, is given."""
+    """Iterate over the lines of the reported moves, best first.
+
+    :param draws: share of draws between equals, to report win-draw-loss; None: do not report it.
+    """
     milliseconds = round(1000 * seconds)
     per_second = round(result.simulations / max(seconds, 1e-3))
     budget = TREE_SHARE * (result.config.bytes or 2**62)
@@ -75,7 +78,7 @@ def info_lines(
     for number, edge in enumerate(edges, start=1):
         score = edge_score(edge)
         if score is None and number > 1:
-            break  # nothing is known of the moves from here on
+            break  # this move and the following ones are unvisited
         score = score or Score(result.value)
         line = line_of(edge)
         shares = "" if draws is None else " wdl {} {} {}".format(*score.shares(draws))
@@ -87,7 +90,7 @@ def info_lines(
 
 
 def move_stats(result: SearchResult) -> Iterator[str]:
-    """Visits, value and prior of every move, least visited first, as `info string` lines."""
+    """Iterate over visits, value and prior of every move, best last, as `info string` lines."""
     state = result.tree.game
     for edge in reversed(ranked(result)):
         score = edge_score(edge)

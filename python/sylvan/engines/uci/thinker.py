@@ -1,9 +1,8 @@
-"""The thinking half of the UCI engine: what outlives a move, and how a move is found.
+"""The search side of the UCI engine: the evaluator and the tree, kept between moves.
 
-A `Thinker` keeps the evaluator with its weights, and the tree. The tree stays while a new position
-goes on from the old one and the settings are the same. Weights that cannot be loaded leave the
-evaluator as it was; if an evaluator fails in the middle of a search, `material` makes that move: no
-game is lost for a broken file.
+The tree is reused if the new position follows from the old one and the settings are the same. If
+weights cannot be loaded, the old evaluator stays. If an evaluator fails during a search, `material`
+makes this move, so that a broken file does not lose a game.
 """
 
 from __future__ import annotations
@@ -32,42 +31,42 @@ if TYPE_CHECKING:
 __all__ = ["Thinker"]
 
 CACHE_SHARE = 8
-"""A network's cache gets one part in so many of `Hash`, the tree the rest."""
+"""A network's cache gets this fraction (1/8) of `Hash`, the tree the rest."""
 
 
 class Thinker:
-    """An evaluator and a tree that search when asked."""
+    """An evaluator and a search tree."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """`say` sends a line to the GUI."""
         self.say = say
         self.evaluator: Any = Material()
         self._weights: tuple[Any, ...] = ("material",)
-        """What the evaluator was loaded from."""
+        """Key of the loaded evaluator."""
         self._failed: Options | None = None
         """The options whose weights could not be loaded."""
         self._search: Search | None = None
         self._settings: tuple[Any, ...] = ()
         self._root: Chess | None = None
-        """The position at the root of the tree; None if nothing can follow from it."""
+        """The position at the root of the tree; None if the tree cannot be reused."""
         self._late = 0.0
-        """By how much searches have lately come too late, in seconds."""
+        """Recent delay of searches after their deadline, in seconds."""
 
     def new_game(self) -> None:
-        """Forget the tree and what a network said, so that every game begins alike."""
+        """Clear the tree and the network's cache, so that every game starts the same."""
         self._search = self._root = None
         if isinstance(self.evaluator, Cached):
             self.evaluator.clear()
 
     def stop(self) -> None:
-        """End the search under way; from any thread."""
+        """Stop the running search; from any thread."""
         search = self._search
         if search is not None:
             with suppress(SearchStateError):  # it has no tree yet
                 search.stop()
 
     def prepare(self, options: Options) -> None:
-        """Load the weights that the options name, unless nothing has changed since that failed."""
+        """Load the weights of the options, unless they are loaded or have failed to load."""
         name = options.weights_file or "material"
         key = (
             (name,) if name in BUILT_IN else (name, options.backend, options.threads, options.hash)
@@ -80,9 +79,9 @@ class Thinker:
                 backend=options.backend,
                 threads=options.threads,
                 cache_bytes=options.hash * 2**20 // CACHE_SHARE,
-                cache_boards=1,  # finds positions by any order of moves: more nodes on a clock
+                cache_boards=1,  # also hits positions reached by other move orders: faster
             )
-        except Exception as error:  # whatever is in the file, the engine lives on
+        except Exception as error:  # no file may end the engine
             self._failed = options
             self.say(f"info string {_sentence(error)} The engine keeps {_name(self.evaluator)}.")
             return
@@ -91,27 +90,27 @@ class Thinker:
         self.say(f"info string The evaluator is {_name(self.evaluator)}.")
 
     def think(self, deliberation: Deliberation) -> str:
-        """Search and report; the line that answers `go`."""
+        """Search and report; return the answer to `go`."""
         self.prepare(deliberation.options)
         if not root_actions(deliberation.game):
             return self._nothing_to_search(deliberation)
         try:
-            return self._answer(deliberation, self._searched(deliberation))
+            return self._answer(deliberation, self._run_search(deliberation))
         except Exception as error:
             self.say(f"info string {_sentence(error)} This move is made by material.")
-            kept, self.evaluator = self.evaluator, Material()
+            saved, self.evaluator = self.evaluator, Material()
             self.new_game()
             try:
-                return self._answer(deliberation, self._searched(deliberation))
+                return self._answer(deliberation, self._run_search(deliberation))
             finally:
-                self.evaluator = kept
+                self.evaluator = saved
                 self.new_game()
 
-    def _searched(self, deliberation: Deliberation) -> SearchResult:
+    def _run_search(self, deliberation: Deliberation) -> SearchResult:
         deliberation.late = self._late
         if deliberation.options.show_wdl:
             deliberation.draws = draw_share(self.evaluator, deliberation.game)
-        search, state = self._planted(deliberation)
+        search, state = self._prepare_search(deliberation)
         search.limit(**deliberation.limits())
         result = search.run(state, progress=deliberation.watch(search))
         given = deliberation.budget
@@ -119,8 +118,8 @@ class Thinker:
             self._late = max(0.9 * self._late, deliberation.thought - given.most)
         return result
 
-    def _planted(self, deliberation: Deliberation) -> tuple[Search, Chess | None]:
-        """The search to run, and the state to start from; None where the old tree leads here."""
+    def _prepare_search(self, deliberation: Deliberation) -> tuple[Search, Chess | None]:
+        """Return the search to run, and its state; None if the old tree is reused."""
         options, game = deliberation.options, deliberation.game
         if deliberation.go.searchmoves:
             self._root = None
@@ -163,7 +162,7 @@ class Thinker:
         return f"bestmove {moves[0]}" + (f" ponder {moves[1]}" if len(moves) > 1 else "")
 
     def _nothing_to_search(self, deliberation: Deliberation) -> str:
-        """The answer where the game is over: no move, or any if only the material is too little."""
+        """Return the answer if the game is over: no move, or any legal one (few pieces)."""
         deliberation.wait()
         game = deliberation.game
         mated = game.outcome == "checkmate"
@@ -176,7 +175,7 @@ def _name(evaluator: Any) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    """An error in one line; those that nobody foresaw with their type."""
+    """Format an error on one line; unexpected ones with their type."""
     text = " ".join(str(error).split()) or "no reason given"
     known = isinstance(error, SylvanError | OSError)
     return text if known else f"{type(error).__name__}: {text}"

@@ -1,6 +1,6 @@
-"""A game between a person and a player: moves, replies, taking back, giving up.
+"""A game between a person and a player: moves, replies, undo, resignation.
 
-Knows nothing of terminals; `sylvan play` is its face there.
+Independent of the terminal: `sylvan play` is the user interface.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from sylvan.games import Chess, Game
     from sylvan.players.player import Player
 
-__all__ = ["Moves", "Sitting"]
+__all__ = ["GameSession", "Session"]
 
 EVEN = 0.05
-"""A player agrees to a draw if it expects at most this much for itself."""
+"""A player accepts a draw if its expected value is at most this."""
 
 
-class Moves:
-    """A game that a person with seat `seat` is in, move by move; chance is drawn from `seed`."""
+class Session:
+    """A game in which a person has seat `seat`; chance is drawn with `seed`."""
 
     def __init__(self, start: Game, seat: int, seed: int = 0) -> None:
         self.start = start.clone()
@@ -32,9 +32,9 @@ class Moves:
         self.seed = seed
         self.actions: list[int] = []
         self.labels: list[str] = []
-        """The moves, of chance too, as people write them."""
+        """The moves in the game's notation, chance included."""
         self.paid = [0.0] * start.num_players
-        """Rewards so far, by seat."""
+        """Sum of rewards per seat."""
         self._chance()
 
     @property
@@ -46,14 +46,14 @@ class Moves:
         return not self.is_over and self.game.to_play() == self.seat
 
     def read(self, text: str) -> int:
-        """The action that a person means.
+        """Parse a person's input.
 
-        :raises IllegalAction: it is none, or not legal now.
+        :raises IllegalAction: it is not a legal action.
         """
         try:
             return self.game.string_to_action(text)
         except ValueError:
-            # A piece in lower case is what people mean where no pawn can have been meant.
+            # Accept a piece in lower case if it is not a pawn move.
             if text[:1] in set("nbrqk") and hasattr(self.game, "san"):
                 for action in self.game.legal_actions():
                     san = str(self.game.san(action)).rstrip("+#")
@@ -62,9 +62,9 @@ class Moves:
             raise
 
     def play(self, action: int) -> None:
-        """Take a legal action, whoever's turn it is."""
+        """Apply a legal action of any seat."""
         if self.is_over:
-            raise GameOver("the game is over: take a move back, or start another one")
+            raise GameOver("the game is over: undo a move, or start a new game")
         self._apply(action)
         self._chance()
 
@@ -75,27 +75,27 @@ class Moves:
         self.paid = [sum(both) for both in zip(self.paid, self.game.rewards(), strict=True)]
 
     def _chance(self) -> None:
-        """Draw what chance does; the same again after a move was taken back."""
+        """Draw chance outcomes; the same ones again after an undo."""
         while not self.game.is_terminal() and self.game.is_chance():
             outcomes = self.game.chance_outcomes()
             rng = Rng(self.seed, len(self.actions))
             self._apply(outcomes[rng.pick([share for _, share in outcomes])][0])
 
     def undo(self) -> int:
-        """Take back to the person's last turn; how many moves that were."""
+        """Undo to the person's last turn; return the number of moves undone."""
         turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
         if not turns:
             raise ConfigError("There is nothing to take back: you have not moved yet.")
         kept = self.actions[: turns[-1]]
-        taken = len(self.actions) - len(kept)
+        undone = len(self.actions) - len(kept)
         self.game, self.actions, self.labels = self.start.clone(), [], []
         self.paid = [0.0] * self.game.num_players
         for action in kept:
             self._apply(action)
-        return taken
+        return undone
 
     def _seats(self) -> list[int]:
-        """Who made each of the moves."""
+        """Return the seat of each move; -1 for chance."""
         state, seats = self.start.clone(), []
         for action in self.actions:
             seats.append(-1 if state.is_chance() else state.to_play())
@@ -103,36 +103,40 @@ class Moves:
         return seats
 
 
-class Sitting(Moves):
-    """A game of two seats, the person's and a player's.
+class GameSession(Session):
+    """A game of two seats: a person and a player.
 
     >>> from sylvan.players.player import SearchPlayer
     >>> from sylvan.games import TicTacToe
-    >>> sitting = Sitting(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
-    >>> sitting.play(sitting.read("4"))
-    >>> _ = sitting.reply()
-    >>> len(sitting.actions), sitting.is_over
+    >>> session = GameSession(TicTacToe(), seat=0, player=SearchPlayer("uniform", simulations=500))
+    >>> session.play(session.read("4"))
+    >>> _ = session.reply()
+    >>> len(session.actions), session.is_over
     (2, False)
     """
 
     def __init__(
         self, start: Game, seat: int, player: Player, adviser: Player | None = None, seed: int = 0
     ) -> None:
-        """A game from `start`; `adviser` gives hints, else the player does; `seed` is chance's."""
+        """Start a game from `start`.
+
+        :param adviser: gives hints; None: the player does.
+        :param seed: seed of chance.
+        """
         super().__init__(start, seat, seed)
         self.player = player
         self.adviser = adviser or player
         self.value: float | None = None
-        """What the player expects for itself, since its last move."""
+        """The player's expected value at its last move."""
         self._agreed: tuple[str, str] | None = None
-        """Result and reason, where they do not follow from the rules."""
+        """Result and reason, if not by the rules of the game."""
 
     @property
     def is_over(self) -> bool:
         return self._agreed is not None or self.game.is_terminal()
 
     def reply(self) -> str:
-        """Let the player move, and say what it played."""
+        """Let the player move; return its move."""
         choice = alone(self.player.think(self.game))
         self.value = choice.value
         reply = label(self.game, choice.action)
@@ -140,21 +144,21 @@ class Sitting(Moves):
         return reply
 
     def hint(self) -> str:
-        """What the adviser would do in the person's place."""
+        """Return the adviser's move for the person."""
         return label(self.game, self.adviser.play(self.game))
 
     def undo(self) -> int:
-        """Take back to the person's last turn; how many moves that were."""
-        taken = super().undo()
+        """Undo to the person's last turn; return the number of moves undone."""
+        undone = super().undo()
         self._agreed, self.value = None, None
-        return taken
+        return undone
 
     def resign(self) -> None:
-        """The person gives up."""
+        """End the game: the person resigns."""
         self._agreed = ("0-1" if self.seat == 0 else "1-0", "resignation")
 
     def offer_draw(self) -> bool:
-        """Whether the player agrees to a draw: not while it thinks that it is winning."""
+        """Offer a draw; return whether the player accepts, which it does unless it is ahead."""
         agreed = self.value is not None and self.value <= EVEN
         if agreed:
             self._agreed = ("1/2-1/2", "agreement")
@@ -162,7 +166,7 @@ class Sitting(Moves):
 
     @property
     def result(self) -> str:
-        """As PGN writes it: `1-0`, `0-1`, `1/2-1/2`, or `*` while the game goes on."""
+        """The result in PGN's notation: `1-0`, `0-1`, `1/2-1/2`, or `*` for an unfinished game."""
         if self._agreed is not None:
             return self._agreed[0]
         if not self.game.is_terminal():
@@ -173,7 +177,7 @@ class Sitting(Moves):
 
     @property
     def verdict(self) -> str:
-        """The result in words, for the person."""
+        """The result as a sentence for the person."""
         if self.result == "*":
             return "The game is not finished."
         reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
@@ -184,7 +188,7 @@ class Sitting(Moves):
         return f"You {'win' if won else 'lose'}{by}."
 
     def pgn(self) -> str:
-        """The game of chess as PGN."""
+        """Return the game (chess only) as PGN."""
         import chess.pgn
 
         from sylvan.games.pgn import game_text
