@@ -7,7 +7,7 @@ use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
 /// Visits every game from `state`, checks its states, and counts games by result for seat 0: lost, drawn, won.
 fn count_games(state: &TicTacToe, counts: &mut [u32; 3]) {
-    assert_eq!(TicTacToe::from_cells(state.a_way_here()), Ok(*state));
+    assert_eq!(TicTacToe::from_cells(state.any_move_order()), Ok(*state));
     let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
     if state.turn(&mut actions).unwrap() == Turn::Over {
         state.returns(&mut returns).unwrap();

@@ -122,7 +122,7 @@ impl PyTicTacToe {
 
     /// A game that leads here, whatever way was really taken.
     fn moves(&self) -> Vec<usize> {
-        self.state.a_way_here()
+        self.state.any_move_order()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Vec<usize>,)) {
