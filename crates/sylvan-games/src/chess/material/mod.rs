@@ -2,9 +2,9 @@
 //!
 //! The value is a sum in centipawns for the mover: material and piece-square tables (tapered from
 //! middle game to endgame), pawn structure, the bishop pair, a tempo bonus, the mover's best
-//! capture, and minus the loss of its second hanging piece (one can be saved). It is mapped to (−1,
-//! 1) by `s / √(s² + 400²)`: a pawn is worth 0.24, a rook 0.78. The code uses only integers, one
-//! square root and one division, so every machine gets the same value.
+//! capture, and minus the loss of its second hanging piece (one can be saved). `s / √(s² + 400²)`
+//! maps it to (−1, 1): a pawn is worth 0.24, a rook 0.78. The code uses only integers, one square
+//! root and one division, so every machine gets the same value.
 //!
 //! Priors: see `priors`. Limits: no search beyond the exchange on one square and mate in one. Takes
 //! about one microsecond per position.
