@@ -153,8 +153,8 @@ def test_boards_that_are_no_chess_are_refused():
         (lambda: Chess().perft(-1), ConfigError, ["-1", "255"]),
         (lambda: Chess(repetitions=4), ConfigError, ["repetitions is 4"]),
         (lambda: Chess(history_fill="all"), ConfigError, ["all", "always"]),
-        (lambda: Chess().apply("e4"), IllegalAction, ["'e4' is no action", "string_to_action"]),
-        (lambda: Chess().apply(None), IllegalAction, ["None is no action"]),
+        (lambda: Chess().apply("e4"), IllegalAction, ["'e4' is not an action", "string_to_action"]),
+        (lambda: Chess().apply(None), IllegalAction, ["None is not an action"]),
     ],
 )
 def test_wrong_input_is_told_the_rule_and_the_fix(make, error, words):

@@ -1,7 +1,7 @@
 //! Speed of Blob: `cargo run --release -p sylvan-games --example blob_speed`.
 //!
-//! Nanoseconds per copy of a state, list of legal actions, move, encoding and deal that fits a view,
-//! and per decision of the bots; five players with seven cards, in the middle of a round.
+//! Nanoseconds per copy of a state, list of legal actions, move, encoding, sampled deal and
+//! decision of a bot; five players with seven cards, in the middle of a round.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,12 +10,12 @@ use sylvan_core::{Game, Rng};
 use sylvan_games::blob::bots::{Bot, Rollouts};
 use sylvan_games::blob::{Blob, OBSERVATION_LEN, Options, Phase, Sequence};
 
-/// States in the middle of a round, all of them with a seat to play.
+/// States in the middle of a round, with a seat to move.
 fn middles(count: u64) -> Vec<Blob> {
     let sequence = Sequence::list(&[7]).expect("a round of seven");
     let options = Options::new(5, sequence);
     let of = |seed: u64| {
-        let mut state = Blob::new(options, Some(seed)).expect("options that fit");
+        let mut state = Blob::new(options, Some(seed)).expect("valid options");
         let mut rng = Rng::new(seed, 1);
         for _ in 0..5 + 5 + seed % 15 {
             let action = Bot::Rule.choose(&state, &mut rng);
@@ -68,7 +68,7 @@ fn main() {
     let mut rng = Rng::new(1, 0);
     measure("deal, another view each", &views, |view| {
         let mut deal = *view;
-        deal.complete(&mut rng).expect("a deal that fits");
+        deal.complete(&mut rng).expect("a consistent deal");
         black_box(&deal);
     });
     let (mut worst, mut mean) = (0.0_f64, 0.0);
@@ -78,7 +78,7 @@ fn main() {
             let began = Instant::now();
             for _ in 0..100 {
                 let mut deal = *view;
-                deal.complete(&mut rng).expect("a deal that fits");
+                deal.complete(&mut rng).expect("a consistent deal");
                 black_box(&deal);
             }
             best = best.min(began.elapsed().as_secs_f64() / 100.0);

@@ -1,10 +1,10 @@
-//! What chess costs a search, in nanoseconds.
+//! The cost of chess in a search, in nanoseconds.
 //!
 //! `cargo run --release -p sylvan-games --example chess_speed`
 //!
-//! A simulation is one `clone_from` of the root, nine `apply`, `turn` at the last node and `turn` at
-//! the new leaf. Paths are random lines from the root. Each figure is that of the fastest of
-//! many short rounds.
+//! A simulation is one `clone_from` of the root, nine `apply`, `turn` at the last node and `turn`
+//! at the new leaf. Paths are random lines from the root. Each number is from the fastest of many
+//! short rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -56,7 +56,7 @@ fn main() {
                 black_box(&mut state);
             }
         });
-        let walk = fastest(PATHS, || {
+        let replays = fastest(PATHS, || {
             for path in &paths {
                 state.clone_from(&root);
                 for &action in path {
@@ -88,7 +88,7 @@ fn main() {
         let material = evaluation(&leaves);
         println!(
             "{name:<8}{simulation:>12.1}{clone:>8.1}{:>8.1}{turn:>8.1}{planes:>8.1}{expansion:>10.1}{material:>10.1}",
-            (walk - clone) / PLIES as f64,
+            (replays - clone) / PLIES as f64,
         );
     }
 }
@@ -116,7 +116,7 @@ fn evaluation(leaves: &[Chess]) -> f64 {
     })
 }
 
-/// Nanoseconds per piece of work in the fastest round: what else runs on the machine only adds.
+/// Nanoseconds per item in the fastest round: other processes can only add time.
 fn fastest(work: usize, mut round: impl FnMut()) -> f64 {
     let rounds = (0..ROUNDS).map(|_| {
         let begin = Instant::now();
@@ -134,7 +134,7 @@ fn replay(root: &Chess, path: &[Action]) -> Chess {
     state
 }
 
-/// Lines of random moves that the game survives but for its last.
+/// Lines of random moves; the game may end only at the last.
 fn random_paths(root: &Chess) -> Vec<[Action; PLIES]> {
     let mut random = 1u64;
     let (mut paths, mut actions) = (Vec::new(), Vec::new());

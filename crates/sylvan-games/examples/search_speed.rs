@@ -1,11 +1,11 @@
-//! Simulations per second of the bare search, with hash-random evaluations; of Blob, as one seat sees
-//! it, with random playouts.
+//! Simulations per second of the search with hash-random evaluations; for Blob, of a view with
+//! random playouts.
 //!
 //! `cargo run --release --example search_speed -- [chess|connect4|uniform|forest|threads|blob] [simulations] [bytes, or 0] [searches]`
 //!
-//! Of several searches in one process the first, which needs fresh memory from the operating system,
-//! the median and the best speed are told: where others work on the machine, builds are compared by
-//! their best.
+//! Prints the speed of the first search, which needs new memory from the operating system, the
+//! median and the best of all searches in the process. On a busy machine, compare builds by their
+//! best.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -18,15 +18,14 @@ use sylvan_games::blob::{Blob, Options};
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 
-/// The processor's time that this thread has had, which others on the machine do not change much;
-/// Linux only, else 0.
+/// The processor time of this thread, which other processes hardly affect; 0 unless on Linux.
 fn cpu_seconds() -> f64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = times.split(' ').next().and_then(|ns| ns.parse().ok());
     first.unwrap_or(0.0) / 1e9
 }
 
-/// What is asked for on the command line.
+/// The settings from the command line.
 #[derive(Clone, Copy)]
 struct Work {
     simulations: u64,
@@ -60,7 +59,7 @@ fn limited(simulations: u64, bytes: Option<u64>) -> Config {
     }
 }
 
-/// Searches again and again, and prints how fast; the last search in full.
+/// Searches repeatedly; prints the details of the last search and the speeds.
 fn repeat<G: Game, V: Values>(
     name: &str,
     roots: Vec<G>,
@@ -81,7 +80,7 @@ fn repeat<G: Game, V: Values>(
     println!("{name}: {first:.0}k at first, {median:.0}k the median, {best:.0}k the best of {n}");
 }
 
-/// Thousands of simulations per second, and a sentence on the search.
+/// Thousands of simulations per second, and a description of the search.
 fn search<G: Game, V: Values>(
     roots: Vec<G>,
     config: Config,
@@ -119,7 +118,7 @@ fn search<G: Game, V: Values>(
     (speed, sentence)
 }
 
-/// Information-set search by UCT, as `python -m benchmarks.blob_speed` has it.
+/// Information-set search by UCT, as in `python -m benchmarks.blob_speed`.
 fn measure_blob(work: Work) {
     let game = Blob::new(Options::open_spiel(5, 7, 0).expect("rules"), Some(1)).expect("a round");
     let view = game.view(game.to_play()).expect("a seat");

@@ -1,19 +1,19 @@
 //! Tic-tac-toe: three in a row on 3 × 3.
 //!
-//! *Actions* are cells, 0 to 8, row by row from the top left. Seat 0 begins. *Returns* are 1, 0 or
-//! -1. The *observation* is `[2, 3, 3]`: the marks of the seat to move, then the other seat's, 1.0
-//! where there is one.
+//! *Actions* are cells, 0 to 8, row by row from the top left. Seat 0 moves first. *Returns* are 1,
+//! 0 or -1. The *observation* is `[2, 3, 3]`: the marks of the seat to move, then the other seat's,
+//! 1.0 for a mark.
 
 use std::fmt;
 
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 use thiserror::Error;
 
-/// Bit `cell` of every line of three.
+/// The bit masks of all lines of three, bit `cell`.
 const LINES: [u16; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o124, 0o421];
 const FULL: u16 = 0o777;
 
-/// What can be wrong with a move or a text; the state it was meant for is left as it was.
+/// Errors of moves and texts; after an error the state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TicTacToeError {
     #[error("there is no cell {cell}: the cells are 0 to 8, row by row from the top left")]
@@ -31,7 +31,7 @@ pub enum TicTacToeError {
     },
 }
 
-/// A position; the number of marks says whose turn it is.
+/// A position; the number of marks determines the seat to move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TicTacToe {
     /// Marks of the seat to move, bit `cell`.
@@ -53,12 +53,12 @@ impl TicTacToe {
         Ok(state)
     }
 
-    /// Marks on the board, which is also the number of moves played.
+    /// The number of marks on the board, equal to the number of moves played.
     pub const fn marks(&self) -> usize {
         (self.mover | self.other).count_ones() as usize
     }
 
-    /// The seat to move; in a finished game the one that would be next.
+    /// The seat to move; in a finished game, the seat that would be next.
     pub const fn to_play(&self) -> Seat {
         (self.marks() & 1) as Seat
     }
@@ -72,7 +72,7 @@ impl TicTacToe {
         has_line(self.other).then_some(1 - self.to_play())
     }
 
-    /// Whose mark is in `cell`; `None` if nobody's, or if there is no such cell.
+    /// The seat whose mark is in `cell`; `None` if it is empty or does not exist.
     pub fn mark(&self, cell: usize) -> Option<Seat> {
         let bit = if cell < 9 { 1 << cell } else { 0 };
         if self.mover & bit != 0 {
@@ -82,7 +82,7 @@ impl TicTacToe {
         }
     }
 
-    /// Cells without a mark; none in a finished game.
+    /// Empty cells; none in a finished game.
     pub fn free_cells(&self) -> impl Iterator<Item = usize> + use<> {
         let taken = if self.is_terminal() {
             FULL
@@ -110,11 +110,11 @@ impl TicTacToe {
         Ok(())
     }
 
-    /// The cells of a game that leads here, whatever way was really taken.
-    pub fn a_way_here(&self) -> Vec<usize> {
+    /// The cells of one possible game that leads to this position.
+    pub fn any_move_order(&self) -> Vec<usize> {
         let cells = |marks: u16| (0..9).filter(move |cell| marks >> cell & 1 != 0);
         let mut other: Vec<usize> = cells(self.other).collect();
-        // The last mark is one without which the game was not over.
+        // The last mark completes every line of its seat.
         if let Some(last) = other
             .iter()
             .rposition(|cell| !has_line(self.other & !(1 << cell)))
@@ -128,18 +128,18 @@ impl TicTacToe {
             .collect()
     }
 
-    /// A number below 2^18 that no other position has.
+    /// A unique number of the position, below 2^18.
     pub const fn exact_key(&self) -> u32 {
         (self.mover as u32) << 9 | self.other as u32
     }
 }
 
-/// Do `marks` hold three in a row?
+/// Whether `marks` contain three in a row.
 fn has_line(marks: u16) -> bool {
     LINES.iter().any(|&line| line & !marks == 0)
 }
 
-/// The cell that `text` names.
+/// Parses a cell.
 pub fn parse_cell(text: &str) -> Result<usize, TicTacToeError> {
     match text.as_bytes() {
         [digit @ b'0'..=b'8'] => Ok(usize::from(digit - b'0')),
@@ -193,7 +193,7 @@ impl Game for TicTacToe {
         Ok(Turn::Seat(self.to_play()))
     }
 
-    /// An action that is not legal changes nothing.
+    /// An illegal action changes nothing.
     fn apply(&mut self, action: Action) -> Sure {
         let _ = self.play(action as usize);
         Ok(())

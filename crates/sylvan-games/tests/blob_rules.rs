@@ -1,4 +1,4 @@
-//! Blob: what holds in all games, and cases computed by hand.
+//! Blob: invariants of all games, and cases computed by hand.
 
 use proptest::prelude::*;
 use sylvan_core::{Action, Game, Rng, Turn};
@@ -41,7 +41,7 @@ fn all_hands(state: &Blob) -> (Cards, u32) {
     })
 }
 
-/// What must hold in every state of a round.
+/// Checks the invariants of a state.
 fn check(state: &Blob) {
     let (held, count) = all_hands(state);
     let fallen = state
@@ -53,7 +53,7 @@ fn check(state: &Blob) {
     assert_eq!(
         fallen.count_ones() as usize,
         state.fallen().len(),
-        "no card falls twice"
+        "no card is played twice"
     );
     if state.phase() != Phase::Dealing {
         let dealt = u32::from(state.cards()) * state.num_players() as u32;
@@ -72,7 +72,7 @@ fn check(state: &Blob) {
                 assert_eq!(
                     state.hand(seat).unwrap() & 0x1fff << (13 * suit),
                     0,
-                    "a void is one"
+                    "no card of a void suit"
                 );
             }
         }
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn every_game_ends_and_adds_up(options in options(), seed in any::<u64>(), chance in any::<bool>()) {
+    fn every_game_ends_and_pays_within_its_range(options in options(), seed in any::<u64>(), chance in any::<bool>()) {
         let mut state = Blob::new(options, (!chance).then_some(seed)).unwrap();
         let mut rng = Rng::new(seed, 1);
         let (mut actions, mut outcomes) = (Vec::new(), Vec::new());
@@ -125,7 +125,7 @@ proptest! {
                 let hooked = options.hook == Hook::Dealer
                     || options.hook == Hook::OffInLast && usize::from(before.round()) + 1 < rounds;
                 if hooked && options.scoring == Scoring::EXACT_10_PLUS_BID {
-                    prop_assert!(missed, "somebody misses");
+                    prop_assert!(missed, "at least one seat misses");
                 }
             } else {
                 prop_assert!(step.iter().all(|&reward| reward == 0.0));
@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn who_deals_makes_no_difference(options in options(), seed in any::<u64>()) {
+    fn all_ways_to_deal_are_equal(options in options(), seed in any::<u64>()) {
         let named = |cards: Cards| (0..52_i64).filter(|card| cards >> card & 1 == 1).collect();
         let mut by_chance = Blob::new(options, None).unwrap();
         let (mut by_hand, table) = (by_chance, by_chance);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn a_view_does_not_know_the_hidden_hands(options in options(), seed in any::<u64>(), steps in 0..60_usize) {
+    fn a_view_does_not_contain_the_hidden_hands(options in options(), seed in any::<u64>(), steps in 0..60_usize) {
         let mut state = Blob::new(options, Some(seed)).unwrap();
         let mut rng = Rng::new(seed, 3);
         let mut actions = Vec::new();
@@ -192,7 +192,7 @@ proptest! {
         for seat in 0..state.num_players() as u8 {
             let view = state.view(seat).unwrap();
             prop_assert!(view.num_deals() >= 1);
-            // Any deal that fits gives the same view, and the true one is among them.
+            // Every consistent deal gives the same view, and the true hands are possible.
             let mut deal = view;
             prop_assert_eq!(deal.complete(&mut rng), Ok(()));
             check(&deal);
@@ -267,7 +267,7 @@ fn a_round_by_hand() {
     ));
     play(&mut state, "2S AS").unwrap();
     assert_eq!((state.to_play(), state.tricks_of(0)), (0, 1));
-    // Seat 0 leads diamonds; seat 1 has none and throws clubs; seat 2 takes it.
+    // Seat 0 leads diamonds; seat 1 has none and discards a club; seat 2 takes it.
     play(&mut state, "3D 4C AD").unwrap();
     assert_eq!(
         (state.to_play(), state.tricks_of(2), state.voids_of(1)),
@@ -306,7 +306,7 @@ fn the_rounds_of_the_default_game() {
 }
 
 #[test]
-fn one_card_rounds_leave_nothing_but_the_bid() {
+fn one_card_rounds_have_no_choice_of_cards() {
     for seed in 0..50 {
         let options = Options::new(4, Sequence::list(&[1]).unwrap());
         let mut state = Blob::new(options, Some(seed)).unwrap();
@@ -328,7 +328,7 @@ fn one_card_rounds_leave_nothing_but_the_bid() {
 }
 
 #[test]
-fn trump_that_must_be_broken() {
+fn trump_may_not_be_led_before_it_is_broken() {
     let mut state = dealt(Trump::Fixed(1), &["AS 2H", "KH QS", "2D AD"]);
     let options = Options {
         break_trump: true,
@@ -354,7 +354,7 @@ fn trump_that_must_be_broken() {
 }
 
 #[test]
-fn a_hand_of_trumps_shows_itself() {
+fn leading_an_unbroken_trump_shows_voids() {
     let mut state = dealt(Trump::Fixed(1), &["AS 2H", "KH QH", "2D AD"]);
     let options = Options {
         break_trump: true,
@@ -377,7 +377,7 @@ fn a_hand_of_trumps_shows_itself() {
 }
 
 #[test]
-fn chance_deals_what_it_says() {
+fn chance_deals_from_the_dealers_left() {
     let options = Options {
         trump: Trump::TurnedUp,
         ..Options::new(3, Sequence::list(&[2]).unwrap())
@@ -387,7 +387,7 @@ fn chance_deals_what_it_says() {
         assert!(state.act(i64::from(FIRST_BID)).is_err());
         state.act(card).unwrap();
     }
-    // From the dealer's left: seats 1, 2, 0, and again.
+    // From the dealer's left: seats 1, 2, 0, then again.
     assert_eq!(state.hand(1), Ok(0b001001));
     assert_eq!(state.hand(0), Ok(0b100100));
     assert_eq!(

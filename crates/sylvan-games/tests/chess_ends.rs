@@ -1,4 +1,4 @@
-//! When a game of chess is over, in play and inside a search, and what bad input is told.
+//! The end of a game of chess, in play and inside a search, and errors for bad input.
 
 use proptest::prelude::*;
 use sylvan_core::{Game, Turn};
@@ -23,7 +23,7 @@ fn push(game: &mut Chess, moves: &str) {
     }
 }
 
-/// Whether the search would see the end here, and what it would pay White.
+/// White's return if the game is over for the search.
 fn end(game: &Chess) -> Option<f64> {
     let (mut actions, mut returns) = (Vec::new(), [9.0; 2]);
     let over = game.turn(&mut actions).unwrap() == Turn::Over;
@@ -52,10 +52,10 @@ fn a_root_is_searched_although_a_draw_could_be_claimed() {
     let mut root = game(START, 3, &ROUND.repeat(2));
     root.set_root();
     assert_eq!(end(&root), None);
-    // Below it, game and tree count together: this position occurs for the third time.
+    // Below the root, occurrences in game and tree are counted together: this is the third.
     push(&mut root, "Nf3");
     assert_eq!(end(&root), Some(0.0));
-    // A position that occurs for the second time is none, unless the option says so.
+    // A second occurrence is not a draw by default.
     let mut fresh = game(START, 3, &ROUND.repeat(2));
     fresh.set_root();
     push(&mut fresh, "e4");
@@ -70,7 +70,7 @@ fn a_root_is_searched_although_a_draw_could_be_claimed() {
 }
 
 #[test]
-fn twofold_counts_only_from_the_root_on() {
+fn twofold_counts_only_from_the_root() {
     for (repetitions, inside) in [(3, None), (2, Some(0.0))] {
         // The root itself counts.
         let mut at_root = game(START, repetitions, "");
@@ -78,7 +78,7 @@ fn twofold_counts_only_from_the_root_on() {
         push(&mut at_root, ROUND);
         assert_eq!(end(&at_root), inside, "repetitions {repetitions}");
 
-        // Before the root a position needs three occurrences as ever.
+        // A position before the root still needs three occurrences.
         let mut before = game(START, repetitions, "Nf3 Nf6 Ng1");
         before.set_root();
         push(&mut before, "Ng8");
@@ -94,7 +94,7 @@ fn twofold_counts_only_from_the_root_on() {
         push(&mut later, "e4 e5 Nf3 Nf6 Ng1 Ng8");
         assert_eq!(end(&later), inside);
     }
-    // Outside a search nothing is twofold.
+    // Outside a search twofold does not apply.
     assert_eq!(end(&game(START, 2, ROUND)), None);
 }
 
@@ -113,8 +113,8 @@ fn a_copy_counts_like_its_original() {
 }
 
 #[test]
-fn positions_differ_by_castling_rights_and_legal_en_passant_alone() {
-    // The king's walk loses castling: the first occurrence was another position.
+fn castling_rights_and_legal_en_passant_distinguish_positions() {
+    // The king's moves lose the castling rights: the first occurrence was another position.
     let walk = "e4 e5 Ke2 Ke7 Ke1 Ke8 Ke2 Ke7 Ke1 Ke8 ";
     assert_eq!(end(&game(START, 3, walk)), None);
     assert_eq!(
@@ -124,13 +124,13 @@ fn positions_differ_by_castling_rights_and_legal_en_passant_alone() {
     // No pawn can take on e3, so the square does not count.
     let none = "e4 Nf6 Nf3 Ng8 Ng1 Nf6 Nf3 Ng8 Ng1";
     assert_eq!(end(&game(START, 3, none)), Some(0.0));
-    // Here one could.
+    // Here a pawn can take.
     let some = "e4 Nc6 e5 d5 Nf3 Nb8 Ng1 Nc6 Nf3 Nb8 Ng1 Nc6";
     assert_eq!(end(&game(START, 3, some)), None);
 }
 
 #[test]
-fn mate_comes_before_the_fifty_moves() {
+fn mate_precedes_the_fifty_move_rule() {
     let mated = game("7k/8/6K1/8/8/8/8/R7 w - - 99 80", 3, "Ra8#");
     assert_eq!(mated.clock(), 100);
     assert_eq!(mated.outcome(), Some(Outcome::Checkmate { winner: 0 }));
@@ -144,13 +144,13 @@ fn mate_comes_before_the_fifty_moves() {
 }
 
 #[test]
-fn a_mate_pays_the_side_that_gave_it() {
+fn a_mate_is_a_win_for_the_mating_side() {
     assert_eq!(end(&game(START, 3, "f3 e5 g4 Qh4#")), Some(-1.0));
     assert_eq!(
         end(&game(START, 3, "e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7#")),
         Some(1.0)
     );
-    // A stalemate is a draw for whoever is to move, never a win of the side that is not.
+    // A stalemate is a draw for both sides.
     assert_eq!(
         end(&game("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", 3, "")),
         Some(0.0)
@@ -188,7 +188,7 @@ fn a_finished_game_takes_no_move_and_keeps_its_state() {
     assert!(matches!(mated.play(0), Err(ChessError::Over { .. })));
     assert!(matches!(mated.parse("e2e4"), Err(ChessError::Over { .. })));
     assert_eq!((mated.fen(), mated.full_key()), (fen, key));
-    // A draw that was not claimed is no end for those who play on.
+    // Moves are possible after a draw that was not claimed.
     let mut drawn = game(START, 3, &ROUND.repeat(2));
     push(&mut drawn, "e4");
 }
@@ -203,7 +203,7 @@ fn counters_stop_at_their_limit() {
     assert_eq!(end(&game), Some(0.0));
 }
 
-/// One position per rule, and a word of the sentence that its reader gets.
+/// One position per rule, and a part of its error.
 #[test]
 fn every_broken_rule_is_named() {
     for (fen, word) in [
@@ -235,7 +235,7 @@ fn every_broken_rule_is_named() {
 }
 
 #[test]
-fn wrong_moves_are_told_the_nearest_legal_ones() {
+fn errors_of_moves_name_the_nearest_legal_ones() {
     let game = game(START, 3, "");
     let sentence = |text: &str| game.parse(text).unwrap_err().to_string();
     assert!(sentence("e2e5").contains("e2e4"), "{}", sentence("e2e5"));
@@ -258,13 +258,13 @@ fn wrong_moves_are_told_the_nearest_legal_ones() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The count of earlier occurrences against a plain count of positions in a list.
+    /// Compares the count of earlier occurrences with a simple count over a list.
     #[test]
-    fn repetitions_are_those_of_a_plain_count(choices in prop::collection::vec(0..3u8, 0..120)) {
+    fn repetitions_equal_a_simple_count(choices in prop::collection::vec(0..3u8, 0..120)) {
         let mut game = Chess::from_fen("4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1", Options::default()).unwrap();
         let mut past = vec![game.key()];
         for choice in choices {
-            // The last moves of the list are the king's, so that positions come back often.
+            // The last moves of the list are the king's, so positions recur often.
             let moves = game.moves();
             let Some(&action) = moves.iter().rev().nth(usize::from(choice)) else { break };
             game.apply(action).unwrap();

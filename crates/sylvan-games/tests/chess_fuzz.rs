@@ -1,6 +1,6 @@
-//! Nothing that can be typed or sent makes chess panic: it answers, or says what is wrong.
+//! No input makes chess panic: it returns a result or an error.
 //!
-//! Runs for `SYLVAN_FUZZ_SECONDS` (2 if unset), shared by the targets below.
+//! Runs for `SYLVAN_FUZZ_SECONDS` (2 by default), divided among the tests below.
 
 use std::time::{Duration, Instant};
 use sylvan_core::{Action, Evaluator, Game, Leaf, Turn};
@@ -21,7 +21,7 @@ const MOVES: [&str; 10] = [
 ];
 const LETTERS: &[u8] = b"pnbrqkPNBRQK12345678/wb-KQkqAHah e3x=+#O0@\0\xff\xc3\xa4_";
 
-/// A small seeded generator (Marsaglia's xorshift), so that a failure can be repeated.
+/// A small seeded generator (Marsaglia's xorshift), so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -36,21 +36,21 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// A text with a few bytes changed, added, removed or exchanged, or random bytes alone.
+    /// A text with a few bytes changed, added, removed or exchanged, or only random bytes.
     fn corrupt(&mut self, text: &str) -> String {
         let mut bytes = text.as_bytes().to_vec();
         if self.below(20) == 0 {
             bytes = (0..self.below(80)).map(|_| self.below(256) as u8).collect();
         }
         for _ in 0..self.below(4) {
-            let place = self.below(bytes.len() + 1);
+            let index = self.below(bytes.len() + 1);
             match self.below(4) {
-                0 => bytes.insert(place, self.pick(LETTERS)),
-                1 if place < bytes.len() => drop(bytes.remove(place)),
-                2 if place < bytes.len() => bytes[place] = self.pick(LETTERS),
+                0 => bytes.insert(index, self.pick(LETTERS)),
+                1 if index < bytes.len() => drop(bytes.remove(index)),
+                2 if index < bytes.len() => bytes[index] = self.pick(LETTERS),
                 _ if !bytes.is_empty() => {
                     let other = self.below(bytes.len());
-                    bytes.swap(place.min(other), other);
+                    bytes.swap(index.min(other), other);
                 }
                 _ => {}
             }
@@ -127,39 +127,39 @@ fn any_text_is_a_legal_move_or_an_error() {
     assert!(read > 0);
 }
 
-/// Legal actions mostly, any number now and then: checked play refuses those, and even unchecked
-/// `apply`, which promises nothing about them, leaves a state that can be asked everything.
+/// Mostly legal actions, and some arbitrary numbers: `play` refuses those, and after unchecked
+/// `apply` every method still works.
 #[test]
-fn any_sequence_of_actions_leaves_a_state_that_answers() {
+fn every_method_works_after_any_actions() {
     let (mut random, end) = (Random(0x9e37_79b9_7f4a_7c15), deadline(3));
     while Instant::now() < end {
         let fen = random.pick(&FENS);
         let Ok(mut game) = Chess::from_fen(fen, options(&mut random)) else {
             continue;
         };
-        let lawless = random.below(4) == 0;
+        let unchecked = random.below(4) == 0;
         for _ in 0..random.below(60) {
             let moves = game.moves();
-            let wild = random.below(10) == 0 || moves.is_empty();
-            let action = if wild {
+            let arbitrary = random.below(10) == 0 || moves.is_empty();
+            let action = if arbitrary {
                 random.below(az73::NUM_ACTIONS + 100) as Action
             } else {
                 random.pick(&moves)
             };
             let before = game.full_key();
-            if lawless {
+            if unchecked {
                 let Ok(()) = game.apply(action);
             } else {
                 assert_eq!(game.play(action).is_ok(), moves.contains(&action));
                 assert!(moves.contains(&action) || game.full_key() == before);
             }
-            use_all(&game, !lawless);
+            use_all(&game, !unchecked);
         }
     }
 }
 
-/// Every layout can be written and expanded, and no two legal moves share a policy output.
-fn show(game: &Chess, actions: &[Action], lawful: bool) {
+/// Writes and expands every layout, and checks that no two legal moves share a policy output.
+fn show(game: &Chess, actions: &[Action], legal: bool) {
     let layouts = [
         (Encoder::Lc0, Codec::Az73, HistoryFill::FenOnly),
         (Encoder::Az119, Codec::Lc0, HistoryFill::No),
@@ -185,41 +185,41 @@ fn show(game: &Chess, actions: &[Action], lawful: bool) {
         );
         indices.sort_unstable();
         indices.dedup();
-        assert!(!lawful || indices.len() == actions.len());
+        assert!(!legal || indices.len() == actions.len());
     }
 }
 
-/// Any part of the moves can be chosen from, in the order of all, until one is played.
+/// A game restricted to some moves lists them in order, until one is played.
 fn choose(game: &Chess, actions: &[Action]) {
     for step in 1..4 {
         let some: Vec<Action> = actions.iter().copied().step_by(step).collect();
-        let mut narrow = game.clone().restricted(Some(&some)).expect("legal moves");
+        let mut restricted = game.clone().restricted(Some(&some)).expect("legal moves");
         let mut found = Vec::new();
-        let Ok(_) = narrow.turn(&mut found);
+        let Ok(_) = restricted.turn(&mut found);
         assert_eq!(found, some);
-        for (place, &action) in some.iter().enumerate() {
-            assert_eq!(narrow.action_at(place, &mut found), Ok(action));
+        for (index, &action) in some.iter().enumerate() {
+            assert_eq!(restricted.action_at(index, &mut found), Ok(action));
         }
-        assert_ne!(narrow.full_key(), game.full_key());
-        let wide = narrow.clone().restricted(None).expect("nothing to refuse");
-        assert_eq!(wide.full_key(), game.full_key());
-        let Ok(()) = narrow.apply(some[0]);
+        assert_ne!(restricted.full_key(), game.full_key());
+        let unrestricted = restricted.clone().restricted(None).expect("no restriction");
+        assert_eq!(unrestricted.full_key(), game.full_key());
+        let Ok(()) = restricted.apply(some[0]);
         let mut after = game.clone();
         let Ok(()) = after.apply(some[0]);
-        assert_eq!(narrow.full_key(), after.full_key());
+        assert_eq!(restricted.full_key(), after.full_key());
     }
 }
 
-fn use_all(game: &Chess, lawful: bool) {
+fn use_all(game: &Chess, legal: bool) {
     let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
     let Ok(turn) = game.turn(&mut actions);
     let Ok(()) = game.returns(&mut returns);
-    show(game, &actions, lawful);
-    if lawful && !actions.is_empty() {
+    show(game, &actions, legal);
+    if legal && !actions.is_empty() {
         choose(game, &actions);
     }
-    let means_something = |&action: &Action| az73::decode(action).is_some();
-    assert!(!lawful || actions.iter().all(means_something));
+    let is_valid = |&action: &Action| az73::decode(action).is_some();
+    assert!(!legal || actions.iter().all(is_valid));
     let (fen, _, _) = (game.fen(), game.outcome(), game.is_check());
     assert!(!fen.is_empty());
     if let Some(&action) = actions.first() {

@@ -1,4 +1,4 @@
-//! The evaluation without a network: fair to both colours, within its range, and no fool.
+//! The material evaluation: symmetric in colours, within its range, and sensible.
 
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
@@ -48,7 +48,7 @@ fn logit(fen: &str, san: &str) -> f32 {
 }
 
 #[test]
-fn a_lead_is_worth_what_the_head_says() {
+fn material_has_the_documented_values() {
     let (level, _) = of("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     assert!((0.0..0.1).contains(&level), "{level}");
     let (pawn, _) = of("rnbqkbnr/ppppppp1/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
@@ -60,23 +60,23 @@ fn a_lead_is_worth_what_the_head_says() {
 }
 
 #[test]
-fn what_hangs_is_counted_for_the_side_to_move() {
+fn hanging_pieces_count_for_the_side_to_move() {
     let (takes, _) = of("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1");
     let (flees, _) = of("4k3/8/8/3q4/4P3/8/8/4K3 b - - 0 1");
-    assert!(takes > 0.0, "{takes}"); // the queen is as good as won
-    assert!(flees > 0.8, "{flees}"); // the only piece in danger can be saved
+    assert!(takes > 0.0, "{takes}"); // the queen can be taken
+    assert!(flees > 0.8, "{flees}"); // the only attacked piece can be saved
     let (one, _) = of("4k3/8/8/3r4/4P3/8/r7/4K3 b - - 0 1");
     let (two, _) = of("4k3/8/8/3r4/4P1r1/5P2/8/4K3 b - - 0 1");
-    assert!(two < one, "{two} {one}"); // of two, one is lost
+    assert!(two < one, "{two} {one}"); // one of two attacked pieces is lost
 }
 
 #[test]
-fn priors_prefer_what_a_player_looks_at_first() {
+fn priors_prefer_captures_mates_and_promotions() {
     assert_eq!(best("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1"), "exd5");
     assert_eq!(best("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"), "Rd8#");
     assert_eq!(best("3r2k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"), "Rd1#");
     assert_eq!(best("4k3/P7/8/8/8/8/8/4K3 w - - 0 1"), "a8=Q+");
-    // The bishop behind the knight mates wherever the knight goes.
+    // The bishop behind the knight mates after every knight move.
     let (_, moves) = of("6bk/7p/8/4N3/8/8/1B6/4K3 w - - 0 1");
     let jumps: Vec<f32> = moves
         .iter()
@@ -92,7 +92,7 @@ fn priors_prefer_what_a_player_looks_at_first() {
 }
 
 #[test]
-fn a_bare_king_is_driven_to_the_edge() {
+fn mop_up_prefers_a_confined_king() {
     let value = |fen| of(fen).0;
     let centre = value("8/8/8/3k4/8/8/1Q6/K7 w - - 0 1");
     let confined = value("k7/8/8/2K5/8/1Q6/8/8 w - - 0 1");
@@ -100,18 +100,18 @@ fn a_bare_king_is_driven_to_the_edge() {
         0.3 < centre && centre + 0.05 < confined && confined < 1.0,
         "{centre} {confined}"
     );
-    // The side with the bare king sees the same with the other sign.
+    // The side with the bare king has the opposite sign.
     assert!(value("k7/8/8/2K5/8/1Q6/8/8 b - - 0 1") < -0.8);
 }
 
 #[test]
-fn a_lead_fades_as_the_fifty_moves_pass() {
+fn a_lead_decreases_with_the_half_move_clock() {
     let value = |clock| of(&format!("4k3/8/8/8/8/8/PPP5/R3K3 w - - {clock} 80")).0;
     assert!(value(0) > value(50) && value(50) > value(99) && value(99) > 0.3);
 }
 
 #[test]
-fn a_promotion_mates_along_the_file_that_the_pawn_was_on() {
+fn a_promotion_can_mate_along_its_pawns_file() {
     let moves = of("8/3P1N1p/7R/Pp1kN3/3P1p1r/P2K4/1R2r3/8 w - - 5 51").1;
     let logit = |san: &str| moves.iter().find(|(name, _)| name == san).unwrap().1;
     assert_eq!(logit("d8=Q#"), 6.0);
@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn both_colours_are_judged_alike(choices in prop::collection::vec(any::<u16>(), 0..150)) {
+    fn both_colours_have_equal_evaluations(choices in prop::collection::vec(any::<u16>(), 0..150)) {
         let position = random_game(choices);
         let setup = position.to_setup(EnPassantMode::Legal);
         let mirrored = setup.clone().into_mirrored();
@@ -153,9 +153,9 @@ proptest! {
         }
     }
 
-    /// A move that mates is known as such, and no other move is (castling and en passant apart).
+    /// Exactly the mating moves have the logit of a mate (except castling and en passant).
     #[test]
-    fn mates_in_one_are_all_seen(choices in prop::collection::vec(any::<u16>(), 0..200)) {
+    fn all_mates_in_one_are_found(choices in prop::collection::vec(any::<u16>(), 0..200)) {
         let position = random_game(choices);
         let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
         let game = Chess::from_fen(&fen, Options::default()).unwrap();

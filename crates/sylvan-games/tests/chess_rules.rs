@@ -1,4 +1,4 @@
-//! Chess held against shakmaty: move counts, legal moves, keys and codes over random games.
+//! Compares chess with shakmaty: move counts, legal moves, keys and codes over random games.
 
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 use sylvan_core::{Action, Game, Turn};
 use sylvan_games::chess::{Chess, Options, az73};
 
-/// Positions whose counts are published (chessprogramming.org, "Perft Results"; the last three with
-/// Chess960 castling, counted by python-chess), with a depth that takes little time.
+/// Positions with published counts (chessprogramming.org, "Perft Results"; the last three with
+/// Chess960 castling, counted by python-chess), at a depth that takes little time.
 const PERFT: [(&str, bool, u8, u64); 10] = [
     (
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -90,14 +90,14 @@ fn perft_gives_the_published_numbers() {
     }
 }
 
-/// A game of random moves, ours and shakmaty's side by side.
+/// A game of random moves, in our and in shakmaty's implementation.
 struct Pair {
     ours: Chess,
     theirs: shakmaty::Chess,
 }
 
 impl Pair {
-    /// `start` is a Chess960 start in Scharnagl's numbering, or `None` for chess.
+    /// `start` is a Chess960 start position in Scharnagl's numbering, or `None` for chess.
     fn new(start: Option<u32>) -> Pair {
         let mode = CastlingMode::from_chess960(start.is_some());
         let mut setup = Setup::initial();
@@ -116,7 +116,7 @@ impl Pair {
         }
     }
 
-    /// Plays the legal move of this number, counted round; `false` if there is none.
+    /// Plays legal move number `choice` modulo their number; returns `false` if there is none.
     fn step(&mut self, choice: u16) -> bool {
         let moves = self.ours.moves();
         let Some(&action) = moves.get(usize::from(choice) % moves.len().max(1)) else {
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn legal_moves_texts_and_codes_are_shakmatys(start in starts(), choices in choices(160)) {
+    fn legal_moves_texts_and_codes_equal_shakmatys(start in starts(), choices in choices(160)) {
         let mut pair = Pair::new(start);
         for choice in choices {
             let actions = pair.ours.moves();
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn keys_are_equal_exactly_for_equal_positions(start in starts(), choices in choices(200)) {
+    fn keys_are_equal_only_for_equal_positions(start in starts(), choices in choices(200)) {
         let mut pair = Pair::new(start);
         let options = Options { chess960: start.is_some(), ..Options::default() };
         let mut seen: HashMap<u64, shakmaty::Chess> = HashMap::new();
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn copying_into_a_used_state_leaves_no_trace(
+    fn clone_from_replaces_the_whole_state(
         start in starts(), one in choices(80), two in choices(80), next in choices(30),
     ) {
         let (mut source, mut target) = (Pair::new(start), Pair::new(None));
@@ -250,9 +250,9 @@ proptest! {
 }
 
 proptest! {
-    /// A search asks for one edge of a list that it has seen once.
+    /// A search looks up single actions of a list that it has seen once.
     #[test]
-    fn an_action_found_alone_is_the_one_at_its_place(seed in 0u64.., plies in 0usize..120) {
+    fn action_at_equals_the_list_of_actions(seed in 0u64.., plies in 0usize..120) {
         let mut state = Chess::default();
         let (mut actions, mut buffer) = (Vec::new(), Vec::new());
         let mut random = seed;
@@ -261,8 +261,8 @@ proptest! {
             if turn == Turn::Over {
                 break;
             }
-            for (place, &action) in actions.iter().enumerate() {
-                prop_assert_eq!(state.action_at(place, &mut buffer), Ok(action));
+            for (index, &action) in actions.iter().enumerate() {
+                prop_assert_eq!(state.action_at(index, &mut buffer), Ok(action));
             }
             random = sylvan_core::rng::mix(random, 1);
             let Ok(()) = state.apply(actions[random as usize % actions.len()]);

@@ -1,5 +1,5 @@
-//! Random bytes as text and as moves, for `SYLVAN_FUZZ_SECONDS` (2 unless set): nothing panics,
-//! errors are values that change nothing, and every stone that was dropped is still there.
+//! Random bytes as text and as moves, for `SYLVAN_FUZZ_SECONDS` (2 by default): nothing panics,
+//! errors change nothing, and no stone is lost.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 use sylvan_core::{Game, Turn};
 use sylvan_games::connect_four::{ConnectFour, Size, parse_column};
 
-/// Half of the time that the fuzzing may take.
+/// Half of the total time.
 fn budget() -> Duration {
     let seconds = std::env::var("SYLVAN_FUZZ_SECONDS").ok();
     let seconds = seconds.map_or(2.0, |text| {
@@ -17,7 +17,7 @@ fn budget() -> Duration {
     Duration::from_secs_f64(seconds / 2.0)
 }
 
-/// Calls `check` with new inputs until the time is up; shrinks and shows one that fails.
+/// Calls `check` with new inputs until the time is up; shrinks and prints a failing one.
 fn fuzz<S: Strategy>(inputs: S, check: impl Fn(S::Value)) {
     let config = ProptestConfig {
         failure_persistence: None,
@@ -40,7 +40,7 @@ fn size() -> impl Strategy<Value = Size> {
         .prop_filter_map("fits", |(columns, rows)| Size::new(columns, rows).ok())
 }
 
-/// The stones of both seats are those of the number of moves, and rest on each other.
+/// Checks the number of stones of both seats, and that no stone floats.
 fn check_stones(state: &ConnectFour, moves: usize) {
     let (columns, rows) = (state.size().columns(), state.size().rows());
     let cells = (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row)));
@@ -86,7 +86,7 @@ fn any_actions_play_a_game() {
             let (before, mut applied) = (state, state);
             let played = state.play(action as usize);
             applied.apply(action).unwrap();
-            // Moves after the end are refused by `play`; a search, which `apply` is for, makes none.
+            // After the end `play` refuses moves; `apply` does not, because a search makes none.
             assert!(applied == state || turn == Turn::Over);
             assert_eq!(played.is_ok(), legal.contains(&action));
             match played {

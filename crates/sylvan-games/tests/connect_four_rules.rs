@@ -1,10 +1,10 @@
-//! The bitboards against a board of plain cells that looks for lines in the slow, obvious way.
+//! Compares the bitboards with a simple, slow implementation.
 
 use proptest::prelude::*;
 use sylvan_core::{Game, Turn};
 use sylvan_games::connect_four::{ConnectFour, ConnectFourError, Size};
 
-/// `cells[column]` from the bottom up: the seats whose stones lie there.
+/// `cells[column]`: the seats of the stones, from the bottom.
 struct PlainBoard {
     rows: usize,
     cells: Vec<Vec<u8>>,
@@ -68,7 +68,7 @@ impl PlainBoard {
     }
 }
 
-/// Every size there is.
+/// All valid sizes.
 fn sizes() -> Vec<Size> {
     (1..=64)
         .flat_map(|columns| (1..=64).filter_map(move |rows| Size::new(columns, rows).ok()))
@@ -82,7 +82,7 @@ fn any_size() -> impl Strategy<Value = Size> {
     ]
 }
 
-/// A size and numbers that choose moves in it.
+/// A size and columns to play.
 fn any_game() -> impl Strategy<Value = (Size, Vec<usize>)> {
     (
         any_size(),
@@ -94,7 +94,7 @@ fn any_game() -> impl Strategy<Value = (Size, Vec<usize>)> {
         })
 }
 
-/// The longest playable part of `columns`.
+/// Plays `columns`, skipping illegal ones.
 fn played(size: Size, columns: &[usize]) -> ConnectFour {
     let mut state = ConnectFour::empty(size);
     for &column in columns {
@@ -105,7 +105,7 @@ fn played(size: Size, columns: &[usize]) -> ConnectFour {
 
 proptest! {
     #[test]
-    fn bitboards_and_plain_cells_agree((size, columns) in any_game()) {
+    fn bitboards_equal_the_simple_board((size, columns) in any_game()) {
         let mut state = ConnectFour::empty(size);
         let mut plain = PlainBoard::new(size);
         let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
@@ -141,14 +141,14 @@ proptest! {
     }
 
     #[test]
-    fn rows_read_back_as_the_same_position((size, columns) in any_game()) {
+    fn rows_round_trip((size, columns) in any_game()) {
         let state = played(size, &columns);
         prop_assert_eq!(ConnectFour::from_rows(&state.rows()), Ok(state));
         prop_assert_eq!(ConnectFour::from_rows(&state.to_string()), Ok(state));
     }
 
     #[test]
-    fn move_strings_play_the_columns_they_name((size, columns) in any_game()) {
+    fn move_strings_round_trip((size, columns) in any_game()) {
         let mut state = ConnectFour::empty(size);
         let legal: Vec<usize> = columns.into_iter().filter(|&c| state.play(c).is_ok()).collect();
         let words: Vec<String> = legal.iter().map(|c| (c + 1).to_string()).collect();
@@ -180,15 +180,15 @@ proptest! {
 }
 
 #[test]
-fn positions_that_no_game_reaches_are_refused() {
+fn unreachable_positions_are_refused() {
     for (rows, reason) in [
         ("x./.o", "nothing under it"),
         ("../oo", "x begins"),
         ("../xx", "x begins"),
         ("oooo/xxxx", "already has four"),
-        // Two rows of four x that share no stone: no last stone made both.
+        // Two disjoint rows of four x: no single last stone can complete both.
         ("....ooo/xxxxoox/xxxxooo", "over before its last stone"),
-        ("..../xxz.", "none of"),
+        ("..../xxz.", "is not 'x'"),
         ("..../...", "not 4 cells wide"),
         ("", "does not fit"),
     ] {
@@ -198,7 +198,7 @@ fn positions_that_no_game_reaches_are_refused() {
 }
 
 #[test]
-fn errors_name_the_move_and_leave_the_board() {
+fn errors_name_the_move_and_change_nothing() {
     let full = ConnectFour::from_moves("444444", Size::STANDARD).unwrap();
     let mut state = full;
     assert_eq!(
@@ -240,7 +240,7 @@ fn errors_name_the_move_and_leave_the_board() {
 
 /// Positions after 0, 1, 2, ... plies of 7 × 6, the sequence A212693 of the OEIS.
 #[test]
-fn as_many_positions_as_were_counted_elsewhere() {
+fn the_number_of_positions_matches_the_oeis() {
     let mut level = std::collections::HashMap::from([(0, ConnectFour::default())]);
     for expected in [1usize, 7, 49, 238, 1_120, 4_263, 16_422, 54_859] {
         assert_eq!(level.len(), expected);

@@ -1,4 +1,4 @@
-//! The solver against plain minimax on small boards, and against what must hold on large ones.
+//! Compares the solver with minimax on small boards, and checks properties on large ones.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,12 +9,12 @@ use sylvan_games::connect_four::{ConnectFour, Size};
 
 fn solve(solver: &mut Solver, state: &ConnectFour) -> Solution {
     let solution = solver.solve(state, &mut |_| ControlFlow::Continue(()));
-    solution.expect("nobody stops it")
+    solution.expect("not stopped")
 }
 
 fn score(solver: &mut Solver, state: &ConnectFour) -> i32 {
     let score = solver.score(state, &mut |_| ControlFlow::Continue(()));
-    score.expect("nobody stops it")
+    score.expect("not stopped")
 }
 
 fn after(state: &ConnectFour, column: usize) -> ConnectFour {
@@ -23,33 +23,34 @@ fn after(state: &ConnectFour, column: usize) -> ConnectFour {
     child
 }
 
-/// Under perfect play: 1, 0 or -1 for the seat to move, and the stones until the end. The winner
-/// takes the shortest way, the loser the longest.
-type Fate = (i32, usize);
+/// The result of perfect play: 1, 0 or -1 for the seat to move, and the stones until the end. The
+/// winner takes the shortest way, the loser the longest.
+type Outcome = (i32, usize);
 
-type Memory = HashMap<u64, (ConnectFour, Fate)>;
+type Memory = HashMap<u64, (ConnectFour, Outcome)>;
 
-fn minimax(state: &ConnectFour, memory: &mut Memory) -> Fate {
-    if let Some(&(_, fate)) = memory.get(&state.exact_key()) {
-        return fate;
+fn minimax(state: &ConnectFour, memory: &mut Memory) -> Outcome {
+    if let Some(&(_, result)) = memory.get(&state.exact_key()) {
+        return result;
     }
     let children = state.open_columns().map(|column| {
         let (outcome, plies) = minimax(&after(state, column), memory);
         (-outcome, plies + 1)
     });
-    let fate = children
+    let result = children
         .max_by_key(|&(outcome, plies)| (outcome, -outcome * plies as i32))
         .unwrap_or((if state.winner().is_some() { -1 } else { 0 }, 0));
-    memory.insert(state.exact_key(), (*state, fate));
-    fate
+    memory.insert(state.exact_key(), (*state, result));
+    result
 }
 
-/// How many stones the winner has left, the last one counted, with the sign of the mover's fate.
-fn stones_left(state: &ConnectFour, (outcome, plies): Fate) -> i32 {
+/// The stones that the winner has left, including the last one, with the sign of the mover's
+/// result.
+fn stones_left(state: &ConnectFour, (outcome, plies): Outcome) -> i32 {
     let end = state.stones() + plies; // seat 0 places stones 1, 3, 5, ...
-    let winner_began = end % 2 == 1;
+    let winner_moved_first = end % 2 == 1;
     let share = |stones: usize| {
-        if winner_began {
+        if winner_moved_first {
             stones.div_ceil(2)
         } else {
             stones / 2
@@ -63,13 +64,13 @@ fn agrees_with_minimax(columns: usize, rows: usize, every: u64) {
     let mut memory = Memory::new();
     minimax(&ConnectFour::empty(size), &mut memory);
     let mut solver = Solver::default();
-    for (state, fate) in memory.values() {
+    for (state, result) in memory.values() {
         if !state.exact_key().is_multiple_of(every) {
             continue;
         }
         let solution = solve(&mut solver, state);
-        assert_eq!((solution.outcome(), solution.plies), *fate, "{state}");
-        assert_eq!(solution.score, stones_left(state, *fate), "{state}");
+        assert_eq!((solution.outcome(), solution.plies), *result, "{state}");
+        assert_eq!(solution.score, stones_left(state, *result), "{state}");
         for (column, found) in solution.moves.iter().enumerate() {
             let open = state.open_columns().any(|c| c == column);
             let expected = open.then(|| {
@@ -102,7 +103,7 @@ fn five_columns_of_four_agree_with_minimax() {
     agrees_with_minimax(5, 4, 41);
 }
 
-/// Every size whose empty board falls in a moment, whole tables with it.
+/// Several sizes whose empty board is solved quickly, with one solver.
 #[test]
 fn a_solver_may_change_boards() {
     let mut solver = Solver::new(1 << 16);
@@ -113,7 +114,7 @@ fn a_solver_may_change_boards() {
     }
 }
 
-/// Random play with a few stones to go, so that each case is quick even unoptimised.
+/// Random positions with few stones left, so that each case is fast even without optimisation.
 fn late_position() -> impl Strategy<Value = ConnectFour> {
     let picks = prop::collection::vec(any::<prop::sample::Index>(), 18..36);
     picks.prop_map(|picks| {
@@ -158,10 +159,10 @@ proptest! {
         prop_assert_eq!(solution, mirror);
     }
 
-    /// Perfect play, move after move, ends when and as it was said to end.
+    /// Perfect play ends after the predicted number of plies, with the predicted result.
     #[test]
-    fn perfect_play_keeps_its_word(state in late_position(), picks: [prop::sample::Index; 32]) {
-        let mut solver = Solver::new(1 << 12); // so small that bounds keep pushing each other out
+    fn perfect_play_matches_its_prediction(state in late_position(), picks: [prop::sample::Index; 32]) {
+        let mut solver = Solver::new(1 << 12); // small, so that entries are often replaced
         let (mut state, mut picks) = (state, picks.iter());
         let mut last: Option<Solution> = None;
         while !state.is_terminal() {
@@ -185,14 +186,14 @@ proptest! {
 fn finished_games_have_a_score_and_no_moves() {
     let won = ConnectFour::from_moves("1212121", Size::STANDARD).unwrap();
     let solution = solve(&mut Solver::default(), &won);
-    assert_eq!((solution.score, solution.plies), (-18, 0)); // seat 0 kept 17 of 21 and its last
+    assert_eq!((solution.score, solution.plies), (-18, 0)); // seat 0 has 17 of 21 stones left, plus the last
     assert_eq!(solution.moves, [None; 7]);
     let drawn = ConnectFour::from_rows("xoxo/xoxo/oxox").unwrap();
     assert_eq!(solve(&mut Solver::default(), &drawn).score, 0);
 }
 
 #[test]
-fn the_watcher_can_stop_it_and_go_on_later() {
+fn a_stopped_solver_can_be_used_again() {
     let mut solver = Solver::default();
     let empty = ConnectFour::default();
     let mut calls = 0;
@@ -212,12 +213,12 @@ fn the_watcher_can_stop_it_and_go_on_later() {
     );
 }
 
-/// Who wins smaller boards, and with which stone: J. Tromp's table of sizes up to width + height 15
-/// (outcomes) and C. Steininger's (stones), both found by solvers of their own.
+/// Published results of smaller boards: J. Tromp's table of sizes up to width + height 15
+/// (outcomes) and C. Steininger's (stones), both found by independent solvers.
 #[test]
-fn small_boards_end_as_published() {
+fn small_boards_have_the_published_results() {
     let mut solver = Solver::default();
-    for (columns, rows, fate) in [
+    for (columns, rows, result) in [
         (4, 4, (0, 16)),
         (5, 4, (0, 20)),
         (6, 4, (-1, 24)),
@@ -229,13 +230,13 @@ fn small_boards_end_as_published() {
         let solution = solve(&mut solver, &state);
         assert_eq!(
             (solution.outcome(), solution.plies),
-            fate,
+            result,
             "{columns} x {rows}"
         );
     }
 }
 
-/// Allis 1988: the centre wins with stone 41, the columns beside it draw, the others lose.
+/// Allis 1988: the centre wins with stone 41, the two columns beside it draw, the others lose.
 #[test]
 #[ignore = "takes minutes"]
 fn the_first_player_wins_in_the_centre() {

@@ -1,13 +1,14 @@
-//! Tic-tac-toe by full enumeration: the counts every textbook gives, and minimax.
+//! Tic-tac-toe by full enumeration: the known counts, and minimax.
 
 use std::collections::HashMap;
 
 use sylvan_core::{Game, Turn};
 use sylvan_games::tic_tac_toe::{TicTacToe, TicTacToeError, parse_cell};
 
-/// Visits every game from `state`, checks its states, and counts games by result for seat 0: lost, drawn, won.
+/// Visits every game from `state`, checks its states, and counts games by result for seat 0: lost,
+/// drawn, won.
 fn count_games(state: &TicTacToe, counts: &mut [u32; 3]) {
-    assert_eq!(TicTacToe::from_cells(state.a_way_here()), Ok(*state));
+    assert_eq!(TicTacToe::from_cells(state.any_move_order()), Ok(*state));
     let (mut actions, mut returns) = (Vec::new(), [0.0; 2]);
     if state.turn(&mut actions).unwrap() == Turn::Over {
         state.returns(&mut returns).unwrap();
@@ -22,7 +23,7 @@ fn count_games(state: &TicTacToe, counts: &mut [u32; 3]) {
     }
 }
 
-/// The value of `state` for the seat to move, of it and of every state after it.
+/// The value of `state` for the seat to move; stores the values of all states after it.
 fn minimax(state: &TicTacToe, values: &mut HashMap<u64, i32>) -> i32 {
     if let Some(&value) = values.get(&state.key()) {
         return value;
@@ -60,7 +61,7 @@ fn there_are_5478_positions_and_the_first_is_a_draw() {
 }
 
 #[test]
-fn the_mover_sees_its_own_marks_first() {
+fn observations_show_the_movers_marks_first() {
     let state = TicTacToe::from_cells([4, 0, 8]).unwrap(); // seat 0: 4 and 8; seat 1, to move: 0
     let mut seen = [0.5; 18];
     state.observe(&mut seen).unwrap();
@@ -71,7 +72,7 @@ fn the_mover_sees_its_own_marks_first() {
 }
 
 #[test]
-fn errors_name_the_move_and_leave_the_board() {
+fn errors_name_the_move_and_change_nothing() {
     let mut state = TicTacToe::from_cells([4]).unwrap();
     let before = state;
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What a forest asks of a game beside its rules: how its states come from Python and go there, and
-//! what their observations are in NumPy's memory.
+//! The `Bridge` trait: converts a game's states from and to Python, and its observations to NumPy
+//! arrays.
 
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
@@ -11,13 +11,13 @@ use sylvan_core::playouts::Playout;
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Evaluator, Forest, Game, Seat};
 
-/// A game whose states come from and go to Python.
+/// A game whose states can be converted from and to Python.
 pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
-    /// Python code runs inside the game: keep the lock.
+    /// The game runs Python code: keep the GIL.
     const NEEDS_LOCK: bool = false;
 
     fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self>;
-    /// A Python object of the class of `like` in this state.
+    /// A Python object with this state, of the class of `like`.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     /// The evaluator of this name, with its parameters.
     fn evaluator(
@@ -27,11 +27,11 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
     ) -> PyResult<Box<dyn Evaluator<Self>>> {
         crate::evaluators::common(name, params, discount)
     }
-    /// The playout policy of this name, where the game has one.
+    /// The playout policy of this name, if the game has it.
     fn playout(_name: &str) -> Option<Box<dyn Playout<Self>>> {
         None
     }
-    /// What the leaves of the batch show: one array of the game's cells.
+    /// The observations of the batch as one array.
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
@@ -51,7 +51,8 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
         drop(array);
         filled.call_method1("reshape", (shape,))?.into_py_any(py)
     }
-    /// Writes the same into an array of the caller's; false if it is not made for them.
+    /// Writes the observations to the caller's array; returns false if its type or shape does not
+    /// fit.
     fn observe_into<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
@@ -72,23 +73,22 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
         py.detach(|| forest.observe(out)).map_err(Into::into)?;
         Ok(true)
     }
-    /// Where a policy output has the logit of an action that is legal here.
+    /// The index of a legal action's logit in a policy output.
     fn logit_index(&self, action: Action) -> PyResult<Action> {
         Ok(action)
     }
-    /// Of a learned model's state: another root of the same model, where `seat` chooses from the
-    /// actions that `legal` marks, all if it is None.
+    /// For learned models: another root of the same model, where `seat` is to move; `legal` masks
+    /// the legal actions, `None` allows all.
     fn another_root(&self, _seat: Seat, _legal: Option<&[bool]>) -> Option<Self> {
         None
     }
-    /// Of a learned model's state: the slot that its last step started from, that step's action, and
-    /// its own slot.
+    /// For learned models: the parent's slot, the action of the last step, and its own slot.
     fn last_step(&self) -> (u32, Action, u32) {
         (0, 0, 0)
     }
 }
 
-/// `game` as an object of `class`, which is `T`'s or a subclass of it.
+/// `game` as an object of `class`, which is the class of `T` or a subclass.
 pub fn object_of<'py, T: PyClass<Frozen = False>>(
     class: &Bound<'py, PyType>,
     game: T,
@@ -96,7 +96,7 @@ pub fn object_of<'py, T: PyClass<Frozen = False>>(
     object_from(class, (class,), game)
 }
 
-/// The same of a class whose `__new__` wants `arguments`; what they make is replaced.
+/// The same for a class whose `__new__` needs `arguments`; the new object's contents are replaced.
 pub fn object_from<'py, T: PyClass<Frozen = False>>(
     class: &Bound<'py, PyType>,
     arguments: impl PyCallArgs<'py>,
@@ -107,7 +107,7 @@ pub fn object_from<'py, T: PyClass<Frozen = False>>(
     Ok(object)
 }
 
-/// Runs Rust code with the lock released, unless the game needs it.
+/// Runs Rust code with the GIL released, unless the game needs it.
 pub fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     if G::NEEDS_LOCK {
         work()
@@ -116,25 +116,25 @@ pub fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + S
     }
 }
 
-/// Arrays of observations that were handed out before, flat: memory that is warm once nobody else
-/// holds it. Two, for callers who keep one batch while they fill the next.
+/// Flat observation arrays returned before, reused once the caller has released them. Two, for
+/// callers that keep one batch while they fill the next.
 #[derive(Default)]
 pub struct Spare([Option<Py<PyAny>>; 2]);
 
 impl Spare {
-    /// A flat array of at least `len` cells that nobody else holds, not even through a view.
+    /// A flat array of at least `len` cells without other references, also through views.
     fn take<'py, T: Element + Copy + Default>(
         &mut self,
         py: Python<'py>,
         len: usize,
     ) -> Bound<'py, PyArray1<T>> {
-        for place in &mut self.0 {
-            // SAFETY: the array is alive, and the lock is held.
+        for slot in &mut self.0 {
+            // SAFETY: the array is alive, and the GIL is held.
             let holders = |array: &Py<PyAny>| unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) };
-            if place.as_ref().is_none_or(|array| holders(array) > 1) {
+            if slot.as_ref().is_none_or(|array| holders(array) > 1) {
                 continue;
             }
-            let array = place.take().map(|array| array.into_bound(py));
+            let array = slot.take().map(|array| array.into_bound(py));
             if let Some(Ok(array)) = array.map(Bound::cast_into::<PyArray1<T>>)
                 && (len..=4 * len).contains(&array.len())
             {
@@ -144,7 +144,7 @@ impl Spare {
         PyArray1::from_vec(py, vec![T::default(); len])
     }
 
-    /// Remembers an array that is about to be handed out.
+    /// Stores an array before it is returned to the caller.
     fn keep<T: Element>(&mut self, array: &Bound<'_, PyArray1<T>>) {
         self.0.swap(0, 1);
         self.0[0] = Some(array.clone().into_any().unbind());

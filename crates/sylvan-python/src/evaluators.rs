@@ -9,7 +9,7 @@ use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 
-/// The evaluators that fit every game.
+/// The evaluators of every game.
 pub fn common<G: Bridge>(
     name: &str,
     params: &Bound<'_, PyDict>,

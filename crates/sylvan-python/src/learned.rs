@@ -1,4 +1,4 @@
-//! What a learned model said of a batch, as it comes from Python, and the steps it is asked for next.
+//! The output of a learned model for a batch, from Python, and the next steps to evaluate.
 
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -13,8 +13,8 @@ use crate::policy::check_logits;
 
 pyo3::import_exception!(sylvan.errors, EvaluationError);
 
-/// Logits `[B, K]`, the actions that they belong to `[B, K]` unless those are all, values and
-/// rewards `[B]` or `[B, S]`, and whether the latter begin with the mover. Shapes were checked.
+/// Logits `[B, K]`, their actions `[B, K]` (`None` for all actions), values and rewards `[B]` or
+/// `[B, S]`, and whether the latter start with the mover. The caller has checked the shapes.
 #[derive(FromPyObject)]
 pub struct Answer<'py>(
     PyReadonlyArray2<'py, f32>,
@@ -25,20 +25,20 @@ pub struct Answer<'py>(
 );
 
 impl Answer<'_> {
-    /// The leaves that it is about.
+    /// The number of leaves.
     pub fn len(&self) -> usize {
         self.0.shape()[0]
     }
 }
 
-/// Takes in what a model said, if there is anything, and finds the next leaves.
+/// Applies a model's output, if there is one, and selects the next leaves.
 pub fn step<G: Bridge, V: Values>(
     forest: &mut Forest<G, V>,
     py: Python<'_>,
     answer: Option<&Answer<'_>>,
     timing: &Timing,
 ) -> PyResult<()> {
-    let told = match answer {
+    let output = match answer {
         None => None,
         Some(Answer(policy, actions, values, rewards, relative)) => Some(ModelOutput {
             policy: policy.as_slice()?,
@@ -51,16 +51,16 @@ pub fn step<G: Bridge, V: Values>(
             rewards: numbers(rewards, *relative)?,
         }),
     };
-    let stepped = unlocked::<G, _>(py, || forest.step(told.as_ref(), timing));
-    stepped.map_err(|error| match (error, told) {
+    let stepped = unlocked::<G, _>(py, || forest.step(output.as_ref(), timing));
+    stepped.map_err(|error| match (error, output) {
         (StepError::Search(error), _) => search_error(error),
-        (StepError::Policy { leaf, tree }, Some(told)) => {
-            let row = leaf * told.width..(leaf + 1) * told.width;
-            let names: Vec<u32> = match told.actions {
+        (StepError::Policy { leaf, tree }, Some(output)) => {
+            let row = leaf * output.width..(leaf + 1) * output.width;
+            let names: Vec<u32> = match output.actions {
                 Some(actions) => actions[row.clone()].iter().map(|&a| a as u32).collect(),
-                None => (0..told.width as u32).collect(),
+                None => (0..output.width as u32).collect(),
             };
-            let wrong = check_logits(leaf, tree, &names, &told.policy[row]).err();
+            let wrong = check_logits(leaf, tree, &names, &output.policy[row]).err();
             wrong.unwrap_or_else(|| {
                 EvaluationError::new_err(format!(
                     "The policy of leaf {leaf} (tree {tree}) has no finite logit among its legal \
@@ -68,8 +68,8 @@ pub fn step<G: Bridge, V: Values>(
                 ))
             })
         }
-        (StepError::Number { leaf } | StepError::Policy { leaf, .. }, told) => {
-            let found = told.and_then(|told| not_finite(&told, leaf));
+        (StepError::Number { leaf } | StepError::Policy { leaf, .. }, output) => {
+            let found = output.and_then(|output| not_finite(&output, leaf));
             EvaluationError::new_err(format!(
                 "The model gave {} for position {leaf} of its batch: give finite values and \
                  rewards.",
@@ -88,23 +88,23 @@ fn numbers<'a>(array: &'a PyReadonlyArrayDyn<'_, f32>, relative: bool) -> PyResu
     })
 }
 
-/// A value or reward of a leaf that is not finite.
-fn not_finite(told: &ModelOutput<'_>, leaf: usize) -> Option<f32> {
+/// The first value or reward of a leaf that is not finite.
+fn not_finite(output: &ModelOutput<'_>, leaf: usize) -> Option<f32> {
     let of = |numbers: SeatArray<'_>| {
         let (all, each) = match numbers {
             SeatArray::Mover(all) => (all, 1),
             SeatArray::Seats(all) | SeatArray::FromMover(all) => {
-                (all, all.len() * told.width / told.policy.len().max(1))
+                (all, all.len() * output.width / output.policy.len().max(1))
             }
         };
         let mut found = all[leaf * each..][..each].iter().copied();
         found.find(|x| !x.is_finite())
     };
-    of(told.values).or_else(|| of(told.rewards))
+    of(output.values).or_else(|| of(output.rewards))
 }
 
-/// Of each leaf the row of the hidden state that its last step started from, that step's action and
-/// the row for its own state, where a tree has `stride` rows.
+/// For each leaf: the row of its parent's hidden state, the action, and the row for its own state;
+/// a tree has `stride` rows.
 pub fn steps<G: Bridge, V: Values>(
     forest: &Forest<G, V>,
     py: Python<'_>,

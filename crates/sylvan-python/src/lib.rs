@@ -1,15 +1,15 @@
-//! `sylvan._native`: the Python face of the Rust crates. Thin; no logic lives here.
+//! `sylvan._native`: the Python bindings of the Rust crates; thin, without logic.
 
-mod any_forest;
-mod bridge;
-mod config;
-mod evaluators;
-mod forest;
-mod games;
-mod learned;
-mod numbers;
-mod policy;
-mod python_game;
+mod numbers; // the core's arithmetic and random numbers
+mod config; // a search's settings from Python
+mod bridge; // `Bridge`: converts states and observations
+mod evaluators; // native evaluators by name
+mod games; // the native games as Python classes
+mod python_game; // games written in Python
+mod policy; // evaluations from Python, checked
+mod learned; // outputs of learned models from Python
+mod any_forest; // forests of any game behind one trait
+mod forest; // the Python class `Forest`
 
 use pyo3::prelude::*;
 

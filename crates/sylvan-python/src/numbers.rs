@@ -1,4 +1,4 @@
-//! The arithmetic that the Python reference shares with the core, under the core's names.
+//! The core's arithmetic and random numbers, for the Python reference.
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -7,10 +7,10 @@ use sylvan_core::rng;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
 
-/// The most numbers that one call draws: more would not fit into memory.
+/// The most numbers of one call, to limit memory.
 const MOST: u64 = 1 << 24;
 
-/// A whole number from Python, from `least` to `most`.
+/// An integer from Python, in `least..=most`.
 fn whole(name: &str, given: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResult<u64> {
     match given.extract() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
@@ -21,7 +21,7 @@ fn whole(name: &str, given: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResul
     }
 }
 
-/// The priors of finite or `-inf` logits, in single precision.
+/// The softmax of finite or `-inf` logits, in single precision.
 #[pyfunction]
 fn softmax<'py>(
     py: Python<'py>,
@@ -44,13 +44,13 @@ fn exp(x: f64) -> f64 {
     numbers::exp_double(x)
 }
 
-/// The same in single precision, of a number that is not positive.
+/// The exponential function in single precision, for `x <= 0`.
 #[pyfunction]
 fn exp_single(x: f64) -> f32 {
     numbers::exp(x as f32)
 }
 
-/// What a tree with `bits` (8, 16 or 32) per prior remembers of these priors.
+/// Rounds priors to the stored format with `bits` (8, 16 or 32) per prior.
 #[pyfunction]
 fn quantise_priors<'py>(
     py: Python<'py>,
@@ -64,13 +64,13 @@ fn quantise_priors<'py>(
     Ok(array)
 }
 
-/// Spreads two numbers over 64 bits.
+/// Hashes two numbers to 64 bits.
 #[pyfunction]
 fn mix(a: u64, b: u64) -> u64 {
     rng::mix(a, b)
 }
 
-/// One stream of the seeded generator from which every search draws.
+/// One stream of the seeded random number generator of searches.
 #[pyclass(module = "sylvan._native")]
 pub struct Rng(pub rng::Rng);
 
@@ -83,7 +83,7 @@ impl Rng {
         Ok(Self(rng::Rng::new(seed, stream)))
     }
 
-    /// A generator of its own, seeded by one draw.
+    /// A new generator, seeded by one draw.
     fn split(&mut self) -> Self {
         Self(self.0.split())
     }
@@ -108,27 +108,27 @@ impl Rng {
         Ok(self.0.below(n as usize))
     }
 
-    /// The place in `weights`, which add up to one, at which their running sum passes a draw.
+    /// Draws an index with probability `weights[index]`; the weights sum to 1.
     fn pick(&mut self, weights: Vec<f64>) -> PyResult<usize> {
         if weights.is_empty() {
             return Err(ConfigError::new_err(
-                "weights is empty: give one or more, which add up to 1",
+                "weights is empty: give one or more that sum to 1",
             ));
         }
         if let Some(weight) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
             return Err(ConfigError::new_err(format!(
-                "a weight is {weight}: give numbers of at least 0, which add up to 1"
+                "a weight is {weight}: give finite numbers of at least 0 that sum to 1"
             )));
         }
         if weights.iter().all(|&weight| weight == 0.0) {
             return Err(ConfigError::new_err(
-                "all weights are 0: give some that add up to 1",
+                "all weights are 0: give weights that sum to 1",
             ));
         }
         Ok(self.0.pick(weights))
     }
 
-    /// `n` numbers from a symmetric Dirichlet distribution.
+    /// One sample of a symmetric Dirichlet distribution: `n` numbers that sum to 1.
     fn dirichlet(&mut self, alpha: f64, n: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
         let n = whole("n", n, 0, MOST)?;
         if !(alpha > 0.0 && alpha.is_finite()) {
@@ -139,7 +139,7 @@ impl Rng {
         Ok(self.0.dirichlet(alpha, n as usize))
     }
 
-    /// `n` numbers from the standard Gumbel distribution.
+    /// `n` samples of the standard Gumbel distribution.
     fn gumbel(&mut self, n: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
         Ok(self.0.gumbel(whole("n", n, 0, MOST)? as usize))
     }

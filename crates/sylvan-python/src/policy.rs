@@ -1,4 +1,4 @@
-//! What an evaluator said of a batch, checked and told to the forest.
+//! Checks the evaluations of a batch and applies them to the forest.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::bridge::{Bridge, unlocked};
 pyo3::import_exception!(sylvan.errors, EvaluationError);
 pyo3::import_exception!(sylvan.errors, GameContractError);
 
-/// Logits as they came: over all policy outputs, or over the legal ones of all leaves.
+/// Logits of all policy outputs, or of the legal actions of all leaves.
 pub enum Policy<'a> {
     All(ArrayView2<'a, f32>),
     Legal(&'a [f32]),
 }
 
-/// Takes in the evaluations of the batch; values are one per seat.
+/// Applies the evaluations of the batch; `values` has one entry per leaf and seat.
 pub fn tell<G: Bridge, V: Values>(
     forest: &mut Forest<G, V>,
     py: Python<'_>,
@@ -43,7 +43,7 @@ pub fn tell<G: Bridge, V: Values>(
     Ok(())
 }
 
-/// The logits of legal actions, leaf after leaf, out of rows of all outputs.
+/// The logits of legal actions, leaf after leaf, from rows of all outputs.
 fn gathered<G: Bridge, V: Values>(
     forest: &Forest<G, V>,
     rows: &ArrayView2<'_, f32>,

@@ -1,8 +1,8 @@
 //! A node: the statistics of one position in one tree.
 //!
 //! A node also stores the edge that leads to it: its action, prior, visits and value sum are the
-//! action, P, N and W of that edge. The parent's family (`family.rs`) stores copies of Q and P / (1
-//! + n) of every visited child side by side, for selection.
+//! action, P, N and W of that edge. The parent's family (`family.rs`) stores copies of Q and
+//! `P / (1 + n)` of every visited child side by side, for selection.
 //!
 //! In two-player games of win, draw and loss a node takes 32 bytes.
 

@@ -5,8 +5,8 @@
 //! code = 73 · square + plane        0 ≤ code < 4672
 //! ```
 //!
-//! `square` is where the piece stands, a1 = 0, b1 = 1 … h8 = 63 as the mover sees the board: for
-//! Black the ranks are turned over (e7 is Black's e2), files stay. `plane` is how it moves:
+//! `square` is the origin, a1 = 0, b1 = 1 … h8 = 63 from the mover's side: for Black the ranks are
+//! flipped (e7 is Black's e2), files are not. `plane` is the kind of move:
 //!
 //! | planes | meaning |
 //! |--------|---------|
@@ -14,14 +14,14 @@
 //! | 56–63  | like a knight, (file, rank): (1,2) (2,1) (2,−1) (1,−2) (−1,−2) (−2,−1) (−2,1) (−1,2) |
 //! | 64–72  | underpromotion: `64 + 3 · piece + (file step + 1)`, pieces knight, bishop, rook |
 //!
-//! A pawn that reaches the last rank on a queen plane becomes a queen. Castling is the king's own
-//! step of two files; in Chess960 it is the king taking its own rook, on the plane of that distance.
-//! En passant is the pawn's diagonal step. Codes that lead off the board mean nothing.
+//! A pawn that reaches the last rank on a queen plane becomes a queen. Castling is the king's move
+//! of two files; in Chess960 it is the king taking its own rook, on the plane of that distance. En
+//! passant is the pawn's diagonal step. Codes that lead off the board are invalid.
 
 use shakmaty::Role;
 use sylvan_core::Action;
 
-/// Codes are below this.
+/// The number of codes.
 pub const NUM_ACTIONS: usize = 64 * PLANES as usize;
 pub(super) const PLANES: u32 = 73;
 
@@ -48,18 +48,19 @@ const JUMPS: [(i32, i32); 8] = [
 const FIRST_JUMP: u32 = 56;
 pub(super) const FIRST_UNDERPROMOTION: u32 = 64;
 
-/// Where a move leads, in the mover's view.
+/// A move, from the mover's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Square of origin, 0–63.
+    /// The origin, 0–63.
     pub from: u32,
-    /// Square of arrival, 0–63.
+    /// The target, 0–63.
     pub to: u32,
-    /// Knight, bishop or rook where a pawn becomes one of these; `None` otherwise, also for queens.
+    /// Knight, bishop or rook for such a promotion; `None` otherwise, also for a promotion to a
+    /// queen.
     pub underpromotion: Option<Role>,
 }
 
-/// The code of a step, or `None` if no plane leads there.
+/// The code of a step, or `None` if it has none.
 pub fn encode(step: Step) -> Option<Action> {
     let Step {
         from,
@@ -79,7 +80,7 @@ pub fn encode(step: Step) -> Option<Action> {
         .then(|| from * PLANES + FIRST_UNDERPROMOTION + 3 * piece + (file_step + 1) as u32)
 }
 
-/// The step behind a code, or `None` if it leads off the board or is not a code.
+/// The step of a code, or `None` if it leads off the board or is not a code.
 pub fn decode(action: Action) -> Option<Step> {
     let packed = unpack(action)?;
     Some(Step {
@@ -95,7 +96,7 @@ pub fn decode(action: Action) -> Option<Step> {
 /// In the order of their planes.
 const UNDERPROMOTIONS: [Role; 3] = [Role::Knight, Role::Bishop, Role::Rook];
 
-/// A step in 16 bits: origin, arrival, and 1 + the place among [`UNDERPROMOTIONS`], or 0.
+/// A step in 16 bits: origin, target, and 1 + the index in [`UNDERPROMOTIONS`], or 0.
 #[derive(Clone, Copy)]
 pub(super) struct Packed(u16);
 
@@ -113,7 +114,7 @@ impl Packed {
     }
 }
 
-/// Like [`decode`], as the bits that making a move needs.
+/// Like [`decode`], but packed.
 pub(super) fn unpack(action: Action) -> Option<Packed> {
     STEPS
         .get(action as usize)
@@ -121,10 +122,10 @@ pub(super) fn unpack(action: Action) -> Option<Packed> {
         .map(|&step| Packed(step))
 }
 
-/// Leads off the board, or nowhere.
+/// Marks an invalid code or step.
 pub(super) const OFF: u16 = u16::MAX;
 
-/// The code of a step that is no underpromotion, by origin and arrival.
+/// The code of a step without underpromotion, by origin and target.
 pub(super) static CODES: [[u16; 64]; 64] = codes();
 
 /// The step of every code, packed.
@@ -157,8 +158,8 @@ const fn delta(plane: u32) -> (i32, i32, u32) {
         let (files, ranks) = JUMPS[(plane - FIRST_JUMP) as usize];
         (files, ranks, 0)
     } else {
-        let place = plane - FIRST_UNDERPROMOTION;
-        ((place % 3) as i32 - 1, 1, place / 3 + 1)
+        let number = plane - FIRST_UNDERPROMOTION;
+        ((number % 3) as i32 - 1, 1, number / 3 + 1)
     }
 }
 
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_that_means_something_comes_back() {
+    fn valid_codes_round_trip() {
         let meaningful: Vec<Action> = (0..NUM_ACTIONS as Action)
             .filter(|&code| decode(code).is_some())
             .collect();

@@ -1,7 +1,7 @@
 //! A chess board in four bitboards.
 //!
-//! Every square holds four bits, one in each bitboard: three for the kind of piece, one for Black.
-//! The kinds are numbered so that the sets that move generation asks for are one or two operations:
+//! Every square has four bits, one in each bitboard: three for the kind of piece, one for Black.
+//! The kinds are numbered so that move generation gets its piece sets with one or two operations:
 //!
 //! | kind   | code | |
 //! |--------|------|-|
@@ -13,8 +13,8 @@
 //! | knight | 101  | |
 //! | king   | 110  | |
 //!
-//! A board is 32 bytes, so the eight boards of the history that an observation shows are 256, and
-//! copying a state is cheap. Squares are numbered a1 = 0, b1 = 1 … h8 = 63.
+//! A board takes 32 bytes, so the eight boards of the history take 256, and copying a state is
+//! cheap. Squares are numbered a1 = 0, b1 = 1 … h8 = 63.
 
 use shakmaty::{Bitboard, Color, Role};
 
@@ -39,7 +39,7 @@ pub(super) struct Board {
 impl Board {
     pub(super) const EMPTY: Board = Board { bits: [0; 4] };
 
-    /// The four bitboards: three of the kind, lowest bit first, then Black's pieces.
+    /// The four bitboards: the three bits of the kind, lowest first, then Black's pieces.
     pub(super) fn bits(&self) -> [u64; 4] {
         self.bits
     }
@@ -86,22 +86,22 @@ impl Board {
         self.bits[2] & self.bits[1]
     }
 
-    /// What stands on a square.
+    /// The piece on a square.
     pub(super) fn piece(&self, square: u32) -> Piece {
-        let bit = |plane: u64, place: u32| ((plane >> square) as u8 & 1) << place;
+        let bit = |plane: u64, number: u32| ((plane >> square) as u8 & 1) << number;
         bit(self.bits[0], 0) | bit(self.bits[1], 1) | bit(self.bits[2], 2) | bit(self.bits[3], 3)
     }
 
-    /// What stands on every square.
+    /// The pieces on all squares.
     pub(super) fn squares(&self) -> [Piece; 64] {
         std::array::from_fn(|square| self.piece(square as u32))
     }
 
-    /// Puts a piece on empty squares, or takes it away from squares where it stands.
+    /// Adds a piece to empty squares, or removes it from its squares.
     pub(super) fn toggle(&mut self, piece: Piece, squares: u64) {
-        let spread = &SPREAD[usize::from(piece & 15)];
-        for (plane, spread) in self.bits.iter_mut().zip(spread) {
-            *plane ^= spread & squares;
+        let masks = &PIECE_MASKS[usize::from(piece & 15)];
+        for (plane, mask) in self.bits.iter_mut().zip(masks) {
+            *plane ^= mask & squares;
         }
     }
 
@@ -110,7 +110,7 @@ impl Board {
         self.toggle(piece, 1 << square);
     }
 
-    /// The board as the other side sees it: ranks turned over and colours exchanged.
+    /// The board from the other side: ranks flipped and colours exchanged.
     pub(super) fn flipped(&self) -> Board {
         let [low, middle, high, black] = self.bits.map(u64::swap_bytes);
         Board {
@@ -119,15 +119,15 @@ impl Board {
     }
 }
 
-/// The four bits of a piece, each on all squares.
-static SPREAD: [[u64; 4]; 16] = {
+/// The four bits of each piece, as masks of all squares.
+static PIECE_MASKS: [[u64; 4]; 16] = {
     let mut table = [[0; 4]; 16];
     let mut piece = 0;
     while piece < 16 {
-        let mut place = 0;
-        while place < 4 {
-            table[piece][place] = if piece >> place & 1 == 1 { !0 } else { 0 };
-            place += 1;
+        let mut bit = 0;
+        while bit < 4 {
+            table[piece][bit] = if piece >> bit & 1 == 1 { !0 } else { 0 };
+            bit += 1;
         }
         piece += 1;
     }
@@ -175,7 +175,7 @@ pub(super) const fn kind(role: Role) -> Piece {
     }
 }
 
-/// The kind behind a code, whatever its colour.
+/// The kind of a piece code, for either colour.
 pub(super) const fn role(piece: Piece) -> Option<Role> {
     match piece & !BLACK {
         PAWN => Some(Role::Pawn),
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_board_survives_the_way_to_shakmaty_and_back() {
+    fn boards_round_trip_through_shakmaty() {
         let start = shakmaty::Board::new();
         let board = Board::from(&start);
         assert_eq!(shakmaty::Board::from(&board), start);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_looks_the_same_to_both_sides() {
+    fn the_flipped_start_position_is_unchanged() {
         let board = Board::from(&shakmaty::Board::new());
         assert_eq!(board.flipped(), board);
     }

@@ -1,7 +1,7 @@
-//! How a game shows itself to a network: input planes, policy outputs, missing history.
+//! The encoding of a game for a network: input planes, policy outputs, missing history.
 //!
-//! Nothing here changes the rules or the actions of a search, which are always codes of [`az73`];
-//! a game can be shown in another encoding at any time ([`Chess::encoded`]).
+//! The encoding does not change the rules or the actions of a search, which are always codes of
+//! [`az73`]; a game can be converted to another encoding at any time ([`Chess::encoded`]).
 //!
 //! [`az73`]: super::az73
 
@@ -13,7 +13,7 @@ use sylvan_core::Action;
 pub struct Encoding {
     pub encoder: Encoder,
     pub codec: Codec,
-    /// What an observation shows in place of boards before the first known position.
+    /// The boards of an observation before the first known position.
     pub history_fill: HistoryFill,
 }
 
@@ -31,7 +31,7 @@ pub enum Encoder {
     Planes18,
 }
 
-/// Where a policy output has the logit of a move.
+/// The layout of policy outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
     /// The action codes themselves, 4672.
@@ -56,14 +56,14 @@ impl Chess {
         self.encoding
     }
 
-    /// The same game, shown in another way.
+    /// The same game with another encoding.
     #[must_use]
     pub fn encoded(mut self, encoding: Encoding) -> Chess {
         self.encoding = encoding;
         self
     }
 
-    /// Where a policy output has the logit of an action that is legal here.
+    /// The index of a legal action's logit in a policy output.
     pub fn logit_index(&self, action: Action) -> u32 {
         match self.encoding.codec {
             Codec::Az73 => action,
@@ -71,7 +71,7 @@ impl Chess {
         }
     }
 
-    /// The legal action whose logit is at an index, if there is one.
+    /// The legal action with the logit at an index, if there is one.
     pub fn action_at_logit(&self, index: u32) -> Option<Action> {
         let mut moves = self.moves().into_iter();
         moves.find(|&action| self.logit_index(action) == index)

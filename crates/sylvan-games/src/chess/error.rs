@@ -1,4 +1,4 @@
-//! What can be wrong with a position or a move: one sentence each, with the rule and the fix.
+//! Errors of positions and moves: one sentence each, with the rule and the fix.
 
 use super::Outcome;
 use shakmaty::PositionErrorKinds;
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChessError {
-    /// The text is no FEN.
+    /// The text is not a FEN.
     #[error("the FEN {fen:?} cannot be read: {}", fen_rule(.fen, .part))]
     Fen { fen: String, part: ParseFenError },
-    /// The FEN describes a position that chess does not allow.
+    /// The FEN describes an illegal position.
     #[error("the FEN {fen:?} is not a legal position: {}", position_rules(*.broken))]
     Position {
         fen: String,
@@ -22,21 +22,21 @@ pub enum ChessError {
         suggestions(.nearest)
     )]
     Unreadable { text: String, nearest: Vec<String> },
-    /// A move that several pieces could make.
+    /// A move that fits several pieces.
     #[error("{text:?} could be more than one move in {fen:?}: write {}", nearest.join(" or "))]
     Ambiguous {
         text: String,
         fen: String,
         nearest: Vec<String>,
     },
-    /// A move that the rules forbid here.
+    /// An illegal move.
     #[error("{text} is not legal in {fen:?}{}", suggestions(.nearest))]
     Illegal {
         text: String,
         fen: String,
         nearest: Vec<String>,
     },
-    /// An action code that is not a legal move here.
+    /// An action code that is not a legal move.
     #[error(
         "action {action} ({}) is not legal in {fen:?}{}",
         uci.as_deref().unwrap_or("no move has this code"),
@@ -46,16 +46,16 @@ pub enum ChessError {
         action: u32,
         uci: Option<String>,
         fen: String,
-        /// Legal ones, as code and UCI.
+        /// Legal actions, as code and UCI.
         nearest: Vec<(u32, String)>,
     },
-    /// No move can follow.
+    /// The game is over.
     #[error("the game is over in {fen:?}, {outcome}: no move can follow")]
     Over { outcome: Outcome, fen: String },
-    /// The number of occurrences that make a draw inside the tree.
+    /// An invalid number of occurrences for a draw inside the tree.
     #[error("repetitions is {0}, but must be 3 (threefold) or 2 (twofold inside the tree)")]
     Repetitions(u32),
-    /// Endgame tables that cannot be opened.
+    /// The endgame tables cannot be opened.
     #[error(
         "the endgame tables at {path:?} cannot be opened: {reason}; give a folder with Syzygy tables"
     )]
@@ -121,16 +121,16 @@ fn position_rules(broken: PositionErrorKinds) -> String {
         ),
         (
             PositionErrorKinds::PAWNS_ON_BACKRANK,
-            "a pawn stands on the first or last rank; pawns live on ranks 2 to 7",
+            "a pawn is on the first or last rank; pawns can only be on ranks 2 to 7",
         ),
         (
             PositionErrorKinds::INVALID_CASTLING_RIGHTS,
-            "it gives a castling right without king and rook on their squares; drop the right, or \
-             choose Chess960 if they start elsewhere",
+            "it gives a castling right without king and rook on their squares; remove the right, or \
+             use Chess960 if they start elsewhere",
         ),
         (
             PositionErrorKinds::INVALID_EP_SQUARE,
-            "its en-passant square is not right behind a pawn that has just made two steps; write \
+            "its en-passant square is not directly behind a pawn that has just made two steps; write \
              '-'",
         ),
         (
@@ -139,15 +139,15 @@ fn position_rules(broken: PositionErrorKinds) -> String {
         ),
         (
             PositionErrorKinds::IMPOSSIBLE_CHECK,
-            "no last move could have given all these checks at once; take a checking piece away",
+            "no last move could have given all these checks at once; remove a checking piece",
         ),
         (
             PositionErrorKinds::TOO_MUCH_MATERIAL,
-            "a side has more pieces than 8 pawns and their promotions allow; take some away",
+            "a side has more pieces than 8 pawns and their promotions allow; remove some",
         ),
         (
             PositionErrorKinds::VARIANT,
-            "it breaks a rule of a variant; only chess is played here",
+            "it breaks a rule of a variant; only standard chess is supported",
         ),
     ];
     let sentences: Vec<&str> = RULES

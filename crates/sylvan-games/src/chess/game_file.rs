@@ -1,36 +1,36 @@
-//! Packed game files: whole games in a few bytes a move, read into training columns.
+//! Packed game files: games in one or three bytes per move, read into training columns.
 //!
-//! A file is one game after the other, all from the start position, little-endian:
+//! A file is a sequence of games, all from the start position, little-endian:
 //!
 //! | bytes | meaning |
 //! |-------|---------|
 //! | u16     | number of plies n |
 //! | u8      | result: 0 Black won, 1 draw, 2 White won |
 //! | n × u8  | each move: its index among the legal moves sorted by their UCI text |
-//! | n × i16 | only in files with evaluations: the mover's, in centipawns for White; [`UNKNOWN`] |
+//! | n × i16 | only in files with evaluations: centipawns for White, or [`UNKNOWN`] |
 //!
-//! Nothing in a file says whether it has evaluations; in the wrong layout hardly a game can be played,
-//! so the one that fits the first games better is taken ([`GameFile::open`]).
+//! A file does not state whether it has evaluations. With the wrong layout hardly any game is
+//! legal, so [`GameFile::open`] takes the layout that fits the first games better.
 //!
-//! A game that cannot be played is left out whole and reported by its number, from 0.
+//! An illegal game is skipped and reported by its number, from 0.
 
 use super::Chess;
 use super::az73;
 use super::movegen;
-use super::planes::{castling, en_passant, seen};
+use super::planes::{castling, en_passant, mover_view};
 use super::position::Position;
 use std::cmp::Reverse;
 use std::ops::Range;
 use sylvan_core::Action;
 use thiserror::Error;
 
-/// An evaluation that is not known, as of book moves.
+/// An unknown evaluation, for example of book moves.
 pub const UNKNOWN: i16 = i16::MIN;
 
-/// Games that are played to find a file's layout.
+/// Games read to detect a file's layout.
 const TRIED: usize = 64;
 
-/// What is wrong with a game.
+/// An error in a game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     #[error("game {game} is cut short: the file ends inside it; copy the file again")]
@@ -49,18 +49,18 @@ pub enum Fault {
     },
 }
 
-/// Positions and what was played in them, a row each; the mover is the side to move.
+/// Positions and the moves played, one row each; the mover is the side to move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Four bitboards per position, as the mover sees them: three of the piece's kind (1 bishop,
-    /// 2 rook, 3 queen, 4 pawn, 5 knight, 6 king), one of the opponent's pieces.
+    /// Four bitboards per position, from the mover's side: three bits of the piece's kind (1
+    /// bishop, 2 rook, 3 queen, 4 pawn, 5 knight, 6 king), then the opponent's pieces.
     pub boards: Vec<u64>,
     /// Bits 0–3: the mover may castle on the king's, queen's side, then the opponent; 4: Black is
-    /// to move; 5: a pawn can be taken in passing, on file 6–8; 16–31: half-move clock.
+    /// to move; 5: an en-passant capture is legal, on the file in bits 6–8; 16–31: half-move clock.
     pub facts: Vec<u32>,
-    /// Legal moves of each position.
+    /// The number of legal moves of each position.
     pub choices: Vec<u8>,
-    /// The place of the played move among them.
+    /// The index of the played move among them.
     pub played: Vec<u8>,
     /// The codes of all legal moves, position after position.
     pub legal: Vec<u16>,
@@ -68,9 +68,9 @@ pub struct Columns {
     pub results: Vec<u8>,
     /// Centipawns for the mover, or [`UNKNOWN`].
     pub evaluations: Vec<i16>,
-    /// Plies to the end of the game, this one included.
+    /// Plies to the end of the game, including this one.
     pub plies_left: Vec<u16>,
-    /// Number of the game in its file.
+    /// The number of the game in its file.
     pub games: Vec<u32>,
 }
 
@@ -87,7 +87,7 @@ impl Columns {
         self.games.append(&mut other.games);
     }
 
-    /// Drops the positions from `row` on, whose legal moves begin at `legal`.
+    /// Removes the positions from `row`, and the legal moves from `legal`.
     fn truncate(&mut self, row: usize, legal: usize) {
         self.boards.truncate(4 * row);
         self.facts.truncate(row);
@@ -101,29 +101,29 @@ impl Columns {
     }
 }
 
-/// The bytes of a file and where its games begin.
+/// The bytes of a file and the offsets of its games.
 pub struct GameFile {
     data: Vec<u8>,
     evaluated: bool,
-    /// Where each whole game begins.
+    /// The offset of each complete game.
     starts: Vec<usize>,
     positions: usize,
     cut: Option<Fault>,
 }
 
 impl GameFile {
-    /// Finds the games of a file, and whether it has evaluations.
+    /// Finds the games of a file, and detects whether it has evaluations.
     pub fn open(data: Vec<u8>) -> GameFile {
-        let plain = GameFile::walk(data, false);
+        let plain = GameFile::scan(data, false);
         let as_plain = plain.quality();
-        let evaluated = GameFile::walk(plain.data, true);
+        let evaluated = GameFile::scan(plain.data, true);
         if evaluated.quality() > as_plain {
             return evaluated;
         }
-        GameFile::walk(evaluated.data, false)
+        GameFile::scan(evaluated.data, false)
     }
 
-    fn walk(data: Vec<u8>, evaluated: bool) -> GameFile {
+    fn scan(data: Vec<u8>, evaluated: bool) -> GameFile {
         let (mut starts, mut positions, mut at) = (Vec::new(), 0, 0);
         let mut cut = None;
         while at < data.len() {
@@ -150,7 +150,8 @@ impl GameFile {
         }
     }
 
-    /// How well the layout fits: of the first games, how many can be played, then how few cannot.
+    /// How well the layout fits the first games: the number of legal games, then the fewest
+    /// illegal.
     fn quality(&self) -> (usize, Reverse<usize>) {
         let tried = self.starts.len().min(TRIED);
         let faults = self.read(0..tried, 1).1.len();
@@ -162,22 +163,22 @@ impl GameFile {
         self.evaluated
     }
 
-    /// Whole games.
+    /// The number of complete games.
     pub fn num_games(&self) -> usize {
         self.starts.len()
     }
 
-    /// Positions of the whole games, those of impossible games included.
+    /// The number of positions in complete games, including illegal ones.
     pub fn num_positions(&self) -> usize {
         self.positions
     }
 
-    /// The game that the file ends in, if it does not end with one.
+    /// The incomplete game at the end of the file, if there is one.
     pub fn cut(&self) -> Option<&Fault> {
         self.cut.as_ref()
     }
 
-    /// The positions of some games, and the games that were left out, both in the file's order.
+    /// The positions of some games, and the errors of skipped games, in the file's order.
     pub fn read(&self, games: Range<usize>, threads: usize) -> (Columns, Vec<Fault>) {
         let games = games.start.min(self.starts.len())..games.end.min(self.starts.len());
         let share = games.len().div_ceil(threads.max(1)).max(1);
@@ -237,7 +238,7 @@ impl GameFile {
         let mut actions = Vec::new();
         for (ply, &index) in moves.iter().enumerate() {
             movegen::legal_actions(&position, &mut actions);
-            let Some(place) = place_by_text(&position, &actions, usize::from(index)) else {
+            let Some(chosen) = index_by_text(&position, &actions, usize::from(index)) else {
                 return Err(Fault::Move {
                     game,
                     ply,
@@ -249,7 +250,7 @@ impl GameFile {
             let white_centipawns = evaluations
                 .get(2 * ply..2 * ply + 2)
                 .map_or(UNKNOWN, |pair| i16::from_le_bytes([pair[0], pair[1]]));
-            columns.push_position(&position, &actions, place);
+            columns.push_position(&position, &actions, chosen);
             columns
                 .results
                 .push(if black { 2 - result } else { result });
@@ -260,23 +261,24 @@ impl GameFile {
             });
             columns.plies_left.push((count - ply) as u16);
             columns.games.push(game as u32);
-            position.play(actions[place]);
+            position.play(actions[chosen]);
         }
         Ok(())
     }
 }
 
 impl Columns {
-    fn push_position(&mut self, position: &Position, actions: &[Action], place: usize) {
-        self.boards.extend(seen(position, &position.board).bits());
+    fn push_position(&mut self, position: &Position, actions: &[Action], chosen: usize) {
+        self.boards
+            .extend(mover_view(position, &position.board).bits());
         self.facts.push(facts(position));
         self.choices.push(actions.len() as u8);
-        self.played.push(place as u8);
+        self.played.push(chosen as u8);
         self.legal.extend(actions.iter().map(|&code| code as u16));
     }
 }
 
-/// The number of plies that a game begins with.
+/// The number of plies, from the header of a game.
 fn plies(bytes: &[u8]) -> usize {
     usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
 }
@@ -296,13 +298,13 @@ fn facts(position: &Position) -> u32 {
     rights | u32::from(position.black_to_move) << 4 | file | clock
 }
 
-/// The place of the move that is number `index` by its UCI text.
-fn place_by_text(position: &Position, actions: &[Action], index: usize) -> Option<usize> {
+/// The index in `actions` of the move that is number `index` in the order of UCI texts.
+fn index_by_text(position: &Position, actions: &[Action], index: usize) -> Option<usize> {
     let flip = position.flip();
     let mut keys = [0u32; 256];
     let keys = keys.get_mut(..actions.len())?;
-    for (place, (key, &action)) in keys.iter_mut().zip(actions).enumerate() {
-        *key = text_order(action, flip)? << 8 | place as u32;
+    for (number, (key, &action)) in keys.iter_mut().zip(actions).enumerate() {
+        *key = text_order(action, flip)? << 8 | number as u32;
     }
     if index >= keys.len() {
         return None;
@@ -311,9 +313,9 @@ fn place_by_text(position: &Position, actions: &[Action], index: usize) -> Optio
     Some(key as usize & 255)
 }
 
-/// A number that orders moves of one position as their UCI texts do: file before rank, then the
-/// promotion's letter (b, n, q, r). Moves without one share no squares with those that have one, so
-/// they may count as queens.
+/// A key that orders the moves of one position like their UCI texts: file before rank, then the
+/// promotion's letter (b, n, q, r). A move without promotion never has the same squares as one with
+/// promotion, so it may count as a queen.
 fn text_order(action: Action, flip: u32) -> Option<u32> {
     const LETTERS: [u32; 4] = [2, 1, 0, 3];
     let step = az73::unpack(action)?;

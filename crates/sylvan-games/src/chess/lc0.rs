@@ -1,15 +1,15 @@
-//! lc0's policy: 1858 outputs, one for each way to go from a square to another, from the mover's
-//! side (`src/neural/encoder.cc` of lc0).
+//! lc0's policy: 1858 outputs, one for each move from a square to another, from the mover's side
+//! (`src/neural/encoder.cc` of lc0).
 //!
 //! | index | meaning |
 //! |-------|---------|
-//! | 0–1791    | from a1 … h8, then to a1 … h8, all pairs on a queen's line or a knight's jump |
+//! | 0–1791    | from a1 … h8, then to a1 … h8, all pairs of a queen's or a knight's move |
 //! | 1792–1857 | promotions: from file a … h, to file −1, 0, +1, then queen, rook, bishop |
 //!
-//! A pawn that becomes a knight has the plain index of its step. Castling is the king taking its
-//! own rook, also where [`az73`](super::az73) has the king's two files.
+//! A promotion to a knight has the plain index of its step. Castling is the king taking its own
+//! rook, even where [`az73`](super::az73) uses the king's move of two files.
 //!
-//! The index depends on the piece: a7a8 is a rook's plain step and a pawn's promotion.
+//! The index depends on the piece: a7a8 is a plain step for a rook and a promotion for a pawn.
 
 use super::az73::{self, CODES, OFF};
 use super::board::{BLACK, KING, PAWN};
@@ -20,7 +20,7 @@ use sylvan_core::Action;
 pub const NUM_LOGITS: usize = 1858;
 const FIRST_PROMOTION: u32 = 1792;
 
-/// The output of an action that is legal in this position; 0 for codes that lead nowhere.
+/// The output of a legal action; 0 for codes that lead off the board.
 pub(super) fn index(position: &Position, action: Action) -> u32 {
     let Some(step) = az73::unpack(action) else {
         return 0;
@@ -46,20 +46,20 @@ fn plain(from: u32, to: u32) -> u32 {
     u32::from(PLAIN[(from & 63) as usize][(to & 63) as usize])
 }
 
-/// `piece` as az73 packs it: 0 queen, 1 knight, 2 bishop, 3 rook.
+/// `piece` is as in az73: 0 queen, 1 knight, 2 bishop, 3 rook.
 fn promotion(from: u32, to: u32, piece: u32) -> u32 {
-    let place = match piece {
+    let offset = match piece {
         0 => 0,
         3 => 1,
         2 => 2,
         _ => return plain(from, to),
     };
-    // Files a to h have 2, 3, 3 … 3, 2 ways to go, so those before file f are 3f − 1 (f > 0).
+    // Files a to h have 2, 3, 3 … 3, 2 promotion moves, so there are 3f − 1 before file f (f > 0).
     let ways = 2 * (from & 7) + (to & 7);
-    FIRST_PROMOTION + 3 * ways + place
+    FIRST_PROMOTION + 3 * ways + offset
 }
 
-/// The plain outputs, by origin and arrival: a running number over the pairs that az73 knows.
+/// The plain outputs, by origin and target: consecutive numbers of the pairs in az73.
 static PLAIN: [[u16; 64]; 64] = {
     let mut table = [[0; 64]; 64];
     let (mut next, mut from) = (0, 0);

@@ -1,52 +1,33 @@
 //! Chess and Chess960.
 //!
-//! | file | idea |
-//! |------|------|
-//! | `az73`     | action codes, 8×8×73 from the mover's side |
-//! | `lc0`      | lc0's 1858 policy outputs |
-//! | `encoding` | how a game shows itself to a network |
-//! | `board`    | pieces in four bitboards |
-//! | `zobrist`  | keys |
-//! | `position` | making a move |
-//! | `view`     | the board as the mover sees it |
-//! | `movegen`  | legal moves and their order |
-//! | `history`  | past boards and repetitions |
-//! | `planes`   | observations, a file per layout |
-//! | `notation` | FEN, UCI, SAN |
-//! | `syzygy`   | endgame tables |
-//! | `perft`    | counting move sequences |
-//! | `game_file` | packed games, read into training columns |
-//! | `material` | an evaluation without a network |
-//! | `error`    | what can be wrong |
+//! shakmaty supplies attack tables, parses and writes text and validates positions. Making and
+//! generating moves is implemented here, several times faster, because a search spends most of its
+//! time on it. Tests compare the two.
 //!
-//! shakmaty supplies attack tables, reads and writes text and judges positions; making and listing
-//! moves is done here, several times faster, because a search does little else. Tests hold the two
-//! against each other.
-//!
-//! **When a game ends.** Checkmate, stalemate and dead positions (insufficient material) end it,
-//! always. The third occurrence of a position and 100 plies without capture or pawn move end it
-//! too, with one exception: the root of a search ([`Game::set_root`]) is searched as long as it has
-//! moves, since somebody asked. Occurrences are counted through the real game and the tree alike.
-//! With [`Options::repetitions`] 2, the second occurrence inside the tree, its root included, is
-//! already a draw; positions of the game before the root still need three. [`Options::tables`] end
-//! lines inside the tree too, and never the game itself.
+//! **End of a game.** Checkmate, stalemate and dead positions (insufficient material) always end a
+//! game. The third occurrence of a position and 100 plies without capture or pawn move end it too,
+//! except at the root of a search ([`Game::set_root`]), which is searched as long as it has legal
+//! moves. Occurrences are counted over the real game and the tree together. With
+//! [`Options::repetitions`] 2, the second occurrence inside the tree, including its root, is
+//! already a draw; positions of the game before the root still need three. [`Options::tables`] also
+//! end lines inside the tree, but never the game itself.
 
-pub mod az73;
-mod board;
-mod encoding;
-mod error;
-mod game_file;
-mod history;
-mod lc0;
-mod material;
-mod movegen;
-mod notation;
-mod perft;
-mod planes;
-mod position;
-mod syzygy;
-mod view;
-mod zobrist;
+pub mod az73; // action codes, 8×8×73 from the mover's side
+mod board; // the pieces in four bitboards
+mod zobrist; // Zobrist keys
+mod view; // the board from the mover's side
+mod position; // a position, and making a move
+mod movegen; // legal moves and their order
+mod history; // past boards and repetitions
+mod error; // errors of positions and moves
+mod notation; // FEN, UCI, SAN
+mod syzygy; // endgame tables
+mod lc0; // lc0's 1858 policy outputs
+mod encoding; // input planes and policy outputs of networks
+mod planes; // observations, one file per layout
+mod material; // an evaluation without a network
+mod perft; // counts move sequences
+mod game_file; // packed games, read into training columns
 
 pub use encoding::{Codec, Encoder, Encoding};
 pub use error::ChessError;
@@ -67,17 +48,17 @@ use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 const WHITE: Seat = 0;
 const BLACK: Seat = 1;
 
-/// How a game is played and observed.
+/// The rules and the encoding of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Castling is the king taking its own rook, from wherever they start.
+    /// Chess960: castling is the king taking its own rook.
     pub chess960: bool,
-    /// Occurrences of a position that are a draw inside a search tree: 3, or 2 to notice sooner
-    /// that a line goes round in circles.
+    /// Occurrences of a position that are a draw inside a search tree: 3, or 2 to detect
+    /// repetitions earlier.
     pub repetitions: u32,
-    /// How it shows itself to a network.
+    /// The encoding for networks.
     pub encoding: Encoding,
-    /// Endgame tables that a search consults.
+    /// Endgame tables for searches.
     pub tables: Option<&'static Tables>,
 }
 
@@ -92,7 +73,7 @@ impl Default for Options {
     }
 }
 
-/// Why a game is over.
+/// The reason why a game is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Checkmate {
@@ -102,7 +83,7 @@ pub enum Outcome {
     InsufficientMaterial,
     Repetition,
     FiftyMoves,
-    /// Inside a search only: endgame tables know the result.
+    /// A result from endgame tables, only inside a search.
     Tablebase {
         winner: Option<Seat>,
     },
@@ -114,7 +95,7 @@ impl fmt::Display for Outcome {
             Outcome::Checkmate { winner: WHITE } => "White has mated",
             Outcome::Checkmate { .. } => "Black has mated",
             Outcome::Stalemate => "a draw by stalemate",
-            Outcome::InsufficientMaterial => "a draw for want of material",
+            Outcome::InsufficientMaterial => "a draw by insufficient material",
             Outcome::Repetition => "a draw by repetition",
             Outcome::FiftyMoves => "a draw by fifty moves without capture or pawn move",
             Outcome::Tablebase { winner: None } => "a draw by the endgame tables",
@@ -123,7 +104,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A game of chess: a position and what of its past still matters.
+/// A game of chess: a position and the relevant part of its history.
 #[derive(Debug)]
 pub struct Chess {
     position: Position,
@@ -131,11 +112,10 @@ pub struct Chess {
     repetitions: u32,
     encoding: Encoding,
     tables: Option<&'static Tables>,
-    /// If `narrowed`, the moves to choose from here: a bit for each place in the list of moves,
-    /// whose length is at most 218.
+    /// If `is_restricted`, a bit mask over the list of legal moves, of which there are at most 218.
     choice: [u64; 4],
-    narrowed: bool,
-    /// A search starts here and nothing was played since.
+    is_restricted: bool,
+    /// The position is the root of a search.
     at_root: bool,
 }
 
@@ -149,7 +129,7 @@ impl Chess {
         )
     }
 
-    /// How this game is played and observed.
+    /// The rules and the encoding of this game.
     pub fn options(&self) -> Options {
         Options {
             chess960: self.position.chess960,
@@ -159,42 +139,42 @@ impl Chess {
         }
     }
 
-    /// The moves that the laws of chess allow here, whatever else may have ended the game.
+    /// All legal moves, even if the game is drawn by repetition or the fifty-move rule.
     pub fn moves(&self) -> Vec<Action> {
         let mut actions = Vec::new();
         movegen::legal_actions(&self.position, &mut actions);
         actions
     }
 
-    /// The moves to choose from: those that the laws allow, fewer if restricted.
+    /// The moves to choose from: the legal moves, or a subset if restricted.
     pub fn choices(&self) -> Vec<Action> {
         let mut actions = self.moves();
-        self.keep_chosen(&mut actions);
+        self.retain_choices(&mut actions);
         actions
     }
 
-    /// Takes away, from the list of all moves, those that are not to be chosen.
-    fn keep_chosen(&self, actions: &mut Vec<Action>) {
-        if self.narrowed {
-            let mut place = 0..;
+    /// Removes the moves that may not be chosen from the list of all moves.
+    fn retain_choices(&self, actions: &mut Vec<Action>) {
+        if self.is_restricted {
+            let mut index = 0..;
             actions.retain(|_| {
-                let place: usize = place.next().unwrap_or_default();
-                self.choice[place / 64 % 4] >> (place % 64) & 1 == 1
+                let index: usize = index.next().unwrap_or_default();
+                self.choice[index / 64 % 4] >> (index % 64) & 1 == 1
             });
         }
     }
 
-    /// Narrows the choice to some of the moves.
+    /// Restricts the choice to some of the moves.
     fn choose(&mut self, among: &[Action]) {
         self.choice = [0; 4];
-        for (place, action) in self.moves().iter().enumerate() {
-            self.choice[place / 64 % 4] |= u64::from(among.contains(action)) << (place % 64);
+        for (index, action) in self.moves().iter().enumerate() {
+            self.choice[index / 64 % 4] |= u64::from(among.contains(action)) << (index % 64);
         }
-        self.narrowed = true;
+        self.is_restricted = true;
     }
 
-    /// The same game in which only some moves can be chosen from here, until one is played; `None`
-    /// lifts that. Fails at a move that is not legal.
+    /// The same game, restricted to some moves until one is played; `None` removes the restriction.
+    /// Fails if a move is illegal.
     pub fn restricted(mut self, moves: Option<&[Action]>) -> Result<Chess, ChessError> {
         let legal = self.moves();
         if let Some(&action) = moves
@@ -204,21 +184,21 @@ impl Chess {
         {
             return Err(self.refusal(action));
         }
-        self.narrowed = false;
+        self.is_restricted = false;
         if let Some(moves) = moves {
             self.choose(moves);
         }
         Ok(self)
     }
 
-    /// A search starts here; tables are not asked.
+    /// Marks the root of a search, without using endgame tables.
     pub fn mark_root(&mut self) {
         self.at_root = true;
         self.history.set_root();
     }
 
-    /// Plays a move if the laws of chess allow it, also in a game that was drawn by repetition or
-    /// by counting; leaves the game as it is otherwise.
+    /// Plays a legal move, also in a game drawn by repetition or the fifty-move rule; on an error
+    /// nothing changes.
     pub fn play(&mut self, action: Action) -> Result<(), ChessError> {
         if self.moves().contains(&action) {
             let Ok(()) = self.apply(action);
@@ -235,7 +215,7 @@ impl Chess {
         }
     }
 
-    /// What is wrong with a code that is no legal move here, and which codes near it are.
+    /// The error for an illegal action code, with the nearest legal codes.
     pub fn illegal_action(&self, action: Action) -> ChessError {
         let mut legal = self.moves().to_vec();
         legal.sort_by_key(|&code| code.abs_diff(action));
@@ -250,14 +230,14 @@ impl Chess {
         }
     }
 
-    /// Why the game is over, or `None` while it goes on.
+    /// The reason why the game is over, or `None`.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome_by_board()
             .or_else(|| self.outcome_by_past())
             .or_else(|| self.outcome_by_tables())
     }
 
-    /// Ends that the position alone shows; in all but dead positions no move is left.
+    /// Outcomes that depend only on the position.
     fn outcome_by_board(&self) -> Option<Outcome> {
         if self.position.is_dead() {
             return Some(Outcome::InsufficientMaterial);
@@ -273,7 +253,7 @@ impl Chess {
         }
     }
 
-    /// Ends that only the past shows.
+    /// Outcomes that depend on the history.
     fn outcome_by_past(&self) -> Option<Outcome> {
         if self.at_root {
             None
@@ -284,7 +264,7 @@ impl Chess {
         }
     }
 
-    /// What endgame tables tell inside a search.
+    /// Outcomes from endgame tables, inside a search.
     fn outcome_by_tables(&self) -> Option<Outcome> {
         let value = self.table_value()?;
         let winner = match value {
@@ -299,9 +279,9 @@ impl Chess {
         self.history.earlier >= 2 || self.repetitions == 2 && self.history.in_tree
     }
 
-    /// Whose turn it is by the rules alone, and all moves.
+    /// Whose turn it is, without restrictions and tables, and all moves.
     #[inline]
-    fn wide_turn(&self, actions: &mut Vec<Action>) -> Turn {
+    fn turn_by_rules(&self, actions: &mut Vec<Action>) -> Turn {
         if !self.at_root && self.is_repetition() || self.position.is_dead() {
             actions.clear();
             return Turn::Over;
@@ -317,11 +297,11 @@ impl Chess {
         }
     }
 
-    /// The same where some moves are not to be chosen, or tables may end the line.
+    /// The same with restrictions and tables.
     #[cold]
-    fn narrow_turn(&self, actions: &mut Vec<Action>) -> Turn {
-        let turn = self.wide_turn(actions);
-        self.keep_chosen(actions);
+    fn restricted_turn(&self, actions: &mut Vec<Action>) -> Turn {
+        let turn = self.turn_by_rules(actions);
+        self.retain_choices(actions);
         if !actions.is_empty() && self.table_value().is_none() {
             return turn;
         }
@@ -332,7 +312,7 @@ impl Chess {
         Turn::Over
     }
 
-    /// The seat to move, whether or not the game is over: White 0, Black 1.
+    /// The side to move, also in a finished game: White 0, Black 1.
     pub fn seat(&self) -> Seat {
         if self.position.black_to_move {
             BLACK
@@ -341,7 +321,7 @@ impl Chess {
         }
     }
 
-    /// The mover is in check.
+    /// Whether the mover is in check.
     pub fn is_check(&self) -> bool {
         let view = view::View::of(&self.position);
         view.attackers(view.king, view.occupied()) != 0
@@ -352,8 +332,8 @@ impl Chess {
         self.position.clock
     }
 
-    /// A key of position *and* past: equal ones mean equal observations and equal futures, which
-    /// [`Game::key`] does not promise where repetitions, counters or history planes matter.
+    /// A key of position *and* history: equal keys mean equal observations and equal continuations.
+    /// [`Game::key`] ignores repetitions, counters and history planes.
     pub fn full_key(&self) -> u64 {
         let mut planes = [0; MAX_PLANES];
         planes::write(self.encoding, &self.position, &self.history, &mut planes);
@@ -367,9 +347,9 @@ impl Chess {
             self.position.key,
         ];
         let past = self.history.keys().iter().chain(&planes).chain(&rules);
-        let choice = self.choice.iter().filter(|_| self.narrowed);
+        let choice = self.choice.iter().filter(|_| self.is_restricted);
         past.chain(choice)
-            .fold(u64::from(self.history.root_place()), |digest, &part| {
+            .fold(u64::from(self.history.root_index()), |digest, &part| {
                 mix(digest ^ part)
             })
     }
@@ -395,8 +375,8 @@ impl Clone for Chess {
         self.repetitions = source.repetitions;
         self.encoding = source.encoding;
         self.tables = source.tables;
-        self.narrowed = source.narrowed;
-        if source.narrowed {
+        self.is_restricted = source.is_restricted;
+        if source.is_restricted {
             self.choice = source.choice;
         }
         self.at_root = source.at_root;
@@ -428,18 +408,18 @@ impl Game for Chess {
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
-        Ok(if self.narrowed || self.tables.is_some() {
-            self.narrow_turn(actions)
+        Ok(if self.is_restricted || self.tables.is_some() {
+            self.restricted_turn(actions)
         } else {
-            self.wide_turn(actions)
+            self.turn_by_rules(actions)
         })
     }
 
-    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(if self.narrowed {
-            self.choices()[place]
+    fn action_at(&self, index: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(if self.is_restricted {
+            self.choices()[index]
         } else {
-            movegen::action_at(&self.position, place)
+            movegen::action_at(&self.position, index)
         })
     }
 
@@ -448,7 +428,7 @@ impl Game for Chess {
         let irreversible = self.position.play(action);
         self.history.push(self.position.key, irreversible);
         self.at_root = false;
-        self.narrowed = false;
+        self.is_restricted = false;
         Ok(())
     }
 

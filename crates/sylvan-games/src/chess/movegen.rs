@@ -1,15 +1,15 @@
-//! Legal moves, straight as action codes.
+//! Legal moves, generated directly as action codes.
 //!
-//! Checks and pins are found first, so that no move has to be made and taken back: in check only
-//! the king's moves and those that land on the checker or between it and the king remain; a pinned
-//! piece stays on the line through it and its king.
+//! Checks and pins are found first, so that no move must be made and undone: in check only the
+//! king's moves and moves to the checker or between it and the king are legal; a pinned piece stays
+//! on the line through it and its king.
 //!
 //! **Order** (the same for equal positions, mirrored for mirrored ones; squares in ascending number
-//! as the mover sees them): pawns' single steps, double steps, captures towards file a, captures
-//! towards file h, by arrival, every promotion as queen, knight, bishop, rook; then pinned pawns
-//! likewise, one by one; en passant by origin; then knights, diagonal moves of bishops and queens,
-//! straight moves of rooks and queens, the king, each by origin, then arrival; castling, queen's
-//! side first.
+//! from the mover's side): pawns' single steps, double steps, captures towards file a, captures
+//! towards file h, by target, every promotion as queen, knight, bishop, rook; then pinned pawns in
+//! the same way, one by one; en passant by origin; then knights, diagonal moves of bishops and
+//! queens, straight moves of rooks and queens, the king, each by origin, then target; castling,
+//! queen's side first.
 
 use super::az73::{CODES, FIRST_UNDERPROMOTION, PLANES};
 use super::position::{Position, castled};
@@ -27,7 +27,7 @@ const NORTH_2: u32 = 1;
 const NORTH_EAST: u32 = 7;
 const NORTH_WEST: u32 = 49;
 
-/// Replaces `actions` by the legal ones; says whether the mover is in check.
+/// Replaces `actions` by the legal ones; returns whether the mover is in check.
 pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> bool {
     let mut list = List::new();
     let check = generate(position, &mut list);
@@ -35,12 +35,12 @@ pub(super) fn legal_actions(position: &Position, actions: &mut Vec<Action>) -> b
     check
 }
 
-/// The legal action at a place of that list, without generating much more than the list up to it.
-pub(super) fn action_at(position: &Position, place: usize) -> Action {
+/// The legal action at an index of that list, without generating much more of the list.
+pub(super) fn action_at(position: &Position, index: usize) -> Action {
     let mut list = List::new();
-    list.enough = place.min(254) as u8;
+    list.enough = index.min(254) as u8;
     generate(position, &mut list);
-    Action::from(list.codes[place.min(255)])
+    Action::from(list.codes[index.min(255)])
 }
 
 /// Whether the mover is mated.
@@ -49,41 +49,41 @@ pub(super) fn is_mate(position: &Position) -> bool {
     generate(position, &mut list) && list.len == 0
 }
 
-/// Adds all legal moves to `list`; says whether the mover is in check.
+/// Adds all legal moves to `list`; returns whether the mover is in check.
 fn generate(position: &Position, list: &mut List) -> bool {
     let view = View::of(position);
-    let ties = Ties::of(&view);
+    let checks = ChecksAndPins::of(&view);
     let mut generator = Generator {
         position,
         view,
-        ties,
+        checks,
         list,
     };
-    if ties.checkers == 0 {
+    if checks.checkers == 0 {
         generator.pieces(!0);
         generator.king();
         generator.castling();
     } else {
-        if ties.checkers & (ties.checkers - 1) == 0 {
-            let checker = Square::new(ties.checkers.trailing_zeros() & 63);
-            generator.pieces(attacks::between(view.king, checker).0 | ties.checkers);
+        if checks.checkers & (checks.checkers - 1) == 0 {
+            let checker = Square::new(checks.checkers.trailing_zeros() & 63);
+            generator.pieces(attacks::between(view.king, checker).0 | checks.checkers);
         }
         generator.king();
     }
-    ties.checkers != 0
+    checks.checkers != 0
 }
 
-/// What binds the mover to its king.
+/// The pieces that give check or are pinned.
 #[derive(Clone, Copy)]
-struct Ties {
+struct ChecksAndPins {
     /// Their pieces that give check.
     checkers: u64,
     /// Own pieces that may only move on the line through the king.
     pinned: u64,
 }
 
-impl Ties {
-    fn of(view: &View) -> Ties {
+impl ChecksAndPins {
+    fn of(view: &View) -> ChecksAndPins {
         let (board, king) = (&view.board, view.king);
         let empty = Bitboard(0);
         let snipers = (attacks::bishop_attacks(king, empty).0 & board.diagonal()
@@ -92,31 +92,31 @@ impl Ties {
         let steppers = (attacks::knight_attacks(king).0 & board.knights()
             | attacks::pawn_attacks(Color::White, king).0 & board.pawns())
             & view.their;
-        let mut ties = Ties {
+        let mut checks = ChecksAndPins {
             checkers: steppers,
             pinned: 0,
         };
         for sniper in Bitboard(snipers) {
             let blockers = attacks::between(king, sniper).0 & view.occupied();
-            ties.checkers |= u64::from(blockers == 0) << sniper.to_u32();
+            checks.checkers |= u64::from(blockers == 0) << sniper.to_u32();
             let alone = blockers & blockers.wrapping_sub(1) == 0;
-            ties.pinned |= select_unpredictable(alone, blockers & view.own, 0);
+            checks.pinned |= select_unpredictable(alone, blockers & view.own, 0);
         }
-        ties
+        checks
     }
 }
 
 struct Generator<'a> {
     position: &'a Position,
     view: View,
-    ties: Ties,
+    checks: ChecksAndPins,
     list: &'a mut List,
 }
 
 impl Generator<'_> {
-    /// Moves of all but the king, arriving on `mask`.
+    /// Moves of all pieces except the king, to squares of `mask`.
     fn pieces(&mut self, mask: u64) {
-        let (view, pinned) = (self.view, self.ties.pinned);
+        let (view, pinned) = (self.view, self.checks.pinned);
         let (board, occupied) = (&view.board, Bitboard(view.occupied()));
         let pawns = board.pawns() & view.own;
         self.pawns(pawns & !pinned, mask);
@@ -150,9 +150,9 @@ impl Generator<'_> {
         }
     }
 
-    /// The targets that a pin leaves.
+    /// The targets that a pin allows.
     fn free(&self, from: Square, targets: u64) -> u64 {
-        if self.ties.pinned >> from.to_u32() & 1 == 0 {
+        if self.checks.pinned >> from.to_u32() & 1 == 0 {
             targets
         } else {
             targets & attacks::ray(self.view.king, from).0
@@ -189,7 +189,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Steps to squares that would not be attacked once the king has left its own.
+    /// Steps to squares that are not attacked after the king has left its square.
     fn king(&mut self) {
         let (view, king) = (&self.view, self.view.king);
         let near = attacks::king_attacks(king).0 & !view.own;
@@ -217,7 +217,7 @@ impl Generator<'_> {
         }
     }
 
-    /// King and rook pass over empty squares, the king over none that is attacked.
+    /// Castling: the paths of king and rook must be empty, and the king's path not attacked.
     fn castle(&mut self, rook: Square) {
         let (view, king) = (&self.view, self.view.king);
         let (king_to, rook_to) = castled(king.to_u32(), rook > king);
@@ -228,7 +228,7 @@ impl Generator<'_> {
         if (king_path | rook_path) & others != 0 || king_path & view.step_attacked() != 0 {
             return;
         }
-        // Where rook and king have arrived, the rook may no longer shield the king.
+        // After castling, the rook may no longer shield the king.
         let arrived = others | 1 << rook_to.to_u32();
         let passes = |square| view.sliding_attackers(square, others | 1 << rook.to_u32()) == 0;
         if Bitboard(king_path).into_iter().all(passes)
@@ -244,8 +244,8 @@ impl Generator<'_> {
     }
 }
 
-/// Codes as they are found. No position has more than 218 legal moves (Petrović 1964), so 256 slots
-/// hold them all and the few that are written beyond the last.
+/// The generated codes. No position has more than 218 legal moves (Petrović 1964), so 256 entries
+/// are enough, including the few written beyond the last.
 struct List {
     codes: [u16; 256],
     len: u8,
@@ -265,7 +265,7 @@ impl List {
     /// Codes copied at a time.
     const BLOCK: usize = 16;
 
-    /// Copies whole blocks and cuts off what is too much: a loop without a ragged end.
+    /// Copies whole blocks, then truncates, so that the loop has no remainder.
     fn copy_to(&self, actions: &mut Vec<Action>) {
         let len = usize::from(self.len);
         actions.clear();
@@ -279,15 +279,15 @@ impl List {
         actions.truncate(len);
     }
 
-    /// Writes a code and keeps it if told so. Writing always and counting sometimes spares the
-    /// processor a branch that it cannot foresee.
+    /// Appends a code if `keep`. Always writes it and advances conditionally: a branch would be
+    /// mispredicted.
     fn write(&mut self, code: u16, keep: bool) {
         self.codes[usize::from(self.len)] = code;
         self.len = self.len.wrapping_add(u8::from(keep));
     }
 
     /// Steps of the piece on `from` to each of `targets`, four at a time: most pieces have no more,
-    /// and so one branch that is foreseen replaces several that are not.
+    /// so one predictable branch replaces several unpredictable ones.
     fn push(&mut self, from: Square, mut targets: u64) {
         let codes = &CODES[from.to_usize()];
         while targets != 0 {
@@ -298,7 +298,7 @@ impl List {
         }
     }
 
-    /// Pawns that arrive on `targets` from `back` squares below, on one plane.
+    /// Pawn moves to `targets` from `back` squares below, on one plane.
     fn push_pawns(&mut self, mut targets: u64, back: u32, plane: u32) {
         while targets != 0 {
             for _ in 0..4 {

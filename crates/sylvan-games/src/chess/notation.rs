@@ -1,4 +1,4 @@
-//! Positions and moves as text: FEN in and out, UCI and SAN in and out. shakmaty reads and writes.
+//! Positions and moves as text: FEN, UCI and SAN, parsed and written by shakmaty.
 
 use super::az73::{self, Step};
 use super::board::{BLACK, Board, PAWN};
@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use sylvan_core::Action;
 
 impl Chess {
-    /// Reads a FEN. Missing fields are filled with `w - - 0 1`.
+    /// Parses a FEN. Missing fields are filled with `w - - 0 1`.
     pub fn from_fen(fen: &str, options: Options) -> Result<Chess, ChessError> {
         let parsed = Fen::from_ascii(fen.trim().as_bytes()).map_err(|part| ChessError::Fen {
             fen: fen.into(),
@@ -55,7 +55,7 @@ impl Chess {
             chess960: options.chess960,
         };
         if let Some(square) = written {
-            position.offer_en_passant(square);
+            position.set_en_passant(square);
         }
         position.key = position.computed_key();
         let history = History::new(&position, written);
@@ -66,19 +66,19 @@ impl Chess {
             encoding: options.encoding,
             tables: options.tables,
             choice: [0; 4],
-            narrowed: false,
+            is_restricted: false,
             at_root: false,
         })
     }
 
-    /// The position as a FEN; an en-passant square is written if a capture there is legal.
+    /// The position as a FEN; with an en-passant square only if a capture there is legal.
     pub fn fen(&self) -> String {
         let fen = Fen::try_from_setup(self.position.setup());
         fen.unwrap_or_else(|lossy| lossy.ignore()).to_string()
     }
 
-    /// The action of a legal move in UCI or SAN. Castling may be written either way: the king's
-    /// two files, or the king taking its rook.
+    /// Parses a legal move in UCI or SAN. Castling may be written as the king's move of two files,
+    /// or as the king taking its rook.
     pub fn parse(&self, text: &str) -> Result<Action, ChessError> {
         let position = self.position.to_shakmaty();
         let ascii = text.trim().as_bytes();
@@ -102,8 +102,8 @@ impl Chess {
         }
     }
 
-    /// A move in UCI: `e2e4`, `e7e8q`, castling `e1g1` (in Chess960 `e1h1`). `None` if no piece of
-    /// the mover can make a move of this code.
+    /// A move in UCI: `e2e4`, `e7e8q`, castling `e1g1` (in Chess960 `e1h1`). `None` if the mover
+    /// has no piece for this code.
     pub fn uci(&self, action: Action) -> Option<String> {
         let mode = CastlingMode::from_chess960(self.position.chess960);
         Some(self.position.to_move(action)?.to_uci(mode).to_string())
@@ -170,8 +170,8 @@ impl Position {
         }
     }
 
-    /// The same position in shakmaty, to read and write moves with. A position that legal moves led
-    /// to is legal; one that other codes led to becomes an empty game, in which nothing is legal.
+    /// The same position in shakmaty, to parse and write moves. A position reached by illegal codes
+    /// becomes the default game.
     pub(super) fn to_shakmaty(self) -> shakmaty::Chess {
         self.setup()
             .position(CastlingMode::from_chess960(self.chess960))
@@ -198,7 +198,7 @@ impl Position {
         .unwrap_or(Action::MAX)
     }
 
-    /// The move behind a code, which need not be legal.
+    /// The move of a code; it need not be legal.
     fn to_move(self, action: Action) -> Option<Move> {
         let step = az73::decode(action)?;
         let (from, to) = (step.from ^ self.flip(), step.to ^ self.flip());
@@ -241,7 +241,7 @@ fn nearest(text: &str, mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Levenshtein's distance, at most the length of the longer text.
+/// The Levenshtein distance; uses at most 16 bytes of `a`.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let a = &a[..a.len().min(16)];
     let mut row: Vec<usize> = (0..=b.len()).collect();

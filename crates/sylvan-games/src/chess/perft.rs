@@ -1,7 +1,7 @@
-//! Perft: the number of move sequences of a length, the usual proof of a move generator.
+//! Perft: counts the move sequences of a length, the usual test of a move generator.
 //!
-//! Counts by the laws of movement alone: no draw by repetition, by counters or for want of
-//! material ends a line. Moves of the last ply are counted, not made.
+//! Draws by repetition, the fifty-move rule or insufficient material do not end a line. Moves of
+//! the last ply are counted, not made.
 
 use super::Chess;
 use super::movegen::legal_actions;
@@ -11,13 +11,13 @@ use sylvan_core::Action;
 impl Chess {
     /// The number of sequences of `depth` legal moves; 1 for `depth` 0.
     ///
-    /// Takes about 10 ns per leaf; 64 bits hold every depth that ends in a lifetime.
+    /// Takes about 10 ns per leaf; 64 bits are enough for every feasible depth.
     pub fn perft(&self, depth: u8) -> u64 {
         let mut buffers = vec![Vec::new(); usize::from(depth)];
         count(&self.position, &mut buffers)
     }
 
-    /// Perft of `depth - 1` after every legal move, in their order; nothing for `depth` 0.
+    /// Perft of `depth - 1` after every legal move, in order; empty for `depth` 0.
     pub fn divide(&self, depth: u8) -> Vec<(Action, u64)> {
         let Some(below) = depth.checked_sub(1) else {
             return Vec::new();
@@ -32,7 +32,7 @@ impl Chess {
     }
 }
 
-/// One buffer of actions per ply still to go.
+/// Counts the sequences; `buffers` has one buffer of actions per remaining ply.
 fn count(position: &Position, buffers: &mut [Vec<Action>]) -> u64 {
     let Some((actions, deeper)) = buffers.split_first_mut() else {
         return 1;

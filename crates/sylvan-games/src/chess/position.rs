@@ -1,13 +1,13 @@
-//! A position and how a move changes it.
+//! A position, and making a move.
 //!
-//! The position is everything the laws of chess need except the past: pieces, side to move,
-//! castling rights, en passant and two counters. [`Position::play`] takes the code of a legal move
-//! and updates the Zobrist key as it goes.
+//! The position holds everything except the history: pieces, side to move, castling rights, en
+//! passant and two counters. [`Position::play`] takes the code of a legal move and updates the
+//! Zobrist key.
 //!
-//! Castling rights are the squares of the rooks that may still castle, so Chess960 needs nothing
-//! more: any move from or to such a square ends the right, any king move ends both of its side.
-//! An en-passant square is kept only while a capture on it is legal, which makes equal positions
-//! equal and the key exact.
+//! Castling rights are the squares of the rooks that may still castle, which also covers Chess960:
+//! any move from or to such a square ends the right, any king move ends both rights of its side. An
+//! en-passant square is stored only if a capture on it is legal, so that equal positions have equal
+//! keys.
 
 use super::az73;
 use super::board::{BLACK, Board, EMPTY, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
@@ -22,7 +22,7 @@ const LAST_RANKS: u64 = 0xff | 0xff << 56;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) board: Board,
-    /// The same pieces by square: what stands where is known at once.
+    /// The same pieces by square, for fast lookup.
     pub(super) squares: [Piece; 64],
     /// Rooks that may castle.
     pub(super) castling: u64,
@@ -30,9 +30,9 @@ pub(super) struct Position {
     pub(super) key: u64,
     /// Plies since the last capture or pawn move.
     pub(super) clock: u32,
-    /// Counts Black's moves, from 1.
+    /// The full-move number, from 1; increases after Black's moves.
     pub(super) move_number: u32,
-    /// The square behind a pawn that can be taken in passing, as a bit; else zero.
+    /// The en-passant square as a bit, if a capture there is legal; otherwise 0.
     pub(super) en_passant: u64,
     pub(super) black_to_move: bool,
     /// Castling is written as the king taking its rook.
@@ -40,12 +40,12 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// What to exclude-or a square with to see it as the mover does.
+    /// XOR a square with this to get it from the mover's side.
     pub(super) fn flip(&self) -> u32 {
         if self.black_to_move { 56 } else { 0 }
     }
 
-    /// The key computed afresh.
+    /// The key, computed from scratch.
     pub(super) fn computed_key(&self) -> u64 {
         zobrist::board(&self.board)
             ^ zobrist::castling(self.castling)
@@ -53,12 +53,11 @@ impl Position {
             ^ if self.black_to_move { zobrist::SIDE } else { 0 }
     }
 
-    /// Makes a legal move; says whether it was a capture or a pawn move, after which no earlier
-    /// position can come back. A code that leads off the board changes nothing.
+    /// Makes a legal move; returns whether it was irreversible (a capture or a pawn move). A code
+    /// that leads off the board changes nothing.
     ///
-    /// Castling and what only pawns do are found by one test each, on numbers rather than truths,
-    /// so that the processor meets two branches that are rarely taken instead of many that it
-    /// cannot foresee.
+    /// Castling and special pawn moves are detected by one test each, with bit operations, so that
+    /// two rarely taken branches replace many unpredictable ones.
     pub(super) fn play(&mut self, action: Action) -> bool {
         let Some(step) = az73::unpack(action) else {
             return false;
@@ -95,13 +94,13 @@ impl Position {
         irreversible
     }
 
-    /// Pawns of the side that a piece does not belong to.
+    /// The pawns of the other side than a piece's.
     fn enemy_pawns(&self, piece: Piece) -> u64 {
         let belongs_to_black = 0u64.wrapping_sub(u64::from(piece / BLACK));
         self.board.pawns() & (self.board.black() ^ belongs_to_black)
     }
 
-    /// What only pawns do: become another piece, take in passing, offer themselves to be taken so.
+    /// Special pawn moves: promotion, en-passant capture, and double step.
     fn finish_pawn_move(&mut self, from: u32, to: u32, passed: u64, underpromotion: u32) {
         let pawn = self.squares[to as usize];
         if 1 << to & LAST_RANKS != 0 {
@@ -109,24 +108,24 @@ impl Position {
         } else if 1 << to & passed != 0 {
             self.replace(to ^ 8, EMPTY);
         } else {
-            self.offer_en_passant(from.midpoint(to));
+            self.set_en_passant(from.midpoint(to));
         }
     }
 
-    /// Puts a piece, or nothing, in the place of another.
+    /// Replaces the piece on a square; either may be `EMPTY`.
     fn replace(&mut self, square: u32, piece: Piece) {
         let old = std::mem::replace(&mut self.squares[square as usize], piece);
         self.toggle(old, square);
         self.toggle(piece, square);
     }
 
-    /// Adds a piece to the bitboards and the key, or takes it away.
+    /// Adds a piece to the bitboards and the key, or removes it.
     fn toggle(&mut self, piece: Piece, square: u32) {
         self.board.toggle(piece, 1 << square);
         self.key ^= zobrist::piece(piece, square);
     }
 
-    /// Whether a move is castling: the king's, two files or in Chess960 onto its own rook.
+    /// Whether a move is castling: the king moves two files, or in Chess960 onto its own rook.
     pub(super) fn is_castling(&self, from: u32, to: u32, piece: Piece, taken: Piece) -> bool {
         let not_king = u32::from(piece & !BLACK ^ KING);
         if self.chess960 {
@@ -147,7 +146,7 @@ impl Position {
         self.end_castling(from, from, KING);
     }
 
-    /// The rook that castles when the king on `from` goes towards `to`.
+    /// The rook that castles when the king on `from` moves towards `to`.
     pub(super) fn castling_rook(&self, from: u32, to: u32) -> u32 {
         let rights = self.castling & FIRST_RANK << (from & 56);
         if to > from {
@@ -157,7 +156,7 @@ impl Position {
         }
     }
 
-    /// Drops the rights that a move of a piece from one square to another ends.
+    /// Removes the castling rights that a move ends.
     fn end_castling(&mut self, from: u32, to: u32, piece: Piece) {
         let is_king = piece & !BLACK == KING;
         let rank = select_unpredictable(is_king, FIRST_RANK << (from & 56), 0);
@@ -168,15 +167,15 @@ impl Position {
         }
     }
 
-    /// Keeps the square behind a pawn that has just made two steps, if a capture there is legal.
-    pub(super) fn offer_en_passant(&mut self, square: u32) {
+    /// Stores the square behind a pawn that has just made two steps, if a capture there is legal.
+    pub(super) fn set_en_passant(&mut self, square: u32) {
         if View::of(self).en_passant_capturers(square ^ self.flip()) != 0 {
             self.en_passant = 1 << square;
             self.key ^= zobrist::en_passant(self.en_passant);
         }
     }
 
-    /// Neither side can ever mate: bare kings, one knight, or bishops of one colour of square.
+    /// Whether neither side can mate: bare kings, one knight, or bishops on squares of one colour.
     pub(super) fn is_dead(&self) -> bool {
         let board = &self.board;
         if board.pawns() | board.straight() != 0 {
@@ -205,7 +204,7 @@ const fn beside(square: u32) -> u64 {
     (bit & !FILE_A) >> 1 | (bit & !FILE_H) << 1
 }
 
-/// Where king and rook stand after castling with a king on this rank.
+/// The squares of king and rook after castling on the king's rank.
 pub(super) const fn castled(king: u32, king_side: bool) -> (u32, u32) {
     let rank = king & 56;
     if king_side {
@@ -215,7 +214,7 @@ pub(super) const fn castled(king: u32, king_side: bool) -> (u32, u32) {
     }
 }
 
-/// What a pawn becomes, by its packed step.
+/// The piece of a promotion, from its packed step.
 pub(super) const fn promoted(underpromotion: u32) -> Piece {
     match underpromotion {
         1 => KNIGHT,

@@ -1,16 +1,17 @@
-//! Syzygy endgame tables: what perfect play gives in positions of few pieces.
+//! Syzygy endgame tables: the results of perfect play in positions with few pieces.
 //!
-//! **Inside a tree** a position in the tables is an end with its exact value, if its clock is zero
-//! and nobody can castle: the tables say win, draw or loss on that condition. Wins that fifty moves
-//! frustrate (cursed wins, blessed losses) are draws. Positions with another clock are searched on,
-//! until a capture or a pawn move.
+//! **Inside a tree** a position in the tables is terminal with its exact value, if its half-move
+//! clock is zero and neither side can castle: the tables are exact under these conditions. Wins
+//! prevented by the fifty-move rule (cursed wins, blessed losses) are draws. Positions with another
+//! clock are searched until a capture or a pawn move.
 //!
-//! **At the root** the tables choose the moves that a search chooses from: the best result under
-//! the fifty-move rule and the clock as it stands, and of wins the shortest way (of losses the
-//! longest) to the next capture, pawn move or mate. So a won game is won, however deep the search.
+//! **At the root** the tables restrict the moves of a search to those with the best result under
+//! the fifty-move rule and the current clock, and among wins (losses) to those with the shortest
+//! (longest) way to the next capture, pawn move or mate. So a won game is won with any search
+//! depth.
 //!
-//! Tables are opened once per path and never closed: a state has a plain reference to them and
-//! stays cheap to copy.
+//! Tables are opened once per path and never closed, so a state holds a plain reference and stays
+//! cheap to copy.
 
 use super::position::Position;
 use super::{Chess, ChessError, Outcome};
@@ -24,25 +25,25 @@ use sylvan_core::{Action, Game};
 pub struct Tables {
     path: String,
     base: Tablebase<shakmaty::Chess>,
-    /// Positions that were found.
+    /// The number of positions found.
     hits: AtomicU64,
 }
 
-/// What the tables know of a position, for the mover.
+/// The table entry of a position, for the mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Win 2, cursed win 1, draw 0, blessed loss −1, loss −2, were the clock zero.
+    /// Win 2, cursed win 1, draw 0, blessed loss −1, loss −2, for a half-move clock of zero.
     pub wdl: i8,
-    /// Plies to the next capture, pawn move or mate, with the sign of `wdl`; 0 in draws. `None`
-    /// without DTZ tables. May be one too small, as the tables are rounded.
+    /// Plies to the next capture, pawn move or mate, with the sign of `wdl`; 0 for draws. `None`
+    /// without DTZ tables. May be one too small, because the tables are rounded.
     pub dtz: Option<i32>,
 }
 
-/// Tables that were opened, by path.
+/// The open tables.
 static OPEN: Mutex<Vec<&'static Tables>> = Mutex::new(Vec::new());
 
 impl Tables {
-    /// The tables in one or more folders, separated as in the variable PATH.
+    /// Opens the tables in one or more folders, separated as in the variable PATH.
     pub fn open(path: &str) -> Result<&'static Tables, ChessError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tables) = open.iter().find(|tables| tables.path == path) {
@@ -71,7 +72,7 @@ impl Tables {
         &self.path
     }
 
-    /// The most pieces of a position that can be found.
+    /// The most pieces of a position in the tables.
     pub fn max_pieces(&self) -> usize {
         self.base.max_pieces()
     }
@@ -81,13 +82,13 @@ impl Tables {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// A position may be in the tables.
+    /// Whether a position may be in the tables.
     fn covers(&self, position: &Position) -> bool {
         position.castling == 0
             && position.board.occupied().count_ones() as usize <= self.base.max_pieces()
     }
 
-    /// What the tables know, whatever the clock.
+    /// The table entry, regardless of the clock.
     fn probe(&self, position: &Position) -> Option<Probe> {
         if !self.covers(position) {
             return None;
@@ -118,19 +119,19 @@ impl Tables {
         self.hits.fetch_add(hits as u64, Ordering::Relaxed);
     }
 
-    /// How good it is to have moved to a position: higher is better.
+    /// The rank of a move to a position: higher is better.
     fn rank(&self, after: &Position) -> Option<i32> {
         let (position, clock) = (after.to_shakmaty(), after.clock);
         let dtz = match self.base.probe_dtz(&position) {
             Ok(dtz) => dtz,
-            // Without DTZ tables: the result if the clock were zero, all ways equally long.
+            // Without DTZ tables: use the result for a clock of zero, without distances.
             Err(_) => {
                 let wdl = self.base.probe_wdl_after_zeroing(&position).ok()?;
                 MaybeRounded::Precise(Dtz::before_zeroing(wdl))
             }
         };
         let plies = if clock == 0 && dtz.is_negative() {
-            0 // won by a capture or a pawn move: the next phase has time of its own
+            0 // won by a capture or a pawn move, which resets the clock
         } else {
             dtz.ignore_rounding().0.abs()
         };
@@ -174,7 +175,7 @@ fn add(base: &mut Tablebase<shakmaty::Chess>, path: &str, folder: &Path) -> Resu
 }
 
 impl Chess {
-    /// What the tables of this game know of the position.
+    /// The table entry of the position.
     pub fn probe(&self) -> Option<Probe> {
         let tables = self.tables?;
         let found = tables.probe(&self.position);
@@ -182,7 +183,7 @@ impl Chess {
         found
     }
 
-    /// The result for the mover by the tables, where they end a line of a search.
+    /// The result for the mover, if the tables end a line of a search here.
     pub(super) fn table_value(&self) -> Option<f64> {
         let inside = !self.at_root && self.history.in_search();
         self.tables
@@ -190,7 +191,7 @@ impl Chess {
             .and_then(|tables| tables.value(&self.position))
     }
 
-    /// Leaves the moves that the tables recommend, if they know all of them.
+    /// Restricts the moves to the best by the tables, if all moves are in the tables.
     pub(super) fn choose_by_tables(&mut self) {
         let Some(tables) = self.tables.filter(|tables| tables.covers(&self.position)) else {
             return;
@@ -223,7 +224,7 @@ impl Chess {
         }
     }
 
-    /// Counts a line of a search that the tables have ended.
+    /// Counts a line of a search ended by the tables.
     pub(super) fn count_table_hit(&self) {
         if let Some(tables) = self.tables {
             tables.count(1);

@@ -1,7 +1,7 @@
-//! The board as the mover sees it: its own pieces at the bottom, its pawns going up.
+//! The board from the mover's side: its own pieces at the bottom, its pawns moving up.
 //!
-//! Turning the board over once (four byte swaps) lets all that follows be written for one colour:
-//! move generation, action codes and evaluation know "own" and "their", never White and Black.
+//! Flipping the board once (four byte swaps) allows move generation, action codes and evaluation to
+//! be written for one colour: they use "own" and "their" instead of White and Black.
 
 use super::board::Board;
 use super::position::Position;
@@ -10,13 +10,13 @@ use shakmaty::{Bitboard, Color, Square, attacks};
 pub(super) const FILE_A: u64 = 0x0101_0101_0101_0101;
 pub(super) const FILE_H: u64 = FILE_A << 7;
 
-/// Piece sets in the mover's view, plus what legality needs to know about its king.
+/// Piece sets from the mover's side, and its king.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub(super) board: Board,
     pub(super) own: u64,
     pub(super) their: u64,
-    /// The mover's king; a1 on a board without one, which only a code that was never legal leaves.
+    /// The mover's king; a1 if there is none, which only happens after an illegal code.
     pub(super) king: Square,
 }
 
@@ -42,12 +42,12 @@ impl View {
         self.own | self.their
     }
 
-    /// Their pieces that attack a square, with `occupied` in the way of sliders.
+    /// Their pieces that attack a square, with `occupied` blocking sliders.
     pub(super) fn attackers(&self, square: Square, occupied: u64) -> u64 {
         self.all_attackers(square, occupied) & self.their
     }
 
-    /// Pieces of both sides that attack a square, with `occupied` in the way of sliders.
+    /// Pieces of both sides that attack a square, with `occupied` blocking sliders.
     pub(super) fn all_attackers(&self, square: Square, occupied: u64) -> u64 {
         let (board, pawns) = (&self.board, self.board.pawns());
         self.all_sliding_attackers(square, occupied)
@@ -57,39 +57,39 @@ impl View {
             | attacks::pawn_attacks(Color::Black, square).0 & pawns & self.own
     }
 
-    /// Their sliders that attack a square, with `occupied` in their way.
+    /// Their sliders that attack a square, with `occupied` blocking them.
     pub(super) fn sliding_attackers(&self, square: Square, occupied: u64) -> u64 {
         self.all_sliding_attackers(square, occupied) & self.their
     }
 
-    /// Sliders of both sides that attack a square, with `occupied` in their way.
+    /// Sliders of both sides that attack a square, with `occupied` blocking them.
     pub(super) fn all_sliding_attackers(&self, square: Square, occupied: u64) -> u64 {
         attacks::bishop_attacks(square, Bitboard(occupied)).0 & self.board.diagonal()
             | attacks::rook_attacks(square, Bitboard(occupied)).0 & self.board.straight()
     }
 
-    /// Squares that their pawns attack.
+    /// Squares attacked by their pawns.
     pub(super) fn pawn_attacked(&self) -> u64 {
         let pawns = self.board.pawns() & self.their;
         (pawns & !FILE_A) >> 9 | (pawns & !FILE_H) >> 7
     }
 
-    /// Squares that their pawns, knights and king attack.
+    /// Squares attacked by their pawns, knights and king.
     pub(super) fn step_attacked(&self) -> u64 {
         self.pawn_attacked() | self.stepped(self.their)
     }
 
-    /// Squares that their pieces attack.
+    /// Squares attacked by their pieces.
     pub(super) fn attacked(&self) -> u64 {
         self.step_attacked() | self.slid(self.their, self.occupied())
     }
 
-    /// Squares where the own king could not go: their pieces attack them, through the king too.
+    /// Squares forbidden to the own king: attacked by their pieces, also through the king.
     pub(super) fn forbidden(&self) -> u64 {
         self.step_attacked() | self.slid(self.their, self.occupied() & !(1 << self.king.to_u32()))
     }
 
-    /// Squares where their king could not go: own pieces attack them, through the king too.
+    /// Squares forbidden to their king: attacked by own pieces, also through the king.
     pub(super) fn covered(&self) -> u64 {
         let pawns = self.board.pawns() & self.own;
         let pawns = (pawns & !FILE_A) << 7 | (pawns & !FILE_H) << 9;
@@ -97,7 +97,7 @@ impl View {
         pawns | self.stepped(self.own) | self.slid(self.own, occupied)
     }
 
-    /// Squares that a side's knights and king attack.
+    /// Squares attacked by a side's knights and king.
     fn stepped(&self, side: u64) -> u64 {
         let mut attacked = 0;
         for square in Bitboard(self.board.knights() & side) {
@@ -109,7 +109,7 @@ impl View {
         attacked
     }
 
-    /// Squares that a side's bishops, rooks and queens attack, with `occupied` in their way.
+    /// Squares attacked by a side's bishops, rooks and queens, with `occupied` blocking them.
     fn slid(&self, side: u64, occupied: u64) -> u64 {
         let mut attacked = 0;
         for square in Bitboard(self.board.diagonal() & side) {
@@ -121,7 +121,7 @@ impl View {
         attacked
     }
 
-    /// Own pawns that may take in passing on a square, their king's safety checked.
+    /// Own pawns with a legal en-passant capture on a square.
     pub(super) fn en_passant_capturers(&self, square: u32) -> u64 {
         let square = Square::new(square & 63);
         let pawns = attacks::pawn_attacks(Color::Black, square).0 & self.board.pawns() & self.own;

@@ -1,9 +1,9 @@
-//! Zobrist keys (Zobrist 1970): a position's key is the exclusive-or of one number per feature, so
-//! a move changes it by the features it changes.
+//! Zobrist keys (Zobrist 1970): a position's key is the XOR of one number per feature, so a move
+//! updates it by the features that it changes.
 //!
 //! Features: every piece on its square, the side to move, every rook that may still castle, and the
-//! file of an en-passant capture *that is legal*. Two positions have the same features exactly when
-//! the laws of chess call them the same (FIDE 9.2.3).
+//! square of a *legal* en-passant capture. Two positions have the same features exactly if they are
+//! the same under FIDE 9.2.3.
 
 use super::board::{Board, Piece};
 use crate::hash::mix;
@@ -11,7 +11,7 @@ use shakmaty::Bitboard;
 
 /// Black is to move.
 pub(super) const SIDE: u64 = mix(0);
-/// A piece on a square, by its code; zero for [`EMPTY`](super::board::EMPTY).
+/// A piece on a square, by its code; 0 for [`EMPTY`](super::board::EMPTY).
 static PIECES: [[u64; 64]; 16] = pieces();
 /// A rook on this square may castle.
 static CASTLING: [u64; 64] = series(1 << 16);
@@ -29,7 +29,7 @@ pub(super) fn castling(rooks: u64) -> u64 {
         .fold(0, |key, square| key ^ CASTLING[square.to_usize()])
 }
 
-/// The key of a square, given as a bit, where a pawn can be taken in passing; zero for none.
+/// The key of an en-passant square, given as a bit; 0 for none.
 pub(super) fn en_passant(square: u64) -> u64 {
     if square == 0 {
         0

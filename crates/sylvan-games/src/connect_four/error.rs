@@ -1,4 +1,4 @@
-//! What can be wrong with a size, a move or a text; the state it was meant for is left as it was.
+//! Errors of sizes, moves and texts; after an error the state is unchanged.
 
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ pub enum ConnectFourError {
     NoSuchColumn { column: usize, columns: usize },
     #[error("column {column} is full: choose one of the columns {open:?} (actions count from 0)")]
     ColumnFull { column: usize, open: Vec<usize> },
-    /// The same to somebody who writes columns, which count from 1 there.
+    /// The same for columns written as text, which count from 1.
     #[error("column {column} is full: choose one of the columns {open:?}")]
     WrittenColumnFull { column: usize, open: Vec<usize> },
     #[error("the game is over: no move can follow")]
@@ -30,7 +30,7 @@ pub enum ConnectFourError {
 }
 
 impl ConnectFourError {
-    /// The same error where columns were written, not given as actions: they count from 1.
+    /// The same error for columns written as text, which count from 1.
     pub fn as_written(self) -> Self {
         match self {
             Self::ColumnFull { column, open } => Self::WrittenColumnFull {

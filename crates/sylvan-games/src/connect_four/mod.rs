@@ -1,19 +1,19 @@
-//! Connect Four on 7 × 6 or any other board that fits 64 bits.
+//! Connect Four on 7 × 6 or any other board that fits into 64 bits.
 //!
-//! Two seats drop stones into columns in turn; the first with four in a row, upright, across or on
-//! a diagonal, wins; a full board is a draw. Seat 0 begins.
+//! Two seats drop stones into columns in turn; the first with four in a row, vertical, horizontal
+//! or diagonal, wins; a full board is a draw. Seat 0 moves first.
 //!
-//! *Actions* are columns, counted from 0 at the left. *Returns* are 1, 0 or -1. The *observation*
-//! is `[2, rows, columns]`: the stones of the seat to move, then the other seat's, 1.0 where there
-//! is one; row 0 is the top row, so that a printed array looks like the board.
+//! *Actions* are columns, numbered from 0 at the left. *Returns* are 1, 0 or -1. The *observation*
+//! is `[2, rows, columns]`: the stones of the seat to move, then the other seat's, 1.0 for a stone;
+//! row 0 is the top row, so that a printed array looks like the board.
 //!
-//! Two bitboards hold a position (`size.rs` has the layout): dropping a stone is one addition, and
-//! a win check eight shifts. `solver.rs` plays it perfectly, `notation.rs` reads and writes it.
+//! Two bitboards store a position (`size.rs` has the layout): dropping a stone takes one addition,
+//! a win check eight shifts.
 
-mod error;
-mod notation;
-mod size;
-pub mod solver;
+mod error; // errors of sizes, moves and texts
+mod size; // the bitboard layout, and the test for four in a row
+mod notation; // move lists and board pictures as text
+pub mod solver; // perfect play
 
 use sylvan_core::{Action, Game, Rules, Seat, Sure, Turn};
 
@@ -21,7 +21,7 @@ pub use error::ConnectFourError;
 pub use notation::parse_column;
 pub use size::Size;
 
-/// A position: who has stones where. The number of stones says whose turn it is.
+/// A position; the number of stones determines the seat to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectFour {
     /// Stones of the seat to move.
@@ -53,12 +53,12 @@ impl ConnectFour {
         self.size
     }
 
-    /// Stones on the board, which is also the number of moves played.
+    /// The number of stones on the board, equal to the number of moves played.
     pub const fn stones(&self) -> usize {
         self.stones as usize
     }
 
-    /// The seat to move; in a finished game the one that would be next.
+    /// The seat to move; in a finished game, the seat that would be next.
     pub const fn to_play(&self) -> Seat {
         self.stones & 1
     }
@@ -67,8 +67,8 @@ impl ConnectFour {
         self.stones() == self.size.cells() || self.is_won()
     }
 
-    /// The seat that moved last has four in a row. Found out when asked, because a search asks at
-    /// the end of a walk only.
+    /// Whether the seat that moved last has four in a row. Computed on demand, because a search
+    /// needs it only at the end of a descent.
     const fn is_won(&self) -> bool {
         self.size.has_four(self.all ^ self.mover)
     }
@@ -82,7 +82,8 @@ impl ConnectFour {
         }
     }
 
-    /// Whose stone lies in `column` and `row`, counted from the bottom; `None` outside the board.
+    /// The seat whose stone is in `column` and `row`, counted from the bottom; `None` if the cell
+    /// is empty or outside the board.
     pub fn stone(&self, column: usize, row: usize) -> Option<Seat> {
         if column >= self.size.columns() || row >= self.size.rows() {
             return None;
@@ -96,7 +97,7 @@ impl ConnectFour {
         })
     }
 
-    /// Columns that take another stone, from the left; none in a finished game.
+    /// Columns that are not full, from the left; none in a finished game.
     pub fn open_columns(&self) -> impl Iterator<Item = usize> + use<> {
         let state = *self;
         let columns = if state.is_won() {
@@ -134,14 +135,14 @@ impl ConnectFour {
         }
     }
 
-    /// A number that no other position on a board of this size has.
+    /// A unique number of the position among all on a board of this size.
     pub const fn exact_key(&self) -> u64 {
-        // Adding the stones to all stones carries a column's filling into its digits: with the
-        // bottom row added too, the highest bit of each column would mark its first free cell.
+        // Unique, because with the bottom row added, the highest bit of each column would mark its
+        // first free cell.
         self.mover + self.all
     }
 
-    /// Is the top cell of `column`, which exists, free?
+    /// Whether the top cell of `column` is free; `column` must exist.
     const fn is_open(&self, column: usize) -> bool {
         self.all & self.size.cell(column, self.size.rows() - 1) == 0
     }
@@ -153,10 +154,10 @@ impl ConnectFour {
         (0..self.size.columns() as Action).filter(move |column| top >> (column * height) & 1 == 0)
     }
 
-    /// Drops a stone into `column`, which is open.
+    /// Drops a stone into `column`, which must be open.
     #[inline]
     const fn drop_stone(&mut self, column: usize) {
-        self.mover ^= self.all; // the other seat's stones: it is to move next
+        self.mover ^= self.all; // the other seat moves next
         self.all |= self.all + self.size.cell(column, 0);
         self.stones += 1;
     }
@@ -186,7 +187,7 @@ impl Game for ConnectFour {
             actions.clear();
             return Ok(Turn::Over);
         }
-        // Every column is written, and only a free one moves the end: which are full cannot be foreseen.
+        // No branches: write every column, and advance only after a free one.
         actions.resize(self.size.columns(), 0);
         let (top, height) = (self.all >> (self.size.rows() - 1), self.size.height());
         let mut free = 0;
@@ -198,8 +199,8 @@ impl Game for ConnectFour {
         Ok(Turn::Seat(self.to_play()))
     }
 
-    fn action_at(&self, place: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(self.free_columns().nth(place).unwrap_or_default())
+    fn action_at(&self, index: usize, _: &mut Vec<Action>) -> Sure<Action> {
+        Ok(self.free_columns().nth(index).unwrap_or_default())
     }
 
     /// A column that does not exist or is full changes nothing.

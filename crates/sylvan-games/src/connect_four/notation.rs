@@ -1,9 +1,9 @@
 //! Positions as text: lists of moves, and pictures of the board.
 //!
-//! *Moves* are columns counted from 1, one digit each, as the literature writes them: `"4453"`.
-//! Spaces and commas may stand between them, and must on boards of more than nine columns. *Rows*
-//! are the board from the top, `x` for seat 0, `o` for seat 1, `.` for a free cell, with `/` or a
-//! line break between rows: `"...o/..xx"`.
+//! *Moves* are columns counted from 1, one digit each, as in the literature: `"4453"`. Spaces and
+//! commas between them are allowed, and required on boards with more than nine columns. *Rows* are
+//! the board from the top, `x` for seat 0, `o` for seat 1, `.` for a free cell, with `/` or a line
+//! break between rows: `"...o/..xx"`.
 
 use std::fmt;
 
@@ -53,10 +53,10 @@ impl ConnectFour {
         Ok(state)
     }
 
-    /// The board from its rows, the top one first.
+    /// Parses the board from its rows, the top one first.
     ///
-    /// Stones must rest on stones, seat 0 must have as many as seat 1 or one more, and only the
-    /// last stone may have ended the game. Whether every earlier move was possible is not checked.
+    /// No stone may float, seat 0 must have as many stones as seat 1 or one more, and only the last
+    /// stone may have ended the game. Earlier moves are not checked.
     pub fn from_rows(text: &str) -> Result<Self, ConnectFourError> {
         let lines: Vec<&str> = text
             .split(['/', '\n'])
@@ -79,14 +79,14 @@ impl ConnectFour {
                     'x' => seats[0] |= cell,
                     'o' => seats[1] |= cell,
                     '.' => {}
-                    _ => return Err(refuse(format!("{letter:?} is none of 'x', 'o' and '.'"))),
+                    _ => return Err(refuse(format!("{letter:?} is not 'x', 'o' or '.'"))),
                 }
             }
         }
         Self::from_stones(seats, size)
     }
 
-    /// The rows from the top, joined by `/`: what [`ConnectFour::from_rows`] reads.
+    /// The rows from the top, joined by `/`; the inverse of [`ConnectFour::from_rows`].
     pub fn rows(&self) -> String {
         self.to_string().replace('\n', "/")
     }
@@ -122,7 +122,7 @@ impl ConnectFour {
     }
 }
 
-/// The column, counted from 0, that `text` names: `"1"` is the leftmost.
+/// Parses a column, written from 1 at the left; returns it counted from 0.
 pub fn parse_column(text: &str, size: Size) -> Result<usize, ConnectFourError> {
     let number = text
         .bytes()

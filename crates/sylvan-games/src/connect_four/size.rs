@@ -1,8 +1,8 @@
-//! The geometry of a board: where its cells lie in 64 bits, and what four in a row is.
+//! The bitboard layout, and the test for four in a row.
 //!
 //! Cell (column `c`, row `r` from the bottom) is bit `c · height + r` with `height = rows + 1`: the
-//! bit above a column's top cell is a sentinel that never holds a stone, so that no line runs from
-//! one column into the next. 7 × 6, bits by column and row:
+//! bit above a column's top cell is a sentinel that never holds a stone, so that no line continues
+//! into the next column. 7 × 6, bits by column and row:
 //!
 //! ```text
 //!  6 13 20 27 34 41 48   sentinels
@@ -59,12 +59,12 @@ impl Size {
         self.rows as u32 + 1
     }
 
-    /// The cell in `column` (which exists) and `row`, counted from the bottom.
+    /// The cell in `column` and `row`, counted from the bottom; `column` must exist.
     pub(super) const fn cell(self, column: usize, row: usize) -> u64 {
         1 << (column as u32 * self.height() + row as u32)
     }
 
-    /// The cells of `column`, which exists.
+    /// The cells of `column`, which must exist.
     pub(super) const fn column(self, column: usize) -> u64 {
         ((1 << self.rows) - 1) << (column as u32 * self.height())
     }
@@ -83,20 +83,20 @@ impl Size {
         })
     }
 
-    /// Do `stones` hold four in a row, upright, across or on a diagonal?
+    /// Whether `stones` contain four in a row, vertical, horizontal or diagonal.
     #[inline]
     pub(super) const fn has_four(self, stones: u64) -> bool {
         if self.rows == Self::STANDARD.rows {
-            return line_of_four(stones, Self::STANDARD.height()); // shifts known to the compiler
+            return line_of_four(stones, Self::STANDARD.height()); // constant shifts
         }
         if self.columns < 4 {
-            return four_apart(stones, 1); // the other shifts may be 64 and more
+            return four_apart(stones, 1); // other shifts may exceed 63
         }
         line_of_four(stones, self.height())
     }
 }
 
-/// Are four of `stones` in a row on a board whose columns are `height` bits apart?
+/// Whether `stones` contain four in a row on a board whose columns are `height` bits apart.
 #[inline]
 const fn line_of_four(stones: u64, height: u32) -> bool {
     four_apart(stones, 1)
@@ -105,7 +105,7 @@ const fn line_of_four(stones: u64, height: u32) -> bool {
         | four_apart(stones, height + 1)
 }
 
-/// Are there four stones, each `step` bits after the one before?
+/// Whether there are four stones at intervals of `step` bits.
 #[inline]
 const fn four_apart(stones: u64, step: u32) -> bool {
     let pairs = stones & (stones >> step);

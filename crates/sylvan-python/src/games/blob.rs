@@ -88,7 +88,7 @@ impl PyBlob {
         Ok(Self { state })
     }
 
-    /// The game at the beginning of a round, not yet dealt, with the points so far.
+    /// The game at the beginning of a round, before the deal, with the points so far.
     fn at_round<'py>(
         slf: &Bound<'py, Self>,
         number: i64,
@@ -132,7 +132,7 @@ impl PyBlob {
         self.state.value_range()
     }
 
-    /// The most actions of a play: deals, bids and cards of its rounds.
+    /// The most actions of a game: deals, bids and cards of its rounds.
     #[getter]
     fn max_length(&self) -> usize {
         let rounds = self.state.options().sequence.rounds();
@@ -171,7 +171,7 @@ impl PyBlob {
         self.state.cards()
     }
 
-    /// The most points that the round can pay, of which utilities are shares.
+    /// The highest possible points of the round; utilities are shares of it.
     #[getter]
     fn most_points(&self) -> f64 {
         self.state.options().scoring.most(self.state.cards())
@@ -260,7 +260,7 @@ impl PyBlob {
         Ok(listed(hand))
     }
 
-    /// What a seat may hold for all that is known.
+    /// The cards that a seat can hold.
     fn possible(&self, seat: i64) -> PyResult<Vec<u32>> {
         Ok(listed(self.state.possible(self.seat(seat)?)))
     }
@@ -282,20 +282,20 @@ impl PyBlob {
         self.state.act(code).map_err(raise)
     }
 
-    /// An action of a seat, which must be the one to move.
+    /// Applies an action of a seat, which must be to move.
     fn act(&mut self, seat: i64, action: &Bound<'_, PyAny>) -> PyResult<()> {
         let code = code(action)?;
         self.state.check_turn(seat).map_err(raise)?;
         self.state.act(code).map_err(raise)
     }
 
-    /// A bid of a seat, which must be the one to move.
+    /// Makes a bid of a seat, which must be to move.
     fn bid(&mut self, seat: i64, tricks: i64) -> PyResult<()> {
         self.state.check_turn(seat).map_err(raise)?;
         self.state.bid(tricks).map_err(raise)
     }
 
-    /// A card of a seat, which must be the one to move.
+    /// Plays a card of a seat, which must be to move.
     fn play(&mut self, seat: i64, card: &Bound<'_, PyAny>) -> PyResult<()> {
         let card = card_code(card)?;
         self.state.check_turn(seat).map_err(raise)?;
@@ -358,7 +358,7 @@ impl PyBlob {
         PyBytes::new(py, &self.state.exact_key())
     }
 
-    /// Equal where a seat knows the same: the public history of the round, and its hand.
+    /// A hash of a seat's information: the public history of the round, and its hand.
     fn view_key(&self, seat: i64) -> PyResult<u64> {
         let seat = self.seat(seat)?;
         self.state.hand(seat).map_err(raise)?;
@@ -374,7 +374,7 @@ impl PyBlob {
         }
     }
 
-    // --- what a seat knows ------------------------------------------------------------------
+    // --- views ------------------------------------------------------------------------------
 
     fn observe<'py>(slf: &Bound<'py, Self>, seat: i64) -> PyResult<Bound<'py, PyAny>> {
         let this = slf.borrow();
@@ -383,7 +383,7 @@ impl PyBlob {
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// The view of a seat at a table where somebody else dealt.
+    /// The view of a seat in a real game, from its hand.
     fn enter_hand<'py>(
         slf: &Bound<'py, Self>,
         seat: i64,
@@ -398,7 +398,7 @@ impl PyBlob {
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// A full state drawn uniformly from those that fit this view.
+    /// A full state sampled from those consistent with this view, uniformly or by its belief.
     fn sample_from<'py>(slf: &Bound<'py, Self>, rng: &mut Rng) -> PyResult<Bound<'py, PyAny>> {
         let mut state = slf.borrow().state;
         if state.viewer().is_none() {
@@ -410,7 +410,7 @@ impl PyBlob {
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// Draws `count` deals, keeping none; for measuring.
+    /// Samples `count` deals and discards them, for benchmarks.
     fn sample_many(&self, py: Python<'_>, count: u64, rng: &mut Rng) -> PyResult<u64> {
         let (view, rng) = (self.state, &mut rng.0);
         let drawn = py.detach(|| {
@@ -425,12 +425,12 @@ impl PyBlob {
         drawn.map_err(raise)
     }
 
-    /// How many deals fit this view.
+    /// The number of deals consistent with this view.
     fn num_deals(&self) -> u128 {
         self.state.num_deals()
     }
 
-    /// The same state, whose play ends with the round.
+    /// The same state, but the game ends with this round.
     fn this_round<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.this_round();
         object_of(&slf.get_type(), Self { state })
@@ -443,19 +443,19 @@ impl PyBlob {
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// The same state, whose later rounds are dealt from this seed, or by chance.
+    /// The same state, with later rounds dealt from this seed, or by chance.
     fn seeded<'py>(slf: &Bound<'py, Self>, seed: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.seeded(seed);
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// The same state, played for another utility.
+    /// The same state with another utility.
     fn with_rivalry<'py>(slf: &Bound<'py, Self>, rivalry: f64) -> PyResult<Bound<'py, PyAny>> {
         let state = slf.borrow().state.with_rivalry(rivalry).map_err(raise)?;
         object_of(&slf.get_type(), Self { state })
     }
 
-    /// The same state, whose views draw deals as what the others did makes them likely.
+    /// The same state; its views sample deals by this belief.
     fn with_belief<'py>(
         slf: &Bound<'py, Self>,
         candidates: u32,
@@ -475,7 +475,7 @@ impl PyBlob {
         (belief.candidates, bids.into(), plays.into())
     }
 
-    /// Equal rules, hands, history of the round and points; what the last step paid may differ.
+    /// Equal rules, hands, history of the round and points; the last step's rewards may differ.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| {
             let (a, b) = (self.state, other.borrow().state);
@@ -495,7 +495,7 @@ impl PyBlob {
     }
 }
 
-/// The code of a card: a number, or its name.
+/// The code of a card, from a number or a name.
 #[pyfunction]
 pub fn blob_card(card: &Bound<'_, PyAny>) -> PyResult<i64> {
     card_code(card)
@@ -508,7 +508,7 @@ fn card_code(card: &Bound<'_, PyAny>) -> PyResult<i64> {
     }
 }
 
-/// An action from Python, perhaps one that does not exist.
+/// An action from Python; it may not exist.
 fn code(action: &Bound<'_, PyAny>) -> PyResult<i64> {
     action.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(action.py()) {

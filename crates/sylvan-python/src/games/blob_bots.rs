@@ -1,5 +1,5 @@
-//! `sylvan._native.BlobBot` and `blob_games`: players of Blob without a search, and many games of
-//! theirs at once.
+//! `sylvan._native.BlobBot` and `blob_games`: players of Blob without search, and games between
+//! them.
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
@@ -56,15 +56,15 @@ impl PyBlobBot {
         })
     }
 
-    /// The action of the seat to move, of a game or of that seat's view of it.
+    /// The action of the seat to move; `game` may be a full state or that seat's view.
     fn choose(&self, py: Python<'_>, game: &Bound<'_, PyBlob>, rng: &mut Rng) -> PyResult<Action> {
         let state = to_move(game)?;
         let (bot, rng) = (&self.bot, &mut rng.0);
         Ok(py.detach(|| bot.choose(&state, rng)))
     }
 
-    /// Every legal action with its mean utility, mean points and share of bids made over the sampled
-    /// deals; only of `rollouts`.
+    /// Every legal action with its mean utility, mean points and share of bids made over the
+    /// sampled deals; only for `rollouts`.
     fn judge(
         &self,
         py: Python<'_>,
@@ -74,7 +74,7 @@ impl PyBlobBot {
         let state = to_move(game)?;
         let Bot::Rollouts(rollouts) = &self.bot else {
             return Err(ConfigError::new_err(format!(
-                "the player {} does not judge actions: use rollouts",
+                "the player {} does not evaluate actions: use rollouts",
                 self.name
             )));
         };
@@ -109,7 +109,7 @@ fn share(name: &str, value: f64) -> PyResult<f64> {
     Err(ConfigError::new_err(message))
 }
 
-/// The state, if the hand of the seat to move can be seen.
+/// The state, if the hand of the seat to move is visible.
 fn to_move(game: &Bound<'_, PyBlob>) -> PyResult<sylvan_games::blob::Blob> {
     let state = game.borrow().state;
     if !matches!(state.phase(), Phase::Bidding | Phase::Playing) {
@@ -130,16 +130,16 @@ type Counted<'py> = (
     Bound<'py, PyArray3<u32>>,
 );
 
-/// The exact bid of the seat to move in a round of one card, and the chance that its card wins; None
-/// in other states.
+/// The exact bid of the seat to move in a round of one card, and the probability that its card
+/// wins; None in other states.
 #[pyfunction]
 pub fn blob_one_card_bid(game: &Bound<'_, PyBlob>) -> Option<(Action, f64)> {
     one_card::bid(&game.borrow().state)
 }
 
-/// Whole games by the rules of `game`, one per seed of the deals, with a bot in every seat: points
-/// `[n, seats]`, rounds and bids made by cards `[n, seats, 14]`, bids of none `[n, seats]`, rounds
-/// by tricks less bid plus 13 `[n, seats, 27]`.
+/// Plays games with the rules of `game`, one per seed, with a bot in every seat; returns points
+/// `[n, seats]`, rounds and bids made by cards `[n, seats, 14]`, bids of 0 `[n, seats]`, rounds by
+/// tricks minus bid plus 13 `[n, seats, 27]`.
 #[pyfunction]
 pub fn blob_games<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What Blob refuses, as Python's exceptions: one sentence each, by the kind of mistake.
+//! Errors of Blob as Python exceptions, by kind.
 
 use pyo3::prelude::*;
 use sylvan_games::blob::BlobError;

@@ -1,5 +1,5 @@
-//! `sylvan._native.blob_rounds`, `blob_rows` and `BlobTables`: rounds of Blob to learn from, as rows
-//! of a batch, and rounds in which a network plays.
+//! `sylvan._native.blob_rounds`, `blob_rows` and `BlobTables`: training rounds of Blob, as rows of
+//! a batch, and rounds played by a network.
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -15,7 +15,8 @@ use crate::numbers::Rng;
 
 pyo3::import_exception!(sylvan.errors, ReplayError);
 
-/// Tables `[n, 5]`; hands, actions, marks and verdicts, each flat; verdicts of each round `[n]`.
+/// Tables `[n, 5]`; hands, actions, marks and verdicts, each flat; the number of verdicts per round
+/// `[n]`.
 type Played<'py> = (
     Bound<'py, PyArray2<u8>>,
     Bound<'py, PyArray1<u8>>,
@@ -25,7 +26,7 @@ type Played<'py> = (
     Bound<'py, PyArray1<u16>>,
 );
 
-/// The rounds of the numbers from `first` on; they follow from `seed` for any number of threads.
+/// Plays the rounds with the numbers from `first`; they depend only on `seed`, not on the threads.
 #[pyfunction]
 #[pyo3(signature = (seed, first, count, *, deals, explore, usual, most_cards, threads=1))]
 #[expect(clippy::too_many_arguments, reason = "they are settings by name")]
@@ -63,17 +64,17 @@ pub fn blob_rounds<'py>(
     ))
 }
 
-/// Rounds take very different times: every thread takes the next one when it is done.
+/// Plays rounds in threads; each takes the next round when it is done, because their times differ.
 fn played(study: &Study, seed: u64, first: u64, count: usize, threads: usize) -> Vec<Round> {
     let next = AtomicU64::new(0);
     let some = || {
         let mut own = Vec::new();
         loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            if place >= count as u64 {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count as u64 {
                 return own;
             }
-            own.push((place, study.play(seed, first + place)));
+            own.push((index, study.play(seed, first + index)));
         }
     };
     let mut all: Vec<(u64, Round)> = std::thread::scope(|scope| {
@@ -85,7 +86,7 @@ fn played(study: &Study, seed: u64, first: u64, count: usize, threads: usize) ->
         });
         joined.collect()
     });
-    all.sort_unstable_by_key(|(place, _)| *place);
+    all.sort_unstable_by_key(|(index, _)| *index);
     all.into_iter().map(|(_, round)| round).collect()
 }
 
@@ -97,10 +98,10 @@ type Batch<'py> = (
     Bound<'py, PyArray2<f32>>,
 );
 
-/// The decisions that are learned from in some kept rounds, a row each: observations `[n, 1338]`,
-/// policies and masks `[n, 66]`, values `[n, 8]` as shares of the most that the round pays, from the
-/// seat to move on, NaN where nobody sits. `hand_at`, `ply_at` and `verdict_at` say where the parts
-/// of each round begin; `places` which rounds are meant.
+/// The training examples of some stored rounds, one row each: observations `[n, 1338]`, policies
+/// and masks `[n, 66]`, values `[n, 8]` as shares of the highest possible points, starting with the
+/// seat to move; NaN marks empty seats. `hand_at`, `ply_at` and `verdict_at` are the offsets of
+/// each round's parts; `places` are the indices of the rounds.
 #[pyfunction]
 #[pyo3(signature = (
     tables, hands, actions, marks, verdicts, hand_at, ply_at, verdict_at, places, *,
@@ -125,22 +126,22 @@ pub fn blob_rows<'py>(
     let (actions, marks, verdicts) = (actions.as_slice()?, marks.as_slice()?, verdicts.as_slice()?);
     let hand_at = hand_at.as_slice()?;
     let (ply_at, verdict_at) = (ply_at.as_slice()?, verdict_at.as_slice()?);
-    let kept = |&place: &i64| -> Option<RoundSlices<'_>> {
-        let place = usize::try_from(place).ok()?;
+    let slices = |&index: &i64| -> Option<RoundSlices<'_>> {
+        let index = usize::try_from(index).ok()?;
         Some(RoundSlices {
-            table: tables.get(place * 5..place * 5 + 5)?,
-            hands: part(hands, hand_at, place)?,
-            actions: part(actions, ply_at, place)?,
-            marks: part(marks, ply_at, place)?,
-            verdicts: part(verdicts, verdict_at, place)?,
+            table: tables.get(index * 5..index * 5 + 5)?,
+            hands: part(hands, hand_at, index)?,
+            actions: part(actions, ply_at, index)?,
+            marks: part(marks, ply_at, index)?,
+            verdicts: part(verdicts, verdict_at, index)?,
         })
     };
-    let rounds: Option<Vec<RoundSlices<'_>>> = places.as_slice()?.iter().map(kept).collect();
-    let rounds = rounds.ok_or_else(|| damaged("its parts are not where they should be"))?;
+    let rounds: Option<Vec<RoundSlices<'_>>> = places.as_slice()?.iter().map(slices).collect();
+    let rounds = rounds.ok_or_else(|| damaged("an offset is outside its array"))?;
     let parts = py.detach(|| in_threads(&rounds, temperature, threads));
     let mut rows = Rows::default();
     for part in parts {
-        let part = part.ok_or_else(|| damaged("a round is none that the rules allow"))?;
+        let part = part.ok_or_else(|| damaged("a round breaks the rules"))?;
         rows.observations.extend(part.observations);
         rows.policy.extend(part.policy);
         rows.legal.extend(part.legal);
@@ -155,19 +156,19 @@ pub fn blob_rows<'py>(
     ))
 }
 
-fn part<'a, T>(flat: &'a [T], begins: &[i64], place: usize) -> Option<&'a [T]> {
-    let begin = usize::try_from(*begins.get(place)?).ok()?;
-    let end = usize::try_from(*begins.get(place + 1)?).ok()?;
+fn part<'a, T>(flat: &'a [T], offsets: &[i64], index: usize) -> Option<&'a [T]> {
+    let begin = usize::try_from(*offsets.get(index)?).ok()?;
+    let end = usize::try_from(*offsets.get(index + 1)?).ok()?;
     flat.get(begin..end)
 }
 
 fn damaged(what: &str) -> PyErr {
     ReplayError::new_err(format!(
-        "These are no rounds of Blob ({what}): make them again."
+        "These are not rounds of Blob ({what}): make them again."
     ))
 }
 
-/// The rows of the rounds, a part per thread; `None` where one is no round.
+/// The rows of the rounds, one part per thread; `None` for a part with an invalid round.
 fn in_threads(rounds: &[RoundSlices<'_>], temperature: f32, threads: usize) -> Vec<Option<Rows>> {
     let rows = |part: &[RoundSlices<'_>]| {
         let mut rows = Rows::default();
@@ -190,7 +191,7 @@ fn in_threads(rounds: &[RoundSlices<'_>], temperature: f32, threads: usize) -> V
     })
 }
 
-/// Rounds side by side, with seats that are played from outside.
+/// Many rounds at once, with some seats played from outside.
 #[pyclass(name = "BlobTables", module = "sylvan._native")]
 pub struct PyBlobTables {
     tables: Vec<Table>,
@@ -198,7 +199,7 @@ pub struct PyBlobTables {
     threads: usize,
 }
 
-/// Tables that wait, the seats to move there, what they see, and what they may do.
+/// The waiting tables, the seats to move, their observations and masks of legal actions.
 type Asked<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
@@ -208,8 +209,8 @@ type Asked<'py> = (
 
 #[pymethods]
 impl PyBlobTables {
-    /// `games` are dealt and end with their round; `casts` has a bot per seat, or None where it is
-    /// played from outside; `rngs` what each seat draws from.
+    /// `games` are dealt and end with their round; `casts` has a bot per seat, or None if it is
+    /// played from outside; `rngs` has a generator per seat.
     #[new]
     #[pyo3(signature = (games, casts, rngs, threads=1))]
     fn new(
@@ -221,7 +222,7 @@ impl PyBlobTables {
         let mut tables = Vec::with_capacity(games.len());
         if casts.len() != games.len() || rngs.len() != games.len() {
             return Err(PyValueError::new_err(
-                "BlobTables: as many games as casts and rngs.",
+                "BlobTables: give as many casts and rngs as games.",
             ));
         }
         for ((game, cast), rngs) in games.iter().zip(casts).zip(rngs) {
@@ -245,79 +246,80 @@ impl PyBlobTables {
         })
     }
 
-    /// Plays on until all tables wait or are over: those that wait and the seats to move, both `[n]`,
-    /// observations `[n, 1338]` and masks of the legal actions `[n, 66]`.
+    /// Plays until all tables wait or are over; returns the waiting tables and the seats to move,
+    /// both `[n]`, observations `[n, 1338]` and masks of the legal actions `[n, 66]`.
     fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Asked<'py>> {
         let (tables, threads) = (&mut self.tables, self.threads);
         py.detach(|| advance(tables, threads));
-        let waits = |place: &usize| !self.tables[*place].is_over();
+        let waits = |index: &usize| !self.tables[*index].is_over();
         self.waiting = (0..self.tables.len()).filter(waits).collect();
         let n = self.waiting.len();
         let mut observations = vec![0.0; n * OBSERVATION_LEN];
         let mut legal = vec![false; n * NUM_ACTIONS];
         let mut actions: Vec<Action> = Vec::new();
-        for (row, &place) in self.waiting.iter().enumerate() {
-            let state = &self.tables[place].state;
+        for (row, &table) in self.waiting.iter().enumerate() {
+            let state = &self.tables[table].state;
             state.encode(&mut observations[row * OBSERVATION_LEN..][..OBSERVATION_LEN]);
             let Ok(_) = state.turn(&mut actions);
             for &action in &actions {
                 legal[row * NUM_ACTIONS + action as usize] = true;
             }
         }
-        let places = self.waiting.iter().map(|&place| place as i64).collect();
-        let seat = |&place: &usize| i64::from(self.tables[place].state.to_play());
+        let waiting = self.waiting.iter().map(|&table| table as i64).collect();
+        let seat = |&table: &usize| i64::from(self.tables[table].state.to_play());
         let seats = self.waiting.iter().map(seat).collect();
         Ok((
-            PyArray1::from_vec(py, places),
+            PyArray1::from_vec(py, waiting),
             PyArray1::from_vec(py, seats),
             PyArray1::from_vec(py, observations).reshape([n, OBSERVATION_LEN])?,
             PyArray1::from_vec(py, legal).reshape([n, NUM_ACTIONS])?,
         ))
     }
 
-    /// The hands at the tables that wait, `[n, 8, 52]`, from the seat to move on: no seat sees them.
+    /// The hands at the waiting tables, `[n, 8, 52]`, starting with the seat to move: hidden
+    /// information.
     fn hands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let n = self.waiting.len();
         let mut cells = vec![0; n * HANDS_LEN];
-        for (&place, own) in self.waiting.iter().zip(cells.chunks_exact_mut(HANDS_LEN)) {
-            self.tables[place].state.encode_hands(own);
+        for (&table, own) in self.waiting.iter().zip(cells.chunks_exact_mut(HANDS_LEN)) {
+            self.tables[table].state.encode_hands(own);
         }
         PyArray1::from_vec(py, cells).reshape([n, 8, 52])
     }
 
-    /// The actions `[n]` of the seats that were asked.
+    /// Applies the actions `[n]` of the waiting seats.
     fn tell(&mut self, actions: Vec<Action>) -> PyResult<()> {
         let mut legal = Vec::new();
         if actions.len() != self.waiting.len() {
             return Err(PyValueError::new_err(format!(
-                "BlobTables: {} actions for {} tables that wait.",
+                "BlobTables: {} actions for {} waiting tables.",
                 actions.len(),
                 self.waiting.len()
             )));
         }
-        for (&place, &action) in self.waiting.iter().zip(&actions) {
-            let Ok(_) = self.tables[place].state.turn(&mut legal);
+        for (&table, &action) in self.waiting.iter().zip(&actions) {
+            let Ok(_) = self.tables[table].state.turn(&mut legal);
             if !legal.contains(&action) {
                 return Err(PyValueError::new_err(format!(
-                    "BlobTables: action {action} is not legal at table {place}."
+                    "BlobTables: action {action} is not legal at table {table}."
                 )));
             }
         }
-        for (&place, &action) in self.waiting.iter().zip(&actions) {
-            self.tables[place].state.take(action);
+        for (&table, &action) in self.waiting.iter().zip(&actions) {
+            self.tables[table].state.take(action);
         }
         self.waiting.clear();
         Ok(())
     }
 
-    /// What a table's round paid, by seat.
+    /// The points of a table's round, by seat.
     fn points(&self, place: usize) -> Vec<i16> {
         self.tables[place].state.last_points().to_vec()
     }
 
     /// Bids and tricks of a table, by seat.
     fn bids_and_tricks(&self, place: usize) -> (Vec<u8>, Vec<u8>) {
-        let state = &self.tables[place].state;
+        let state = &self.tables[table].state;
         let seats = 0..state.num_players() as u8;
         (
             seats

@@ -1,4 +1,4 @@
-//! The options of Blob by the names that Python gives them, read and written.
+//! Converts the options of Blob from and to their Python names.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -11,7 +11,7 @@ pyo3::import_exception!(sylvan.errors, ConfigError);
 /// Trump, hook, scoring, first dealer, whether trump must be broken, rivalry.
 pub type RuleNames = (String, &'static str, &'static str, u8, bool, f64);
 
-/// The rules by the names and values that make them.
+/// The names and values of the rules.
 pub fn rule_names(options: &Options) -> RuleNames {
     let scoring = Scoring::NAMED.iter().find(|(_, it)| *it == options.scoring);
     let trump = match options.trump {

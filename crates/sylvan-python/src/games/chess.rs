@@ -1,4 +1,4 @@
-//! `sylvan._native.Chess`, and the planes of its observations as numbers.
+//! `sylvan._native.Chess`, and the expansion of its observations.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,17 +23,17 @@ pyo3::import_exception!(sylvan.errors, IllegalPosition);
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/// A start position and the actions played from it: what remakes a game.
+/// A start position and the actions played from it, to rebuild a game.
 type Arguments = (String, Vec<Action>);
 
-/// A game, and how it came about: the search needs only `state`.
+/// A game and its moves; the search needs only `state`.
 #[pyclass(subclass, name = "Chess", module = "sylvan._native")]
 #[derive(Clone)]
 pub struct PyChess {
     pub state: Chess,
     /// The FEN of the first position.
     start: Arc<str>,
-    /// The moves since.
+    /// The moves from `start`.
     moves: Vec<Action>,
 }
 
@@ -48,14 +48,14 @@ impl PyChess {
         })
     }
 
-    /// Plays a move that the laws of chess allow.
+    /// Plays a legal move.
     fn play(&mut self, action: Action) -> Result<(), ChessError> {
         self.state.play(action)?;
         self.moves.push(action);
         Ok(())
     }
 
-    /// A move as Python may give it: a code, text, or an object whose text is UCI.
+    /// A move from Python: a code, text, or an object whose text is UCI.
     fn read(&self, item: &Bound<'_, PyAny>) -> PyResult<Action> {
         if item.is_instance_of::<PyInt>() || item.hasattr("__index__")? {
             return code(item);
@@ -63,7 +63,7 @@ impl PyChess {
         let text = if item.is_instance_of::<PyString>() || item.hasattr("uci")? {
             item.str()?.to_cow()?.into_owned()
         } else {
-            let message = format!("{} is no move: a move is a code, UCI or SAN", item.repr()?);
+            let message = format!("{} is not a move: give a code, UCI or SAN", item.repr()?);
             return Err(IllegalAction::new_err(message));
         };
         self.state.parse(&text).map_err(raise)
@@ -135,7 +135,7 @@ impl PyChess {
         self.play(code(action)?).map_err(raise)
     }
 
-    /// Plays a move in UCI or SAN, also where a draw could be claimed.
+    /// Plays a move in UCI or SAN, also if a draw could be claimed.
     fn push(&mut self, text: &Bound<'_, PyAny>) -> PyResult<()> {
         let action = self.read(text)?;
         self.play(action).map_err(raise)
@@ -160,14 +160,14 @@ impl PyChess {
         out.into()
     }
 
-    /// uint64 of shape (planes,): see `expand_planes` for numbers.
+    /// uint64 of shape (planes,); `expand_planes` converts it to floats.
     fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         let mut planes = vec![0; self.state.encoding().encoder.num_planes()];
         let Ok(()) = self.state.observe(&mut planes);
         PyArray1::from_vec(py, planes)
     }
 
-    /// The position's Zobrist key and a digest of the past that still matters, 16 bytes.
+    /// The position's Zobrist key and a hash of position and relevant history, 16 bytes.
     fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let parts = [
             self.state.key().to_le_bytes(),
@@ -176,19 +176,18 @@ impl PyChess {
         PyBytes::new(py, &parts.concat())
     }
 
-    /// The position's Zobrist key alone: equal for equal positions, whatever led to them.
+    /// The position's Zobrist key: equal for equal positions, regardless of their history.
     #[getter]
     fn zobrist(&self) -> u64 {
         self.state.key()
     }
 
-    /// Endgame tables choose moves for a search alone, not here.
+    /// Marks the root of a search, without using endgame tables.
     fn set_root(&mut self) {
         self.state.mark_root();
     }
 
-    /// A copy in which only these moves can be chosen from here, until one is played; None lifts
-    /// that.
+    /// A copy restricted to these moves until one is played; None removes the restriction.
     fn restricted<'py>(
         slf: &Bound<'py, Self>,
         moves: Option<&Bound<'py, PyAny>>,
@@ -200,7 +199,7 @@ impl PyChess {
                 let items = moves.try_iter()?.map(|item| game.read(&item?));
                 let read = items.collect::<PyResult<Vec<Action>>>()?;
                 if read.is_empty() {
-                    let message = "no moves are given to choose from: give one or more, or None";
+                    let message = "moves is empty: give one or more, or None";
                     return Err(IllegalAction::new_err(message));
                 }
                 Some(read)
@@ -216,13 +215,13 @@ impl PyChess {
         self.state.options().tables.map(Tables::path)
     }
 
-    /// Positions found in the tables of this game so far, by all games that share them.
+    /// The number of positions found in the tables, by all games that share them.
     #[getter]
     fn table_hits(&self) -> u64 {
         self.state.options().tables.map_or(0, Tables::hits)
     }
 
-    /// (wdl, dtz) of the position for the mover, or None if no table has it.
+    /// (wdl, dtz) of the position for the mover, or None if it is in no table.
     fn probe(&self) -> Option<(i8, Option<i32>)> {
         self.state.probe().map(|found| (found.wdl, found.dtz))
     }
@@ -250,7 +249,7 @@ impl PyChess {
         &self.start
     }
 
-    /// The moves since `start_fen`, in UCI.
+    /// The moves from `start_fen`, in UCI.
     #[getter]
     fn moves(&self) -> PyResult<Vec<String>> {
         let mut game = Self::from_fen(&self.start, self.state.options())?.state;
@@ -287,7 +286,7 @@ impl PyChess {
         name_of(&CODECS, self.state.encoding().codec)
     }
 
-    /// A copy that shows itself in another encoding.
+    /// A copy with another encoding.
     fn shown_as<'py>(
         slf: &Bound<'py, Self>,
         encoder: &str,
@@ -300,13 +299,13 @@ impl PyChess {
         object_of(&slf.get_type(), game)
     }
 
-    /// Outputs of a policy in this game's codec.
+    /// The number of policy outputs in this game's codec.
     #[getter]
     fn num_logits(&self) -> usize {
         self.state.encoding().codec.num_logits()
     }
 
-    /// Where a policy output has the logit of a legal action.
+    /// The index of a legal action's logit in a policy output.
     fn logit_index(&self, action: &Bound<'_, PyAny>) -> PyResult<u32> {
         let action = code(action)?;
         if !self.state.moves().contains(&action) {
@@ -315,7 +314,7 @@ impl PyChess {
         Ok(self.state.logit_index(action))
     }
 
-    /// The legal action whose logit is at an index.
+    /// The legal action with the logit at an index.
     fn action_at_logit(&self, index: i64) -> PyResult<Action> {
         let found = u32::try_from(index).ok();
         let found = found.and_then(|index| self.state.action_at_logit(index));
@@ -331,7 +330,7 @@ impl PyChess {
         self.state.is_check()
     }
 
-    /// Why the game is over, or None.
+    /// The reason why the game is over, or None.
     #[getter]
     fn outcome(&self) -> Option<&'static str> {
         self.state.outcome().map(|outcome| match outcome {
@@ -344,7 +343,7 @@ impl PyChess {
         })
     }
 
-    /// The number of sequences of `depth` moves; Ctrl-C stops it.
+    /// The number of sequences of `depth` moves; Ctrl-C interrupts it.
     fn perft(&self, py: Python<'_>, depth: &Bound<'_, PyAny>) -> PyResult<u64> {
         let depth = plies(depth)?;
         if depth == 0 {
@@ -357,7 +356,7 @@ impl PyChess {
         Ok(total)
     }
 
-    /// `perft(depth - 1)` after every move, by its UCI.
+    /// `perft(depth - 1)` after every move, by UCI.
     fn divide<'py>(
         &self,
         py: Python<'py>,
@@ -403,7 +402,7 @@ impl PyChess {
 }
 
 impl PyChess {
-    /// Root move by root move, with the lock released, and signals heard in between.
+    /// Counts root move by root move with the GIL released; checks for signals in between.
     fn divided(&self, py: Python<'_>, depth: u8) -> PyResult<Vec<(Action, u64)>> {
         let mut counts = Vec::new();
         let Some(below) = depth.checked_sub(1) else {
@@ -419,7 +418,7 @@ impl PyChess {
     }
 }
 
-/// Packed planes, uint64 `[n, planes]`, as numbers, float32 `[n, planes, 8, 8]`.
+/// Expands packed planes, uint64 `[n, planes]`, to float32 `[n, planes, 8, 8]`.
 #[pyfunction]
 #[pyo3(signature = (packed, encoder="lc0_112"))]
 pub fn expand_planes<'py>(
@@ -444,7 +443,7 @@ pub fn expand_planes<'py>(
     PyArray1::from_vec(py, cells).reshape([rows, planes, 8, 8])
 }
 
-/// A code from Python, perhaps one that no move has.
+/// An action code from Python; it may be invalid.
 fn code(action: &Bound<'_, PyAny>) -> PyResult<Action> {
     action.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(action.py()) {
@@ -456,14 +455,14 @@ fn code(action: &Bound<'_, PyAny>) -> PyResult<Action> {
     })
 }
 
-/// A FEN from Python; a board of python-chess has a way of its own, which keeps its moves.
+/// A FEN from Python; for a python-chess board the error names `Chess.from_board`.
 fn text_of_fen(given: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(text) = given.extract() {
         return Ok(text);
     }
     let kind = given.get_type().name()?;
     let fix = if given.hasattr("move_stack")? {
-        "make the game of a python-chess board with Chess.from_board"
+        "convert a python-chess board with Chess.from_board"
     } else {
         "give it as text"
     };
@@ -507,7 +506,7 @@ fn tables(path: &Path) -> PyResult<&'static Tables> {
     Tables::open(&path.to_string_lossy()).map_err(raise)
 }
 
-/// What an option's value stands for.
+/// The meaning of an option's value.
 fn named<T: Copy>(option: &str, known: &[(&str, T)], value: &str) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == value);
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
@@ -543,7 +542,7 @@ impl Bridge for Chess {
         Ok(object.cast::<PyChess>()?.borrow().state.clone())
     }
 
-    /// A state inside a tree knows its past, but not the moves that made it.
+    /// A state inside a tree has its history, but not its list of moves.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (state, start, moves) = (self.clone(), self.fen().into(), Vec::new());
         let game = PyChess {

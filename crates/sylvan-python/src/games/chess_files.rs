@@ -21,13 +21,13 @@ impl PyGameFile {
         Self { file }
     }
 
-    /// Whole games.
+    /// The number of complete games.
     #[getter]
     fn num_games(&self) -> usize {
         self.file.num_games()
     }
 
-    /// Positions of the whole games.
+    /// The number of positions in complete games.
     #[getter]
     fn num_positions(&self) -> usize {
         self.file.num_positions()
@@ -38,13 +38,13 @@ impl PyGameFile {
         self.file.has_evaluations()
     }
 
-    /// What is wrong at the file's end, or None.
+    /// The error of an incomplete game at the end of the file, or None.
     #[getter]
     fn cut(&self) -> Option<String> {
         self.file.cut().map(ToString::to_string)
     }
 
-    /// Columns of the games from `first` to before `last`, and a sentence for each game left out.
+    /// Columns of the games `first..last`, and an error for each skipped game.
     #[pyo3(signature = (first, last, threads=1))]
     fn read<'py>(
         &self,

@@ -29,7 +29,7 @@ pub struct PyConnectFour {
 }
 
 impl PyConnectFour {
-    /// A column from Python, perhaps one that the board does not have.
+    /// A column from Python; it may not exist.
     fn column(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
         action.extract().map_err(|error: PyErr| {
             if !error.is_instance_of::<PyOverflowError>(action.py()) {
@@ -42,7 +42,7 @@ impl PyConnectFour {
         })
     }
 
-    /// Fails unless `column`, which somebody has written, takes a stone now.
+    /// Returns an error for written columns unless `column` can be played.
     fn check(&self, column: usize) -> PyResult<()> {
         let played = self.state.clone().play(column);
         played.map_err(|error| raise(error.as_written()))
@@ -73,7 +73,7 @@ impl PyConnectFour {
         })
     }
 
-    /// The board from its rows, the top one first: x, o and dots, with / between rows.
+    /// Parses the board from its rows, the top one first: x, o and dots, with / between rows.
     #[classmethod]
     fn from_rows<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let state = ConnectFour::from_rows(text).map_err(raise)?;
@@ -94,7 +94,7 @@ impl PyConnectFour {
         self.state.size().rows()
     }
 
-    /// Stones on the board, which is also the number of moves played.
+    /// The number of stones on the board, equal to the number of moves played.
     #[getter]
     fn stones(&self) -> usize {
         self.state.stones()
@@ -166,7 +166,7 @@ impl PyConnectFour {
         Ok(column)
     }
 
-    /// Whose stone lies in a column and row, both from 0, the row from the bottom.
+    /// The seat whose stone is in a column and row, both from 0, the row from the bottom; or None.
     fn stone(&self, column: usize, row: usize) -> Option<u8> {
         self.state.stone(column, row)
     }
@@ -229,7 +229,7 @@ impl Bridge for ConnectFour {
     }
 }
 
-/// How often a solver hears signals.
+/// The interval between checks for signals.
 const SLICE: Duration = Duration::from_millis(20);
 
 #[pyclass(frozen, name = "ConnectFourSolver", module = "sylvan._native")]
@@ -261,7 +261,7 @@ impl PySolver {
         timeout: Option<f64>,
     ) -> PyResult<(i32, i32, usize, Vec<usize>, Vec<Option<i32>>, u64)> {
         let mut solver = self.solver.try_lock().map_err(|_| {
-            SearchStateError::new_err("the solver is at work in another thread: use one per thread")
+            SearchStateError::new_err("the solver is in use by another thread: use one per thread")
         })?;
         let (state, deadline) = (game.borrow().state, deadline(timeout)?);
         let before = solver.nodes();
@@ -280,7 +280,7 @@ impl PySolver {
     }
 }
 
-/// The moment after which to give up, if any.
+/// The deadline of a timeout, if any.
 fn deadline(timeout: Option<f64>) -> PyResult<Option<Instant>> {
     let Some(seconds) = timeout else {
         return Ok(None);
@@ -293,13 +293,13 @@ fn deadline(timeout: Option<f64>) -> PyResult<Option<Instant>> {
     Ok(limit.and_then(|limit| Instant::now().checked_add(limit)))
 }
 
-/// Solves with the lock released, taking it now and then to hear Ctrl-C.
+/// Solves with the GIL released; takes it regularly to check for Ctrl-C.
 fn watched(
     solver: &mut Solver,
     state: &ConnectFour,
     deadline: Option<Instant>,
 ) -> PyResult<Solution> {
-    let mut end = SolveTimeout::new_err("the time ran out before the score was known: give more");
+    let mut end = SolveTimeout::new_err("the time ran out before the score was found: give more");
     let mut slice = Instant::now() + SLICE;
     let solution = solver.solve(state, &mut |_| {
         let now = Instant::now();

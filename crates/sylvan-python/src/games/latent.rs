@@ -1,4 +1,4 @@
-//! `sylvan._native.LatentState`: where a search over a learned model starts.
+//! `sylvan._native.LatentState`: the root of a search over a learned model.
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -9,7 +9,7 @@ use sylvan_core::{Latent, Model};
 
 use crate::bridge::{Bridge, object_from};
 
-/// A root: who chooses, from which actions. What follows is up to the model.
+/// A root: the seat to move and its legal actions.
 #[pyclass(subclass, name = "LatentState", module = "sylvan._native")]
 #[derive(Clone)]
 pub struct PyLatent {
@@ -76,7 +76,7 @@ impl PyLatent {
         self.state.model().value_range
     }
 
-    /// The legal actions of a root; inside the tree all.
+    /// The legal actions of a root; below the root, all actions.
     fn legal_actions(&self) -> Vec<Action> {
         self.state.legal()
     }
@@ -93,7 +93,7 @@ impl PyLatent {
         self.state.seat()
     }
 
-    /// Never: a model does not know.
+    /// Always False: a model does not predict the end of a game.
     fn is_terminal(&self) -> bool {
         false
     }
@@ -102,13 +102,13 @@ impl PyLatent {
         vec![0.0; self.num_players()]
     }
 
-    /// Nothing: a model keeps what it sees to itself.
+    /// An empty array: the model stores the hidden states.
     fn observation<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
         PyArray1::from_vec(py, Vec::new())
     }
 }
 
-/// A state as an object of `class`; the arguments are the least that make one.
+/// A state as an object of `class`, created with minimal arguments.
 fn object<'py>(class: &Bound<'py, PyType>, state: Latent) -> PyResult<Bound<'py, PyAny>> {
     object_from(class, (class, 1, 1, [0]), PyLatent { state })
 }

@@ -1,16 +1,16 @@
-//! The native games as Python classes, and the forests that are made of them.
+//! The native games as Python classes, and the choice of a forest's game.
 
-mod blob;
-mod blob_bots;
-mod blob_errors;
-mod blob_lessons;
-mod blob_options;
-mod chess;
-mod chess_files;
-mod connect_four;
-mod latent;
-mod remake;
-mod tic_tac_toe;
+mod tic_tac_toe; // the class `TicTacToe`
+mod connect_four; // the classes `ConnectFour` and `ConnectFourSolver`
+mod chess; // the class `Chess`, and `expand_planes`
+mod chess_files; // packed game files as columns
+mod blob_errors; // errors of Blob as exceptions
+mod blob_options; // options of Blob by name
+mod blob; // the class `Blob`
+mod blob_bots; // bots of Blob, and games between them
+mod blob_lessons; // training rounds of Blob, and rounds played by a network
+mod latent; // root states of learned models
+mod remake; // positions of stored games
 
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyTypeError;
@@ -34,18 +34,18 @@ use self::tic_tac_toe::PyTicTacToe;
 
 pyo3::import_exception!(sylvan.errors, IllegalAction);
 
-/// What is wrong with an action that is not even a number.
+/// The error for an action that is not an integer.
 fn not_a_code(action: &Bound<'_, PyAny>) -> PyErr {
     match action.repr() {
         Ok(given) => IllegalAction::new_err(format!(
-            "{given} is no action: give a whole number of legal_actions(), or what \
-             string_to_action() makes of text"
+            "{given} is not an action: give a whole number of legal_actions(), or the result of \
+             string_to_action()"
         )),
         Err(error) => error,
     }
 }
 
-/// The items of an argument that has several.
+/// The items of a list argument.
 fn listed<'py>(given: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyIterator>> {
     given.try_iter().map_err(|error| match given.repr() {
         Ok(text) if error.is_instance_of::<PyTypeError>(given.py()) => {
@@ -55,7 +55,7 @@ fn listed<'py>(given: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyI
     })
 }
 
-/// A forest of the game that these states belong to.
+/// Builds a forest of the states' game.
 pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn AnyForest>> {
     if states.iter().all(keeps_rules::<PyChess>) {
         return build_from::<Chess>(states, config);
@@ -81,8 +81,8 @@ pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn A
     )
 }
 
-/// Is `state` a native game whose Python class leaves the rules as they are? One that changes them
-/// is searched as a game written in Python.
+/// Whether `state` is a native game whose Python class does not override the rules. A class that
+/// overrides them is searched as a game written in Python.
 fn keeps_rules<T: PyTypeInfo>(state: &Bound<'_, PyAny>) -> bool {
     let (class, native) = (state.get_type(), state.py().get_type::<T>());
     let same = |name: &str| match (class.getattr(name), native.getattr(name)) {

@@ -1,4 +1,4 @@
-//! `sylvan._native.remake_positions`: batches of stored games, rows of arrays again.
+//! `sylvan._native.remake_positions`: rebuilds positions of stored games as arrays.
 
 use std::convert::Infallible;
 
@@ -23,26 +23,26 @@ pyo3::import_exception!(sylvan.errors, IllegalAction);
 /// Observations, policies and masks.
 type Made<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// The arrays of a batch, as Python gives them; n rows.
+/// The arrays of a batch from Python; n rows.
 struct Given<'py> {
-    /// `[n]` the place of each row's first state.
+    /// `[n]` the index of each row's start state.
     origin: PyReadonlyArray1<'py, i64>,
     actions: Ragged<'py, u16>,
     target: Ragged<'py, u16>,
     policy: PyReadonlyArray1<'py, u16>,
 }
 
-/// Parts of one flat array, a part per row: from `begin[i]` to `end[i]`.
+/// Parts of one flat array, one per row: `begin[i]..end[i]`.
 struct Ragged<'py, T: Element> {
     flat: PyReadonlyArray1<'py, T>,
     begin: PyReadonlyArray1<'py, i64>,
     end: PyReadonlyArray1<'py, i64>,
 }
 
-/// The positions that some actions lead to from some first states, in a batch.
+/// Rebuilds positions from start states and actions, as a batch.
 ///
 /// Row i starts from `starts[origin[i]]` and plays `actions[begin[i]:end[i]]`; its policy target is
-/// in proportion to `policy[target_begin[i]:target_end[i]]`, for the same part of `target`. Returns
+/// proportional to `policy[target_begin[i]:target_end[i]]`, for the same part of `target`. Returns
 /// observations `[n, ...]`, policies and masks of legal actions, both `[n, num_logits]`.
 #[pyfunction]
 #[pyo3(signature = (
@@ -115,7 +115,9 @@ where
     let cells: usize = shape.iter().product();
     let alike = |start: &G| start.rules().observation_shape == shape && num_logits(start) == logits;
     if !starts.iter().all(alike) {
-        return Err(misfit("starts differ in their observations or logits"));
+        return Err(misfit(
+            "starts must have equal observation shapes and numbers of logits",
+        ));
     }
     let mut observations = vec![G::Cell::default(); rows.len() * cells];
     let mut policy = vec![0.0_f32; rows.len() * logits];
@@ -161,7 +163,7 @@ impl Given<'_> {
             .map(|(((&origin, actions), target), policy)| {
                 let start = usize::try_from(origin).ok().and_then(|i| starts.get(i));
                 Ok(Row {
-                    start: start.ok_or_else(|| misfit("origin names a start that is not there"))?,
+                    start: start.ok_or_else(|| misfit("an origin is not an index of starts"))?,
                     actions,
                     target,
                     policy,
@@ -180,14 +182,14 @@ impl<T: Element> Ragged<'_, T> {
     fn parts_of<'a, U>(&self, flat: &'a [U], count: usize) -> PyResult<Vec<&'a [U]>> {
         let (begin, end) = (self.begin.as_slice()?, self.end.as_slice()?);
         if begin.len() != count || end.len() != count {
-            return Err(misfit("the arrays have not one entry per row"));
+            return Err(misfit("begin and end must have one entry per row"));
         }
         let part = |(&begin, &end): (&i64, &i64)| {
             let range = usize::try_from(begin).ok()?..usize::try_from(end).ok()?;
             flat.get(range)
         };
         let parts = begin.iter().zip(end).map(part).collect::<Option<Vec<_>>>();
-        parts.ok_or_else(|| misfit("begin and end leave their array"))
+        parts.ok_or_else(|| misfit("begin or end is outside its array"))
     }
 }
 

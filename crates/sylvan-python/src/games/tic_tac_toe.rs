@@ -19,7 +19,7 @@ pub struct PyTicTacToe {
     pub state: TicTacToe,
 }
 
-/// A cell from Python, perhaps one that does not exist.
+/// A cell from Python; it may not exist.
 fn cell(action: &Bound<'_, PyAny>) -> PyResult<usize> {
     action.extract().map_err(|error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(action.py()) {
@@ -98,7 +98,7 @@ impl PyTicTacToe {
         Ok(cell)
     }
 
-    /// Whose mark is in a cell.
+    /// The seat whose mark is in a cell, or None.
     fn mark(&self, cell: usize) -> Option<u8> {
         self.state.mark(cell)
     }
@@ -120,9 +120,9 @@ impl PyTicTacToe {
         Self::clone(slf)
     }
 
-    /// A game that leads here, whatever way was really taken.
+    /// The moves of one possible game that leads to this position.
     fn moves(&self) -> Vec<usize> {
-        self.state.a_way_here()
+        self.state.any_move_order()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Vec<usize>,)) {

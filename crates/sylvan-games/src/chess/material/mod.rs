@@ -1,42 +1,42 @@
-//! `Material`: a hand-written evaluation that plays sensible chess without a network.
+//! `Material`: a hand-written evaluation that plays reasonable chess without a network.
 //!
-//! The value adds up, in hundredths of a pawn for the mover: material and piece squares (blended
-//! from middle game to endgame), pawn structure, the bishop pair, the move itself, the best capture
-//! the mover can make, and the second of the mover's own pieces that hang (one can be saved). It is
-//! then squashed to (−1, 1) by `s / √(s² + 400²)`: a pawn is worth 0.24, a rook 0.78. Only whole
-//! numbers, one square root and one division are used, so that every machine gets the same value.
+//! The value is a sum in centipawns for the mover: material and piece-square tables (tapered from
+//! middle game to endgame), pawn structure, the bishop pair, a tempo bonus, the mover's best
+//! capture, and minus the loss of its second hanging piece (one can be saved). `s / √(s² + 400²)`
+//! maps it to (−1, 1): a pawn is worth 0.24, a rook 0.78. The code uses only integers, one square
+//! root and one division, so every machine gets the same value.
 //!
-//! Priors: see `priors`. Limits: no search beyond one square's exchange and a mate in one. About a
-//! microsecond per position.
+//! Priors: see `priors`. Limits: no search beyond the exchange on one square and mate in one. Takes
+//! about one microsecond per position.
 
-mod exchange;
-mod hunt;
-mod priors;
-mod tables;
+mod tables; // piece values and piece-square tables
+mod exchange; // static exchange evaluation
+mod mop_up; // the score of pieces against a bare king
+mod priors; // the logits of moves
 
 use super::Chess;
 use super::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, QUEEN, ROOK};
 use super::view::{FILE_A, FILE_H, View};
 use exchange::exchange;
-use hunt::{hunt, progress};
-use priors::{MATE, Outlook};
+use mop_up::{mop_up, progress};
+use priors::{MATE, MoveContext};
 use shakmaty::{Bitboard, attacks};
 use sylvan_core::{Evaluator, Leaf, Sure};
-use tables::{MIDDLE_GAME, PHASE, SCORES, Score, WORTH};
+use tables::{MIDDLE_GAME, PHASE, PIECE_VALUE, SCORES, Score};
 
-/// A score of this size is a value of √½.
+/// The score with value √½.
 const SCALE: f32 = 400.0;
-/// What having the move is worth.
+/// The bonus of the side to move.
 const TEMPO: i32 = 12;
 const BISHOP_PAIR: i32 = 30;
 const DOUBLED: i32 = -10;
 const ISOLATED: i32 = -12;
-/// A pawn that no pawn can stop, by its rank.
+/// The bonus of a passed pawn, by its rank.
 const PASSED: [i32; 8] = [0, 5, 10, 20, 40, 70, 110, 0];
-/// An own pawn beside the king, in the middle game.
+/// The bonus of an own pawn beside the king, in the middle game.
 const SHIELD: i32 = 9;
 
-/// Judges positions by material, squares and exchanges.
+/// Evaluates positions by material, piece squares and exchanges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Material;
 
@@ -45,21 +45,21 @@ impl Evaluator<Chess> for Material {
         let position = &leaf.state.position;
         let view = View::of(position);
         let phase = phase(&view);
-        let outlook = Outlook::new(position, &view, phase);
-        let hunt = hunt(&view);
+        let context = MoveContext::new(position, &view, phase);
+        let mop_up = mop_up(&view);
         logits.clear();
         let mut best = 0;
         for &action in leaf.actions {
-            let look = outlook.look(action);
-            best = best.max(look.gain);
-            let logit = match hunt {
-                Some(now) if look.gain < MATE => progress(position, action, now),
-                _ => look.logit,
+            let score = context.score(action);
+            best = best.max(score.gain);
+            let logit = match mop_up {
+                Some(now) if score.gain < MATE => progress(position, action, now),
+                _ => score.logit,
             };
             logits.push(logit as f32 / 100.0);
         }
-        let standing = hunt.unwrap_or_else(|| standing(&view, phase));
-        let quiet = standing - second_loss(&view);
+        let static_score = mop_up.unwrap_or_else(|| static_score(&view, phase));
+        let quiet = static_score - second_loss(&view);
         let value = squash(fade(quiet + best, position.clock));
         for (seat, entry) in values.iter_mut().enumerate() {
             *entry = if seat == usize::from(leaf.seat) {
@@ -72,7 +72,7 @@ impl Evaluator<Chess> for Material {
     }
 }
 
-/// Middle game (24) to endgame (0).
+/// The game phase: middle game (24) to endgame (0).
 fn phase(view: &View) -> i32 {
     let board = &view.board;
     let count = |set: u64, kind| set.count_ones() as i32 * PHASE[usize::from(kind)];
@@ -87,8 +87,8 @@ fn blend(middle: i32, end: i32, phase: i32) -> i32 {
     (middle * phase + end * (MIDDLE_GAME - phase)) / MIDDLE_GAME
 }
 
-/// The position as it stands, nothing captured.
-fn standing(view: &View, phase: i32) -> i32 {
+/// The static score of the position, without captures.
+fn static_score(view: &View, phase: i32) -> i32 {
     let mut score = Score::default();
     let board = &view.board;
     let kinds = [
@@ -102,14 +102,14 @@ fn standing(view: &View, phase: i32) -> i32 {
     for (pieces, kind) in kinds {
         let scores = &SCORES[usize::from(kind)];
         for square in Bitboard(pieces & view.own) {
-            let place = scores[square.to_usize()];
-            score.middle += place.middle;
-            score.end += place.end;
+            let bonus = scores[square.to_usize()];
+            score.middle += bonus.middle;
+            score.end += bonus.end;
         }
         for square in Bitboard(pieces & view.their) {
-            let place = scores[square.to_usize() ^ 56];
-            score.middle -= place.middle;
-            score.end -= place.end;
+            let bonus = scores[square.to_usize() ^ 56];
+            score.middle -= bonus.middle;
+            score.end -= bonus.end;
         }
     }
     score.middle += shield(view);
@@ -128,7 +128,7 @@ fn has_pair(bishops: u64) -> bool {
     bishops.count_ones() >= 2
 }
 
-/// Doubled, isolated and passed pawns of a side whose pawns go up.
+/// Doubled, isolated and passed pawns of a side whose pawns move up.
 fn pawns_of(own: u64, their: u64) -> i32 {
     let beside = |set: u64| (set & !FILE_A) >> 1 | (set & !FILE_H) << 1;
     let doubled = own & up(own << 8);
@@ -156,7 +156,7 @@ fn down(mut set: u64) -> u64 {
     set | set >> 32
 }
 
-/// Own pawns around the king, less theirs.
+/// The bonus of own pawns around the own king, minus theirs.
 fn shield(view: &View) -> i32 {
     let beside = |side: u64| {
         let king = Bitboard(view.board.kings() & side).first();
@@ -167,13 +167,13 @@ fn shield(view: &View) -> i32 {
     SHIELD * (beside(view.own) - beside(view.their))
 }
 
-/// What the second of the own pieces in danger would cost: the mover can save only one.
+/// The second largest loss among the own hanging pieces: the mover can save only one.
 fn second_loss(view: &View) -> i32 {
     let (board, attacked) = (&view.board, view.attacked());
     let (mut first, mut second) = (0, 0);
     for square in Bitboard(view.own & attacked & !board.kings()) {
         let kind = board.piece(square.to_u32()) & !BLACK;
-        let gain = WORTH[usize::from(kind)];
+        let gain = PIECE_VALUE[usize::from(kind)];
         if gain <= second {
             continue;
         }
@@ -188,13 +188,13 @@ fn second_loss(view: &View) -> i32 {
     second
 }
 
-/// A lead that cannot be turned into a capture or a pawn move fades towards the draw.
+/// Scales the score towards a draw as the half-move clock grows.
 fn fade(score: i32, clock: u32) -> i32 {
     let left = 200 - clock.min(100) as i32;
     score * left / 200
 }
 
-/// From hundredths of a pawn to (−1, 1).
+/// Maps centipawns to (−1, 1).
 fn squash(score: i32) -> f32 {
     let score = score as f32;
     score / (score * score + SCALE * SCALE).sqrt()

@@ -1,11 +1,11 @@
-//! Which moves look worth a try, before any is tried: the logits of the material evaluation.
+//! The logits of moves in the material evaluation.
 //!
-//! Hundredths of a logit, added up: what the exchange on the square of arrival wins or loses, a
-//! check, a promotion, a piece in danger that leaves, and how much better the new square is. A
-//! softmax over them gives a good capture a few times the prior of a quiet move.
+//! A sum in hundredths of a logit: the exchange on the target square, a check, a promotion, the
+//! escape of an attacked piece, and the gain in the piece-square table. The softmax gives a good
+//! capture a few times the prior of a quiet move.
 
 use super::exchange::exchange;
-use super::tables::{SCORES, WORTH};
+use super::tables::{PIECE_VALUE, SCORES};
 use crate::chess::az73;
 use crate::chess::board::{BISHOP, BLACK, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK, role};
 use crate::chess::movegen::is_mate;
@@ -18,35 +18,35 @@ use sylvan_core::Action;
 /// The gain of a mating move; no exchange wins as much.
 pub(super) const MATE: i32 = 15_000;
 
-/// What all moves of a position share.
-pub(super) struct Outlook<'a> {
+/// Data shared by all moves of a position.
+pub(super) struct MoveContext<'a> {
     position: &'a Position,
     view: &'a View,
-    /// Squares their pieces attack, and their pawns alone.
+    /// Squares attacked by their pieces, and by their pawns only.
     attacked: u64,
     pawn_attacked: u64,
     /// Squares from which a piece of this kind gives check.
     checking: [u64; 8],
-    /// Own pieces that uncover a check by leaving.
-    covering: u64,
+    /// Own pieces that give a discovered check by moving.
+    discovered_checkers: u64,
     their_king: Square,
-    /// See [`View::covered`]; asked only where a check is possible.
+    /// See [`View::covered`]; computed only if a check is possible.
     covered: OnceCell<u64>,
-    /// How the middle game (0) or the endgame (24) weighs squares.
+    /// The game phase: middle game (24) to endgame (0).
     phase: i32,
 }
 
-/// What a move looks like.
+/// The scores of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
-    /// What the exchange on the square of arrival wins or loses, in hundredths of a pawn.
+pub(super) struct MoveScore {
+    /// The gain or loss of the exchange on the target square, in centipawns.
     pub(super) gain: i32,
     /// Hundredths of a logit.
     pub(super) logit: i32,
 }
 
-impl<'a> Outlook<'a> {
-    pub(super) fn new(position: &'a Position, view: &'a View, phase: i32) -> Outlook<'a> {
+impl<'a> MoveContext<'a> {
+    pub(super) fn new(position: &'a Position, view: &'a View, phase: i32) -> MoveContext<'a> {
         let (board, occupied) = (&view.board, Bitboard(view.occupied()));
         let their_king = Bitboard(board.kings() & view.their)
             .first()
@@ -59,28 +59,32 @@ impl<'a> Outlook<'a> {
         checking[usize::from(BISHOP)] = diagonal;
         checking[usize::from(ROOK)] = straight;
         checking[usize::from(QUEEN)] = diagonal | straight;
-        Outlook {
+        MoveContext {
             position,
             view,
             attacked: view.attacked(),
             pawn_attacked: view.pawn_attacked(),
             checking,
-            covering: covering(view, their_king, (diagonal | straight) & view.own),
+            discovered_checkers: discovered_checkers(
+                view,
+                their_king,
+                (diagonal | straight) & view.own,
+            ),
             their_king,
             covered: OnceCell::new(),
             phase,
         }
     }
 
-    pub(super) fn look(&self, action: Action) -> Look {
+    pub(super) fn score(&self, action: Action) -> MoveScore {
         let Some(step) = az73::unpack(action) else {
-            return Look::default();
+            return MoveScore::default();
         };
         let (from, to) = (step.from(), Square::new(step.to()));
         let kind = self.view.board.piece(from) & !BLACK;
         let taken = self.taken(from, to, kind);
         if kind == KING && (from.abs_diff(to.to_u32()) == 2 || self.view.own & bit(to) != 0) {
-            return Look { gain: 0, logit: 60 };
+            return MoveScore { gain: 0, logit: 60 };
         }
         let promotes = kind == PAWN && to.to_u32() >= 56;
         let placed = if promotes {
@@ -88,7 +92,8 @@ impl<'a> Outlook<'a> {
         } else {
             kind
         };
-        let won = WORTH[usize::from(taken)] + WORTH[usize::from(placed)] - WORTH[usize::from(kind)];
+        let won = PIECE_VALUE[usize::from(taken)] + PIECE_VALUE[usize::from(placed)]
+            - PIECE_VALUE[usize::from(kind)];
         let contested = self.attacked & bit(to) != 0 && kind != KING;
         let gain = if contested {
             exchange(self.view, from, to, placed, won, true)
@@ -101,22 +106,22 @@ impl<'a> Outlook<'a> {
         }
         if self.checks(from, to, placed) || promotes && self.checks_behind(from, to, placed) {
             if self.mates(action, from, to, placed) {
-                return Look {
+                return MoveScore {
                     gain: MATE,
                     logit: 600,
                 };
             }
-            // A check is worth a look whatever it costs: the reply is often forced.
+            // A check gets a high logit even if it loses material: the reply is often forced.
             logit = logit.max(0) + 130;
         }
         logit += self.escape(from, kind);
         if placed != QUEEN && promotes {
             logit -= 250;
         }
-        Look { gain, logit }
+        MoveScore { gain, logit }
     }
 
-    /// What a move takes, en passant included.
+    /// The captured piece, including en passant.
     fn taken(&self, from: u32, to: Square, kind: Piece) -> Piece {
         let passing = kind == PAWN
             && self.position.en_passant == 1 << (to.to_u32() ^ self.position.flip())
@@ -128,29 +133,29 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// The move gives check, by the piece itself or by one behind it.
+    /// Whether the move gives check, directly or discovered.
     fn checks(&self, from: u32, to: Square, placed: Piece) -> bool {
         self.checking[usize::from(placed)] & bit(to) != 0
-            || self.covering >> from & 1 == 1
+            || self.discovered_checkers >> from & 1 == 1
                 && attacks::ray(self.their_king, Square::new(from & 63)).0 & bit(to) == 0
     }
 
-    /// A pawn that is promoted no longer stands between its new square and the king.
+    /// Whether a promoted piece gives check along the line that its pawn blocked.
     fn checks_behind(&self, from: u32, to: Square, placed: Piece) -> bool {
         let occupied = Bitboard(self.view.occupied() & !(1 << from));
         let role = role(placed).unwrap_or(Role::Queen);
         attacks::attacks(to, role.of(Color::White), occupied).contains(self.their_king)
     }
 
-    /// Whether a check is mate. Most are not, because the king has somewhere to go: that is looked
-    /// for first.
+    /// Whether a check is mate. First looks for a free square of the king, because most checks are
+    /// not mate.
     fn mates(&self, action: Action, from: u32, to: Square, placed: Piece) -> bool {
         let near = attacks::king_attacks(self.their_king).0 & !self.view.their;
         let occupied = self.view.occupied() & !(1 << from | bit(self.their_king)) | bit(to);
         let role = role(placed).unwrap_or(Role::Queen);
         let hit = attacks::attacks(to, role.of(Color::White), Bitboard(occupied)).0;
         let covered = *self.covered.get_or_init(|| self.view.covered());
-        // Lines that the piece opens by leaving may cover what nothing covered before.
+        // Moving the piece may open lines to squares that were not covered before.
         let escapes = |square: Square| {
             self.view.all_sliding_attackers(square, occupied) & self.view.own & !(1 << from) == 0
         };
@@ -165,13 +170,13 @@ impl<'a> Outlook<'a> {
         is_mate(&after)
     }
 
-    /// Leaving a square where the piece is in danger.
+    /// The bonus for moving an attacked piece.
     fn escape(&self, from: u32, kind: Piece) -> i32 {
         let square = 1u64 << from;
         if kind == PAWN || kind == KING || self.attacked & square == 0 {
             0
         } else if self.pawn_attacked & square != 0 {
-            (WORTH[usize::from(kind)] - WORTH[usize::from(PAWN)]) / 6
+            (PIECE_VALUE[usize::from(kind)] - PIECE_VALUE[usize::from(PAWN)]) / 6
         } else {
             20
         }
@@ -185,8 +190,8 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// Own pieces of `near` that stand alone between their king and an own slider.
-fn covering(view: &View, their_king: Square, near: u64) -> u64 {
+/// Own pieces of `near` that are the only piece between their king and an own slider.
+fn discovered_checkers(view: &View, their_king: Square, near: u64) -> u64 {
     let occupied = Bitboard(view.occupied() & !near);
     let board = &view.board;
     let sliders = (attacks::bishop_attacks(their_king, occupied).0 & board.diagonal()

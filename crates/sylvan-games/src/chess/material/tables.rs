@@ -1,8 +1,9 @@
-//! What a piece is worth where, in hundredths of a pawn, as the mover's own piece.
+//! Piece values and piece-square tables, in centipawns, from the owner's side.
 //!
-//! Two scores per kind and square: one for the middle game, one for the endgame, blended by the
-//! pieces left. The formulas are plain: knights and bishops like the centre, pawns like to advance,
-//! rooks the seventh rank, the king hides until queens are gone and then joins in.
+//! Two scores per kind and square: one for the middle game, one for the endgame, interpolated by
+//! the game phase. The formulas are simple: bonuses for knights and bishops in the centre, advanced
+//! pawns, rooks on the seventh rank, and a king that is safe in the middle game and central in the
+//! endgame.
 
 use crate::chess::board::{BISHOP, KING, KNIGHT, PAWN, Piece, QUEEN, ROOK};
 
@@ -13,8 +14,8 @@ pub(super) struct Score {
     pub(super) end: i32,
 }
 
-/// What a kind of piece is worth when pieces are exchanged; the king is worth all.
-pub(super) const WORTH: [i32; 8] = {
+/// The value of a kind of piece in exchanges; the king's exceeds all others.
+pub(super) const PIECE_VALUE: [i32; 8] = {
     let mut worth = [0; 8];
     worth[PAWN as usize] = 100;
     worth[KNIGHT as usize] = 310;
@@ -25,7 +26,7 @@ pub(super) const WORTH: [i32; 8] = {
     worth
 };
 
-/// How much of the middle game a kind stands for; all pieces of the start make [`MIDDLE_GAME`].
+/// The weight of a kind in the game phase; the pieces of the start position sum to [`MIDDLE_GAME`].
 pub(super) const PHASE: [i32; 8] = {
     let mut phase = [0; 8];
     phase[KNIGHT as usize] = 1;
@@ -36,23 +37,23 @@ pub(super) const PHASE: [i32; 8] = {
 };
 pub(super) const MIDDLE_GAME: i32 = 24;
 
-/// Worth and place together, by kind and square in the owner's view. The king's worth is left out:
-/// both sides have one.
+/// Piece value plus square bonus, by kind and square from the owner's side. The king's value is
+/// omitted: both sides have one.
 pub(super) static SCORES: [[Score; 64]; 8] = {
     let mut table = [[Score { middle: 0, end: 0 }; 64]; 8];
     let mut kind = 0;
     while kind < 8 {
         let mut square = 0;
         while square < 64 {
-            let worth = if kind as Piece == KING {
+            let value = if kind as Piece == KING {
                 0
             } else {
-                WORTH[kind]
+                PIECE_VALUE[kind]
             };
-            let (middle, end) = place(kind as Piece, square as i32);
+            let (middle, end) = square_bonus(kind as Piece, square as i32);
             table[kind][square] = Score {
-                middle: worth + middle,
-                end: worth + end,
+                middle: value + middle,
+                end: value + end,
             };
             square += 1;
         }
@@ -61,8 +62,8 @@ pub(super) static SCORES: [[Score; 64]; 8] = {
     table
 };
 
-/// What the square adds.
-const fn place(kind: Piece, square: i32) -> (i32, i32) {
+/// The bonus of a square, in the middle game and the endgame.
+const fn square_bonus(kind: Piece, square: i32) -> (i32, i32) {
     let (file, rank) = (square & 7, square >> 3);
     let from_edge = if file < 4 { file } else { 7 - file };
     // 0 in the corners, 6 on the four central squares.
@@ -90,7 +91,7 @@ const fn place(kind: Piece, square: i32) -> (i32, i32) {
     }
 }
 
-/// Central pawns should leave home; wing pawns need not hurry.
+/// The middle-game bonus of a pawn: central pawns should advance first.
 const fn pawn(from_edge: i32, rank: i32) -> i32 {
     let advance = [0, 0, 4, 10, 20, 40, 70, 0][rank as usize];
     match (from_edge, rank) {
@@ -102,7 +103,7 @@ const fn pawn(from_edge: i32, rank: i32) -> i32 {
     }
 }
 
-/// The middle game's king belongs in a corner of its own first rank.
+/// The middle-game bonus of a king: near a corner of its first rank.
 const fn king(file: i32, rank: i32) -> i32 {
     if rank > 0 {
         return -25 - 15 * rank;

@@ -12,10 +12,11 @@
 //! | 116, 117   | the same of the opponent |
 //! | 118        | plies since the last capture or pawn move: the number, 1/100 when expanded |
 //!
-//! The paper gives sets of planes in this order, not the order inside a set nor the scale of the
-//! two numbers; both are fixed here. Boards before the first known position: see [`HistoryFill`].
+//! The paper gives the order of sets of planes, but neither the order inside a set nor the scale of
+//! the two numbers; both are defined here. Boards before the first known position: see
+//! [`HistoryFill`].
 
-use super::{castling, mask, seen, write_pieces};
+use super::{castling, mask, mover_view, write_pieces};
 use crate::chess::history::{BOARDS, History, HistoryFill};
 use crate::chess::position::Position;
 
@@ -33,7 +34,7 @@ pub(super) fn write(
     let (past, auxiliary) = out.split_at_mut(AUXILIARY);
     let boards = std::iter::once(&position.board).chain(history.boards(fill));
     for (plies, (planes, board)) in past.chunks_exact_mut(PER_BOARD).zip(boards).enumerate() {
-        write_pieces(&seen(position, board), planes);
+        write_pieces(&mover_view(position, board), planes);
         planes[12] = mask(history.repeats(plies) > 0);
         planes[13] = mask(history.repeats(plies) > 1);
     }

@@ -14,7 +14,7 @@
 //!
 //! Boards before the first known position: see [`HistoryFill`].
 
-use super::{castling, mask, seen, write_pieces};
+use super::{castling, mask, mover_view, write_pieces};
 use crate::chess::history::{BOARDS, History, HistoryFill};
 use crate::chess::position::Position;
 
@@ -32,7 +32,7 @@ pub(super) fn write(
     let (past, auxiliary) = out.split_at_mut(AUXILIARY);
     let boards = std::iter::once(&position.board).chain(history.boards(fill));
     for (plies, (planes, board)) in past.chunks_exact_mut(PER_BOARD).zip(boards).enumerate() {
-        write_pieces(&seen(position, board), planes);
+        write_pieces(&mover_view(position, board), planes);
         planes[12] = mask(history.repeats(plies) > 0);
     }
     let [own_long, own_short, their_long, their_short] = castling(position);

@@ -1,12 +1,11 @@
 //! Observations: bit planes of the board, in one of four layouts.
 //!
-//! A plane is a `u64`, bit `i` the square `i` (a1 = 0 … h8 = 63) *as the mover sees it*: for Black
-//! ranks are turned over and colours exchanged, in all boards alike, and likewise in action codes
-//! and policy outputs. So a mirrored position differs only in the plane that says who is to move,
-//! which every layout has.
+//! A plane is a `u64`, bit `i` for square `i` (a1 = 0 … h8 = 63) *from the mover's side*: for
+//! Black, ranks are flipped and colours exchanged, in all boards, action codes and policy outputs.
+//! So a mirrored position differs only in the plane of the side to move, which every layout has.
 //!
 //! Some planes hold a number instead of a mask: the packed plane is that number, and [`expand`]
-//! gives all its squares the number times a scale, below.
+//! sets all its squares to the number times the scale below.
 //!
 //! | layout | planes | boards | numbers |
 //! |--------|--------|--------|---------|
@@ -15,10 +14,10 @@
 //! | [`planes19`] | 19  | 1 | clock / 100 |
 //! | [`planes18`] | 18  | 1 | |
 
-mod az119;
-mod lc0_112;
-mod planes18;
-mod planes19;
+mod lc0_112; // lc0's input format 1
+mod az119; // AlphaZero's planes
+mod planes19; // one board, with the clock
+mod planes18; // one board
 
 use super::board::Board;
 use super::encoding::{Encoder, Encoding};
@@ -29,7 +28,7 @@ use super::position::Position;
 pub const MAX_PLANES: usize = az119::NUM_PLANES;
 
 impl Encoder {
-    /// Planes of an observation.
+    /// The number of planes of an observation.
     pub const fn num_planes(self) -> usize {
         match self {
             Encoder::Lc0 => lc0_112::NUM_PLANES,
@@ -39,7 +38,7 @@ impl Encoder {
         }
     }
 
-    /// The planes that hold a number, each with what it is multiplied by.
+    /// The planes that hold a number, each with its scale.
     const fn numbers(self) -> &'static [(usize, f32)] {
         match self {
             Encoder::Lc0 => &lc0_112::NUMBERS,
@@ -50,7 +49,7 @@ impl Encoder {
     }
 }
 
-/// Writes all planes; does nothing if `out` has not room for them.
+/// Writes all planes; does nothing if `out` is too short.
 pub(super) fn write(
     encoding: Encoding,
     position: &Position,
@@ -67,8 +66,8 @@ pub(super) fn write(
     Some(())
 }
 
-/// A board as the mover of `position` sees it.
-pub(super) fn seen(position: &Position, board: &Board) -> Board {
+/// A board from the side of the mover of `position`.
+pub(super) fn mover_view(position: &Position, board: &Board) -> Board {
     if position.black_to_move {
         board.flipped()
     } else {
@@ -76,7 +75,7 @@ pub(super) fn seen(position: &Position, board: &Board) -> Board {
     }
 }
 
-/// Twelve planes: own pawns, knights, bishops, rooks, queens, king, then the opponent's.
+/// Writes twelve planes: own pawns, knights, bishops, rooks, queens, king, then the opponent's.
 fn write_pieces(board: &Board, planes: &mut [u64]) {
     let (their, kinds) = (
         board.black(),
@@ -95,8 +94,7 @@ fn write_pieces(board: &Board, planes: &mut [u64]) {
     }
 }
 
-/// Whether the mover and the opponent may castle, each on the queen's and the king's side, as four
-/// masks: own O-O-O, own O-O, their O-O-O, their O-O.
+/// The castling rights as four masks: own O-O-O, own O-O, their O-O-O, their O-O.
 pub(super) fn castling(position: &Position) -> [u64; 4] {
     let side = |rank: u32, black: bool| {
         let rights = position.castling >> rank & 0xff;
@@ -120,7 +118,7 @@ pub(super) fn castling(position: &Position) -> [u64; 4] {
     [a, b, c, d]
 }
 
-/// The square where a pawn can be taken in passing, as the mover sees it.
+/// The en-passant square, from the mover's side.
 pub(super) fn en_passant(position: &Position) -> u64 {
     if position.black_to_move {
         position.en_passant.swap_bytes()
@@ -133,12 +131,13 @@ fn mask(on: bool) -> u64 {
     if on { !0 } else { 0 }
 }
 
-/// Expands packed planes to numbers: `packed` is `[n, planes]`, `out` `[n, planes, 8, 8]`, row =
-/// rank and column = file as the mover sees them.
+/// Expands packed planes to floats: `packed` is `[n, planes]`, `out` is `[n, planes, 8, 8]`, row =
+/// rank and column = file from the mover's side.
 ///
 /// # Panics
 ///
-/// If `out` has not exactly 64 cells per plane or `packed` is no multiple of the planes.
+/// If `out` does not have 64 cells per plane, or the length of `packed` is not a multiple of the
+/// planes.
 pub fn expand(encoder: Encoder, packed: &[u64], out: &mut [f32]) {
     let planes = encoder.num_planes();
     assert!(packed.len().is_multiple_of(planes) && out.len() == 64 * packed.len());
@@ -161,7 +160,7 @@ pub fn expand(encoder: Encoder, packed: &[u64], out: &mut [f32]) {
     }
 }
 
-/// The eight squares of a rank, by its byte: 8 KiB that turn bits to numbers a rank at a time.
+/// The eight cells of a rank, by its byte: a table of 8 KiB to expand one rank at a time.
 static ROWS: [[f32; 8]; 256] = {
     let mut rows = [[0.0; 8]; 256];
     let mut byte = 0;
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expansion_puts_every_bit_in_its_cell_and_every_number_in_all() {
+    fn expansion_writes_bits_to_cells_and_numbers_to_whole_planes() {
         for encoder in [
             Encoder::Lc0,
             Encoder::Az119,

@@ -1,4 +1,4 @@
-//! `planes19`: one board and all that a FEN says of it but the move number.
+//! `planes19`: one board and all fields of a FEN except the move number.
 //!
 //! | plane | meaning |
 //! |-------|---------|
@@ -7,10 +7,10 @@
 //! | 12     | all ones if Black is to move |
 //! | 13, 14 | all ones if the mover may castle on the king's, queen's side |
 //! | 15, 16 | the same of the opponent |
-//! | 17     | the square where a pawn can legally be taken in passing |
+//! | 17     | the square of a legal en-passant capture |
 //! | 18     | plies since the last capture or pawn move: the number, 1/100 of it when expanded |
 
-use super::{castling, en_passant, mask, seen, write_pieces};
+use super::{castling, en_passant, mask, mover_view, write_pieces};
 use crate::chess::position::Position;
 
 pub(super) const NUM_PLANES: usize = 19;
@@ -18,7 +18,7 @@ pub(super) const NUMBERS: [(usize, f32); 1] = [(18, 0.01)];
 
 pub(super) fn write(position: &Position, out: &mut [u64; NUM_PLANES]) {
     let (pieces, rest) = out.split_at_mut(12);
-    write_pieces(&seen(position, &position.board), pieces);
+    write_pieces(&mover_view(position, &position.board), pieces);
     let [own_long, own_short, their_long, their_short] = castling(position);
     rest.copy_from_slice(&[
         mask(position.black_to_move),

@@ -1,4 +1,5 @@
-//! Four in a row as bit arithmetic: which cells would complete a line, which moves do not lose.
+//! Four in a row with bit operations: cells that complete a line, and moves that do not lose at
+//! once.
 
 use crate::connect_four::Size;
 
@@ -9,7 +10,7 @@ pub(super) struct Lines {
     board: u64,
     /// The lowest cell of every column.
     bottom: u64,
-    /// Columns from the centre outwards: central stones are in more lines.
+    /// Columns from the centre outwards: central stones belong to more lines.
     order: Vec<usize>,
 }
 
@@ -33,9 +34,9 @@ impl Lines {
         &self.order
     }
 
-    /// The free cells that complete a line of `stones`, whether or not they can be reached yet.
+    /// The free cells that complete a line of `stones`, playable or not.
     ///
-    /// `HEIGHT` is the board's, if the compiler is to know it, or 0.
+    /// `HEIGHT` is the board's height as a constant, or 0 to read it at run time.
     #[inline(always)]
     pub fn winning_cells<const HEIGHT: u32>(&self, stones: u64, all: u64) -> u64 {
         let mut cells = (stones << 1) & (stones << 2) & (stones << 3);
@@ -55,13 +56,13 @@ impl Lines {
         cells & (self.board ^ all)
     }
 
-    /// The cells that the next stone can fall into.
+    /// The cells where the next stone can land.
     #[inline(always)]
     pub fn playable(&self, all: u64) -> u64 {
         (all + self.bottom) & self.board
     }
 
-    /// The playable cells after which the other seat, with stones `other`, has no winning move.
+    /// The playable cells after which the other seat, with stones `other`, has no immediate win.
     #[inline(always)]
     pub fn safe_cells<const HEIGHT: u32>(&self, other: u64, all: u64) -> u64 {
         let mut playable = self.playable(all);

@@ -1,23 +1,22 @@
 //! Perfect play: the exact score of a position and of each of its moves.
 //!
-//! The *score* counts stones: a winner scores what it has left of its half of the stones, the
-//! winning one included. That is `(cells + 2 - s) / 2`, rounded down, when stone number `s` of the
-//! game wins it: 1 for a win with one's very last stone, 2 for one stone earlier. A draw is 0, a
-//! loss the winner's score with a minus sign. So a higher score is a faster win or a slower loss,
-//! and a position's score is the highest of its moves', a move's being the negated score of the
-//! position it leads to.
+//! The *score* of a win is the number of the winner's unused stones plus one: `(cells + 2 - s) /
+//! 2`, rounded down, if stone number `s` of the game wins: 1 for a win with the last stone, 2 for
+//! one stone earlier. A draw is 0, a loss is minus the winner's score. So a higher score is a
+//! faster win or a slower loss. A position's score is the highest of its moves' scores; a move's
+//! score is the negated score of the next position.
 //!
 //! The search is alpha-beta with null windows (`negamax.rs`) over bitboards (`lines.rs`) and a
-//! table of bounds (`table.rs`): the window is halved until the score is known, starting near zero,
-//! where most scores are. Positions with 14 stones and more take milliseconds; the empty 7 × 6
-//! board takes minutes, so whoever calls may watch and stop it.
+//! transposition table (`table.rs`): the window is bisected until the score is known, starting near
+//! zero, where most scores are. Positions with 14 stones or more take milliseconds; the empty 7 × 6
+//! board takes minutes, so the caller can observe and stop the search.
 //!
-//! Facts to check against: the first player wins the 7 × 6 board from the centre, with stone 41
-//! (Allen 1988; Allis 1988, "A Knowledge-based Approach of Connect-Four").
+//! Known results: the first player wins on the 7 × 6 board from the centre, with stone 41 (Allen
+//! 1988; Allis 1988, "A Knowledge-based Approach of Connect-Four").
 
-mod lines;
-mod negamax;
-mod table;
+mod lines; // winning cells and safe moves by bit operations
+mod table; // the transposition table
+mod negamax; // alpha-beta
 
 use std::ops::ControlFlow;
 
@@ -26,19 +25,19 @@ use self::negamax::{Position, Search};
 use self::table::Table;
 use super::{ConnectFour, Size};
 
-/// The caller stopped the search before the score was known.
+/// The caller stopped the search before it found the score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the solver was stopped before it knew the score")]
+#[error("the solver was stopped before it found the score")]
 pub struct Stopped;
 
 /// A position under perfect play of both seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
-    /// Of the seat to move: see the head of the file.
+    /// The score of the seat to move; see the head of the file.
     pub score: i32,
-    /// Stones until the game ends, if the winner hurries and the loser delays.
+    /// Stones until the end, if the winner wins as fast and the loser loses as late as possible.
     pub plies: usize,
-    /// The score of each column's move; `None` where no stone can be dropped.
+    /// The score of each column; `None` if it is full.
     pub moves: Vec<Option<i32>>,
 }
 
@@ -57,7 +56,7 @@ impl Solution {
     }
 }
 
-/// A solver keeps what it learned about a board size for the next position of that size.
+/// A solver keeps its transposition table for the next position of the same board size.
 pub struct Solver {
     lines: Lines,
     table: Table,
@@ -72,7 +71,7 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// A solver whose table takes at most `bytes`, or 256 KiB if that is more.
+    /// A solver with a table of at most `bytes`, but at least 256 KiB.
     pub fn new(bytes: usize) -> Self {
         Self {
             lines: Lines::new(Size::STANDARD),
@@ -81,15 +80,15 @@ impl Solver {
         }
     }
 
-    /// Positions searched since the solver was made.
+    /// Positions searched since the solver was created.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
     /// The score of `state` and of each of its moves.
     ///
-    /// `watch` is called every few thousand positions, with their number since the solver was made;
-    /// when it breaks, the search stops. What was learned until then is kept.
+    /// Calls `watch` every few thousand positions, with their number since the solver was created;
+    /// the search stops if it returns `Break`. The table keeps its contents.
     pub fn solve(
         &mut self,
         state: &ConnectFour,
@@ -115,7 +114,7 @@ impl Solver {
         })
     }
 
-    /// The score of `state` alone; `watch` as in [`Solver::solve`].
+    /// The score of `state` only; `watch` is as in [`Solver::solve`].
     pub fn score(
         &mut self,
         state: &ConnectFour,
@@ -158,14 +157,14 @@ fn final_score(state: &ConnectFour) -> i32 {
     }
 }
 
-/// The number of stones until the end that `score` stands for.
+/// The number of stones until the end, from the score.
 fn plies_to_end(state: &ConnectFour, score: i32) -> usize {
     let (cells, stones) = (state.size().cells(), state.stones());
     if score == 0 {
         return cells - stones;
     }
-    // Of the two stones that give this score, the one that belongs to the winner: the mover's
-    // stones have numbers of another parity than `stones`.
+    // Two stone numbers give this score; take the winner's. The mover's stones have the other
+    // parity than `stones`.
     let late = cells + 2 - 2 * score.unsigned_abs() as usize;
     let by_mover = late % 2 != stones % 2;
     let last = if by_mover == (score > 0) {

@@ -1,4 +1,4 @@
-//! Alpha-beta for one score.
+//! Alpha-beta search for one score.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use super::lines::Lines;
 use super::table::{Bound, Table};
 use crate::connect_four::Size;
 
-/// A position as the search passes it on; the bits are those of `ConnectFour`.
+/// A position in the search; the bits are as in `ConnectFour`.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
     pub mover: u64,
@@ -15,11 +15,11 @@ pub(super) struct Position {
     pub stones: i32,
 }
 
-/// Positions between two calls of the watcher: a few milliseconds.
+/// Positions between two calls of `watch`: a few milliseconds.
 const WATCH_EVERY: u64 = 1 << 14;
 
-/// Positions with as many free cells are looked up as the lesser of the two mirror images. Later
-/// ones are seldom reached both ways, and not worth the mirroring.
+/// Positions with at least this many free cells share a table entry with their mirror image. Later
+/// positions are rarely reached both ways, so mirroring does not pay off.
 const MIRROR_LEFT: i32 = 29;
 
 /// The widest board has 32 columns.
@@ -42,7 +42,7 @@ impl Search<'_> {
         }
     }
 
-    /// Halves the window until it is one score, asking the questions near zero first.
+    /// Bisects the window until it is one score, testing scores near zero first.
     fn bisect<const HEIGHT: u32>(&mut self, root: Position) -> Result<i32, Stopped> {
         let left = self.lines.size.cells() as i32 - root.stones;
         let wins = self.lines.winning_cells::<HEIGHT>(root.mover, root.all);
@@ -67,9 +67,9 @@ impl Search<'_> {
         Ok(low)
     }
 
-    /// The score if it lies between `alpha` and `beta`; otherwise a bound on the side it lies.
+    /// The score if it is between `alpha` and `beta`; otherwise an upper or lower bound.
     ///
-    /// The mover must have no winning move: callers take those themselves.
+    /// The mover must have no winning move: callers check that first.
     fn negamax<const HEIGHT: u32>(
         &mut self,
         position: Position,
@@ -89,7 +89,7 @@ impl Search<'_> {
         if left <= 2 {
             return Ok(0);
         }
-        // Nobody wins with the next two stones.
+        // Neither seat wins with the next two stones.
         alpha = alpha.max(-((left - 2) / 2));
         beta = beta.min((left - 1) / 2);
         if alpha >= beta {
@@ -124,7 +124,7 @@ impl Search<'_> {
         Ok(alpha)
     }
 
-    /// A number that only this position and its mirror image have.
+    /// A unique number of this position, or of the position and its mirror image.
     #[inline(always)]
     fn key(&self, Position { mover, all, .. }: Position, left: i32) -> u64 {
         let key = mover + all;
@@ -135,9 +135,9 @@ impl Search<'_> {
         key.min(size.mirror(mover) + size.mirror(all))
     }
 
-    /// The columns of `moves` that threaten most first, those nearer the centre before others.
+    /// The columns of `moves`, by falling number of threats, then from the centre.
     ///
-    /// A rank is `threats << 8 | !place`, `place` being the column's in the order from the centre.
+    /// A rank is `threats << 8 | !index`, with the column's index in the order from the centre.
     #[inline(always)]
     fn ranked<'r, const HEIGHT: u32>(
         &self,
@@ -146,7 +146,7 @@ impl Search<'_> {
         ranks: &'r mut [u16; MAX_COLUMNS],
     ) -> &'r [u16] {
         let mut count = 0;
-        for (place, &column) in self.lines.centre_first().iter().enumerate() {
+        for (index, &column) in self.lines.centre_first().iter().enumerate() {
             let cell = moves & self.lines.size.column(column);
             if cell == 0 {
                 continue;
@@ -155,7 +155,7 @@ impl Search<'_> {
             let threats = self
                 .lines
                 .winning_cells::<HEIGHT>(stones, position.all | cell);
-            let rank = (threats.count_ones() as u16) << 8 | u16::from(!(place as u8));
+            let rank = (threats.count_ones() as u16) << 8 | u16::from(!(index as u8));
             let mut at = count;
             while at > 0 && ranks[at - 1] < rank {
                 ranks[at] = ranks[at - 1];

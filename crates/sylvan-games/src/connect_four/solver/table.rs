@@ -1,17 +1,16 @@
-//! The solver's memory: bounds on the scores of positions, 8 bytes each.
+//! The transposition table: bounds on the scores of positions, 8 bytes each.
 //!
-//! A position's exact key is multiplied by an odd number, which is one to one on 64 bits. The top
-//! bits of the product choose a bucket, the low 50 bits are kept in the entry: since there are at
-//! least 2^14 buckets, that tells any two positions apart, and no bound is ever taken for
-//! another's.
+//! A position's unique key is multiplied by an odd number, which is a bijection on 64 bits. The top
+//! bits of the product select a bucket, the low 50 bits are stored in the entry: with at least 2^14
+//! buckets, no two positions can be confused.
 //!
-//! A bucket has two entries. The first holds the position with the most free cells, whose bound
-//! cost most to find; the other whatever came or was pushed out last.
+//! A bucket has two entries. The first holds the position with the most free cells, whose bound was
+//! the most expensive; the second holds the latest other position.
 //!
-//! The table starts small enough for a cache and doubles as bounds come in, up to its budget: an
-//! easy position pays for no memory that it does not use.
+//! The table starts small enough for the CPU's caches and doubles as it fills, up to its budget, so
+//! easy positions need little memory.
 
-/// What is known of a score.
+/// A bound of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     AtLeast(i32),
@@ -23,21 +22,21 @@ type Entry = u64;
 
 pub(super) struct Table {
     buckets: Vec<[Entry; 2]>,
-    /// log2 of the number of buckets, now and at most.
+    /// log2 of the number of buckets, and its maximum.
     bits: u32,
     max_bits: u32,
-    /// Bounds to come before the table doubles.
+    /// Insertions left before the table doubles.
     spare: usize,
 }
 
 const KEY_SHIFT: u32 = 14;
 const MIN_BITS: u32 = 14;
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Scores lie within ±32, so that the codes of the two kinds of bounds are 32..97 and 160..225.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Scores are within ±32, so the codes of the two kinds of bounds are 32..97 and 160..225.
 const OFFSET: i32 = 64;
 
 impl Table {
-    /// A table that takes at most `bytes`, or 256 KiB if that is more; half as much again while it
+    /// A table of at most `bytes`, but at least 256 KiB; it needs half as much again while it
     /// grows.
     pub fn new(bytes: usize) -> Self {
         let max_bits = (bytes / size_of::<[Entry; 2]>()).max(1 << MIN_BITS).ilog2();
@@ -55,7 +54,7 @@ impl Table {
 
     #[inline(always)]
     pub fn get(&self, key: u64) -> Option<Bound> {
-        let product = key.wrapping_mul(SPREAD);
+        let product = key.wrapping_mul(MULTIPLIER);
         let bucket = &self.buckets[(product >> (64 - self.bits)) as usize];
         let is_ours = |entry: &&Entry| (**entry ^ product << KEY_SHIFT) >> KEY_SHIFT == 0;
         let code = (bucket.iter().find(is_ours)? & 0xff) as i32;
@@ -66,7 +65,7 @@ impl Table {
         }
     }
 
-    /// Keeps a bound on the score of a position with `free` cells.
+    /// Stores a bound on the score of a position with `free` cells.
     #[inline(always)]
     pub fn put(&mut self, key: u64, free: i32, bound: Bound) {
         if self.spare == 0 {
@@ -77,7 +76,7 @@ impl Table {
             Bound::AtMost(score) => score + OFFSET,
             Bound::AtLeast(score) => score + OFFSET + 128,
         };
-        let product = key.wrapping_mul(SPREAD);
+        let product = key.wrapping_mul(MULTIPLIER);
         let entry = product << KEY_SHIFT | (free << 8 | code) as u64;
         let [costly, recent] = &mut self.buckets[(product >> (64 - self.bits)) as usize];
         if *costly >> KEY_SHIFT == entry >> KEY_SHIFT {
@@ -89,7 +88,7 @@ impl Table {
         }
     }
 
-    /// Doubles the table: the next bit of a product says which of two buckets is its own.
+    /// Doubles the table: the next bit of the product selects one of two buckets.
     #[cold]
     fn grow(&mut self) {
         self.spare = 2 << self.bits;
@@ -98,14 +97,14 @@ impl Table {
         }
         let mut buckets = Vec::new();
         if buckets.try_reserve_exact(2 << self.bits).is_err() {
-            self.max_bits = self.bits; // the machine has no more
+            self.max_bits = self.bits; // out of memory
             return;
         }
         buckets.resize(2 << self.bits, [0; 2]);
-        for (place, bucket) in self.buckets.iter().enumerate() {
+        for (index, bucket) in self.buckets.iter().enumerate() {
             for (slot, &entry) in bucket.iter().enumerate() {
                 let next = entry >> KEY_SHIFT >> (63 - self.bits) & 1;
-                buckets[2 * place + next as usize][slot] = entry;
+                buckets[2 * index + next as usize][slot] = entry;
             }
         }
         self.buckets = buckets;

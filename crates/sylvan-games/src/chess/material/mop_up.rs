@@ -1,17 +1,17 @@
-//! Pieces against a bare king: driving it to its mate.
+//! Mop-up evaluation: pieces against a bare king.
 //!
-//! The lead alone would be worth nearly 1 everywhere, and a search would see no way to go. So here
-//! the score says how near the mate is, in place of everything else: how little room the king has
-//! left, counted as the squares that it could ever walk to, and how close the other king is. Moves
-//! are preferred by how much of this they gain at once.
+//! By material alone every position would have a value of almost 1, and a search would make no
+//! progress. So this score replaces all other terms: it grows as the bare king has fewer squares
+//! that it can ever reach, and as the other king comes closer. The logit of a move is its gain in
+//! this score.
 
 use crate::chess::position::Position;
 use crate::chess::view::{FILE_A, FILE_H, View};
 use shakmaty::Bitboard;
 use sylvan_core::Action;
 
-/// How near the mate is, in hundredths of a pawn for the mover; `None` if this is no hunt.
-pub(super) fn hunt(view: &View) -> Option<i32> {
+/// The mop-up score in centipawns for the mover; `None` unless one side has a bare king.
+pub(super) fn mop_up(view: &View) -> Option<i32> {
     let (board, kings) = (&view.board, view.board.kings());
     let own_king = Bitboard(kings & view.own).first()?;
     let their_king = Bitboard(kings & view.their).first()?;
@@ -29,21 +29,21 @@ pub(super) fn hunt(view: &View) -> Option<i32> {
     } else {
         view.forbidden()
     };
-    let room = roam(1 << bare.to_u32(), forbidden).count_ones() as i32;
+    let room = reachable(1 << bare.to_u32(), forbidden).count_ones() as i32;
     let closeness = 7 - own_king.distance(their_king) as i32;
     Some(sign * (200 + 15 * (64 - room) + 40 * closeness))
 }
 
-/// How much a move helps the mover in a hunt that stands at `now`.
+/// The gain of a move in the mop-up score, from the current score `now`.
 pub(super) fn progress(position: &Position, action: Action, now: i32) -> i32 {
     let mut after = *position;
     after.play(action);
-    let then = hunt(&View::of(&after)).map_or(0, |their| -their);
+    let then = mop_up(&View::of(&after)).map_or(0, |their| -their);
     (then - now).clamp(-300, 300)
 }
 
 /// All squares that a king can reach from `squares` in any number of steps.
-fn roam(mut squares: u64, forbidden: u64) -> u64 {
+fn reachable(mut squares: u64, forbidden: u64) -> u64 {
     loop {
         let row = squares | (squares & !FILE_A) >> 1 | (squares & !FILE_H) << 1;
         let reached = squares | (row | row << 8 | row >> 8) & !forbidden;
