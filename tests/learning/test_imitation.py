@@ -87,11 +87,7 @@ def test_batches_match_the_game_s_observations_and_actions(table: GameTable) -> 
     assert batch.value.tolist() == [outcomes[int(r)] for r in table.results[rows]]
 
 
-<<<<<<< HEAD
-def test_each_position_without_castling_rights_is_mirrored_every_second_epoch(
-=======
 def test_positions_without_castling_rights_are_mirrored_every_second_epoch(
->>>>>>> w1
     table: GameTable,
 ) -> None:
     batches, rows = PositionBatches(table, None, 0.0), torch.arange(len(table))

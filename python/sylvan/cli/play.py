@@ -155,11 +155,7 @@ def play(
     seed = drawn.randrange(2**32) if seed is None else seed
     with opponent as player, adviser:
         player.new_game(seed)
-<<<<<<< HEAD
-        _PlayTerminal(game, Sitting(start, seat_index, player, adviser, seed), pgn).run()
-=======
-        _PlayTerminal(game, GameSession(start, seat_index, player, adviser, seed), pgn).talk()
->>>>>>> w3
+        _PlayTerminal(game, GameSession(start, seat_index, player, adviser, seed), pgn).run()
 
 
 def _refuse(game: str, given: dict[str, object]) -> None:

@@ -160,16 +160,11 @@ def _imitate(
     started = time.monotonic()
     for path in sources:
         if not _is_packed(path):
-<<<<<<< HEAD
-            raise ConfigError(f"{path} is no packed game file: give .bin files alone, or none.")
-    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig
-    from sylvan.learning.imitation_run import imitate
-=======
             raise ConfigError(
                 f"{path} is not a packed game file: give only .bin files, or none of them."
             )
-    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig, imitate
->>>>>>> w2
+    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig
+    from sylvan.learning.imitation_run import imitate
 
     epochs = given.pop("epochs")
     sections = {"imitation": given, "learner": DEFAULT_LEARNER.model_dump()}

@@ -100,13 +100,9 @@ def user_network(header: NetworkHeader, seed: int | None = None) -> Any:
                 f"{name} does not accept a header and these settings ({settings}): {error}."
             ) from None
     if not isinstance(network, nn.Module):
-<<<<<<< HEAD
         raise NetworkError(
             f"{name} returns {type(network).__name__}: it must be a torch.nn.Module."
         )
-=======
-        raise NetworkError(f"{name} gives {type(network).__name__}: it must be a torch.nn.Module.")
->>>>>>> w1
     network.header = header  # type: ignore[assignment]
     _check(network, header, name)
     return network
