@@ -319,7 +319,7 @@ impl PyBlobTables {
 
     /// Bids and tricks of a table, by seat.
     fn bids_and_tricks(&self, place: usize) -> (Vec<u8>, Vec<u8>) {
-        let state = &self.tables[table].state;
+        let state = &self.tables[place].state;
         let seats = 0..state.num_players() as u8;
         (
             seats
