@@ -1,8 +1,8 @@
 """Network files: safetensors with a header.
 
-A safetensors file has eight bytes (the length of the index), a JSON index with the name, type, shape
-and offset of every tensor, and then the data. It contains no code. The header (`NetworkHeader`) is
-text under the key `sylvan` in the index's metadata.
+A safetensors file has eight bytes (the length of the index), a JSON index with the name, type,
+shape and offset of every tensor, and then the data. It contains no code. The header
+(`NetworkHeader`) is text under the key `sylvan` in the index's metadata.
 
 A file is written under a temporary name and renamed, so it is never incomplete. Reading checks
 format, game, shapes and every tensor.

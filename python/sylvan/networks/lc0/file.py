@@ -1,9 +1,9 @@
 """Read the networks of lc0 and Maia: `.pb` and `.pb.gz` files.
 
 A file is a protobuf message `Net`; its layers are arrays in one of four encodings. `read_lc0`
-returns them as an `Lc0Network`: arrays in the layout of convolutions and matrix products, with batch
-norm folded into the weights and every size checked. Only this file knows the format; `graph` makes
-a model of the arrays.
+returns them as an `Lc0Network`: arrays in the layout of convolutions and matrix products, with
+batch norm folded into the weights and every size checked. Only this file knows the format; `graph`
+makes a model of the arrays.
 
 It reads residual towers, with or without squeeze-excitation, with a convolutional or a dense policy
 head, a value as win, draw and loss or as one number, and moves left. The error for other networks

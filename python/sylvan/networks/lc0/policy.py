@@ -1,9 +1,9 @@
 """The order of lc0's policy outputs, and their indices in its convolutional head.
 
-Moves are from the mover's side (Black's ranks are flipped); castling is king takes own rook. Outputs
-0 to 1791 are all moves of a queen or a knight, by from-square and then to-square, a1 = 0, b1 = 1,
-... h8 = 63; they include promotions to a knight. The last 66 are the other promotions: by file, then
-to-file, then queen, rook, bishop.
+Moves are from the mover's side (Black's ranks are flipped); castling is king takes own rook.
+Outputs 0 to 1791 are all moves of a queen or a knight, by from-square and then to-square, a1 = 0,
+b1 = 1, ... h8 = 63; they include promotions to a knight. The last 66 are the other promotions: by
+file, then to-file, then queen, rook, bishop.
 
 The convolutional head has planes of 64 from-squares; `conv_gather` maps outputs to its numbers.
 Plane 7 d + n - 1 is a slide of n squares in direction d (N, NE, E, SE, S, SW, W, NW), 56 to 63 are

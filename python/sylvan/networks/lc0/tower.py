@@ -1,7 +1,7 @@
 """An lc0 network as a residual tower of `networks.tower`, with its parameter names.
 
-`lc0_arrays` are the parameters of the PyTorch module that `lc0_header` describes; together they make
-a normal checkpoint. Only `lc0_module` needs PyTorch.
+`lc0_arrays` are the parameters of the PyTorch module that `lc0_header` describes; together they
+make a normal checkpoint. Only `lc0_module` needs PyTorch.
 """
 
 from __future__ import annotations
