@@ -17,7 +17,7 @@ from sylvan.evaluators import load_evaluator
 from sylvan.games import Chess
 from sylvan.games.encoding import Encoding
 from tests.games.test_chess_planes import encode
-from tests.networks.lc0.files import FileNet, policy_place
+from tests.networks.lc0.files import FileNet, policy_index
 from tests.networks.nets import maia, needs_nets
 
 pytestmark = needs_nets
@@ -119,7 +119,7 @@ def computed(board, rating):
     """What the network must say of a python-chess board: W, D, L and the policy by UCI."""
     policy, value, _ = network_in_numpy(rating).answer(encode(board)[None])
     moves = list(board.legal_moves)
-    logits = np.array([policy[0, policy_place(seen_by_mover(board, move))] for move in moves])
+    logits = np.array([policy[0, policy_index(seen_by_mover(board, move))] for move in moves])
     shares = np.exp(logits - logits.max())
     shares /= shares.sum()
     return value[0], dict(zip([move.uci() for move in moves], shares, strict=True))

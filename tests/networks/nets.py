@@ -1,4 +1,4 @@
-"""Where real networks are: the folder that SYLVAN_NETS names."""
+"""Real networks, in the folder named by SYLVAN_NETS."""
 
 import os
 from pathlib import Path

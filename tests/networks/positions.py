@@ -1,4 +1,4 @@
-"""Observations of positions from random games, as a network sees them."""
+"""Observations of positions from random games, in a network's input format."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sylvan.games.chess import expand_planes
 
 
 def random_states(game: Any, count: int, seed: int = 0) -> list[Any]:
-    """Positions in which somebody moves, from random play."""
+    """Positions of random games in which a seat moves."""
     rng = np.random.default_rng(seed)
     states: list[Any] = []
     state = game.clone()

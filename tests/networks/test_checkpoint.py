@@ -1,4 +1,4 @@
-"""Network files: read back to the bit, refused in one sentence when they do not fit."""
+"""Network files: read back bit for bit, refused if they do not fit."""
 
 import gzip
 import json
@@ -39,9 +39,9 @@ def saved(network, tmp_path):
 
 
 @pytest.mark.parametrize("size", ["2x16", "t2x32", "mlp2x16"])
-def test_what_is_saved_is_loaded(size, tmp_path):
+def test_a_saved_network_is_loaded(size, tmp_path):
     network = build_network(size, game=ConnectFour(), seed=3, moves_left=True).train()
-    network(torch.randn(16, 2, 6, 7))  # so that batch norms have seen something
+    network(torch.randn(16, 2, 6, 7))  # updates the batch-norm statistics
     save_network(network, tmp_path / "net.safetensors", training_step=99)
     loaded = load_network(tmp_path / "net.safetensors", game=ConnectFour())
     assert not loaded.training
@@ -52,7 +52,7 @@ def test_what_is_saved_is_loaded(size, tmp_path):
         assert torch.equal(one, two)
 
 
-def test_a_module_of_ones_own(tmp_path):
+def test_a_users_module(tmp_path):
     class Mine(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -69,7 +69,7 @@ def test_a_module_of_ones_own(tmp_path):
         save_network(Mine(), tmp_path / "other.safetensors")
 
 
-def test_nothing_is_half_written(network, saved, monkeypatch):
+def test_a_failed_write_keeps_the_old_file(network, saved, monkeypatch):
     before = saved.read_bytes()
 
     def full(descriptor):
@@ -82,7 +82,7 @@ def test_nothing_is_half_written(network, saved, monkeypatch):
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-def test_no_folder_to_write_to(network, tmp_path):
+def test_a_missing_folder_is_named(network, tmp_path):
     with pytest.raises(NetworkError, match=r"folder.*none"):
         save_network(network, tmp_path / "none" / "net.safetensors")
 
@@ -99,7 +99,7 @@ def test_files_are_read_without_torch(saved):
 
 
 def changed(path, change):
-    """The file with its list of tensors changed."""
+    """Change a file's list of tensors in place."""
     data = path.read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     index = json.loads(data[8 : 8 + length])
@@ -119,17 +119,17 @@ def header_changed(**fields):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda p: p.write_bytes(b""), r"cut off.*0"),
-        (lambda p: p.write_bytes(p.read_bytes()[:5]), r"cut off.*5"),
-        (lambda p: p.write_bytes(p.read_bytes()[:90]), r"cut off.*tensors"),
-        (lambda p: p.write_bytes(p.read_bytes()[:-10]), r"cut off.*10"),
+        (lambda p: p.write_bytes(b""), r"truncated.*0"),
+        (lambda p: p.write_bytes(p.read_bytes()[:5]), r"truncated.*5"),
+        (lambda p: p.write_bytes(p.read_bytes()[:90]), r"truncated.*tensors"),
+        (lambda p: p.write_bytes(p.read_bytes()[:-10]), r"truncated.*10"),
         (lambda p: p.write_bytes(p.read_bytes() + b"more"), "damaged"),
         (lambda p: p.write_bytes(b"nonsense" * 20), "safetensors"),
         (lambda p: p.write_bytes(gzip.compress(p.read_bytes())), "gzip"),
         (lambda p: torch.save({"a": 1}, p), "zip"),
         (lambda p: p.write_bytes(b"\x80\x04" + b"x" * 30), "pickle"),
         (lambda p: p.unlink(), "no such file"),
-        (lambda p: changed(p, lambda index: index.pop("__metadata__")), "which"),
+        (lambda p: changed(p, lambda index: index.pop("__metadata__")), "header"),
         (lambda p: changed(p, header_changed(format=2)), "format 2"),
         (lambda p: changed(p, header_changed(num_logits=-1)), "'num_logits'"),
         (lambda p: changed(p, header_changed(num_logits=18)), r"'policy.logits.weight'"),
@@ -143,14 +143,14 @@ def header_changed(**fields):
         ),
     ],
 )
-def test_damaged_files(saved, damage, sentence):
+def test_damaged_files_are_refused(saved, damage, sentence):
     damage(saved)
     with pytest.raises(NetworkError, match=sentence) as caught:
         load_network(saved)
     assert str(saved) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_tensors_that_do_not_fit(saved):
+def test_tensors_that_do_not_fit_are_refused(saved):
     header, tensors = read_checkpoint(saved)
     name = "value.out.bias"
     write_checkpoint(saved, header, {k: v for k, v in tensors.items() if k != name})
@@ -164,7 +164,7 @@ def test_tensors_that_do_not_fit(saved):
         load_network(saved)
 
 
-def test_a_network_for_another_game(saved):
+def test_a_network_for_another_game_is_refused(saved):
     load_network(saved, game=TicTacToe())
     with pytest.raises(NetworkError, match=r"tic_tac_toe.*connect_four"):
         load_network(saved, game=ConnectFour())
@@ -177,16 +177,16 @@ def test_a_network_for_another_game(saved):
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_any_damage_is_one_sentence(data, tmp_path_factory):
-    """Whatever is done to a file's bytes, reading it ends well or in a NetworkError."""
+def test_any_damage_raises_only_a_network_error(data, tmp_path_factory):
+    """Reading any bytes succeeds or raises a NetworkError."""
     path = tmp_path_factory.getbasetemp() / "fuzzed.safetensors"
-    if not hasattr(test_any_damage_is_one_sentence, "whole"):
+    if not hasattr(test_any_damage_raises_only_a_network_error, "whole"):
         save_network(build_network("mlp1x2", game=TicTacToe(), seed=1), path)
-        test_any_damage_is_one_sentence.whole = path.read_bytes()
-    whole = bytearray(test_any_damage_is_one_sentence.whole)
+        test_any_damage_raises_only_a_network_error.whole = path.read_bytes()
+    whole = bytearray(test_any_damage_raises_only_a_network_error.whole)
     for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(whole) - 1))
-        whole[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
+        offset = data.draw(st.integers(0, len(whole) - 1))
+        whole[offset : offset + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
         if not whole:
             break
     path.write_bytes(bytes(whole))
@@ -194,5 +194,5 @@ def test_any_damage_is_one_sentence(data, tmp_path_factory):
         load_network(path)
 
 
-def test_the_header_alone(saved):
+def test_only_the_header_is_read(saved):
     assert read_header(saved).training_step == 12

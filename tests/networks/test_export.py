@@ -1,4 +1,4 @@
-"""ONNX models say what the modules say, in any batch, and carry the header."""
+"""ONNX models match the modules for any batch size, and contain the header."""
 
 import numpy as np
 import onnx
@@ -19,7 +19,7 @@ def run(path, observations, outputs=None):
 
 
 def trained(size, game, **options):
-    """A network whose batch norms have seen something."""
+    """A network with updated batch-norm statistics."""
     network = build_network(size, game=game, seed=1, **options).train()
     for _ in range(3):
         network(torch.from_numpy(seen(game, 64)))
@@ -35,12 +35,12 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "game", "options"), CASES, ids=[case[0] for case in CASES])
-def test_the_model_says_what_the_module_says(size, game, options, tmp_path):
+def test_the_model_matches_the_module(size, game, options, tmp_path):
     network = trained(size, game, **options)
     path = tmp_path / "net.onnx"
     observations = seen(game, 100)
     assert export_onnx(network, path, observations=observations) <= TOLERANCE
-    # Not the exporter's own comparison: again, in batches of other sizes.
+    # Compare again, independently of the exporter, with other batch sizes.
     with torch.no_grad():
         wanted = network(torch.from_numpy(observations))
     for batch in (1, 7, 100):
@@ -54,7 +54,7 @@ def test_the_model_says_what_the_module_says(size, game, options, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_model_carries_its_header_and_no_path(tmp_path):
+def test_the_model_contains_its_header_and_no_path(tmp_path):
     network = build_network("mlp1x8", game=TicTacToe(), seed=1)
     path = tmp_path / "net.onnx"
     export_onnx(network, path)
@@ -63,11 +63,11 @@ def test_the_model_carries_its_header_and_no_path(tmp_path):
     (entry,) = [entry for entry in model.metadata_props if entry.key == "sylvan"]
     assert NetworkHeader.from_json(entry.value) == network.header
     assert b"/python" not in path.read_bytes() and b".py" not in path.read_bytes()
-    assert network.training  # as it was
+    assert network.training  # unchanged
 
 
 class Mine(torch.nn.Module):
-    """A module as a user writes it."""
+    """A user's module."""
 
     def __init__(self, noise=0.0):
         super().__init__()
@@ -80,7 +80,7 @@ class Mine(torch.nn.Module):
 
 
 @pytest.mark.slow
-def test_a_module_of_ones_own(tmp_path):
+def test_a_users_module(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
     export_onnx(Mine().eval(), tmp_path / "net.onnx", header=header)
     assert run(tmp_path / "net.onnx", seen(TicTacToe(), 3))[1].shape == (3, 3)
@@ -89,14 +89,14 @@ def test_a_module_of_ones_own(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_that_says_something_else_is_not_written(tmp_path):
+def test_a_model_that_differs_is_not_written(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
     with pytest.raises(NetworkError, match=r"net\.onnx"):
         export_onnx(Mine(noise=1.0).eval(), tmp_path / "net.onnx", header=header)
     assert not list(tmp_path.iterdir())
 
 
-def test_folding_changes_nothing_but_the_norms():
+def test_folding_keeps_the_outputs():
     network = trained("2x16", TicTacToe(), pooling_every=1)
     plain = folded(network)
     norms = [m for m in plain.modules() if isinstance(m, torch.nn.BatchNorm2d)]
@@ -108,15 +108,15 @@ def test_folding_changes_nothing_but_the_norms():
 
 
 @pytest.mark.parametrize("norm", ["batch", "fixed"])
-def test_folded_numbers_are_those_of_the_folded_copy(norm):
+def test_the_folded_state_matches_the_folded_copy(norm):
     network = build_network("2x8", game=ConnectFour(), seed=1, norm=norm, pooling_every=1).train()
-    network(torch.randn(16, 2, 6, 7))  # so that batch norms have seen something
+    network(torch.randn(16, 2, 6, 7))  # updates the batch-norm statistics
     found = folded_state(network)
     for name, tensor in folded(network).state_dict().items():
         assert torch.equal(found[name], tensor), name
 
 
-def test_a_traced_model_says_the_same_in_any_batch_size():
+def test_a_traced_model_matches_for_any_batch_size():
     network = build_network("t1x16", game=ConnectFour(), seed=1, moves_left=True)
     model = onnx_bytes(network, network.header, traced=True)
     for size in (1, 5):

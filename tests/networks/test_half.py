@@ -1,4 +1,4 @@
-"""Models whose constants are stored in half precision say the same, from half the bytes."""
+"""Models stored in fp16 give nearly the same outputs in half the bytes."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def model_of(**settings):
 
 
 @pytest.mark.slow
-def test_the_answers_stay_and_the_bytes_halve():
+def test_outputs_stay_close_and_the_size_halves():
     network, onnx_bytes = model_of()
     whole = onnx_bytes(network, network.header)
     half = halved_model(whole)
@@ -35,7 +35,7 @@ def test_the_answers_stay_and_the_bytes_halve():
 
 
 @pytest.mark.slow
-def test_numbers_that_are_too_large_for_it_stay_as_they_are():
+def test_numbers_too_large_for_fp16_are_not_converted():
     network, onnx_bytes = model_of()
     with torch.no_grad():
         for parameter in network.parameters():

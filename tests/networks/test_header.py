@@ -1,4 +1,4 @@
-"""What a network file says about itself: read back as written, refused where wrong."""
+"""Headers: read back as written, and refused if invalid."""
 
 import json
 
@@ -61,20 +61,20 @@ def test_json_gives_the_same_header(shape, logits, encoding, moves_left, step, a
         ({"encoding": {"encoder": 3}}, r"'encoding.encoder'"),
     ],
 )
-def test_a_header_that_cannot_be(change, sentence):
+def test_an_invalid_field_is_refused(change, sentence):
     text = json.dumps(FIELDS | change)
     with pytest.raises(NetworkError, match=sentence):
         NetworkHeader.from_json(text, "net.x")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"format": 1}'])
-def test_what_is_no_header(text):
+def test_text_that_is_not_a_header_is_refused(text):
     with pytest.raises(NetworkError, match=r"net\.x"):
         NetworkHeader.from_json(text, "net.x")
 
 
 class Three(Game):
-    """A game of three seats, which nobody plays."""
+    """A game of three seats, without rules."""
 
     num_players, num_actions = 3, 5
 
@@ -106,7 +106,7 @@ def test_a_header_from_a_game():
     header.check(Three())
 
 
-def test_a_network_of_another_game():
+def test_another_game_or_shape_is_refused():
     header = NetworkHeader.for_game(ConnectFour())
     header.check(ConnectFour("4453"))
     with pytest.raises(NetworkError, match=r"connect_four.*tic_tac_toe"):

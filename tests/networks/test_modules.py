@@ -45,7 +45,7 @@ def built(size, head, **more):
     moves_left=st.booleans(),
     activation=st.sampled_from(["relu", "mish"]),
 )
-def test_any_game_fits(size, shape, logits, seats, moves_left, activation):
+def test_outputs_have_the_shapes_of_any_game(size, shape, logits, seats, moves_left, activation):
     if size == "2x8" and len(shape) == 1:
         return
     kinds = {1: ["scalar", "seats"], 2: ["wdl", "scalar", "seats"]}.get(seats, ["seats"])
@@ -72,7 +72,7 @@ def test_gradients_reach_every_parameter(size, norm):
 
 
 def test_gradients_through_a_block_keep_their_size():
-    """A tower of forty blocks without batch norm neither dies out nor blows up."""
+    """In a tower of forty blocks without batch norm, gradients neither vanish nor explode."""
     torch.manual_seed(1)
     tower = Tower((6, 8, 8), TowerSettings(blocks=40, channels=32, squeeze=0, norm="fixed"))
     planes = torch.randn(16, 6, 8, 8, requires_grad=True)
@@ -84,7 +84,7 @@ def test_gradients_through_a_block_keep_their_size():
     assert 0.1 < first / last < 10
 
 
-def test_a_name_stands_for_a_size():
+def test_a_name_gives_the_size():
     network = build_network("3x24", game=ConnectFour())
     assert len(network.body.blocks) == 3 and network.body.out_shape == (24, 6, 7)
     network = build_network("t3x64", game=ConnectFour())
@@ -92,7 +92,7 @@ def test_a_name_stands_for_a_size():
     # Maia's shape and size: 6 blocks of 64 with squeeze-excitation, convolutional policy.
     encoding = Encoding(codec="lc0")
     maia = build_network("6x64", game=Chess(), encoding=encoding, norm="folded")
-    assert maia.parameter_count == 865_571  # as docs of its file format count them
+    assert maia.parameter_count == 865_571  # the count in the docs of its file format
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -108,7 +108,7 @@ def test_a_header_builds_the_same_network(size):
     assert not all(torch.equal(a, b) for a, b in pairs)
 
 
-def test_a_new_network_knows_nothing():
+def test_a_new_network_is_nearly_uniform():
     for size in SIZES:
         output = build_network(size, game=ConnectFour(), seed=1).eval()(torch.ones(4, 2, 6, 7))
         policy, value = torch.softmax(output.policy, 1), torch.softmax(output.value, 1)
@@ -116,8 +116,8 @@ def test_a_new_network_knows_nothing():
         assert (value - 1 / 3).abs().max() < 0.25, size
 
 
-def test_plane_policy_is_numbered_as_the_codec():
-    """The logit of plane p on square s is number 73 s + p, as chess's az73 codes are."""
+def test_plane_policy_has_the_order_of_the_codec():
+    """The logit of plane p on square s has index 73 s + p, as in the codec az73."""
     network = build_network("1x8", game=Chess(), seed=1).eval()
     logits = network.policy.logits
     with torch.no_grad():
@@ -125,7 +125,7 @@ def test_plane_policy_is_numbered_as_the_codec():
         logits.bias.copy_(torch.arange(73))
     policy = network(torch.randn(1, 112, 8, 8)).policy[0]
     assert torch.equal(policy, torch.arange(73.0).repeat(64))
-    # A stone on one square of the features moves the logits of that square and its neighbours.
+    # A feature on one square changes the logits of that square only.
     with torch.no_grad():
         logits.weight.zero_()
         logits.weight[:, :, 1, 1] = 1
@@ -163,7 +163,7 @@ def test_squeeze_excitation_by_hand():
 
 
 def test_attention_by_hand():
-    """softmax(q·k / √d + bias) · v, per head, computed again in NumPy."""
+    """softmax(q·k / √d + bias) · v, per head, compared with NumPy."""
     torch.manual_seed(3)
     layer = TransformerLayer(5, TransformerSettings(width=8, heads=2))
     with torch.no_grad():
@@ -180,8 +180,8 @@ def test_attention_by_hand():
     np.testing.assert_allclose(layer.attention(tokens)[0].detach().numpy(), wanted, atol=1e-5)
 
 
-def test_global_pooling_tells_every_square():
-    """A stone in one corner changes the other corner of one block, which 3 × 3 cannot reach."""
+def test_global_pooling_reaches_every_square():
+    """A stone in one corner changes the opposite corner, out of reach of 3 × 3 convolutions."""
     torch.manual_seed(1)
     far = []
     for every in (0, 1):
@@ -239,7 +239,7 @@ def test_global_pooling_tells_every_square():
         ),
     ],
 )
-def test_what_cannot_be_built(call, sentence):
+def test_invalid_networks_are_refused(call, sentence):
     with pytest.raises(NetworkError, match=sentence):
         call()
 

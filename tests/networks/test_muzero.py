@@ -1,4 +1,4 @@
-"""Learned models: shapes, the range of hidden states, what depends on what, files."""
+"""Learned models: shapes, the range of hidden states, dependencies, files."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ GAMES = {
     "tower of a matrix": ("1x8", lambda: Counter(shape=(4, 3))),
     "tower of an image": ("1x8", lambda: Counter(shape=(3, 40, 30), dtype=np.uint8)),
     "chess": ("1x8", lambda: Chess(encoder="planes19")),
-    "chess with a past": ("1x8", lambda: Chess(encoder="az119")),
+    "chess with history": ("1x8", lambda: Chess(encoder="az119")),
     "three seats": ("mlp2x16", lambda: Counter(players=3)),
 }
 
@@ -38,7 +38,7 @@ def batch_of(network, count=5, seed=0):
     return torch.from_numpy(seen), torch.from_numpy(actions)
 
 
-def test_shapes_of_all_that_it_says(made):
+def test_shapes_of_all_outputs(made):
     seen, actions = batch_of(made)
     for answer in (
         made.initial_inference(seen),
@@ -52,7 +52,7 @@ def test_shapes_of_all_that_it_says(made):
     assert not made.initial_inference(seen).reward.any()
 
 
-def test_every_hidden_state_reaches_from_0_to_1(made):
+def test_every_hidden_state_is_scaled_to_0_and_1(made):
     seen, actions = batch_of(made)
     hidden = made.representation(seen)
     for _ in range(3):
@@ -62,13 +62,13 @@ def test_every_hidden_state_reaches_from_0_to_1(made):
         hidden = made.dynamics.step(hidden, actions)
 
 
-def test_a_state_without_differences_is_zero_and_not_nan():
+def test_a_constant_state_becomes_zero_and_not_nan():
     assert torch.equal(ranged(torch.full((2, 3), 7.0)), torch.zeros(2, 3))
     hidden = ranged(torch.tensor([[1.0, 3.0, 2.0], [-4.0, 0.0, 4.0]]))
     assert torch.allclose(hidden, torch.tensor([[0, 1, 0.5], [0, 0.5, 1]]), atol=1e-4)
 
 
-def test_no_example_sees_another(made):
+def test_examples_of_a_batch_are_independent(made):
     seen, actions = batch_of(made)
     hidden = made.initial_inference(seen).hidden
     whole = made.recurrent_inference(hidden, actions)
@@ -80,14 +80,14 @@ def test_no_example_sees_another(made):
             assert torch.allclose(one[0], all_[row], atol=1e-5)
 
 
-def test_the_action_matters(made):
+def test_the_next_state_depends_on_the_action(made):
     seen, _ = batch_of(made, 1)
     hidden = made.representation(seen)
     steps = [made.dynamics.step(hidden, torch.tensor([action])) for action in (0, 1)]
     assert not torch.allclose(*steps, atol=1e-4)
 
 
-def test_a_file_holds_all_of_it(made, tmp_path):
+def test_a_saved_model_gives_the_same_outputs(made, tmp_path):
     save_network(made, tmp_path / "model.safetensors", training_step=7)
     loaded = load_network(tmp_path / "model.safetensors")
     assert loaded.header == made.header.replace(training_step=7)
@@ -101,7 +101,7 @@ def test_a_file_holds_all_of_it(made, tmp_path):
         assert torch.equal(one, other)
 
 
-def test_a_seed_makes_the_same_network_and_leaves_the_generator_alone():
+def test_a_seed_gives_the_same_network_and_keeps_the_generator_s_state():
     torch.manual_seed(0)
     before = torch.get_rng_state()
     one, other = (build_muzero("2x8", game=TicTacToe(), seed=3) for _ in range(2))
@@ -119,7 +119,7 @@ def test_a_seed_makes_the_same_network_and_leaves_the_generator_alone():
         (Counter(), {"reward_kind": "scalar", "support": 7}, ("categorical", "scalar", 1)),
     ],
 )
-def test_how_numbers_are_said(game, config, kinds):
+def test_encodings_of_values_and_rewards(game, config, kinds):
     network = build_muzero("mlp2x8", game=game, config=MuZeroConfig(**config), seed=0)
     made = network.header.architecture
     assert (made["value_kind"], made["reward_kind"], made["outputs"]) == kinds
@@ -136,7 +136,7 @@ def test_bounded_scalars_stay_in_the_range_of_the_game():
 
 
 @pytest.mark.parametrize(("players", "layers"), [(1, True), (2, False)])
-def test_layers_for_consistency_are_there_for_one_seat(players, layers):
+def test_layers_for_consistency_are_the_default_for_one_seat(players, layers):
     network = build_muzero("mlp1x8", game=Counter(players=players), seed=0)
     assert (network.projector is not None) is layers
     forced = MuZeroConfig(consistency=0.0 if layers else 1.0)
@@ -151,7 +151,7 @@ def test_layers_for_consistency_are_there_for_one_seat(players, layers):
     ("size", "shape"),
     [("mlp1x8", (5,)), ("1x8", (2, 3, 4)), ("1x8", (3, 4)), ("mlp1x8", (2, 3, 4))],
 )
-def test_a_hidden_state_can_be_shown(size, shape):
+def test_a_hidden_state_is_decoded_to_an_observation(size, shape):
     game, config = Counter(shape=shape, players=2), MuZeroConfig(reconstruction=1.0)
     network = build_muzero(size, game=game, config=config, seed=0)
     hidden = network.representation(torch.zeros(7, *shape))
@@ -161,14 +161,14 @@ def test_a_hidden_state_can_be_shown(size, shape):
         without.shown(hidden)
 
 
-def test_images_are_not_shown():
+def test_images_cannot_be_reconstructed():
     game = Counter(shape=(1, 24, 32), dtype=np.uint8)
     with pytest.raises(NetworkError, match="reconstruction"):
         build_muzero("1x8", game=game, config=MuZeroConfig(reconstruction=1.0))
 
 
-def test_policy_and_value_alone_agree_with_inference():
-    """`forward` is what an evaluator asks of a network that plays by the rules."""
+def test_forward_agrees_with_inference():
+    """`forward` has the signature of networks without a model."""
     for game in (TicTacToe(), Counter(players=3)):
         network = build_muzero("mlp2x16", game=game, seed=2).eval()
         with torch.no_grad():
@@ -184,7 +184,7 @@ def test_policy_and_value_alone_agree_with_inference():
         assert torch.allclose(value, answer.value, atol=1e-6)
 
 
-def test_images_are_scaled_and_made_small():
+def test_images_are_scaled_and_reduced():
     assert small_board(40, 30) == (5, 4)
     network = build_muzero("1x8", game=Counter(shape=(3, 40, 30), dtype=np.uint8), seed=0).eval()
     assert network.hidden_shape == (8, 5, 4) and network.header.architecture["actions"] == "filled"
@@ -197,7 +197,7 @@ def test_images_are_scaled_and_made_small():
     )
 
 
-def test_bytes_on_a_small_board_are_pieces_and_no_colours():
+def test_bytes_on_a_small_board_are_not_an_image():
     network = build_muzero("1x8", game=Counter(shape=(2, 4, 4), dtype=np.uint8), seed=0)
     made = network.header.architecture
     assert (made["image"], made["scale"]) == (False, 1.0)
@@ -213,8 +213,8 @@ def test_a_hidden_state_may_be_narrower_than_the_tower():
     assert len(fewer.dynamics.blocks) == 1 and len(fewer.representation.tower.blocks) == 4
 
 
-def test_in_chess_a_step_turns_the_board_over():
-    """The mover's first rank becomes the far rank of who moves next; elsewhere nothing turns."""
+def test_in_chess_a_step_flips_the_ranks():
+    """The next seat has the other side of the board; other games have no flip."""
     network = build_muzero("1x8", game=Chess(encoder="planes19"), seed=4).eval()
     assert network.dynamics.turns and network.header.architecture["actions"] == "moves"
     other = build_muzero("1x8", game=Chess(encoder="planes19"), seed=4, turns=False).eval()
@@ -236,6 +236,6 @@ def test_in_chess_a_step_turns_the_board_over():
         ("2x8", TicTacToe(), {"actions": "columns"}, "9 actions"),
     ],
 )
-def test_what_cannot_be_built_is_refused_in_a_sentence(size, game, settings, sentence):
+def test_invalid_networks_are_refused(size, game, settings, sentence):
     with pytest.raises(NetworkError, match=sentence):
         build_muzero(size, game=game, **settings)

@@ -1,4 +1,4 @@
-"""The wire format: what is written is read back, and nothing but `Malformed` comes of bad bytes."""
+"""The wire format: messages are read back, and bad bytes raise only `Malformed`."""
 
 import struct
 
@@ -19,7 +19,7 @@ def plain(value):
 
 
 @given(fields)
-def test_fields_come_back(fields):
+def test_fields_are_read_back(fields):
     message = read(encode(fields))
     assert set(message) == set(fields)
     for number, values in fields.items():
@@ -37,7 +37,7 @@ def test_any_bytes_are_read_or_malformed(data):
     assert all(values for values in message.values())
 
 
-def test_it_is_what_google_reads_and_writes():
+def test_messages_match_google_protobuf():
     net = net_class()(magic=0x1C0, license="é", training_params={"training_steps": 2**32 - 1})
     layer = net.weights.ip_pol_b
     layer.min_val, layer.max_val, layer.params = -1.5, 2.25, b"abcd"
@@ -46,15 +46,15 @@ def test_it_is_what_google_reads_and_writes():
         5: {1: 2**32 - 1},
         10: {5: {1: -1.5, 2: 2.25, 3: b"abcd"}},
     }
-    there = net_class().FromString(b"\x0d\xc0\x01\0\0" + encode(ours))
-    assert there == net
+    parsed = net_class().FromString(b"\x0d\xc0\x01\0\0" + encode(ours))
+    assert parsed == net
     message = read(net.SerializeToString())
     assert message.integer(1) == 0x1C0 and bytes(message.data(2)) == "é".encode()
     inner = message.message(10).message(5)
     assert (inner.floating(1), inner.floating(2), bytes(inner.data(3))) == (-1.5, 2.25, b"abcd")
 
 
-def test_what_is_absent_is_empty():
+def test_absent_fields_are_empty():
     message = Message()
     assert message.integer(1) == 0 and message.integer(1, 7) == 7 and message.floating(2) == 0.0
     assert bytes(message.data(3)) == b"" and message.message(4) == {} and message.messages(5) == []
@@ -71,12 +71,12 @@ def test_what_is_absent_is_empty():
         (b"\x0d\x01\x02", r"field 1.*byte 1"),
     ],
 )
-def test_malformed_bytes_say_where(data, reason):
+def test_the_error_gives_the_position_of_malformed_bytes(data, reason):
     with pytest.raises(Malformed, match=reason):
         read(data)
 
 
-def test_fields_of_another_kind_are_malformed():
+def test_fields_of_another_type_are_malformed():
     message = read(encode({1: 5, 2: b"abc"}))
     for wrong in (
         lambda: message.data(1),

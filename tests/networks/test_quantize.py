@@ -37,7 +37,7 @@ def positions():
 
 @pytest.fixture(scope="module")
 def model():
-    """A tower whose planes differ in loudness, as those of trained networks do."""
+    """A tower whose planes differ in range, as in trained networks."""
     network = build_network("2x16", game=ConnectFour(), seed=1)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -61,7 +61,7 @@ def small_lc0(**shape):
 # --- positions ---------------------------------------------------------------------------------
 
 
-def test_positions_follow_from_the_seed():
+def test_the_seed_determines_the_positions():
     one, two, other = (sample_positions(TicTacToe(), 50, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.observations, two.observations)
     np.testing.assert_array_equal(one.logit_indices, two.logit_indices)
@@ -69,9 +69,9 @@ def test_positions_follow_from_the_seed():
     assert len({row.tobytes() for row in one.observations}) == 50
 
 
-def test_positions_of_a_small_game_run_out():
+def test_a_small_game_gives_fewer_positions():
     class Short(TicTacToe):
-        """Over after two stones."""
+        """Ends after two stones."""
 
         __slots__ = ()
 
@@ -89,7 +89,7 @@ def test_positions_of_a_small_game_run_out():
         sample_positions(TicTacToe(), 0)
 
 
-def test_positions_know_their_legal_logits(positions):
+def test_positions_have_their_legal_logits(positions):
     boards = positions.observations.reshape(len(positions), 2, 6, 7).sum(1)
     for i in range(len(positions)):
         free = [column for column in range(7) if boards[i, 0, column] == 0]
@@ -101,13 +101,15 @@ def test_positions_know_their_legal_logits(positions):
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), outputs=st.integers(1, 6), inputs=st.integers(2, 40))
-def test_rounding_keeps_outputs(seed, outputs, inputs):
-    """On correlated inputs the error of outputs is never worse than nearest rounding's."""
+def test_rounding_keeps_the_error_of_outputs_small(seed, outputs, inputs):
+    """On correlated inputs the error of outputs is not above that of nearest rounding."""
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(outputs, inputs)).astype(np.float32)
     mixed = rng.normal(size=(500, 3)) @ rng.normal(size=(3, inputs))
     x = np.maximum(mixed + 0.1 * rng.normal(size=mixed.shape), 0)
-    scales = (np.abs(weights).max(1) / 15).astype(np.float32)  # coarse, so that it matters
+    scales = (np.abs(weights).max(1) / 15).astype(
+        np.float32
+    )  # coarse steps, to make the difference visible
     rounded = round_weights(weights, scales, x.T @ x)
     nearest = np.rint(weights / scales[:, None])
 
@@ -119,7 +121,7 @@ def test_rounding_keeps_outputs(seed, outputs, inputs):
     assert inputs < 10 or error(rounded) < error(nearest)
 
 
-def test_rounding_of_weights_that_fit_is_exact():
+def test_weights_on_the_grid_are_rounded_exactly():
     integers = np.random.default_rng(1).integers(-127, 128, (5, 30))
     scales = np.linspace(0.1, 1, 5, dtype=np.float32)
     x = np.random.default_rng(2).normal(size=(100, 30))
@@ -137,7 +139,7 @@ def ranges_of(*planes):
     return ranges
 
 
-def test_every_plane_gets_steps_of_its_own():
+def test_every_plane_has_its_own_step():
     steps = ranges_of((0, 100), (0, 50), (0, 1)).steps("x", one_zero=True)
     assert steps.zero.tolist() == [0, 0, 0]
     np.testing.assert_allclose(steps.size * 255, [110, 55, 33], rtol=1e-6)
@@ -149,7 +151,7 @@ def test_every_plane_gets_steps_of_its_own():
     np.testing.assert_allclose(steps.size * 127, [33, 44], rtol=1e-6)
 
 
-def test_bits_stay_exact_beside_a_clock():
+def test_bits_stay_exact_beside_a_wide_plane():
     """Planes of 0 and 1, one never seen, and one that counts to sixty."""
     steps = ranges_of((0, 1), (0, 1), (0, 0), (0, 60)).input_steps("x")
     np.testing.assert_allclose(steps.size * 255, [1, 1, 1, 90], rtol=1e-6)
@@ -157,8 +159,8 @@ def test_bits_stay_exact_beside_a_clock():
 
 
 @pytest.mark.parametrize("kind", ["tower", "squeeze-excitation", "without", "mish"])
-def test_integers_count_as_calibrated(kind, model, tmp_path):
-    """What an integer layer writes, times its steps, is what the layer wrote before."""
+def test_int8_outputs_match_fp32_within_a_few_steps(kind, model, tmp_path):
+    """An int8 layer's output times its step is close to the fp32 layer's output."""
     if kind == "tower":
         data, positions = model, sample_positions(ConnectFour(), 100, evaluator="uniform")
     else:
@@ -174,13 +176,13 @@ def test_integers_count_as_calibrated(kind, model, tmp_path):
     assert error.max() < 6 and np.median(error) < 0.7
 
 
-# --- the whole ---------------------------------------------------------------------------------
+# --- whole models ------------------------------------------------------------------------------
 
 
-def test_integers_take_the_place_of_inner_convolutions(model, positions):
+def test_inner_convolutions_become_int8(model, positions):
     opened = onnx.load_from_string(quantized_model(model, positions))
     kinds = [node.op_type for node in opened.graph.node]
-    # Input and two blocks; heads, dense layers and sums stay.
+    # The input and two blocks; heads, dense layers and sums stay in fp32.
     assert kinds.count("QLinearConv") == 5 and "Gemm" in kinds and "Add" in kinds
     onnx.checker.check_model(opened, full_check=True)
     weights = [
@@ -191,7 +193,7 @@ def test_integers_take_the_place_of_inner_convolutions(model, positions):
     assert all(array.dtype == np.int8 and array.ndim == 4 for array in weights)
 
 
-def test_eight_bits_lose_little(model, positions):
+def test_int8_loses_little(model, positions):
     fresh = sample_positions(ConnectFour(), 400, seed=2, evaluator="uniform")
     loss = measure_loss(model, quantized_model(model, positions), fresh)
     assert loss.positions == 400
@@ -201,7 +203,7 @@ def test_eight_bits_lose_little(model, positions):
 
 
 def test_layers_without_bias(positions):
-    """The exporter leaves out a bias that is zero, as all are in a new network."""
+    """The exporter omits zero biases, and a new network has only such."""
     network = build_network("2x16", game=ConnectFour(), seed=1).eval()
     model = onnx_bytes(network, network.header)
     convolutions = [
@@ -228,7 +230,7 @@ def test_the_same_positions_give_the_same_file(model, positions, tmp_path):
     assert OnnxEvaluator(tmp_path / "one.onnx").header.architecture["weights"] == "int8"
 
 
-def test_what_cannot_be_quantized(positions, tmp_path):
+def test_models_that_cannot_be_quantized_are_refused(positions, tmp_path):
     target = tmp_path / "int8.onnx"
     with pytest.raises(NetworkError, match=r"none\.onnx"):
         quantize_onnx(tmp_path / "none.onnx", target, positions)
@@ -238,15 +240,15 @@ def test_what_cannot_be_quantized(positions, tmp_path):
     export_onnx(build_network("mlp1x8", game=ConnectFour(), seed=1), tmp_path / "mlp.onnx")
     with pytest.raises(NetworkError, match="3 × 3"):
         quantize_onnx(tmp_path / "mlp.onnx", target, positions)
-    stranger = onnx.load(tmp_path / "mlp.onnx")
-    del stranger.metadata_props[:]
-    onnx.save(stranger, tmp_path / "stranger.onnx")
+    headerless = onnx.load(tmp_path / "mlp.onnx")
+    del headerless.metadata_props[:]
+    onnx.save(headerless, tmp_path / "headerless.onnx")
     with pytest.raises(NetworkError, match="game"):
-        quantize_onnx(tmp_path / "stranger.onnx", target, positions)
+        quantize_onnx(tmp_path / "headerless.onnx", target, positions)
     assert not target.exists()
 
 
-def test_networks_that_cannot_be_compared(model, positions):
+def test_networks_with_different_outputs_are_not_compared(model, positions):
     other = build_network("1x8", game=ConnectFour(), value="scalar", seed=1)
     with pytest.raises(NetworkError, match="outputs"):
         measure_loss(model, onnx_bytes(other, other.header), positions)
@@ -261,8 +263,8 @@ def test_networks_that_cannot_be_compared(model, positions):
         pytest.param(1900, marks=pytest.mark.soak),
     ],
 )
-def test_maia_in_eight_bits(rating):
-    """The same best move in 97 of 100 positions that the calibration has not seen."""
+def test_maia_in_int8(rating):
+    """The same best move in 97 of 100 positions outside the calibration."""
     model = lc0_model(read_lc0(maia(rating)))
     evaluate = OnnxEvaluator(model)
     first, second = (

@@ -1,4 +1,4 @@
-"""The network for cards: suits are alike to it, one serves all tables, and it needs no PyTorch."""
+"""The network for cards: equivariant under suits, for any number of players, also in ONNX."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SUITS = ["spades", "hearts", "clubs", "diamonds", "none"]
 
 def network(seed: int = 1) -> torch.nn.Module:
     built = build_network("suits2x32", game=Blob(), seed=seed)
-    with torch.no_grad():  # the last layers begin near zero, where nothing could be told apart
+    with torch.no_grad():  # the initial last layers are near zero: outputs would be equal
         for parameter in built.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.manual_seed(seed)))
     return built.eval()
 
 
 def middle_of_a_round(order: tuple[int, ...], plies: int) -> Blob:
-    """The same round with its suits in another order."""
+    """The same round with permuted suits."""
     game = Blob(4, 5, sequence="single", trump="hearts", seed=3)
     hands = [game.hand(seat) for seat in range(4)]
     moved = [[order[card // 13] * 13 + card % 13 for card in hand] for hand in hands]
@@ -44,7 +44,7 @@ def middle_of_a_round(order: tuple[int, ...], plies: int) -> Blob:
 
 
 @pytest.mark.parametrize("plies", [2, 9, 15])
-def test_suits_are_alike(plies: int) -> None:
+def test_outputs_are_equivariant_under_permutations_of_suits(plies: int) -> None:
     orders = list(permutations(range(4)))
     seen = [middle_of_a_round(order, plies).observation() for order in orders]
     with torch.no_grad():
@@ -55,11 +55,11 @@ def test_suits_are_alike(plies: int) -> None:
         assert np.allclose(logits[cards], policy[0, :52], atol=1e-4)
         assert np.allclose(logits[52:], policy[0, 52:], atol=1e-4)
     assert np.allclose(output.value, output.value[:1], atol=1e-5)
-    assert np.ptp(policy[0, :52]) > 1e-2  # it says something
+    assert np.ptp(policy[0, :52]) > 1e-2  # the logits differ
 
 
 @pytest.mark.slow
-def test_one_network_serves_all_tables(tmp_path: Path) -> None:
+def test_one_network_serves_any_number_of_players(tmp_path: Path) -> None:
     built = network()
     export_onnx(built, tmp_path / "blob.onnx")
     evaluator = OnnxEvaluator(tmp_path / "blob.onnx")
@@ -71,7 +71,7 @@ def test_one_network_serves_all_tables(tmp_path: Path) -> None:
         assert ((answer.value >= 0) & (answer.value <= 1)).all()
 
 
-def test_it_is_for_cards_alone() -> None:
+def test_other_games_are_refused() -> None:
     with pytest.raises(NetworkError, match="Blob"):
         build_network("suits2x32", game=ConnectFour())
     with pytest.raises(NetworkError, match="bids_and_cards"):

@@ -14,7 +14,7 @@ OptimizerName = Literal["adamw", "sgd"]
 
 
 class LearnerConfig(ScheduleConfig):
-    """Settings of the learner."""
+    """Batches, optimiser, loss weights and precision."""
 
     batch: int = Field(
         512, ge=1, description="positions per update: more gives less noise, fewer more updates"

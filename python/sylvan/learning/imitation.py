@@ -9,7 +9,7 @@ All positions are on the device (`game_files`) and batches are made there (`posi
 - *value*: cross-entropy to win, draw and loss;
 - *moves left*: Huber((m − plies) / 20).
 
-Progress is the share of all samples that is drawn; it sets the learning rate. Each epoch is a
+Progress is the fraction of all samples that is drawn; it sets the learning rate. Each epoch is a
 permutation of the training rows that depends only on the seed and the epoch, so a resumed run
 draws the same batches.
 """

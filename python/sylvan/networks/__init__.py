@@ -23,7 +23,10 @@ Files, in the order in which data flows.
 | `device` | PyTorch devices by name |
 | `planes` | expands packed planes on the device |
 | `layers` | convolutions, dense layers, activations |
-| `mlp`, `tower`, `transformer`, `suits` | bodies |
+| `mlp` | body: a multi-layer perceptron |
+| `tower` | body: a residual tower |
+| `transformer` | body: a transformer over squares |
+| `suits` | body: for cards, equivariant under suits |
 | `attention_policy` | the attention policy head for chess |
 | `heads` | policy, value, moves left, auxiliary outputs |
 | `network` | a body with its heads |
@@ -31,7 +34,8 @@ Files, in the order in which data flows.
 | `support` | values and rewards as distributions |
 | `action_planes` | actions as planes |
 | `muzero_settings` | settings of learned models |
-| `muzero_mlp`, `muzero_tower` | representation, dynamics and prediction |
+| `muzero_mlp` | representation, dynamics and prediction of dense layers |
+| `muzero_tower` | the same of residual towers |
 | `muzero` | a learned model |
 | `checkpoint` | safetensors files |
 | `export` | modules as ONNX models |

@@ -1,9 +1,8 @@
 """Export a module to ONNX, which runs without PyTorch.
 
 The input is `observations` `[batch, *observation_shape]`, the outputs are `policy` (logits),
-`value` and optionally `moves_left`, for any batch size. A `wdl` value is given as probabilities,
-not logits. Batch norms are folded into the convolutions before them. The header is in the model's
-metadata.
+`value` and optionally `moves_left`, for any batch size. A `wdl` value is given as probabilities.
+Batch norms are folded into the convolutions before them. The header is in the model's metadata.
 
 The model is compared with the module. Sums in fp32 depend on their order, so a relative difference
 of up to `TOLERANCE` is accepted; otherwise the export fails.

@@ -20,7 +20,7 @@ __all__ = ["ReplayConfig"]
 
 
 class ReplayConfig(Section):
-    """Settings of the replay."""
+    """Size of the replay window, and how batches are drawn."""
 
     window_min: int = Field(
         default=50_000,

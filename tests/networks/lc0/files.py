@@ -1,7 +1,8 @@
-"""lc0 networks without our reader: small ones of random numbers, and real ones from their files.
+"""lc0 networks, independent of the reader: small random ones, and real ones from files.
 
-Files are written and read by google.protobuf from a description of lc0's messages. The answer is
-computed in plain NumPy, batch norm unfolded: loops over kernel offsets, no convolution library.
+Files are written and read by google.protobuf from a description of lc0's messages. The outputs are
+computed in plain NumPy without folding batch norm: loops over kernel offsets, no convolution
+library.
 """
 
 import gzip
@@ -71,7 +72,7 @@ MESSAGES: dict[str, dict[str, tuple[int, Any]]] = {
 
 @cache
 def net_class() -> Any:
-    """The message class `Net`, made of the table above."""
+    """The message class `Net`, made from the table above."""
     file = descriptor_pb2.FileDescriptorProto(name="net.proto", package="lc0", syntax="proto2")
     for name, fields in MESSAGES.items():
         message = file.message_type.add(name=name)
@@ -94,7 +95,7 @@ def net_class() -> Any:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a small network is like."""
+    """Architecture and format of a small network."""
 
     blocks: int = 2
     channels: int = 5
@@ -106,12 +107,12 @@ class Shape:
     encoding: int = 1  # LINEAR16, fp16, bf16, fp32
     batch_norm: bool = True
     gammas: bool = True
-    say_format: bool = True  # old files do not say theirs
+    say_format: bool = True  # old files have no formats
     seed: int = 0
 
 
 class NumpyNet:
-    """A network as arrays in float64, and its answer.
+    """A network as arrays in float64, and its outputs.
 
     A convolution is (weight, bias, mean, variance or None, gamma, beta), a dense layer (weight,
     bias), a block two convolutions and a squeeze-excitation (w1, b1, w2, b2) or None.
@@ -120,7 +121,7 @@ class NumpyNet:
     mish: bool
     input: Any
     blocks: list[Any]
-    policy1: Any = None  # of a convolutional policy
+    policy1: Any = None  # only for a convolutional policy
     policy: Any
     dense_policy: Any = None
     value: Any
@@ -167,7 +168,7 @@ class NumpyNet:
 
 
 class SmallNet(NumpyNet):
-    """A network of some shape, with random numbers that its file can hold exactly."""
+    """A network of some shape, with random numbers that its file stores exactly."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape, self.mish = shape, shape.mish
@@ -222,7 +223,7 @@ class SmallNet(NumpyNet):
         return bytes(self.net.SerializeToString())
 
     def _layer(self, layer: Any, *size: int, low: float = -0.5, high: float = 0.5) -> Any:
-        """Random numbers, written into a layer and given back as the file has them."""
+        """Write random numbers into a layer; return them as stored in the file."""
         encoding, count = self.shape.encoding, int(np.prod(size))
         if self.shape.encoding != 1:
             layer.encoding = encoding
@@ -261,7 +262,7 @@ class SmallNet(NumpyNet):
 
 
 class FileNet(NumpyNet):
-    """A network of Maia's, read from its file by google.protobuf: LINEAR16, squeeze-excitation,
+    """A Maia network, read from its file by google.protobuf: LINEAR16, squeeze-excitation,
     convolutional policy, win, draw and loss.
     """
 
@@ -308,8 +309,8 @@ class FileNet(NumpyNet):
         return weight, np.zeros(len(weight)), means, variances, gammas, betas
 
 
-def policy_place(move: str) -> int:
-    """Where a convolutional head has the logit of a move, seen from the mover's side."""
+def policy_index(move: str) -> int:
+    """The index of a move's logit in a convolutional head, from the mover's side."""
     files, ranks = "abcdefgh", "12345678"
     x, y = files.index(move[0]), ranks.index(move[1])
     dx, dy = files.index(move[2]) - x, ranks.index(move[3]) - y

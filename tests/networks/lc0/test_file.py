@@ -1,4 +1,4 @@
-"""lc0's files: every format that is read gives the network's answers; what is not, a sentence."""
+"""lc0's files: supported formats give the network's outputs; others are refused."""
 
 import gzip
 import re
@@ -16,7 +16,7 @@ from sylvan.networks.lc0.file import read_lc0
 from sylvan.networks.lc0.graph import lc0_model
 from sylvan.networks.lc0.policy import moves
 from sylvan.networks.lc0.tower import lc0_arrays, lc0_header, lc0_module
-from tests.networks.lc0.files import Shape, SmallNet, policy_place
+from tests.networks.lc0.files import Shape, SmallNet, policy_index
 
 SHAPES = {
     "squeeze-excitation, convolution, wdl": Shape(),
@@ -39,7 +39,7 @@ SHAPES = {
 def planes():
     rng = np.random.default_rng(7)
     planes = (rng.random((3, 112, 8, 8)) < 0.15).astype(np.float32)
-    planes[:, 109] = [[[0]], [[3]], [[60]]]  # the clock is a number
+    planes[:, 109] = [[[0]], [[3]], [[60]]]  # the half-move clock
     return planes
 
 
@@ -55,17 +55,17 @@ def run(model, planes):
     return dict(zip(names, session.run(names, {"observations": planes}), strict=True))
 
 
-# --- what is read --------------------------------------------------------------------------------
+# --- supported files -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_a_network_answers_as_its_numbers_say(shape, tmp_path, planes):
+def test_outputs_match_numpy(shape, tmp_path, planes):
     net = SmallNet(shape)
     network = read_lc0(written(tmp_path, net))
     answers = run(lc0_model(network), planes)
     policy, value, moves_left = net.answer(planes)
     if shape.conv_policy:
-        policy = policy[:, [policy_place(move) for move in moves()]]
+        policy = policy[:, [policy_index(move) for move in moves()]]
     scale = np.abs(policy).max()
     np.testing.assert_allclose(answers["policy"], policy, atol=2e-5 * scale)
     np.testing.assert_allclose(answers["value"], value, atol=1e-4)
@@ -75,7 +75,7 @@ def test_a_network_answers_as_its_numbers_say(shape, tmp_path, planes):
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_the_model_is_one_by_the_rules_of_onnx(shape, tmp_path):
+def test_the_model_is_valid_onnx_with_a_header(shape, tmp_path):
     network = read_lc0(written(tmp_path, SmallNet(shape)))
     model = onnx.load_from_string(lc0_model(network, "no"))
     onnx.checker.check_model(model, full_check=True)
@@ -88,20 +88,20 @@ def test_the_model_is_one_by_the_rules_of_onnx(shape, tmp_path):
     assert header.architecture["squeeze"] == shape.squeeze
 
 
-def test_zipped_once_twice_or_not_at_all(tmp_path):
+def test_gzip_may_be_applied_never_once_or_twice(tmp_path):
     plain = SmallNet(Shape(blocks=1)).to_bytes()
     for data in (plain, gzip.compress(plain), gzip.compress(gzip.compress(plain))):
         network = read_lc0(written(tmp_path, data))
         assert len(network.blocks) == 1 and network.channels == 5
 
 
-def test_fields_that_are_not_known_are_left_alone(tmp_path):
+def test_unknown_fields_are_ignored(tmp_path):
     data = SmallNet(Shape(blocks=1)).to_bytes() + bytes([0xFA, 0x06, 2, 1, 2])  # field 111
     assert len(read_lc0(written(tmp_path, data)).blocks) == 1
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_arrays_hold_every_number(shape, tmp_path):
+def test_arrays_have_the_network_s_weights(shape, tmp_path):
     network = read_lc0(written(tmp_path, SmallNet(shape)))
     arrays = lc0_arrays(network)
     np.testing.assert_array_equal(arrays["body.input.0.weight"], network.input.weight)
@@ -110,7 +110,7 @@ def test_arrays_hold_every_number(shape, tmp_path):
     assert all(array.dtype == np.float32 for array in arrays.values())
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- refused files -------------------------------------------------------------------------------
 
 
 def changed(**fields):
@@ -127,7 +127,7 @@ def with_encoder():
 
 
 def cut(name):
-    """A network with a number too few in one layer."""
+    """A network with one number missing in a layer."""
     net = SmallNet(Shape(blocks=1, encoding=4))
     layer = net.net
     for part in name.split("."):
@@ -163,14 +163,14 @@ def without_weights():
 REFUSED = {
     "attention body": (
         changed(network=6),
-        r"has an attention body \(a transformer\), which is not",
+        r"has an attention body \(a transformer\)",
     ),
     "its encoders": (with_encoder(), "has an attention body"),
     "attention policy": (changed(policy=3), "has an attention policy head"),
     "onnx": (changed(network=5), "has an ONNX model inside"),
     "input": (changed(input=3), "has the input format 3"),
     "value": (changed(value=3), "has the value head format 3"),
-    "value's size": (changed(value=1), "says its value is one number, but has 3 outputs"),
+    "value's size": (changed(value=1), "one number.*3 outputs"),
     "activation": (changed(default_activation=4), "has the activation 4"),
     "moves left": (changed(moves_left=1), "0 numbers that do not fit in moves left, convolution"),
     "encoding": (with_encoding(9), "has the unknown encoding 9 in value, first dense layer"),
@@ -184,9 +184,9 @@ REFUSED = {
     "value's dense": (cut("weights.ip1_val_w"), "value, first dense layer: 128 inputs"),
     "half a number": (
         damaged(lambda data: data.replace(b"\x1a\x0a", b"\x1a\x09", 1)),
-        "is not a whole network|is damaged|do not fit",
+        "is not a complete network|is damaged|do not fit",
     ),
-    "truncated": (damaged(lambda data: data[: len(data) // 2]), "is not a whole network of lc0"),
+    "truncated": (damaged(lambda data: data[: len(data) // 2]), "is not a complete network of lc0"),
     "truncated zip": (
         damaged(lambda data: gzip.compress(data)[:-100]),
         r"cannot be unzipped \(compressed file ended",
@@ -196,15 +196,15 @@ REFUSED = {
         "cannot be unzipped",
     ),
     "magic": (damaged(lambda data: b"\x0d\xc1\x01\0\0" + data[5:]), "is not a network of lc0"),
-    "empty": (b"", "is not a network of lc0: it does not start with its mark"),
+    "empty": (b"", "is not a network of lc0"),
     "text": (b"2\n0.1 0.2\n", "is a network of lc0's old text format"),
-    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), "is not a (whole )?network of lc0"),
-    "a page": (b"<html><body>404</body></html>", "is not a (whole )?network of lc0"),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), "is not a (complete )?network of lc0"),
+    "a page": (b"<html><body>404</body></html>", "is not a (complete )?network of lc0"),
 }
 
 
 @pytest.mark.parametrize(("data", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_read_is_said_in_a_sentence(data, sentence, tmp_path):
+def test_the_error_is_one_sentence_that_names_the_file(data, sentence, tmp_path):
     path = written(tmp_path, data, "bad.pb.gz")
     with pytest.raises(NetworkError, match=sentence) as caught:
         read_lc0(path)
@@ -212,16 +212,16 @@ def test_what_cannot_be_read_is_said_in_a_sentence(data, sentence, tmp_path):
     assert message.startswith(str(path)) and re.search(r"[^.]\.$", message) and "\n" not in message
 
 
-def test_every_truncation_is_noticed(tmp_path):
-    """Wherever a download stops, nothing but a sentence comes of it."""
+def test_every_truncation_is_an_error(tmp_path):
+    """A truncated file of any length raises a NetworkError."""
     data = SmallNet(Shape(blocks=1)).to_bytes()
     for length in np.linspace(0, len(data) - 1, 60).astype(int):
         with pytest.raises(NetworkError):
             read_lc0(written(tmp_path, data[:length]))
 
 
-def test_random_damage_is_a_sentence_or_another_network(tmp_path):
-    """Changed bytes never give another exception than ours."""
+def test_random_damage_raises_only_a_network_error(tmp_path):
+    """Changed bytes give a network or a NetworkError."""
     rng = np.random.default_rng(3)
     data = SmallNet(Shape(blocks=1, channels=2, conv_policy=False)).to_bytes()
     for _ in range(150):
@@ -243,7 +243,7 @@ def test_the_header_has_every_setting_of_the_tower(shape, tmp_path):
     assert lc0_module(network).header == lc0_header(network)
 
 
-def test_blocks_that_differ_are_no_tower(tmp_path):
+def test_blocks_that_differ_are_refused(tmp_path):
     network = read_lc0(written(tmp_path, SmallNet(Shape(blocks=2))))
     odd = replace(
         network,
@@ -256,8 +256,8 @@ def test_blocks_that_differ_are_no_tower(tmp_path):
 # --- the order of policy outputs ------------------------------------------------------------------
 
 
-def test_outputs_are_the_moves_of_all_pieces_and_promotions():
-    """lc0's own table, by the indices it documents, and by counting."""
+def test_outputs_are_all_queen_and_knight_moves_and_promotions():
+    """Compared with indices that lc0 documents, and with python-chess."""
     table = moves()
     known = {"e2e4": 322, "d2d4": 293, "g1f3": 159, "g3e5": 617}
     assert {move: table.index(move) for move in known} == known
