@@ -298,6 +298,7 @@ class TestAnalyze:
     def test_user_errors(self, words, said):
         assert_user_error(sylvan("analyze", *words), *said)
 
+    @pytest.mark.slow
     def test_interrupt_shows_what_was_found(self):
         words = [sys.executable, "-c", "from sylvan.cli import app; app()", "analyze", "-t", "60"]
         running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -351,6 +352,7 @@ class TestPerft:
 
 
 class TestSolve:
+    @pytest.mark.slow
     def test_knows_the_score(self):
         found = facts("solve", "connect4", "44444432222")
         assert (found["score"], found["outcome"], found["best"]) == (0, 0, [1])
@@ -389,6 +391,7 @@ class TestBar:
                 time.sleep(0.02)
         return stream.getvalue()
 
+    @pytest.mark.slow
     def test_appears_when_it_takes_long(self, monkeypatch):
         assert "counting" in self.shown(monkeypatch, terminal=True, seconds=1.5)
 

@@ -358,12 +358,14 @@ class TestMatch:
         assert found["faults"]["disconnect"] == {"A": 0, "B": 4}
         assert found["score"] == 1.0
 
+    @pytest.mark.slow
     @pytest.mark.skipif(STOCKFISH is None, reason="stockfish is not installed")
     def test_stockfish(self):
         player = f"uci:{STOCKFISH} Skill Level=0"
         found = facts("match", player, "random", "--games", "2", "--tc", "2+0.02", "-c", "2")
         assert (found["wins"], sum(sum(f.values()) for f in found["faults"].values())) == (2, 0)
 
+    @pytest.mark.slow
     def test_an_interrupt_keeps_the_games(self, tmp_path):
         file = tmp_path / "match.jsonl"
         words = ["match", "random", f"uci:{fake('late')}; nodes=5", "--out", str(file)]

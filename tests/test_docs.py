@@ -84,6 +84,7 @@ def run_command(command: str, where: str) -> None:
     assert done.returncode == 0, f"{where}: {command}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [pytest.param(page, id=name(page), marks=marks(page)) for page in PAGES]
 )

@@ -34,6 +34,7 @@ def best_lines(name: str, capsys: Any) -> list[str]:
     return [line for line in capsys.readouterr().out.splitlines() if line.startswith("best: ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_runs_as_a_script_and_is_short(path: Path, capsys: Any) -> None:
     if path.stem in EXTRAS:
@@ -43,6 +44,7 @@ def test_runs_as_a_script_and_is_short(path: Path, capsys: Any) -> None:
     assert len(path.read_text().splitlines()) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAMES)
 def test_keeps_the_contract(name: str) -> None:
     check_game(load(name)[GAMES[name]], games=50)

@@ -30,6 +30,7 @@ os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[1:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["one process", "a worker"])
 def test_ctrl_c_reaches_children(pytester, workers):
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())

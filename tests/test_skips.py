@@ -54,6 +54,7 @@ def test_skips_are_failures_where_asked(suite, monkeypatch):
     run.stdout.fnmatch_lines_random(["*no_such_module*"])
 
 
+@pytest.mark.slow
 def test_only_networks_of_others_may_be_missing(suite, monkeypatch):
     monkeypatch.setenv("SYLVAN_NO_SKIP", "1")
     monkeypatch.delenv("SYLVAN_NETS", raising=False)

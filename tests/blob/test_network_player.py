@@ -39,6 +39,7 @@ class OneByOne:
         return self.player.choose(view, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [Bot("counter"), Bot("random"), Bot("rollouts", deals=2)])
 def test_rounds_side_by_side_are_rounds_one_by_one(file: Path, others: Bot) -> None:
     network = NetworkPlayer(file)

@@ -85,6 +85,7 @@ def settings(steps: int) -> TrainingConfig:
     return TrainingConfig(**merged(preset_settings("blob", "cpu", **SPEC.params), own))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_cut_goes_on_to_the_bit(tmp_path: Path) -> None:
     class Cut(Watcher):
         def game_ended(self, record: GameRecord) -> None:

@@ -269,6 +269,7 @@ WORDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
 def test_nothing_that_is_typed_ends_in_a_traceback(lines):

@@ -56,7 +56,7 @@ def test_every_command():
     assert done.exit_code == 0, done.output
     assert "save FILE" in done.stdout and "You may bid: " in done.stdout
     assert re.search(r"visits  points  makes the bid\nbid \d +\d+ +\d+\.\d +\d+ %", done.stdout)
-    assert '"xyzzy" is no card' in done.stdout
+    assert '"xyzzy" is not a card' in done.stdout
     assert "Seat 0 cannot bid 9: a bid in a round of 2 is 0 to 2." in done.stdout
     assert re.search(r"\d+ bids and cards taken back\.", done.stdout)
     assert "You may play: " in done.stdout and "The game is not finished." in done.stdout

@@ -149,6 +149,7 @@ def test_compare_shows_what_differs(two):
     assert facts["settings"] == [["learner.learning_rate", _default_rate(), "0.5"]]
 
 
+@pytest.mark.slow
 def test_compare_draws_a_page(two):
     page = two / "both.html"
     assert (
@@ -179,6 +180,7 @@ def test_settings_that_only_one_run_has_are_shown(tmp_path):
     assert rows["game.params.columns"] == ["–", "5"]
 
 
+@pytest.mark.slow
 def test_report_prints_where_it_is(two):
     done = run("report", two / "one")
     assert done.stdout.strip() == str(two / "one" / "report" / "index.html")

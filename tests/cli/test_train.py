@@ -165,6 +165,7 @@ def test_from_takes_the_shape_of_the_other_network(asked, tmp_path):
     assert str(start) == "a.safetensors"
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line(tmp_path):
     folder = tmp_path / "run"
     code, output = sylvan("tictactoe", "--run", folder, "--steps", 2, *SMALL)

@@ -32,6 +32,7 @@ def observations():
 # --- answers --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("batch", [1, 5, 32])
 @pytest.mark.parametrize("deterministic", [False, True])

@@ -122,6 +122,7 @@ def test_two_batches_under_way(game):
             np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("game", [Chess(), ConnectFour()], ids=["chess", "connect4"])
 def test_many_sizes_and_new_weights(game, device):

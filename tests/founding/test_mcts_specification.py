@@ -113,6 +113,7 @@ def test_s3_3_every_choice_of_a_search_has_the_highest_score():
         assert best.uci() == taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fen", [chess.STARTING_FEN, MIDDLE_GAME, mirrored(MIDDLE_GAME), MATE_IN_ONE]
 )
@@ -258,6 +259,7 @@ def test_s3_12_the_schedule_of_temperatures_is_the_callers():
     assert play["policy"].argmax() == code(play["move"], chess.BLACK)  # greedy by then
 
 
+@pytest.mark.slow
 def test_the_usage_example_runs_from_its_text(tmp_path):
     network = ChessNN(num_blocks=1, num_filters=8)
     network.build_model()

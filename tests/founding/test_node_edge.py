@@ -88,6 +88,7 @@ def test_s2_1_signature_and_attributes():
         assert own_parameters(getattr(MCTS, name)) == parameters(header)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fen", [chess.STARTING_FEN, MIDDLE_GAME, MATE_IN_ONE])
 def test_s2_2_the_core_and_the_documents_own_loop_grow_the_same_tree(fen):
     fast, slow = MCTS(HashAgent(), fen), MCTS(HashAgent(), fen)
@@ -358,6 +359,7 @@ def test_s2_10_the_upper_confidence_bound_by_hand():
     assert edge.upper_confidence_bound(0.2) == pytest.approx(0.5 + c * mixed * 10 / 4, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hand", [False, True], ids=["core", "by hand"])
 def test_s2_21_the_tree_is_kept_across_two_plies(hand):
     mcts = MCTS(HashAgent())
@@ -490,6 +492,7 @@ def test_m13_noise_is_drawn_once_and_mixed(hand):
     assert np.allclose([edge.P for edge in quiet.root.edges], even)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hand", [False, True], ids=["core", "by hand"])
 def test_m13_a_new_root_gets_noise_of_its_own(hand):
     np.random.seed(4)
@@ -623,6 +626,7 @@ def test_m21_a_state_is_a_complete_position():
         MCTS(EvenAgent(), 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hand", [False, True], ids=["core", "by hand"])
 @pytest.mark.parametrize("turned", [False, True], ids=["white", "black"])
 def test_values_are_for_the_side_to_move_and_w_for_the_player_who_moves(turned, hand):

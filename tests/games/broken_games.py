@@ -42,7 +42,7 @@ class ActionCountNotWhole(Row):
     num_actions = 4.0  # type: ignore[assignment]
 
 
-@broken("zero_sum", "only two seats")
+@broken("zero_sum", "only games of two seats")
 class ZeroSumAlone(Dice):
     zero_sum = True
 
@@ -93,7 +93,7 @@ class NetworkUpsideDown(Row):
     network_range = (1.0, 0.0)
 
 
-@broken("seat_values()", "for zeros of the shape (2, 2)")
+@broken("seat_values()", "for zeros of shape (2, 2)")
 class PaysOneSeatOnly(Row):
     def seat_values(self, values):
         return values[:, :1]
@@ -130,7 +130,7 @@ class ActionsChangeOrder(Row):
         return codes
 
 
-@broken("legal_actions()", "gives nothing although the game goes on")
+@broken("legal_actions()", "gives nothing although the game is not over")
 class NothingLegal(Row):
     def legal_actions(self) -> list[int]:
         return super().legal_actions()[:-1]
@@ -263,7 +263,7 @@ class CloneForgetsSeat(Row):
         return type(self)(self.cells)
 
 
-@broken("clone()", "on the copy is seen here")
+@broken("clone()", "on the copy changes the original")
 class CloneShares(Row):
     def clone(self):
         copy = type(self)()
@@ -286,12 +286,12 @@ class _Follower(Row):
         return [int(cell) for cell in np.flatnonzero(taken == 0)]
 
 
-@broken("clone()", "changes when the original moves on")
+@broken("clone()", "changes when the original moves")
 class CloneFollows(_Follower):
     pass
 
 
-@broken("clone()", "shares or loses something")
+@broken("clone()", "shares or loses state")
 class CloneForgetsWhatComesLater(Row):
     """The first move decides at the end, and copies forget it."""
 
@@ -316,7 +316,7 @@ class ApplyReturnsNew(Row):
         return copy
 
 
-@broken("apply()", "does not always do the same")
+@broken("apply()", "is not deterministic")
 class ApplyIsRandom(Row):
     def apply(self, action):
         super().apply(action)
@@ -430,7 +430,7 @@ class KeyWithoutHistory(Row):
         return []
 
 
-@broken("symmetries()", "no permutation of 0 to 3")
+@broken("symmetries()", "not a permutation of 0 to 3")
 class SymmetryNoPermutation(Row):
     def symmetries(self):
         return [(np.copy, [0, 1, 2, 2])]
@@ -448,7 +448,7 @@ class SymmetryNoMap(Row):
         return [([1, 0], [3, 2, 1, 0])]
 
 
-@broken("symmetries()", "maps the observation to another one")
+@broken("symmetries()", "maps the observation to an array")
 class SymmetryMapsActionsOnly(Row):
     def symmetries(self):
         return [(np.copy, [3, 2, 1, 0])]
@@ -478,13 +478,13 @@ class NameIsNumber(Row):
         return action
 
 
-@broken("string_to_action('cell')", "a name of its own")
+@broken("string_to_action('cell')", "its own name")
 class NamesAlike(Row):
     def action_to_string(self, action):
         return "cell"
 
 
-@broken("string_to_action(", "a name of its own")
+@broken("string_to_action(", "its own name")
 class NamesDoNotLeadBack(Row):
     def string_to_action(self, text):
         return int(text) + 1
@@ -540,7 +540,7 @@ class RaisesLater(Dice):
         self.paid = 1.0 / self.throws if self.over else self.paid
 
 
-@broken("observe(0)", "deals that were drawn from views are the true state")
+@broken("observe(0)", "deals drawn from views equal the true state")
 class Peeks(HighCard):
     def observe(self, seat):
         view = super().observe(seat)
@@ -548,7 +548,7 @@ class Peeks(HighCard):
         return view
 
 
-@broken("observe(1)", "peeks: the views of two deals that the seat cannot tell apart")
+@broken("observe(1)", "peeks: two deals that look the same to the seat")
 class Avoids(HighCard):
     """Draws anything but the truth."""
 
@@ -581,26 +581,26 @@ class ForgetsByLooking(HighCard):
         return np.array([self.cards[self.to_play()] or 0, sum(self.bets)], np.float32)
 
 
-@broken("observe(0)", "has the legal actions (0, 1) for seat 0, but it has (1, 0)")
+@broken("observe(0)", "has the legal actions (0, 1) for seat 0, but the state (1, 0)")
 class ListsOtherwiseInViews(HighCard):
     def legal_actions(self):
         legal = super().legal_actions()
         return legal if self.observer is not None else legal[::-1]
 
 
-@broken("observe(0)", "does not know whose turn it is")
+@broken("observe(0)", "has another seat to move than the state")
 class ForgetsTheTurn(HighCard):
     def to_play(self):
         return 1 if self.observer is not None else super().to_play()
 
 
-@broken("observe(0)", "shows seat 0 another observation than the state does")
+@broken("observe(0)", "has another observation for seat 0")
 class ShowsLessInViews(HighCard):
     def observation(self):
         return super().observation() * (self.observer is None)
 
 
-@broken("observer", "is None in what observe(0) gives")
+@broken("observer", "is None in the view observe(0)")
 class NobodysView(HighCard):
     def observe(self, seat):
         view = super().observe(seat)
@@ -608,7 +608,7 @@ class NobodysView(HighCard):
         return view
 
 
-@broken("observer", "is None in a copy of what observe(0) gives")
+@broken("observer", "is None in a copy of the view")
 class CopiesForget(HighCard):
     def clone(self):
         copy = super().clone()
@@ -622,13 +622,13 @@ class SamplesNothing(HighCard):
         return self.clone()
 
 
-@broken("sample()", "draws another deal from the same generator")
+@broken("sample()", "draws another deal with the same generator")
 class SamplesFromElsewhere(HighCard):
     def sample(self, rng):
         return super().sample(Rng(random.getrandbits(60)))
 
 
-@broken("sample()", "shows seat 0 another observation than the state does")
+@broken("sample()", "has another observation for seat 0")
 class DealsAnew(HighCard):
     def sample(self, rng):
         deal = super().sample(rng)

@@ -71,6 +71,7 @@ def test_dice_keeps_the_contract() -> None:
     assert report.branching == 2.0
 
 
+@pytest.mark.slow
 @given(seats=st.integers(1, 8), actions=st.integers(1, 200), seed=st.integers(0, 10**9))
 @settings(max_examples=40, deadline=None)
 def test_no_false_alarm(seats: int, actions: int, seed: int) -> None:
@@ -132,7 +133,7 @@ def test_own_traceback_is_kept() -> None:
     ("made", "said"),
     [
         (Game, "Game lacks apply(), clone()"),
-        (dict, "dict makes a dict, which is no game (it lacks apply"),
+        (dict, "dict makes a dict, which is not a game (it lacks apply"),
         (lambda: Row(cells="?"), "raised ValueError"),
     ],
 )
@@ -141,6 +142,7 @@ def test_not_a_game(made: Any, said: str) -> None:
         check_game(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Chess", "ConnectFour", "TicTacToe"])
 def test_our_own_games(name: str) -> None:
     report = check_game(getattr(sylvan.games, name), games=5)

@@ -23,6 +23,7 @@ from sylvan.testing import check_game
 from tests.games.chess_games import CHESS960, ENDINGS, KNOWN, boards
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_of_a_game():
     assert isinstance(Chess(), Game)
     assert (Chess.num_players, Chess.num_actions, Chess.value_range) == (2, 4672, (-1.0, 1.0))

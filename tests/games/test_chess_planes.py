@@ -64,6 +64,7 @@ def planes_of(game: Chess) -> NDArray[np.float32]:
     return expanded[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(boards(), st.sampled_from(FILLS))
 def test_planes_are_those_of_the_slow_encoder(board, fill):

@@ -41,6 +41,7 @@ def test_perft_of_random_positions(board):
     assert Chess.from_board(board).perft(2) == perft(board, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(boards())
 def test_legal_moves_and_their_texts_are_those_of_python_chess(board):

@@ -262,7 +262,7 @@ REFUSED = {
     "stack": ("CartPole-v1", {"frame_stack": 0}, "whole number"),
     "scale": ("CartPole-v1", {"reward_scale": math.inf}, "positive number"),
     "gray": ("CartPole-v1", {"gray": True}, "for images"),
-    "shrink": ("CarRacing-v3", {"continuous": False, "shrink": 1000}, "leaves something"),
+    "shrink": ("CarRacing-v3", {"continuous": False, "shrink": 1000}, "shrink is 1000"),
 }
 
 

@@ -91,6 +91,7 @@ def hidden_information() -> list[str]:
 PLAYED = sorted(set(perfect_information()) - set(EXCEPTIONS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYED + VARIANTS)
 def test_keeps_the_contract(name: str) -> None:
     report = check_game(lambda: from_open_spiel(name), games=2, max_plies=60)
@@ -111,12 +112,14 @@ def test_exceptions_are_exact(name: str) -> None:
         from_open_spiel(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_games_are_exact(name: str) -> None:
     with pytest.raises(GameContractError, match=BROKEN[name]):
         check_game(lambda: from_open_spiel(name), games=200)
 
 
+@pytest.mark.slow
 def test_hidden_information_is_refused() -> None:
     """Unless OpenSpiel can draw it. None slips through, and none crashes; they say why."""
     default = {kind.short_name for kind in pyspiel.registered_games() if kind.default_loadable}
@@ -202,6 +205,7 @@ def test_pays_what_openspiel_pays(name: str) -> None:
     assert has_rewards == (name in ("2048", "cliff_walking", "pathfinding"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYED + VARIANTS)
 def test_can_be_searched(name: str) -> None:
     game = from_open_spiel(name)
@@ -211,6 +215,7 @@ def test_can_be_searched(name: str) -> None:
     assert result.best in game.legal_actions()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "opening"),
     [

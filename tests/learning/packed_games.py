@@ -1,4 +1,4 @@
-"""Packed game files made with python-chess, which knows nothing of the reader."""
+"""Packed game files made with python-chess, independently of the reader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def random_game(rng: random.Random, most_plies: int) -> list[chess.Move]:
 def packed_game(
     moves: Sequence[chess.Move], result: int, evaluations: Sequence[int] | None = None
 ) -> bytes:
-    """A game as a file has it."""
+    """The bytes of one game."""
     board, indices = chess.Board(), []
     for move in moves:
         texts = sorted(each.uci() for each in board.legal_moves)

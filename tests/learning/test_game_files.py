@@ -1,4 +1,4 @@
-"""Packed game files, against python-chess."""
+"""Packed game files, compared with python-chess."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from sylvan.learning.game_files import is_held_out, read_game_files  # noqa: E40
 from sylvan.learning.position_batches import packed_planes  # noqa: E402
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evaluated", [False, True])
-def test_every_position_move_and_result_is_python_chess_s(evaluated: bool) -> None:
+def test_positions_moves_and_results_match_python_chess(evaluated: bool) -> None:
     rng = random.Random(5)
     games, data = [], b""
     for _ in range(12):
@@ -64,7 +65,7 @@ def test_every_position_move_and_result_is_python_chess_s(evaluated: bool) -> No
     assert row == len(columns["facts"]) == file.num_positions
 
 
-def test_an_impossible_move_leaves_out_its_game_alone() -> None:
+def test_an_illegal_move_skips_only_its_game() -> None:
     data = bytearray(packed_games(3, seed=1, plies=20))
     second = 3 + 20
     data[second + 3 + 4] = 250
@@ -76,7 +77,7 @@ def test_an_impossible_move_leaves_out_its_game_alone() -> None:
     assert len(columns["legal"]) == columns["choices"].sum()
 
 
-def test_a_file_cut_short_says_where_and_gives_the_rest() -> None:
+def test_a_truncated_file_gives_its_complete_games() -> None:
     data = packed_games(3, seed=1, plies=20)
     file = _native.ChessGameFile(data[:-5])
     assert file.num_games == 2
@@ -84,7 +85,7 @@ def test_a_file_cut_short_says_where_and_gives_the_rest() -> None:
     assert len(file.read(0, 9)[0]["facts"]) == 40
 
 
-def test_a_wrong_result_is_named() -> None:
+def test_an_invalid_result_is_reported() -> None:
     data = bytearray(packed_games(2, seed=1, plies=20))
     data[2] = 7
     columns, faults = _native.ChessGameFile(bytes(data)).read(0, 2)
@@ -92,20 +93,20 @@ def test_a_wrong_result_is_named() -> None:
     assert len(columns["facts"]) == 20
 
 
-def test_threads_change_nothing() -> None:
+def test_the_number_of_threads_does_not_change_the_columns() -> None:
     file = _native.ChessGameFile(packed_games(9, seed=3, evaluated=True))
     one, many = file.read(0, 9, 1)[0], file.read(0, 9, 4)[0]
     for name, column in one.items():
         np.testing.assert_array_equal(column, many[name])
 
 
-def test_files_become_one_table_and_whole_games_are_kept_aside(tmp_path: Path) -> None:
+def test_files_become_one_table_and_whole_games_are_held_out(tmp_path: Path) -> None:
     plain, evaluated = tmp_path / "a.bin", tmp_path / "b.bin.xz"
     plain.write_bytes(packed_games(250, seed=3, plies=4))
     evaluated.write_bytes(lzma.compress(packed_games(3, seed=4, evaluated=True, plies=30)))
-    told: list[str] = []
-    table = read_game_files([plain, evaluated], torch.device("cpu"), tell=told.append)
-    assert told == [
+    messages: list[str] = []
+    table = read_game_files([plain, evaluated], torch.device("cpu"), tell=messages.append)
+    assert messages == [
         "a.bin: 1,000 positions of 250 games without evaluations.",
         "b.bin.xz: 90 positions of 3 games with evaluations.",
     ]
@@ -119,7 +120,18 @@ def test_files_become_one_table_and_whole_games_are_kept_aside(tmp_path: Path) -
     assert table.legal_begin[-1] + table.choices[-1] == len(table.legal)
 
 
-def test_one_game_in_a_hundred_is_kept_aside() -> None:
+def test_most_choices_is_the_maximum_over_all_files_and_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sylvan.learning.game_files.GAMES_AT_ONCE", 2)
+    wide, narrow = tmp_path / "wide.bin", tmp_path / "narrow.bin"
+    wide.write_bytes(packed_games(2, seed=3, plies=60) + packed_games(2, seed=3, plies=1))
+    narrow.write_bytes(packed_games(3, seed=4, plies=1))  # 20 legal moves at the start
+    table = read_game_files([wide, narrow], torch.device("cpu"))
+    assert table.most_choices == int(table.choices.max()) > 20
+
+
+def test_one_game_in_a_hundred_is_held_out() -> None:
     assert is_held_out(np.arange(400_000, dtype=np.uint32)).mean() == pytest.approx(0.01, abs=5e-4)
 
 
@@ -127,12 +139,12 @@ def test_one_game_in_a_hundred_is_kept_aside() -> None:
     ("name", "data", "message"),
     [
         ("none.bin", None, "cannot be opened: no such file"),
-        ("bad.bin.xz", b"no xz", "is no whole .xz file"),
-        ("empty.bin", b"", "can be learned from"),
-        ("noise.bin", struct.pack("<HB", 1, 0) + b"\xff", "can be learned from"),
+        ("bad.bin.xz", b"no xz", "not a complete .xz file"),
+        ("empty.bin", b"", "usable"),
+        ("noise.bin", struct.pack("<HB", 1, 0) + b"\xff", "usable"),
     ],
 )
-def test_files_that_are_none_are_named(
+def test_the_error_names_an_unusable_file(
     tmp_path: Path, name: str, data: bytes | None, message: str
 ) -> None:
     path = tmp_path / name

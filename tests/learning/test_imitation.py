@@ -1,4 +1,4 @@
-"""Learning from packed games: batches, training, checkpoints, export."""
+"""Training on packed games: batches, updates, checkpoints, export."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from sylvan.learning.imitation import (  # noqa: E402
     Imitation,
     ImitationConfig,
     ImitationSection,
-    imitate,
-    load_checkpoint,
-    save_checkpoint,
 )
+from sylvan.learning.imitation_checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from sylvan.learning.imitation_run import imitate  # noqa: E402
 from sylvan.learning.position_batches import (  # noqa: E402
     PositionBatches,
     mirrored_codes,
@@ -53,7 +52,7 @@ def config(**settings: object) -> ImitationConfig:
     return ImitationConfig(imitation=ImitationSection(**section), learner=learner)
 
 
-def test_attention_scores_lie_where_the_codec_has_each_move() -> None:
+def test_attention_scores_are_gathered_in_the_order_of_move_codes() -> None:
     game = Chess("8/P5k1/8/8/8/8/8/RN2K2R w KQ - 0 1")
     gather = az73_gather()
     for action in game.legal_actions():
@@ -72,7 +71,8 @@ def test_mirrored_codes_are_the_moves_of_the_mirrored_board() -> None:
     assert sorted(codes) == list(range(4672))
 
 
-def test_batches_are_the_game_s_own_observations_and_actions(table: GameTable) -> None:
+@pytest.mark.slow
+def test_batches_match_the_game_s_observations_and_actions(table: GameTable) -> None:
     rows = torch.arange(0, len(table), 7)
     batch = PositionBatches(table, None, 0.0).make(rows)
     packed = packed_planes(table.boards[rows], table.facts[rows]).numpy().view(np.uint64)
@@ -87,7 +87,9 @@ def test_batches_are_the_game_s_own_observations_and_actions(table: GameTable) -
     assert batch.value.tolist() == [outcomes[int(r)] for r in table.results[rows]]
 
 
-def test_half_of_the_positions_without_rights_are_mirrored_in_turn(table: GameTable) -> None:
+def test_each_position_without_castling_rights_is_mirrored_every_second_epoch(
+    table: GameTable,
+) -> None:
     batches, rows = PositionBatches(table, None, 0.0), torch.arange(len(table))
     plain, even, odd = (batches.make(rows, epoch) for epoch in (None, 0, 1))
     codes = torch.from_numpy(mirrored_codes())
@@ -105,7 +107,7 @@ def test_half_of_the_positions_without_rights_are_mirrored_in_turn(table: GameTa
 
 
 def test_evaluations_are_mixed_into_results(table: GameTable) -> None:
-    curve = OutcomeCurve((0.0, 0.0), (-50.0, 0.0))  # half won, half drawn, whatever they say
+    curve = OutcomeCurve((0.0, 0.0), (-50.0, 0.0))  # half won, half drawn, for any evaluation
     rows = torch.arange(200)
     mixed = PositionBatches(table, curve, 0.5).make(rows).value
     plain = PositionBatches(table, None, 0.5).make(rows).value
@@ -115,7 +117,7 @@ def test_evaluations_are_mixed_into_results(table: GameTable) -> None:
         assert torch.allclose(mixed[i], expected)
 
 
-def test_chances_are_found_again() -> None:
+def test_the_fit_recovers_a_known_outcome_curve() -> None:
     rng, true = np.random.default_rng(1), OutcomeCurve((-1.0, 1.5), (-1.2, -1.4))
     centipawns = rng.integers(-500, 500, 200_000).astype(np.int16)
     chances = true.chances(centipawns)
@@ -127,6 +129,7 @@ def test_chances_are_found_again() -> None:
     assert fit_outcomes(np.full(5, -32768, np.int16), np.zeros(5, np.uint8)) is None
 
 
+@pytest.mark.slow
 def test_losses_fall(table: GameTable) -> None:
     training = Imitation(table, config(), None, 64 * 120)
     means = []
@@ -138,7 +141,8 @@ def test_losses_fall(table: GameTable) -> None:
     assert means[-1] < means[0] - 0.1
 
 
-def test_a_run_in_pieces_is_the_whole_run(table: GameTable, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_resumed_run_equals_an_uninterrupted_one(table: GameTable, tmp_path: Path) -> None:
     whole = Imitation(table, config(), None, 64 * 100)
     for _ in range(100):
         whole.update()
@@ -154,7 +158,7 @@ def test_a_run_in_pieces_is_the_whole_run(table: GameTable, tmp_path: Path) -> N
         np.testing.assert_array_equal(array, state[name], err_msg=name)
 
 
-def test_a_checkpoint_is_whole_after_a_kill(table: GameTable, tmp_path: Path) -> None:
+def test_a_checkpoint_survives_a_kill_before_the_rename(table: GameTable, tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     training = Imitation(table, config(), None, 64 * 100)
     training.update()
@@ -166,24 +170,32 @@ def test_a_checkpoint_is_whole_after_a_kill(table: GameTable, tmp_path: Path) ->
         load_checkpoint(other, folder)
 
 
-def test_no_number_stops_the_training(file: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_loss_that_is_not_finite_stops_the_training(file: Path, tmp_path: Path) -> None:
     bad = config()
     bad = bad.model_copy(update={"learner": bad.learner.replace(learning_rate=1e30, clip=0)})
-    with pytest.raises(TrainingError, match="no finite number"):
+    with pytest.raises(TrainingError, match="not finite"):
         imitate([file], tmp_path, bad, samples=64 * 60, device="cpu")
     assert not (tmp_path / "checkpoint").exists()
 
 
-def test_a_run_stops_by_its_minutes_and_goes_on(file: Path, tmp_path: Path) -> None:
-    told: list[str] = []
+@pytest.mark.slow
+def test_a_run_stops_after_its_minutes_and_resumes(file: Path, tmp_path: Path) -> None:
+    messages: list[str] = []
     first = imitate(
-        [file], tmp_path, config(), samples=64 * 120, minutes=1e-3, device="cpu", tell=told.append
+        [file],
+        tmp_path,
+        config(),
+        samples=64 * 120,
+        minutes=1e-3,
+        device="cpu",
+        tell=messages.append,
     )
     state = json.loads((tmp_path / "checkpoint" / "state.json").read_text())
     assert state["updates"] == 50
     assert not (tmp_path / "networks" / "best.onnx").exists()
-    last = imitate([file], tmp_path, config(), samples=64 * 120, device="cpu", tell=told.append)
-    assert any(line.startswith("going on from sample 3,200 of 7,680") for line in told)
+    last = imitate([file], tmp_path, config(), samples=64 * 120, device="cpu", tell=messages.append)
+    assert any(line.startswith("resuming at sample 3,200 of 7,680") for line in messages)
     assert last["games.bin"].policy < first["games.bin"].policy
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["samples"] for line in lines] == [3200, 3200, 7680, 7680]
@@ -191,7 +203,7 @@ def test_a_run_stops_by_its_minutes_and_goes_on(file: Path, tmp_path: Path) -> N
 
 
 def _check_export(folder: Path) -> None:
-    """The network's answers are the same in PyTorch, ONNX and an evaluator's search."""
+    """PyTorch and the ONNX evaluator give the same outputs, and a search runs."""
     import sylvan
     from sylvan.evaluators.loading import load_evaluator
     from sylvan.games.chess import expand_planes

@@ -32,6 +32,7 @@ def seen(header):
     return np.random.default_rng(1).integers(0, 2, shape).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "game", "settings"),
     [
@@ -119,6 +120,7 @@ def test_a_module_with_computed_weights_is_right_too():
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_exported_runs_on_pytorch(caplog):
     network = Unexportable(NetworkHeader.for_game(TicTacToe()))
     evaluator = self_play_evaluator(network, device="cpu", threads=1)
@@ -131,6 +133,7 @@ def test_a_module_that_cannot_be_exported_runs_on_pytorch(caplog):
     np.testing.assert_allclose(evaluator.infer(seen(network.header)).policy, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_eight_bits_are_near_and_follow_the_weights():
     network = build_network("2x16", game=ConnectFour(), seed=1)
     exact = self_play_evaluator(network, device="cpu", threads=1)

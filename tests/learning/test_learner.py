@@ -42,6 +42,7 @@ def same_bits(one, two):
     return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["wdl", "scalar", "seats"])
 @pytest.mark.parametrize(
     ("size", "settings"),
@@ -162,6 +163,7 @@ def test_gradients_are_clipped_to_a_norm():
     assert squares**0.5 == pytest.approx(0.01, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"optimizer": "sgd"}, {"average": 0.0}])
 @pytest.mark.parametrize("size", ["2x8", "t1x16"])
 def test_a_restored_learner_goes_on_to_the_bit(size, settings):
@@ -185,6 +187,7 @@ def test_a_restored_learner_goes_on_to_the_bit(size, settings):
     assert whole.updates(7) == second.updates(7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_same_batches_give_the_same_bits(threads):
     learners = [learner_of("2x16") for _ in range(2)]

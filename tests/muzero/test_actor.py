@@ -82,6 +82,7 @@ def check(record, spec):
         np.testing.assert_allclose(record.returns, state.returns())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [CARTPOLE, "gym:LunarLander-v3", "tictactoe", "connect4", NIM])
 def test_records_are_plays_of_the_game(name):
     spec, played = GameSpec(name), actor(name, positions=180)
@@ -108,6 +109,7 @@ def test_what_is_noted_is_what_a_search_finds():
 # --- the same however it came about ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", NIM])
 def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
@@ -313,6 +315,7 @@ def test_fast_searches_teach_no_policy():
 # --- bad input ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", ["Fickle", "Unready"])
 def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):

@@ -77,6 +77,7 @@ def test_the_total_is_the_weighted_sum_of_the_parts():
     assert {"loss.reward", "loss.consistency", "loss.policy", "loss.value"} <= set(found.numbers())
 
 
+@pytest.mark.slow
 def test_a_tiny_network_learns_a_batch_by_heart():
     batch = Counted(Counter()).sample(32, generator(3))
     learner = learner_of(

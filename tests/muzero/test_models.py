@@ -65,6 +65,7 @@ def models(request, tmp_path_factory):
     )
 
 
+@pytest.mark.slow
 def test_all_models_say_what_the_network_says(models):
     game, eager, others = models
     seen = observations_of(game)
@@ -127,6 +128,7 @@ def _fails(*_args, **_options):
     raise RuntimeError("no such operator")
 
 
+@pytest.mark.slow
 def test_files_are_planned_with_where_there_is_no_pytorch(tmp_path):
     network, game = network_of("tower")
     export_muzero(network, tmp_path)

@@ -77,6 +77,7 @@ class FreshOracle(Oracle):
         return sum(rewards, discount ** (last - state) * now)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("td_steps", [None, 1, 3, 8])
 @pytest.mark.parametrize("mix", [0.0, 0.5])
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ class Oracle:
         return target
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=40)
 def test_stretches_are_what_their_definition_says(data):

@@ -53,6 +53,7 @@ def test_the_model_says_what_the_module_says(size, game, options, tmp_path):
             np.testing.assert_allclose(found[2], wanted.moves_left[:batch], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_model_carries_its_header_and_no_path(tmp_path):
     network = build_network("mlp1x8", game=TicTacToe(), seed=1)
     path = tmp_path / "net.onnx"
@@ -87,6 +88,7 @@ def test_a_module_of_ones_own(tmp_path):
         export_onnx(Mine(), tmp_path / "other.onnx")
 
 
+@pytest.mark.slow
 def test_a_model_that_says_something_else_is_not_written(tmp_path):
     header = NetworkHeader.for_game(TicTacToe(), architecture={"name": "mine"})
     with pytest.raises(NetworkError, match=r"net\.onnx"):

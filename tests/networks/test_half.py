@@ -18,6 +18,7 @@ def model_of(**settings):
     return network, onnx_bytes
 
 
+@pytest.mark.slow
 def test_the_answers_stay_and_the_bytes_halve():
     network, onnx_bytes = model_of()
     whole = onnx_bytes(network, network.header)
@@ -33,6 +34,7 @@ def test_the_answers_stay_and_the_bytes_halve():
         np.testing.assert_allclose(one, other, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_numbers_that_are_too_large_for_it_stay_as_they_are():
     network, onnx_bytes = model_of()
     with torch.no_grad():

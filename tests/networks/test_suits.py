@@ -58,6 +58,7 @@ def test_suits_are_alike(plies: int) -> None:
     assert np.ptp(policy[0, :52]) > 1e-2  # it says something
 
 
+@pytest.mark.slow
 def test_one_network_serves_all_tables(tmp_path: Path) -> None:
     built = network()
     export_onnx(built, tmp_path / "blob.onnx")

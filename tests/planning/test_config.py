@@ -43,6 +43,7 @@ def test_a_config_survives_the_way_through_json(config):
     assert SearchConfig(**config.model_dump()) == config
 
 
+@pytest.mark.slow
 @given(configs(), configs(), st.sampled_from(FIELDS))
 def test_replace_changes_what_it_names_and_nothing_else(config, other, name):
     try:

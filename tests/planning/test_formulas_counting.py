@@ -47,6 +47,7 @@ def test_visits_add_up_in_every_node(shape, config, moves):
     check_counts(result.tree.root)
 
 
+@pytest.mark.slow
 @QUIET
 @given(shape=shapes(), config=configs(st.integers(0, 200)))
 def test_a_fresh_root_has_one_visit_more_than_there_were_simulations(shape, config):

@@ -102,6 +102,7 @@ def test_a_finished_game_joins_no_batch_and_the_batch_goes_on():
     assert found[:2] == [[""], ["1"]]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(shape=shapes(), config=configs(st.integers(1, 200)))
 def test_nothing_is_in_flight_after_a_search(shape, config):

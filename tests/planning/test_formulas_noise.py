@@ -163,6 +163,7 @@ def shares(temperature, bandit=BANDIT, trees=4000, **settings):
     return picked / trees, np.array(visits, float), results[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0, 1e3])
 def test_moves_are_picked_in_proportion_to_tempered_visits(temperature):
     """N^(1/T): 1 is the visits themselves, 1e3 nearly uniform."""

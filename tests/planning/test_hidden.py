@@ -102,6 +102,7 @@ def run_both(game, config, moves=0):
             action = legal[rng.below(len(legal))]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, **RELAXED)
 @given(shape=shapes(), config=hidden_configs(), moves=st.integers(0, 3))
 def test_core_equals_reference(shape, config, moves):
@@ -159,6 +160,7 @@ def modes(draw):
     return config.replace(hidden="determinised", deals=deals, selection=selection)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, **RELAXED)
 @given(shape=shapes(), config=modes(), other=st.integers(0, 2**32), plies=st.integers(0, 6))
 def test_other_hands_than_the_true_ones_change_nothing(shape, config, other, plies):
@@ -226,6 +228,7 @@ def compare_deals(slow, result):
     assert (result.best, result.action) == (slow.best(), slow.pick())
 
 
+@pytest.mark.slow
 @settings(max_examples=60, **RELAXED)
 @given(
     shape=shapes(),
@@ -301,6 +304,7 @@ def availability(node):
     return node.N, node.W, below
 
 
+@pytest.mark.slow
 @settings(max_examples=50, **RELAXED)
 @given(shape=shapes(), config=hidden_configs(), batches=st.integers(1, 12))
 def test_giving_up_leaves_no_trace(shape, config, batches):
@@ -340,6 +344,7 @@ def test_playouts_by_a_policy():
         Search(Rollout(policy="clever"), simulations=5).run(view)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, **RELAXED)
 @given(
     shape=shapes(),

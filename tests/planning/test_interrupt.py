@@ -104,6 +104,7 @@ def interrupt(case, after=0.4):
     return facts, facts["told"] - moment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_ctrl_c_gives_a_partial_result(case):
     facts, latency = interrupt(case)

@@ -187,6 +187,7 @@ def reference_visits(node, path=()):
     return counts
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
@@ -287,6 +288,7 @@ def test_a_mask_and_an_array_of_seats_are_lists_of_roots(threads):
             assert ours.tree.root.seat == theirs.tree.root.seat
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), players=st.integers(2, 4), rule=RULES)
 def test_relative_values_begin_with_whoever_moves(seed, players, rule):

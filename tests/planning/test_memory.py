@@ -29,6 +29,7 @@ def check_root(result, simulations):
             assert sum(e.N for e in edge.child.edges) <= edge.N - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [64 * KB, 200 * KB, MB, 4 * MB])
 @pytest.mark.parametrize("game", GAMES, **names)
 def test_a_budget_is_kept_and_the_search_goes_on(game, budget):

@@ -94,6 +94,7 @@ def test_each_last_bid_is_worth_its_exact_utility_in_the_reference(game, seed):
         assert tuple(child.proven) == worth[action]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, **QUIET)
 @given(game=rounds(players=(3, 4), cards=(1, 1)), seed=st.integers(0, 2**32))
 def test_the_last_bid_of_one_card_is_worth_its_mean_over_all_deals(game, seed):
@@ -157,6 +158,7 @@ def test_the_last_card_of_all_needs_no_guess(game, seed, walks):
 # --- (v) small deals ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=80, **QUIET)
 @given(game=rounds())
 def test_small_deals_are_worth_what_max_n_says(game):
@@ -181,6 +183,7 @@ def assert_within(found, state, seat, near):
     assert low[seat] - near <= found <= high[seat] + near
 
 
+@pytest.mark.slow
 @settings(max_examples=25, **QUIET)
 @given(game=rounds(cards=(1, 2)))
 def test_means_of_many_simulations_come_to_max_n(game):
@@ -222,6 +225,7 @@ def test_an_information_set_of_one_deal_comes_to_max_n():
         assert exact.action_bounds(game, {})[result.best][1][game.to_play()] >= sure - 1e-12
 
 
+@pytest.mark.slow
 def test_an_information_set_of_one_deal_comes_to_max_n_in_the_reference():
     config = SearchConfig(simulations=1000, c_puct=1.0)
     for game, view in without_secrets(12):

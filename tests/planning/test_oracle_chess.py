@@ -131,6 +131,7 @@ ONLY_MOVES = [
 ]
 
 
+@pytest.mark.slow
 @COLOURS
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("fen", "san"), ONLY_MOVES)

@@ -157,6 +157,7 @@ def margin(state) -> float:
     return least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["puct", "uct"])
 @pytest.mark.parametrize("chance", [0.0, 0.4])
 @pytest.mark.parametrize("players", [1, 2, 3, 4])

@@ -64,6 +64,7 @@ def test_enumeration_knows_tic_tac_toe():
     assert exact.best_actions(TicTacToe([0]), memo=MEMO) == {4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("rule", RULES)
 def test_every_position_is_played_right_and_proofs_equal_minimax(rule, seed):
@@ -79,6 +80,7 @@ def test_every_position_is_played_right_and_proofs_equal_minimax(rule, seed):
             assert support <= exact.best_actions(result.game, memo=MEMO)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evaluator", ["uniform", "rollout"])
 @pytest.mark.parametrize("rule", ["puct", "uct"])
 def test_every_position_is_played_right_without_proofs(rule, evaluator):

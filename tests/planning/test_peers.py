@@ -155,6 +155,7 @@ def start(name, seed):
     return game
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", FORMULAS)
 @pytest.mark.parametrize("name", GAMES)
 def test_open_spiel_builds_the_same_tree(name, rule):

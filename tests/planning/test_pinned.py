@@ -28,6 +28,7 @@ class WideGame(RandomGame):
         return [(self.draw(7, 20) + 7 * i) % 20 for i in range(count)]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     seed=seeds,

@@ -176,6 +176,7 @@ class TestUci:
         with pytest.raises(EngineError, match=r"ended with code 3|closed its output"):
             fake_client("crashes")
 
+    @pytest.mark.slow
     def test_a_program_that_says_nothing(self, monkeypatch):
         monkeypatch.setattr("sylvan.players.uci_client.START", 0.5)
         with pytest.raises(EngineError, match="UCI"):

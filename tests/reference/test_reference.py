@@ -1,4 +1,4 @@
-"""The specification: short, open to other rules, and what the core does on native games too."""
+"""The specification: short, extensible by rules, and equal to the core on native games."""
 
 import inspect
 import math
@@ -16,39 +16,39 @@ from tests.planning.random_games import Shape, evaluate, make
 from tests.planning.test_equality import compare
 
 
-def test_it_can_be_read_in_one_sitting():
-    """Below 600 lines, apart from other sources of states (learned models, hidden information),
-    the list of names, and the functions of options that came later: RAVE (`mixed`, `note_amaf`),
-    progressive widening (`candidates`) and forced playouts (`earned_visits`), all off by default.
+def test_it_is_shorter_than_600_lines():
+    """Not counted: other sources of states (learned models, hidden information), `__init__.py`, and
+    the functions of options that are off by default: RAVE (`mixed`, `update_amaf`), progressive
+    widening (`candidates`) and forced playouts (`earned_visits`).
     """
-    apart = {"__init__.py", "latent.py", "deals.py", "determinised.py"}
+    excluded = {"__init__.py", "latent.py", "deals.py", "determinised.py"}
     files = [
-        path for path in Path(reference.__file__).parent.glob("*.py") if path.name not in apart
+        path for path in Path(reference.__file__).parent.glob("*.py") if path.name not in excluded
     ]
-    later = (
+    optional = (
         selection.mixed,
-        reference.Search.note_amaf,
+        reference.Search.update_amaf,
         selection.candidates,
         outcome.earned_visits,
     )
-    options = sum(len(inspect.getsource(function).splitlines()) for function in later)
+    options = sum(len(inspect.getsource(function).splitlines()) for function in optional)
     assert sum(len(path.read_text().splitlines()) for path in files) - options < 600
 
 
-def test_learned_models_have_their_place():
+def test_learned_models_are_listed():
     assert "latent" in reference.__all__ and "`latent`" in reference.__doc__
 
 
-# --- rules of your own ---------------------------------------------------------------------------
+# --- custom rules --------------------------------------------------------------------------------
 
 
 def by_prior(node, search):
-    """Always the likeliest edge."""
+    """Choose the edge with the highest prior."""
     return max(search.open_edges(node), key=lambda child: (child.prior, -child.index))
 
 
 def epsilon_greedy(node, search):
-    """Mostly the best mean; one time in four any edge."""
+    """Choose the best mean, or with probability 1/4 any edge."""
     edges = search.open_edges(node)
     if search.rng.uniform() < 0.25:
         return edges[search.rng.below(len(edges))]
@@ -84,7 +84,7 @@ def test_a_rule_decides_where_visits_go():
 
 
 def test_a_rule_sees_seats_not_signs():
-    """Every node hands its own seat to the rule, which reads the Q of that seat."""
+    """The rule gets Q of the seat to move at each node."""
     seen = set()
 
     def spy(node, search):
@@ -99,8 +99,8 @@ def test_a_rule_sees_seats_not_signs():
     assert seen == {0, 1, 2}
 
 
-def test_the_rules_of_the_literature_are_rules_like_any():
-    """Handed in as functions they give the trees that they give by name."""
+def test_built_in_rules_can_be_passed_as_functions():
+    """PUCT, UCT and Gumbel give the same trees as functions and by name."""
     for name, rule in (("puct", selection.puct), ("uct", selection.uct)):
         game = make(Shape(seed=8))
         by_name = reference.Search(game, evaluate, SearchConfig(selection=name))
@@ -112,8 +112,10 @@ def test_the_rules_of_the_literature_are_rules_like_any():
 # --- native games --------------------------------------------------------------------------------
 
 
-def judged(state):
-    """Logits of the legal actions and a value per seat, fixed by the position; ties are common."""
+def evaluate_state(state):
+    """Return logits of the legal actions and values per seat, a function of the position with many
+    ties.
+    """
     digest = zlib.crc32(np.asarray(state.observation()).tobytes())
     rng = np.random.default_rng(digest)
     logits = rng.integers(-6, 7, len(state.legal_actions())) / 3
@@ -121,12 +123,12 @@ def judged(state):
     return logits.tolist(), [value, -value]
 
 
-def judge(states):
-    return [judged(state) for state in states]
+def evaluate_states(states):
+    return [evaluate_state(state) for state in states]
 
 
-def judge_leaves(leaves):
-    answers = judge(leaves.states)
+def evaluate_leaves(leaves):
+    answers = evaluate_states(leaves.states)
     logits = np.array([x for row, _ in answers for x in row], np.float32)
     return logits, np.array([values for _, values in answers], np.float32)
 
@@ -151,11 +153,12 @@ GAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_core_equals_reference_on_native_games(game, settings):
     config = SearchConfig(simulations=150, seed=9, **settings)
-    slow, fast = reference.Search(game, judge, config), Search(judge_leaves, config)
+    slow, fast = reference.Search(game, evaluate_states, config), Search(evaluate_leaves, config)
     for state in (game, None):
         slow.run()
         result = fast.run(state)
@@ -176,8 +179,8 @@ def test_core_equals_reference_on_native_games(game, settings):
 @pytest.mark.parametrize(
     "game", [TicTacToe(), ConnectFour(), Chess()], ids=lambda g: type(g).__name__
 )
-def test_a_native_evaluator_is_one_of_the_specification_too(game, evaluator):
-    """What a native evaluator says is recorded, and the reference builds the tree of the run."""
+def test_the_reference_equals_a_run_with_a_native_evaluator(game, evaluator):
+    """Record a native evaluator's outputs; with them the reference builds the same tree."""
     config = SearchConfig(simulations=300, seed=4)
     said = {}
 

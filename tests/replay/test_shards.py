@@ -137,6 +137,7 @@ def test_a_shard_cut_anywhere_keeps_its_whole_records(sound, tmp_path, data):
     assert path.stat().st_size == begins[min(kept + 1, 8)]
 
 
+@pytest.mark.slow
 @settings(
     deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

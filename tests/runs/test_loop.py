@@ -205,6 +205,7 @@ def test_a_full_disk_ends_the_sitting_and_loses_nothing(finished, tmp_path, monk
     assert train(tiny(4), folder).reason == "done"
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_its_step_and_goes_on(tmp_path):
     class Impatient(Listener):
         def selfplay_progress(self, positions, total, games=0):

@@ -71,6 +71,7 @@ def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
     assert 8 < final["rating.return"] <= 30 and final["rating.length"] == final["rating.return"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Fickle", "Unready"])
 def test_a_run_goes_on_though_episodes_of_its_environment_fail(kind, tmp_path):
     pytest.importorskip("tests.muzero.environments")
@@ -90,6 +91,7 @@ def test_a_game_is_rated_in_the_arena_and_on_its_solved_states(tictactoe):
     assert 0 < final["model.legal.1"] <= 1
 
 
+@pytest.mark.slow
 def test_its_report_shows_what_the_model_foresees(cartpole, tictactoe):
     page = write_report(cartpole).read_text()
     for plot in ("rating", "model-reward", "model-value", "returns", "consistency-loss"):

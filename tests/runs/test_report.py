@@ -106,6 +106,7 @@ def test_smoothing_skips_what_is_not_there(values, wanted):
     np.testing.assert_allclose(smooth(np.array(values)), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
 def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
     more = {"rating.mistakes.hard": 0.1, "selfplay.first_seat": 0.1, "selfplay.draws": 0.5}
@@ -120,6 +121,7 @@ def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
     assert not plot.has(to_columns([{"step": 1}]))
 
 
+@pytest.mark.slow
 def test_numbers_that_do_not_exist_break_no_plot():
     bad = {name: NAN if step % 2 else math.inf for step, name in enumerate(line(1))}
     for plot in PLOTS:

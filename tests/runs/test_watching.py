@@ -117,6 +117,7 @@ def test_the_report_has_every_plot(watched):
     assert drawn == {plot.name for plot in PLOTS} - of_learned_models
 
 
+@pytest.mark.slow
 def test_runs_are_listed_shown_compared_and_exported(watched, tmp_path):
     folder = watched[0]
     other = folder.parent / "other"

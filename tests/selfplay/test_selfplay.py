@@ -85,6 +85,7 @@ GAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", GAMES.values(), ids=GAMES)
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 def test_records_are_plays_of_the_game(spec, selection):
@@ -112,6 +113,7 @@ def skewed_seats(leaves):
     return logits, values + np.float32(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["connect4", NIM, PIG], ids=["connect4", "nim", "pig"])
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 @pytest.mark.parametrize("threads", [1, 2])

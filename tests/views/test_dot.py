@@ -1,4 +1,4 @@
-"""The Graphviz source: Graphviz reads it, whatever the labels, and finds every node and word."""
+"""The Graphviz source: Graphviz reads it with any labels, and draws every node and text."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is 
 
 
 def drawn(source: str) -> dict[str, dict[str, str]]:
-    """What Graphviz draws: for nodes and edges, their names with all their words."""
+    """Return the text that Graphviz draws, by the names of nodes and edges."""
     done = subprocess.run(["dot", "-Tsvg"], input=source.encode(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     found: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
@@ -32,7 +32,7 @@ def drawn(source: str) -> dict[str, dict[str, str]]:
 
 
 def plain(text: str) -> str:
-    """Without the runs of space that XML readers and Graphviz treat each in their own way."""
+    """Collapse runs of spaces: XML readers and Graphviz treat them differently."""
     return " ".join(text.replace("\xa0", " ").split())
 
 
@@ -53,7 +53,7 @@ def test_graphviz_draws_every_kept_node_once(result, visits):
 @needs_dot
 @given(st.lists(texts, min_size=1, max_size=40))
 @settings(deadline=None, max_examples=25)
-def test_any_label_comes_through(labels):
+def test_any_label_can_be_drawn(labels):
     edges = [Edge(a, label, 0.1, 1, 0.0) for a, label in enumerate(labels)]
     picture = drawn(to_dot(snapshot(Node("decision", 0, 1 + len(labels), (0.0,), edges))))
     for place, label in enumerate(labels, 1):
@@ -79,13 +79,13 @@ def test_any_label_comes_through(labels):
         "",
     ],
 )
-def test_labels_that_mean_something_to_graphviz_are_only_words(label):
+def test_graphviz_syntax_in_labels_is_escaped(label):
     edge = Edge(0, label, 1.0, 1, 0.5)
     picture = drawn(to_dot(Node("decision", 0, 2, (0.5,), [edge])))
     assert plain(picture["edge"]["n0->n1"]) == plain(shorten(label, 40))
 
 
-def test_the_numbers_stand_in_the_node():
+def test_nodes_contain_the_numbers():
     child = Node("decision", 1, 1200, (0.25, -0.25), [])
     root = Node("decision", 0, 1500, (0.2, -0.2), [Edge(7, "e4", 0.125, 1200, 300.0, child=child)])
     source = to_dot(root)
@@ -106,7 +106,7 @@ def test_the_principal_variation_is_bold_and_proofs_are_doubled():
     assert any("n0 -> m0" in line for line in lines)
 
 
-def test_equal_positions_stay_apart_and_output_is_the_same_every_time():
+def test_equal_positions_are_separate_nodes_and_output_is_deterministic():
     root = grow(RandomGame(seed=8, letters=("x",)), 60)
     source = to_dot(root)
     ids = re.findall(r"^  (n\d+) \[", source, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Files: read back as written, whole or not at all, and a broken one is told in one sentence."""
+"""Files: round trips, atomic writes, and errors for invalid files."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ easily = settings(deadline=None, max_examples=40)
 
 @given(results)
 @easily
-def test_json_is_read_as_it_was_written(tmp_path_factory, result):
+def test_json_round_trip(tmp_path_factory, result):
     path = tmp_path_factory.mktemp("files") / "tree.json"
     taken = snapshot(result, nodes=30)
     save_json(taken, path)
@@ -65,7 +65,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("document", "reason"), BROKEN)
-def test_a_broken_snapshot_says_what_is_wrong_and_where(tmp_path, document, reason):
+def test_an_invalid_snapshot_is_refused_with_path_and_reason(tmp_path, document, reason):
     path = tmp_path / "tree.json"
     path.write_text(json.dumps(document))
     with pytest.raises(SnapshotError, match=reason) as caught:
@@ -88,7 +88,7 @@ def test_a_broken_snapshot_says_what_is_wrong_and_where(tmp_path, document, reas
     ],
     ids=["empty", "cut", "bytes", "nested", "digits", "truncated", "nan", "infinity"],
 )
-def test_what_is_no_json_is_refused(tmp_path, data):
+def test_invalid_json_is_refused(tmp_path, data):
     path = tmp_path / "tree.json"
     path.write_bytes(data)
     with pytest.raises(SnapshotError, match="tree"):
@@ -104,8 +104,8 @@ anything = st.recursive(
 
 @given(st.data(), anything)
 @settings(deadline=None, max_examples=100)
-def test_what_can_be_loaded_can_be_drawn(tmp_path_factory, data, value):
-    """Any field replaced by anything: it is refused as broken, or it is a tree."""
+def test_a_loaded_snapshot_can_be_drawn(tmp_path_factory, data, value):
+    """Replace any field by anything: the snapshot is refused, or can be drawn."""
     document = taken()
     row = data.draw(st.sampled_from(document["nodes"]))
     target = data.draw(st.sampled_from([document, row]))
@@ -120,7 +120,7 @@ def test_what_can_be_loaded_can_be_drawn(tmp_path_factory, data, value):
     assert to_dot(loaded)
 
 
-def test_save_goes_by_the_suffix(tmp_path):
+def test_save_follows_the_suffix(tmp_path):
     result = result_of(RandomGame(seed=2), 50)
     for name in ("a.json", "a.dot", "a.gv", "a.svg", "A.SVG"):
         save(result, tmp_path / name)

@@ -1,4 +1,4 @@
-"""Pictures in a row: as a GIF, as PNG files, and what is said where that cannot be."""
+"""Images as a GIF, a video or PNG files, and the errors."""
 
 import shutil
 
@@ -12,14 +12,14 @@ Image = pytest.importorskip("PIL.Image")
 
 
 def pictures(count=3):
-    """A white square that moves over a black ground."""
+    """Draw a white square that moves over a black background."""
     frames = np.zeros((count, 20, 31, 3), np.uint8)
     for number in range(count):
         frames[number, 5:10, 4 * number : 4 * number + 5] = 255
     return list(frames)
 
 
-def test_a_gif_has_every_picture_and_its_pace(tmp_path):
+def test_a_gif_has_all_images_and_their_duration(tmp_path):
     save_frames(tmp_path / "a.gif", pictures(), per_second=25)
     with Image.open(tmp_path / "a.gif") as image:
         assert (image.n_frames, image.size, image.info["duration"]) == (3, (31, 20), 40)
@@ -28,7 +28,7 @@ def test_a_gif_has_every_picture_and_its_pace(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.gif"]
 
 
-def test_a_folder_gets_a_file_for_each(tmp_path):
+def test_a_folder_has_one_file_per_image(tmp_path):
     save_frames(tmp_path / "new" / "folder", pictures(), per_second=30)
     files = sorted((tmp_path / "new" / "folder").iterdir())
     assert [file.name for file in files] == ["00000.png", "00001.png", "00002.png"]
@@ -36,10 +36,10 @@ def test_a_folder_gets_a_file_for_each(tmp_path):
         assert (np.asarray(image) == pictures()[1]).all()
 
 
-def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
+def test_impossible_outputs_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"\.gif"):
         save_frames(tmp_path / "a.avi", pictures(), 30)
-    with pytest.raises(ConfigError, match="picture"):
+    with pytest.raises(ConfigError, match="no image"):
         save_frames(tmp_path / "a.gif", [], 30)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ConfigError, match="ffmpeg"):
@@ -47,8 +47,8 @@ def test_what_cannot_be_written_is_said(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_film_is_encoded_by_ffmpeg(tmp_path, monkeypatch):
-    """With a stand-in that notes what it was given."""
+def test_a_video_is_encoded_by_ffmpeg(tmp_path, monkeypatch):
+    """Uses a fake ffmpeg that stores its input."""
     program = tmp_path / "ffmpeg"
     program.write_text('#!/bin/sh\nfor last; do :; done\ncat > "$last"\n')
     program.chmod(0o755)

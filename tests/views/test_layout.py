@@ -10,7 +10,7 @@ GAP, FAMILY_GAP = 3.0, 7.0
 
 @st.composite
 def trees(draw: st.DrawFn) -> tuple[list[list[int]], list[float]]:
-    """Children of every box, box 0 the root, and heights."""
+    """Draw the children of every box (box 0 is the root) and the heights."""
     n = draw(st.integers(1, 60))
     children: list[list[int]] = [[] for _ in range(n)]
     for box in range(1, n):
@@ -31,8 +31,8 @@ def preorder(children: list[list[int]]) -> list[int]:
 
 @given(trees())
 @settings(deadline=None)
-def test_boxes_of_a_column_stand_apart_in_preorder(tree):
-    """In preorder, with room between: so none overlap and no two lines can cross."""
+def test_boxes_of_a_column_are_separate_and_in_preorder(tree):
+    """Boxes in preorder with space between them do not overlap, and their lines do not cross."""
     children, heights = tree
     places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
     parent = {child: box for box, below in enumerate(children) for child in below}
@@ -49,7 +49,7 @@ def test_boxes_of_a_column_stand_apart_in_preorder(tree):
 
 @given(trees())
 @settings(deadline=None)
-def test_children_stand_to_the_right_the_first_in_line(tree):
+def test_children_are_to_the_right_and_the_first_is_in_line(tree):
     children, heights = tree
     places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
     for box, below in enumerate(children):
@@ -64,19 +64,19 @@ def test_children_stand_to_the_right_the_first_in_line(tree):
 
 @given(trees())
 @settings(deadline=None)
-def test_nothing_stands_above_the_top(tree):
+def test_no_box_is_above_the_top(tree):
     children, heights = tree
     places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
     assert min(p.y - h / 2 for p, h in zip(places, heights, strict=True)) == 0.0
 
 
 def test_a_short_branch_moves_up_beside_a_long_one():
-    """Box 4 needs only the first column, so it does not wait for the families further right."""
+    """Box 4 needs only the first column, so boxes further right do not push it down."""
     children = [[1, 4], [2, 3], [], [], []]
     places = layout(children, [10.0] * 5, gap=GAP, family_gap=FAMILY_GAP)
     assert places[4].y == places[3].y
 
 
-def test_siblings_stand_closer_than_others():
+def test_siblings_are_closer_than_other_boxes():
     places = layout([[1, 2], [], []], [10.0] * 3, gap=GAP, family_gap=FAMILY_GAP)
     assert places[2].y - places[1].y == 10.0 + GAP

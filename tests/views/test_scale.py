@@ -1,4 +1,4 @@
-"""Colours: legible, told apart by the colour-blind, and always one seat's side."""
+"""Colours: legible, safe for colour-blind readers, and always for one seat."""
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,7 @@ def luminance(colour: str) -> float:
 
 @given(st.floats(-1, 1))
 def test_ink_is_legible_on_every_colour(offset):
-    """WCAG 2 asks for a contrast of 4.5 for small text."""
+    """WCAG 2 requires a contrast of 4.5 for small text."""
     assert (luminance(blend(offset)) + 0.05) / (luminance(INK) + 0.05) >= 4.5
 
 
@@ -49,8 +49,8 @@ def test_colours_darken_away_from_the_middle():
 
 @pytest.mark.parametrize("eye", [SAME, PROTAN, DEUTAN], ids=["full", "protan", "deutan"])
 @pytest.mark.parametrize("offset", [0.1, 0.3, 1.0])
-def test_good_and_bad_look_different_to_everyone(eye, offset):
-    """Blue outweighs red on one side and red outweighs blue on the other, whatever the eye."""
+def test_colour_blind_readers_can_distinguish_good_and_bad(eye, offset):
+    """Blue exceeds red on one side and red exceeds blue on the other, for each kind of vision."""
     good, bad = (
         [sum(m * c for m, c in zip(row, linear(blend(o)), strict=True)) for row in eye]
         for o in (offset, -offset)
@@ -60,14 +60,14 @@ def test_good_and_bad_look_different_to_everyone(eye, offset):
 
 
 @given(st.floats(-1e9, 1e9))
-def test_values_beyond_the_range_get_its_ends(value):
+def test_values_beyond_the_range_are_clipped(value):
     scale = Scale(0, -1.0, 1.0)
     assert scale.colour(value) == blend(max(-1.0, min(1.0, value)))
     assert Scale(0, 2.0, 2.0).colour(value) == blend(0.0)
 
 
 def tree(seat: int) -> Node:
-    """Seat 1 is doing well below action 0, whoever moves."""
+    """Make a tree in which action 0 is good for seat 1."""
     other = Node("decision", 1 - seat, 5, (-0.6, 0.6), [Edge(0, "deep", 1.0, 2, 1.2)])
     return Node("decision", seat, 9, (0.2, -0.2), [Edge(0, "x", 0.5, 5, 3.0, child=other)])
 
@@ -81,7 +81,7 @@ def test_values_are_those_of_the_seat_at_the_root(seat, values):
     assert [scale.value(row, taken) for row in taken["nodes"]] == values
 
 
-def test_the_range_covers_what_is_shown():
+def test_the_range_covers_all_values():
     root = Node("decision", 0, 3, (7.0,), [Edge(0, "x", 1.0, 2, -8.0)])
     taken = snapshot(root)
     assert (Scale.of(taken).low, Scale.of(taken).high) == (-4.0, 7.0)

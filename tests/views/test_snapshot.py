@@ -1,4 +1,4 @@
-"""Snapshots: bounds are kept, nothing goes missing uncounted, and what is read back is the same."""
+"""Snapshots: bounds hold, children left out are counted, and files round-trip."""
 
 import json
 import math
@@ -30,7 +30,7 @@ def edges_below(node: p.Node) -> int:
 
 
 def walk(taken: Snapshot, root: p.Node) -> list[tuple[Row, p.Node | None, p.Edge | None]]:
-    """Each row with the node and the edge of the tree that it stands for."""
+    """Return each row with its node and edge in the tree."""
     found: list[tuple[Row, p.Node | None, p.Edge | None]] = [(taken["nodes"][0], root, None)]
     for row in taken["nodes"][1:]:
         assert row["parent"] is not None
@@ -51,7 +51,7 @@ def test_without_bounds_every_edge_is_there(result):
 
 @given(results, limits)
 @easily
-def test_rows_tell_what_the_tree_says(result, limits):
+def test_rows_equal_the_tree(result, limits):
     taken = snapshot(result, **limits)
     for row, node, edge in walk(taken, result.tree.root):
         if edge is not None:
@@ -68,7 +68,7 @@ def test_rows_tell_what_the_tree_says(result, limits):
 
 @given(results, limits)
 @easily
-def test_bounds_are_kept_and_the_rest_is_counted(result, limits):
+def test_bounds_hold_and_the_rest_is_counted(result, limits):
     taken = snapshot(result, **limits)
     rows = taken["nodes"]
     assert len(rows) <= (limits["nodes"] or math.inf)
@@ -88,7 +88,7 @@ def test_bounds_are_kept_and_the_rest_is_counted(result, limits):
 @given(results, st.integers(1, 40))
 @easily
 def test_the_most_visited_come_first(result, nodes):
-    """No action that was left out, though its parent was kept, beats one that was kept."""
+    """No left-out child of a kept parent has more visits than a kept node."""
     taken = snapshot(result, nodes=nodes)
     fewest = min((row["N"] for row in taken["nodes"][1:] if not row["pv"]), default=math.inf)
     for row, node, _ in walk(taken, result.tree.root):
@@ -103,7 +103,7 @@ def test_it_is_json_in_preorder_and_always_the_same(result, limits):
     taken = snapshot(result, **limits)
     assert validate(json.loads(json.dumps(taken, allow_nan=False))) == taken
     assert snapshot(result, **limits) == taken
-    path: list[int] = []  # the ancestors of the row before, itself included
+    path: list[int] = []  # the previous row and its ancestors
     for row in taken["nodes"]:
         path = path[: row["depth"]]
         assert row["parent"] == (path[-1] if path else None)
@@ -117,7 +117,7 @@ def leaf(n: int, *values: float, proven: bool = False) -> Node:
 
 
 def proven_against_visits() -> Result:
-    """The chosen move has 2 visits and is proven won; 20 others have more."""
+    """Make a result: the chosen move has 2 visits and is proven won, 20 others have more."""
     edges = [Edge(a, f"m{a}", 0.04, 50, 5.0, child=leaf(50, 0.1, -0.1)) for a in range(20)]
     edges.append(Edge(20, "win", 0.01, 2, 2.0, (1.0, 1.0), leaf(2, 1.0, -1.0, proven=True)))
 
@@ -144,7 +144,7 @@ def test_the_principal_variation_is_kept_first():
     ]
 
 
-def test_a_bare_root_has_its_most_visited_line():
+def test_the_line_of_a_root_is_the_most_visited_one():
     root = grow(RandomGame(seed=4), 200)
     taken = snapshot(root)
     line, node = [], root
@@ -177,7 +177,7 @@ def test_the_value_range_comes_from_the_game():
 
 @dataclass
 class Endless:
-    """A node whose children are made when asked for, without end."""
+    """A node of an infinite tree; children are created on access."""
 
     N: int = 1000
     values: tuple[float, ...] = (0.0, 0.0)
@@ -190,7 +190,7 @@ class Endless:
         return [Edge(a, str(a), 0.5, 10, 0.0, child=Endless()) for a in range(2)]  # type: ignore[arg-type]
 
 
-def test_a_tree_is_walked_no_further_than_needed():
+def test_only_needed_nodes_are_read():
     @dataclass
     class Found:
         tree: Any
@@ -212,7 +212,7 @@ def test_a_line_of_5000_actions_is_saved_and_read(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [{"depth": -1}, {"nodes": 0}, {"visits": -5}, {"nodes": 2.5}])
-def test_a_bound_that_bounds_nothing_is_refused(bad):
+def test_an_invalid_bound_is_refused(bad):
     (name,) = bad
     with pytest.raises(ConfigError, match=f"{name}="):
         snapshot(grow(RandomGame(), 3), **bad)

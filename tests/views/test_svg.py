@@ -1,4 +1,4 @@
-"""The SVG: well-formed whatever the labels, complete, the same every time, boxes apart."""
+"""The SVG: well-formed with any labels, complete, deterministic, without overlaps."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -27,7 +27,7 @@ def texts(root: ET.Element) -> list[str]:
 
 
 def boxes(root: ET.Element) -> list[tuple[float, float, float, float]]:
-    """Left, top, right, bottom of every card."""
+    """Return left, top, right, bottom of every card."""
     found = []
     for group in root.iter(f"{NS}g"):
         for rect in group.iter(f"{NS}rect"):
@@ -63,7 +63,7 @@ def test_no_two_cards_overlap_and_all_are_inside(result, nodes):
 
 @given(results)
 @easily
-def test_what_is_left_out_is_said(result):
+def test_children_left_out_are_counted(result):
     taken = snapshot(result, nodes=12)
     parents = {row["parent"] for row in taken["nodes"]}
     said = sorted(text for text in texts(parsed(to_svg(taken))) if text.endswith(" more"))
@@ -95,7 +95,7 @@ def test_lines_are_as_thick_as_their_visits():
     root = parsed(to_svg(Node("decision", 0, 86, (0.0,), edges), visits=0))
     links = [p for p in root.iter(f"{NS}path") if p.get("class") in ("link", "pv")]
     ends = {float(re.findall(r"[\d.]+", p.get("d") or "")[-1]) for p in links[4:]}
-    assert len(ends) == 1  # after the four of the legend, all lead to the same column
+    assert len(ends) == 1  # after the legend's four, all lines lead to the same column
     thickness = sorted((float(p.get("stroke-width", "0")) for p in links[4:]), reverse=True)
     assert len(thickness) == 5
     assert all(a > b for a, b in pairwise(thickness[:4]))
@@ -119,7 +119,7 @@ def test_a_tooltip_has_all_the_numbers():
 
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
 def test_style_stays_inside_the_picture(theme):
-    """A notebook puts the rules of an inline picture into the page: all must be scoped."""
+    """A notebook applies the rules of an inline picture to the page, so all must be scoped."""
     style = next(parsed(to_svg(grow(RandomGame(), 9), theme=theme)).iter(f"{NS}style")).text or ""
     inner = style.replace("@media (prefers-color-scheme:dark){", "")
     selectors = re.findall(r"([^{}]+)\{[^{}]*\}", inner)
@@ -142,14 +142,14 @@ def test_a_snapshot_is_not_bounded_twice():
         to_svg(taken, nodes=5)
 
 
-def test_a_picture_is_bounded_unless_told():
+def test_a_picture_is_bounded_by_default():
     result: Result = result_of(RandomGame(seed=3, width=9), 2000)
     drawn = parsed(to_svg(result))
     assert len(boxes(drawn)) == 40
     assert len(boxes(parsed(to_svg(snapshot(result, depth=2))))) > 40
 
 
-def test_a_root_alone_is_a_picture_too():
+def test_a_root_without_children_is_drawn():
     shown = texts(parsed(to_svg(grow(RandomGame(), 0))))
     assert "root" in shown
     assert "nothing below the root" in shown

@@ -1,4 +1,4 @@
-"""Both tables: the right numbers for any number of seats, and nothing a label could break."""
+"""Both tables: correct numbers for any number of seats, and safe against any label."""
 
 import io
 import re
@@ -31,7 +31,7 @@ def printed(result: p.Result, *, rows: int | None = 10, width: int = 100) -> str
 
 
 def two_moves() -> Result:
-    """Seat 1 moves; "left" has 30 of 40 visits, "right" 10, "never" none."""
+    """Make a result: seat 1 moves; "left" has 30 of 40 visits, "right" 10, "never" none."""
     reply = Node("decision", 0, 30, (-0.5, 0.5), [Edge(5, "reply", 0.75, 20, -9.0)])
     edges = [
         Edge(1, "left", 0.625, 30, 15.0, (0.0, 1.0), reply),
@@ -42,7 +42,7 @@ def two_moves() -> Result:
     return Result(tree, simulations=40, seconds=0.02, nodes=1_234, bytes=75_000)
 
 
-def test_the_figures_are_the_trees():
+def test_the_numbers_equal_the_tree():
     text = printed(two_moves())
     assert "Best left, value +0.30 for seat 1" in text
     assert (
@@ -56,7 +56,7 @@ def test_the_figures_are_the_trees():
 
 
 @pytest.mark.parametrize("seats", [1, 2, 3, 5])
-def test_every_number_of_seats_has_its_table(seats):
+def test_any_number_of_seats_has_a_table(seats):
     result = result_of(RandomGame(seed=2, seats=seats), 80)
     text = printed(result, width=140)
     assert ("by seat" in text) == (seats > 2)
@@ -74,7 +74,7 @@ def test_the_chosen_move_comes_first_and_its_proof_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("bounds", "told"),
+    ("bounds", "shown"),
     [
         ((1.0, 1.0), "= +1"),
         ((0.0, 1.0), "≥ 0"),
@@ -83,11 +83,11 @@ def test_the_chosen_move_comes_first_and_its_proof_is_shown():
         ((-1.0, 1.0), None),
     ],
 )
-def test_bounds_say_only_what_is_new(bounds, told):
+def test_trivial_bounds_are_not_shown(bounds, shown):
     edge = Edge(0, "x", 1.0, 3, 0.0, bounds, leaf(3, 0.0, 0.0))
     text = printed(Result(Tree(Node("decision", 0, 4, (0.0, 0.0), [edge]))))
-    assert ("proven" in text) == (told is not None)
-    assert (told or "") in text
+    assert ("proven" in text) == (shown is not None)
+    assert (shown or "") in text
 
 
 def test_rows_bound_the_moves():
@@ -97,7 +97,7 @@ def test_rows_bound_the_moves():
     assert f"… {n - 2} more with" in printed(result, rows=2)
     assert f"… {n - 2} more with" in to_html(result, rows=2)
     assert "more with" not in printed(result, rows=None)
-    with pytest.raises(ConfigError, match="rows=0"):
+    with pytest.raises(ConfigError, match="rows is 0"):
         table(result, rows=0)
 
 
@@ -119,7 +119,7 @@ VOID = {"img", "hr", "br", "rect", "path", "circle"}
 
 
 class Page(HTMLParser):
-    """Reads a page strictly: every tag is closed in order; words and tags are collected."""
+    """A strict parser: tags must be closed in order; collects words and tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ def test_a_label_is_never_markup(label):
     assert page.words.count(label.replace("\x00", "\ufffd")) == 4  # twice each: table and tree
 
 
-def test_html_loads_nothing_from_elsewhere():
+def test_html_has_no_external_resources():
     html = to_html(result_of(RandomGame(seed=2), 50, ChessGame()))
     assert set(re.findall(r"https?://[^\"' ]+", html)) == {"http://www.w3.org/2000/svg"}
     assert "url(" not in html
@@ -200,7 +200,7 @@ def test_chess_has_a_board_with_arrows_for_the_best_moves(labels):
     assert bare.count('class="arrow"') == 0
 
 
-def test_another_game_shows_its_own_picture():
+def test_another_game_has_its_own_picture():
     class Own:
         board = "xox"
 
@@ -213,7 +213,7 @@ def test_another_game_shows_its_own_picture():
     for game in (Own(), Asks()):
         html = to_html(result_of(RandomGame(), 9, game))
         assert picture_in(html) == "<svg><script>alert(1)</script></svg>"
-        assert "<script" not in html  # it is an image: what it holds cannot run
+        assert "<script" not in html  # scripts in an image cannot run
     assert "<img" not in to_html(result_of(RandomGame(), 9, object()))
 
 

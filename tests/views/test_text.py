@@ -1,4 +1,4 @@
-"""Labels of any text become one line that a terminal, XML and Graphviz can show."""
+"""Any label becomes one line that a terminal, XML and Graphviz can show."""
 
 import re
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sylvan.views.text import clean, shorten, width
 from tests.views.trees import TURNS, texts
 
-# Char of the XML 1.0 recommendation, section 2.2, less the controls and line ends it lets through.
+# Char of XML 1.0, section 2.2, without control characters and line ends.
 SHOWN = re.compile("[\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010fffd]*")
 
 

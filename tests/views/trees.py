@@ -1,7 +1,7 @@
-"""Trees to look at: plain dataclasses of the shape the views read, grown by a small PUCT search.
+"""Test trees: dataclasses that fit the protocol of the views, grown by a small PUCT search.
 
-The search is only as right as pictures need: counts and means that belong together, chance, proven
-ends, any number of seats. `RandomGame` draws its whole rules from a seed.
+The search has consistent counts and means, chance, proven ends, any number of seats. `RandomGame`
+draws its rules from a seed.
 """
 
 import math
@@ -58,7 +58,7 @@ class Result:
 
     @property
     def line(self) -> list[Edge]:
-        """From the root down, the first edge while it is visited."""
+        """Return the first edges from the root down, to the first unvisited one."""
         line, node = [], self.tree.root
         while node.edges and node.edges[0].N:
             line.append(node.edges[0])
@@ -103,7 +103,7 @@ class Rules(Protocol):
 
 @dataclass
 class RandomGame:
-    """Rules drawn from `seed`: `width` moves at most, over after `length` actions at the latest."""
+    """Random rules from `seed`, with at most `width` moves and `length` actions."""
 
     seed: int = 0
     seats: int = 2
@@ -145,7 +145,7 @@ class RandomGame:
 
 
 def grow(rules: Rules, simulations: int, *, c_puct: float = 1.5) -> Node:
-    """A tree after so many simulations; the root's own evaluation comes on top."""
+    """Grow a tree; the root's evaluation is not counted in `simulations`."""
     root = _new_node(rules, ())
     for _ in range(simulations):
         node, taken = root, []
@@ -217,12 +217,12 @@ def result_of(rules: Rules, simulations: int, game: Any = None) -> Result:
 
 
 TURNS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Marks that turn the reading direction of what follows."""
+"""Marks that change the reading direction."""
 
 _TROUBLE = f"{TURNS}\0\t\n\r\x1b\x7f\x85\u2028\ud800\ufffe\uffff\U0001ffff\\\"'<>&;#%[]{{}}|"
-# Not `st.text`: it would give the troublesome few no more weight than any other character.
+# Not `st.text`: it would draw the troublesome characters too rarely.
 texts = st.lists(st.characters() | st.sampled_from(_TROUBLE), max_size=30).map("".join)
-"""Labels of any text, rich in what upsets terminals, XML and Graphviz."""
+"""Labels with many characters that are special in terminals, XML and Graphviz."""
 
 games = st.builds(
     RandomGame,
@@ -234,7 +234,7 @@ games = st.builds(
     ends=st.sampled_from([0.0, 0.1, 0.5]),
     letters=st.lists(texts, min_size=1, max_size=5),
 )
-"""Random rules, with labels of any text."""
+"""Random rules with such labels."""
 
 results = st.builds(result_of, games, st.integers(0, 120))
-"""Searches of them, from none to 120 simulations."""
+"""Results of searches with 0 to 120 simulations."""

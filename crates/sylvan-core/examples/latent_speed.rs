@@ -1,10 +1,10 @@
-//! Simulations per second over a learned model that does next to nothing: `python -m benchmarks.latent`
-//! without Python.
+//! Simulations per second over a trivial learned model: `python -m benchmarks.latent` without
+//! Python.
 //!
 //! `cargo run --release -p sylvan-core --example latent_speed -- [gumbel|puct] [actions] [threads] [searches] [µs]`
 //!
-//! 256 roots, 32 simulations. The last number is how long the model takes for a batch; threads wait
-//! meanwhile. ModelOutput are the median and the best speed, by processor time of the calling thread too.
+//! 256 roots, 32 simulations. The last argument is the model's time per batch; threads wait
+//! meanwhile. Prints the median and the best speed, also by processor time of the calling thread.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ const ROOTS: usize = 256;
 const SIMULATIONS: usize = 32;
 const STATES: usize = 64;
 
-/// What it says of a state is a row of its tables.
+/// A model whose output for a state is a row of its tables.
 struct Table {
     actions: usize,
     logits: Vec<f32>,
@@ -27,9 +27,9 @@ struct Table {
     pause: Duration,
 }
 
-/// What it said of a batch.
+/// The output for a batch.
 #[derive(Default)]
-struct Said {
+struct Output {
     logits: Vec<f32>,
     values: Vec<f32>,
     rewards: Vec<f32>,
@@ -50,16 +50,16 @@ impl Table {
         }
     }
 
-    fn say(&self, states: impl Iterator<Item = usize>, said: &mut Said) {
+    fn evaluate(&self, states: impl Iterator<Item = usize>, output: &mut Output) {
         let began = Instant::now();
-        said.logits.clear();
-        said.values.clear();
-        said.rewards.clear();
+        output.logits.clear();
+        output.values.clear();
+        output.rewards.clear();
         for state in states {
             let row = &self.logits[state * self.actions..][..self.actions];
-            said.logits.extend_from_slice(row);
-            said.values.push(self.numbers[state]);
-            said.rewards.push(self.numbers[STATES + state]);
+            output.logits.extend_from_slice(row);
+            output.values.push(self.numbers[state]);
+            output.rewards.push(self.numbers[STATES + state]);
         }
         while began.elapsed() < self.pause {
             std::hint::spin_loop();
@@ -94,7 +94,7 @@ fn config(rule: &str, threads: usize) -> Config {
     }
 }
 
-/// One search of all roots, down to the policy targets; the sum of the best actions.
+/// Searches all roots and computes the policy targets; returns the sum of the best actions.
 fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [usize]) -> i64 {
     let asked = AtomicBool::new(false);
     let timing = Timing {
@@ -102,11 +102,11 @@ fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [us
         pause: None,
         asked: &asked,
     };
-    let mut said = Said::default();
+    let mut output = Output::default();
     forest.replant(|_, old| old.root(0, None));
     forest.begin(false, |_| None);
     assert!(forest.step(None, &timing).is_ok());
-    table.say((0..ROOTS).map(|i| i % STATES), &mut said);
+    table.evaluate((0..ROOTS).map(|i| i % STATES), &mut output);
     while forest.num_leaves() > 0 {
         for (tree, visit) in forest.leaves() {
             let (state, row) = (&visit.state, tree * (SIMULATIONS + 1));
@@ -117,15 +117,15 @@ fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [us
         let rows = forest.leaves();
         let states =
             rows.map(|(tree, visit)| hidden[tree * (SIMULATIONS + 1) + visit.state.slot as usize]);
-        table.say(states, &mut said);
-        let told = ModelOutput {
-            policy: &said.logits,
+        table.evaluate(states, &mut output);
+        let model_output = ModelOutput {
+            policy: &output.logits,
             width: table.actions,
             actions: None,
-            values: SeatArray::Mover(&said.values),
-            rewards: SeatArray::Mover(&said.rewards),
+            values: SeatArray::Mover(&output.values),
+            rewards: SeatArray::Mover(&output.rewards),
         };
-        assert!(forest.step(Some(&told), &timing).is_ok());
+        assert!(forest.step(Some(&model_output), &timing).is_ok());
     }
     let outcomes = forest.outcomes();
     assert!(
@@ -137,7 +137,7 @@ fn search(forest: &mut Forest<Latent, Seats<1>>, table: &Table, hidden: &mut [us
     outcomes.best.iter().map(|&best| i64::from(best)).sum()
 }
 
-/// The processor's time that this thread has had; Linux only, else 0.
+/// The processor time of this thread; 0 unless on Linux.
 fn cpu_seconds() -> f64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = times.split(' ').next().and_then(|ns| ns.parse().ok());

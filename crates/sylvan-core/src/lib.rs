@@ -1,14 +1,14 @@
-//! Trees and search. Knows no game, no Python and no network.
+//! Trees and search, independent of games, Python and networks.
 //!
-//! Five rooms, each of which uses only those before it:
+//! Five rooms; each uses only those before it:
 //!
-//! - `contracts`: what a game and an evaluator promise, and the arithmetic that all rooms share
-//! - `memory`: where trees are stored, and the byte budget that keeps them small
-//! - `sources`: where states come from: rules, deals of hidden cards, a learned model
+//! - `contracts`: the traits of games and evaluators, and the arithmetic shared by all rooms
+//! - `memory`: nodes, edges and families in an arena, and the byte budget
+//! - `sources`: the sources of states: rules, deals of hidden cards, a learned model
 //! - `search`: a simulation step by step, and forests of many trees
-//! - `selfplay`: all trees of a forest read and moved at once, and positions of played games
+//! - `selfplay`: results and moves of all trees of a forest, and positions of played games
 //!
-//! Other crates use the names below and nothing else.
+//! Other crates use only the names below.
 
 mod contracts;
 mod memory;

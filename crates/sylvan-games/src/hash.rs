@@ -1,4 +1,4 @@
-//! Spreads the bits of a number over 64, one to one.
+//! A 64-bit hash function.
 
 /// The finaliser of SplitMix64 (Steele, Lea & Flood 2014): distinct inputs have distinct outputs.
 pub(crate) const fn mix(mut bits: u64) -> u64 {

@@ -1,7 +1,7 @@
-//! Rules, encodings and exact solvers of the games that Sylvan knows.
+//! Rules, encodings and exact solvers of the native games.
 
-pub mod blob;
-pub mod chess;
-pub mod connect_four;
-mod hash;
-pub mod tic_tac_toe;
+mod hash; // a 64-bit hash function
+pub mod tic_tac_toe; // tic-tac-toe
+pub mod connect_four; // Connect Four and its solver
+pub mod chess; // chess, on shakmaty
+pub mod blob; // Blob (Oh Hell), its bots and beliefs

@@ -163,7 +163,8 @@ def _imitate(
             raise ConfigError(
                 f"{path} is not a packed game file: give only .bin files, or none of them."
             )
-    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig, imitate
+    from sylvan.learning.imitation import DEFAULT_LEARNER, ImitationConfig
+    from sylvan.learning.imitation_run import imitate
 
     epochs = given.pop("epochs")
     sections = {"imitation": given, "learner": DEFAULT_LEARNER.model_dump()}

@@ -1,10 +1,22 @@
 """Games: the contract (`Game`), the built-in games, and adapters.
 
-Games are imported on first use, to keep `import sylvan` fast.
+Games are imported on first use, to keep `import sylvan` fast. In the order in which data flows:
 
-`game` defines the contract; `tic_tac_toe`, `connect_four`, `chess` (with `encoding`) and `blob`
-(with `blob_deals`) are built in; `open_spiel` and `gymnasium` (with `gymnasium_spaces`) adapt other
-libraries' games; `naming` finds a game by its name.
+`game`                the contract: the class `Game`
+`tic_tac_toe`         tic-tac-toe
+`connect_four`        Connect Four and its exact solver
+`encoding`            layouts of a chess network's inputs and policy outputs
+`chess`               chess and Chess960
+`pgn`                 chess games read from PGN and written to it
+`blob`                Blob: the rules, and each seat's view
+`blob_deals`          deals of Blob weighted by the bids and plays seen
+`open_spiel`          adapter: OpenSpiel's games
+`gymnasium_spaces`    adapter: action counts and observation arrays of Gymnasium's spaces
+`gymnasium`           adapter: Gymnasium's environments as games of one seat
+`naming`              games by name, with their parameters
+`solved`              sets of solved positions, and counts of mistakes in them
+`tic_tac_toe_states`  all reachable states of tic-tac-toe, solved
+`connect_four_sets`   three test sets of solved Connect Four positions
 """
 
 from importlib import import_module

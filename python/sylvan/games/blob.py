@@ -7,7 +7,7 @@ trump, or else the highest card of the suit that was led, takes the trick, and i
 next.
 
 - An *action* is a card, 0 to 51 (`suit * 13 + rank`; suits ♠ ♥ ♣ ♦, ranks 2 to ace), or a bid, 52
-  to 65 (52 is a bid of none).
+  to 65 (52 bids zero).
 - An *observation* is float32 of shape `(1338,)`, from the view of the seat to move
   (`crates/sylvan-games/src/blob/encoding.rs` lists its cells).
 - A round pays each seat its *utility*: its points divided by the maximum of the round,
@@ -17,10 +17,10 @@ next.
 **Deals.** With a seed, the default, every round is dealt from it as soon as it begins. With
 `seed=None` chance nodes deal, card by card from the dealer's left, or the caller does with `deal`.
 
-**Views.** `observe(seat)` returns the same class without the cards that the seat cannot
-see; `sample(rng)` on it draws a deal, uniformly from all that fit. A view ends
-with its round, so a search from it cannot see later deals. A view takes moves
-too, so it can follow a game that somebody else deals: `enter`.
+**Views.** `observe(seat)` returns an object of the same class without the cards that the seat
+cannot see; its `sample(rng)` draws a deal, uniformly from all that fit. A view ends with its round,
+so a search from it cannot see later deals. Moves can be applied to a view, so that it follows a
+game dealt elsewhere: see `enter`.
 
 The rules are in Rust (`sylvan._native`).
 """
@@ -169,7 +169,7 @@ class Blob(_native.Blob, Game):
     def enter(
         self, seat: int, hand: Sequence[int | str], turned_up: int | str | None = None
     ) -> Self:
-        """Return a seat's view of a round that somebody else dealt, from its hand.
+        """Return a seat's view of a round dealt elsewhere, from its hand.
 
         :raises IllegalPosition: a duplicate card, a card not in the deck, or a wrong hand size.
         :raises WrongPhase: the round is dealt already: make the game with `seed=None`.
@@ -184,7 +184,7 @@ class Blob(_native.Blob, Game):
         return self.enter_hand(seat, _codes(hand), _code(turned_up))
 
     def sample(self, rng: _native.Rng | np.random.Generator | int) -> Self:
-        """Draw a full state from all that fit this view: uniformly, or, after
+        """Draw a full state that fits this view: uniformly, or, after
         `with_belief(candidates, bid_noise, play_noise)`, one of `candidates` deals in proportion to
         the likelihood of the others' bids and plays (`blob_deals.py` has the formula; the model
         is the card counter).
@@ -291,7 +291,7 @@ class Blob(_native.Blob, Game):
 
 
 def card_name(code: int) -> str:
-    """The name of a card: `"10♥"`.
+    """Return the name of a card: `"10♥"`.
 
     >>> card_name(12), card_name(21)
     ('A♠', '10♥')

@@ -1,8 +1,8 @@
 """Deals of Blob weighted by bids and plays: a seat that bid three probably holds high cards.
 
-`Blob.sample` draws all deals that fit a view with equal probability. Bids and plays tell more. With
-a policy as the model of the other seats, the weight of a deal is the probability of their moves in
-it:
+`Blob.sample` draws all deals that fit a view with equal probability. Bids and plays carry more
+information. With a policy as the model of the other seats, the weight of a deal is the probability
+of their moves in it:
 
     w(deal) = product over their moves of  (1 - noise) * policy(move)  +  noise / legal moves
 

@@ -5,13 +5,12 @@
   the ranks are turned over. `action_to_string` writes UCI, `san` SAN; `string_to_action` reads
   both. Castling is the king's step of two files, in Chess960 the king taking its own rook.
 - An *observation* is an array of bit planes, uint64 of shape `(planes,)`, one bit per square. The
-default is the 112 planes of lc0's input format 1: the last eight boards, castling rights, side to
-move and the half-move clock. `expand_planes` unpacks the bits into floats. `Encoding` names the
-layouts
-  of planes and of policy outputs.
+  default is the 112 planes of lc0's input format 1: the last eight boards, castling rights, side to
+  move and the half-move clock. `expand_planes` unpacks the bits into floats. `Encoding` names the
+  layouts of planes and of policy outputs.
 - *The end*: checkmate, stalemate and insufficient material end a game; so do threefold repetition
-and fifty moves without capture or pawn move, except at the root of a search: a root that has legal
-moves is searched.
+  and fifty moves without capture or pawn move, except at the root of a search: a root that has
+  legal moves is searched.
 
 The rules are in Rust (`sylvan._native`); boards, pictures and PGN come from python-chess.
 """
@@ -45,7 +44,7 @@ class Chess(_native.Chess, Game):
 
     :param fen: the first position; the start of chess if None.
     :param moves: the moves played since: UCI, SAN, codes or python-chess moves in a sequence, or a
-        string with spaces between moves. They may go on where a draw could have been claimed.
+        string with spaces between moves. They may continue after a draw could be claimed.
     :param chess960: castling as in Chess960.
     :param repetitions: how often a position must occur inside a search to count as a draw: 3, or 2
         to leave cycles sooner. Positions before the search always need 3.
@@ -157,8 +156,8 @@ class Chess(_native.Chess, Game):
             )
         if board.uci_variant != "chess":
             raise IllegalPosition(
-                f"the board is one of {type(board).__name__}, but only chess and Chess960 are "
-                "played here: give a chess.Board"
+                f"the board is a {type(board).__name__}, but only chess and Chess960 are "
+                "supported: give a chess.Board"
             )
         start = board.root().fen(en_passant="fen")
         return cls(start, board.move_stack, chess960=board.chess960, **options)
@@ -262,7 +261,7 @@ def pgn_builder() -> Any:
 
 
 def first_pgn_error(game: chess.pgn.Game) -> IllegalAction | IllegalPosition:
-    """Convert the first error that `pgn_builder` stored into an exception of Sylvan's."""
+    """Convert the first error stored by `pgn_builder` to a Sylvan exception."""
     import chess
 
     error = " ".join(str(game.errors[0]).split())

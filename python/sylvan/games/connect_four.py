@@ -54,14 +54,14 @@ class ConnectFour(_native.ConnectFour, Game):
     value_range = (-1.0, 1.0)
 
     def symmetries(self) -> Sequence[Symmetry]:
-        """The identity and the mirror of the columns."""
+        """Return the identity and the left-right mirror."""
         columns = np.arange(self.columns)
         return [(_same, columns), (_mirror, columns[::-1])]
 
     def solve(self, timeout: float | None = None) -> Solution:
         """Compute the exact score of the position and of each of its moves.
 
-        Takes milliseconds from 14 stones on and minutes for an empty 7 × 6 board; Ctrl-C
+        Takes milliseconds with 14 stones or more, minutes for an empty 7 × 6 board; Ctrl-C
         stops it. To solve many positions, share a `Solver`: it keeps its transposition table.
 
         :param timeout: seconds.
@@ -88,8 +88,8 @@ class ConnectFour(_native.ConnectFour, Game):
 class Solution:
     """A position under perfect play.
 
-    The score counts the stones that the winner has left, the winning one included: 1 for a win
-    with the very last, more for a faster one; 0 for a draw, negative for a loss.
+    The score is the number of stones the winner has left, the winning stone included: 1 for a win
+    with the last stone, more for a faster win; 0 for a draw, negative for a loss.
 
     >>> print(ConnectFour("1122", columns=5, rows=4).solve())
     column   1   2   3   4   5
@@ -102,13 +102,13 @@ class Solution:
     outcome: int
     """For the seat to move: 1 win, 0 draw, -1 loss."""
     plies: int
-    """Stones until the end, if the winner hurries and the loser delays."""
+    """Stones until the end, with the fastest win and the slowest loss."""
     best: tuple[int, ...]
     """The columns, counted from 0, with the highest score; none in a finished game."""
     scores: tuple[int | None, ...]
-    """Per column, the score of its move, for the seat that makes it; None if it cannot be made."""
+    """Per column, the score of its move, for the seat to move; None for a full column."""
     nodes: int
-    """Positions that were searched."""
+    """Number of positions searched."""
 
     def __str__(self) -> str:
         names = [str(column + 1) for column in range(len(self.scores))]
@@ -118,10 +118,10 @@ class Solution:
             head + "".join(f"{cell:>{width}}" for cell in line)
             for head, line in (("column", names), ("score ", scores))
         )
-        fate = {1: "wins", 0: "draws", -1: "loses"}[self.outcome]
+        result = {1: "wins", 0: "draws", -1: "loses"}[self.outcome]
         best = ", ".join(names[column] for column in self.best) or "none, the game is over"
         plies = f"{self.plies} {'ply' if self.plies == 1 else 'plies'}"
-        return f"{table}\nThe seat to move {fate} in {plies}; best: {best}."
+        return f"{table}\nThe seat to move {result} in {plies}; best: {best}."
 
 
 class Solver:

@@ -1,6 +1,6 @@
-"""Connect Four positions to test with, never to train on: three sets of 1,000, solved exactly.
+"""Connect Four test positions, not for training: three sets of 1,000, solved exactly.
 
-All have 9 to 14 stones. What sets them apart is how long they last under perfect play:
+All have 9 to 14 stones. The sets differ in the number of plies to the end under perfect play:
 
 | set | plies to the end |
 |---|---|
@@ -8,15 +8,15 @@ All have 9 to 14 stones. What sets them apart is how long they last under perfec
 | `medium` | 14 to 28 |
 | `easy` | fewer than 14 |
 
-They are cut out of random games (`benchmarks/connect_four_sets.py` says how, and makes them again);
-two that mirror each other count as one. A set is a text file, a line per position: the columns
-played, counted from 1, and the exact score of each column, as `ConnectFour.solve` gives it, `.`
-where none can be played.
+They come from random games (`benchmarks/connect_four_sets.py` documents and repeats the
+selection); two mirrored positions count as one. A set is a text file, one line per position: the
+columns played, counted from 1, and the exact score of each column as in `ConnectFour.solve`, `.`
+for a full column.
 
     44334 -4,-4,2,2,-4,.,1
 
-Self-play does not know of these files. It may of course meet such positions on its own: `held_out`
-says which of the positions of a game are in a set, for those who want to leave them out.
+Self-play does not read these files, but may reach such positions on its own: `held_out` finds
+them, for callers that want to leave them out of training.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SETS = ("hard", "medium", "easy")
 
 @dataclass(frozen=True)
 class SolvedPosition:
-    """A position, and what each of its moves is worth.
+    """A position and the exact score of each move.
 
     >>> position = SolvedPosition.parse("444444 -2,-1,1,.,-2,-3,-1")
     >>> position.keeps_value(2), position.keeps_value(0), position.is_forced
@@ -49,11 +49,11 @@ class SolvedPosition:
     moves: str
     """Columns counted from 1."""
     scores: tuple[int | None, ...]
-    """Per column, for the seat to move; None where no stone can be dropped."""
+    """Per column, for the seat to move; None for a full column."""
 
     @classmethod
     def parse(cls, line: str) -> SolvedPosition:
-        """A line of a set."""
+        """Parse a line of a set."""
         moves, _, scores = line.partition(" ")
         return cls(moves, tuple(None if s == "." else int(s) for s in scores.split(",")))
 
@@ -67,7 +67,7 @@ class SolvedPosition:
 
     @property
     def values(self) -> NDArray[np.int8]:
-        """Game value after each column's move, for the seat that makes it; -2 where none can be."""
+        """Game value after each column's move, for the seat to move; -2 for a full column."""
         return np.array([-2 if s is None else (s > 0) - (s < 0) for s in self.scores], np.int8)
 
     @property
@@ -81,12 +81,12 @@ class SolvedPosition:
         return all(value in (-2, self.value) for value in self.values)
 
     def keeps_value(self, action: int) -> bool:
-        """Whether a move is no mistake: the value after it is the position's."""
+        """Return whether a move keeps the game value, and so is not a mistake."""
         return int(self.values[action]) == self.value
 
 
 def set_of(plies: int) -> str:
-    """The set that a position belongs to which ends after so many plies.
+    """Return the set of a position that ends after `plies` under perfect play.
 
     >>> [set_of(plies) for plies in (13, 14, 28, 29)]
     ['easy', 'medium', 'medium', 'hard']
@@ -96,9 +96,9 @@ def set_of(plies: int) -> str:
 
 @cache
 def read_set(name: str) -> tuple[SolvedPosition, ...]:
-    """The positions of one set, in the order in which they were found.
+    """Return the positions of one set, in the order of the file.
 
-    :raises ConfigError: there is no such set.
+    :raises ConfigError: no set has this name.
     """
     if name not in SETS:
         raise ConfigError(f"There is no set {name!r}: use one of {', '.join(SETS)}.")
@@ -107,7 +107,7 @@ def read_set(name: str) -> tuple[SolvedPosition, ...]:
 
 
 def position_key(game: ConnectFour) -> str:
-    """What a position and its mirror image have in common, and no other position.
+    """Return a key that a position shares only with its mirror image.
 
     >>> position_key(ConnectFour("112")) == position_key(ConnectFour("667"))
     False
@@ -119,7 +119,7 @@ def position_key(game: ConnectFour) -> str:
 
 
 def held_out(games: Iterable[ConnectFour]) -> list[bool]:
-    """For each position, whether it or its mirror image is in one of the sets."""
+    """Return, for each position, whether it or its mirror image is in one of the sets."""
     return [position_key(game) in _held_out() for game in games]
 
 

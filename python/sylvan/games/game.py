@@ -99,10 +99,10 @@ class Game(ABC):
     """The evaluator of a search that is given none, by its name."""
 
     native_views: bool = False
-    """Whether the core itself moves what `observe` gives; else Python does, view by view."""
+    """Whether the core applies moves to the views of `observe`; if not, Python does, one by one."""
 
     value_range: tuple[float, float] = (-1.0, 1.0)
-    """The least and the most that a state can still pay a seat.
+    """Lowest and highest amount that a state can still pay a seat.
 
     It bounds `returns()` and, in a game with rewards, the sum of the rewards to come and the
     returns, undiscounted. Use infinity for an unknown bound.
@@ -147,13 +147,12 @@ class Game(ABC):
     def apply(self, action: int) -> None:
         """Apply a legal action or a chance outcome, in place.
 
-        It must be deterministic: randomness belongs in
-        `chance_outcomes`.
+        It must be deterministic: randomness belongs in `chance_outcomes`.
         """
 
     @abstractmethod
     def clone(self) -> Self:
-        """Return an independent copy: a change of one does not show in the other."""
+        """Return an independent copy: changing one does not change the other."""
 
     @abstractmethod
     def to_play(self) -> int:
@@ -171,8 +170,8 @@ class Game(ABC):
 
     @abstractmethod
     def observation(self) -> Observation:
-        """Return what the seat to move sees, as a new array; finite, always of one shape and
-        dtype.
+        """Return the observation of the seat to move, as a new array: finite, with the same shape
+        and dtype in all states.
         """
 
     def rewards(self) -> Sequence[float]:
@@ -186,8 +185,8 @@ class Game(ABC):
         return None
 
     def auxiliary(self, end: Self) -> Mapping[str, ArrayLike]:  # noqa: ARG002
-        """Return auxiliary training targets by name, from the view of the seat to move: who will
-        own a point, the final score. Default: none.
+        """Return auxiliary training targets by name, from the view of the seat to move: the final
+        owner of a point, the final score. Default: none.
 
         :param end: the final state of the game.
         """
@@ -197,8 +196,8 @@ class Game(ABC):
         """Return a view: a copy that holds only what `seat` knows, with `observer` set to it.
         Default: a copy of the state, since nothing is hidden.
 
-        A view need not answer every question: only `to_play` and, if its observer is to move, the
-        legal actions and the observation are read.
+        A view need not implement every method: the search reads only `to_play` and, if the
+        observer is to move, the legal actions and the observation.
         """
         return self.clone()
 
@@ -220,7 +219,7 @@ class Game(ABC):
         return False
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        """Return pairs of action and probability; positive, adding up to one. Default: none."""
+        """Return pairs of action and probability: positive, with sum one. Default: none."""
         return ()
 
     def key(self) -> bytes | None:
@@ -263,14 +262,14 @@ class Game(ABC):
 
     @property
     def network_seats(self) -> int:
-        """Seats in the value output of this game's network: of the largest table, if one
-        network serves several numbers of players. Default: `num_players`.
+        """Seats in the value output of this game's network: the largest number of players that
+        one network serves. Default: `num_players`.
         """
         return self.num_players
 
     @property
     def network_range(self) -> tuple[float, float]:
-        """The least and the most that a network predicts for a seat. Default: `value_range`."""
+        """Lowest and highest value that a network predicts for a seat. Default: `value_range`."""
         return self.value_range
 
     def seat_values(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -316,8 +315,7 @@ _METHODS = tuple(
 
 
 def state_bytes(state: object) -> int:
-    """Estimate the bytes that one more copy of a state takes: the objects it owns, three levels
-    deep.
+    """Estimate the bytes of one copy of a state: the objects it owns, three levels deep.
 
     >>> state_bytes([0] * 1000) > 8000
     True

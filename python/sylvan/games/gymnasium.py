@@ -8,8 +8,8 @@ How Gymnasium's terms become ours:
   same actions give the same episode (if the environment keeps Gymnasium's promise).
 - `rewards` pays a step's reward; `returns` is zero. `score` sums the environment's own
   rewards, before they are clipped or scaled for learning.
-- *Terminated* and *truncated* episodes are over; `truncated` marks those cut off (by
-  a time limit): their future value is unknown, not zero.
+- *Terminated* and *truncated* episodes are over; `truncated` marks episodes cut off by a time
+  limit: their future value is unknown, not zero.
 - An *observation* is an array of one shape and dtype (`gymnasium_spaces.py`); `frame_stack`
   concatenates the last ones along the first axis, oldest first.
 
@@ -89,8 +89,8 @@ def from_gymnasium(
         made, name = environment, _name(environment)
     else:
         raise ConfigError(
-            f"The environment is a {type(environment).__name__}: give the name of one, a class or "
-            "function that makes one, or a gymnasium.Env."
+            f"The environment is a {type(environment).__name__}: give a name, a class or function "
+            "that makes an environment, or a gymnasium.Env."
         )
     actions = discrete_actions(gym, made.action_space, name)
     encode = ObservationEncoder(gym, made.observation_space, name, gray=gray, shrink=shrink)
@@ -168,7 +168,7 @@ class GymnasiumGame(Game):
         :raises GameContractError: the environment gave a NaN or an infinite number.
         """
         if self._terminated or self.truncated:
-            raise GameOver(f"The episode of {self.name} has ended: begin another.")
+            raise GameOver(f"The episode of {self.name} has ended: call restart(seed).")
         if not 0 <= action < self.num_actions:
             raise IllegalAction(
                 f"{self.name} has no action {action}: give one from 0 to {self.num_actions - 1}."
@@ -299,7 +299,7 @@ def _gymnasium() -> ModuleType:
         return importlib.import_module("gymnasium")
     except ModuleNotFoundError:
         raise MissingExtra(
-            "Gymnasium's environments need it installed: pip install 'sylvan[gym]'."
+            "Gymnasium environments need the package gymnasium: pip install 'sylvan[gym]'."
         ) from None
 
 
@@ -312,8 +312,7 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
     except gym.error.DependencyNotInstalled as error:
         raise MissingExtra(
             f"The environment {name} needs another package: {error}; pip install 'sylvan[gym]' "
-            "covers "
-            "most."
+            "installs most of them."
         ) from None
     except gym.error.Error:
         close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)

@@ -82,8 +82,8 @@ def _planes(
     height, width = shape[0] // max(shrink, 1), shape[1] // max(shrink, 1)
     if shrink < 1 or not height * width:
         raise ConfigError(
-            f"shrink is {shrink}: give a whole number from 1 that leaves something of {name}'s "
-            f"images, which are {shape[0]} by {shape[1]}."
+            f"shrink is {shrink}: give a whole number from 1 to the size of {name}'s images, "
+            f"which are {shape[0]} by {shape[1]}."
         )
 
     def convert(seen: Any) -> NDArray[np.uint8]:

@@ -48,7 +48,7 @@ class GameSpec:
     name: str
     """`chess`, `path.py:Class`, `open_spiel:name`, `gym:name` or `gym:path.py:Class`."""
     params: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the class; of an environment see `sylvan.games.gymnasium.from_gymnasium`."""
+    """Arguments of the class; for environments those of `from_gymnasium`."""
 
     def first(self, start: str = "") -> Game:
         """Return a new first state.

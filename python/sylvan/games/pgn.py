@@ -1,7 +1,7 @@
-"""Games in PGN: read whole or refused with a sentence, and written.
+"""Read and write games in PGN.
 
-python-chess reads on past a move that cannot be played and keeps the rest as if nothing had
-happened. Here such a file is refused, with the number of the game and the move.
+python-chess skips an illegal move and keeps the moves after it. These functions raise an error
+instead, with the number of the game and the move.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["game_text", "read_games", "read_text"]
 
 
 def read_text(path: Path) -> str:
-    """A text file in UTF-8, with or without its mark, or else in Latin-1, as old PGN files are.
+    """Read a text file in UTF-8, with or without a byte order mark, or in Latin-1 (old PGN files).
 
-    :raises ConfigError: it does not exist, is no file, or is no text.
+    :raises ConfigError: the path is not a readable text file.
     """
     try:
         data = path.read_bytes()
@@ -31,7 +31,7 @@ def read_text(path: Path) -> str:
             f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
         ) from None
     if b"\0" in data:
-        raise ConfigError(f"{path} is not a text file: it has zero bytes in it")
+        raise ConfigError(f"{path} is not a text file: it contains zero bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -39,10 +39,11 @@ def read_text(path: Path) -> str:
 
 
 def read_games(text: str, source: str) -> list[chess.pgn.Game]:
-    """All games of a PGN; `source` is what a message calls it.
+    """Read all games of a PGN.
 
-    :raises IllegalPosition: there is no game, or one begins in a position that breaks a rule.
-    :raises IllegalAction: a move cannot be played.
+    :param source: name of the text in error messages.
+    :raises IllegalPosition: there is no game, or a game starts from an illegal position.
+    :raises IllegalAction: a move is not legal.
     """
     import chess.pgn
 
@@ -59,10 +60,10 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
         if game.errors:
             fault = first_pgn_error(game)
             reason = str(fault).rstrip(".")
-            raise type(fault)(f"{where}: {reason}; put it right, or leave the game out")
+            raise type(fault)(f"{where}: {reason}; correct it, or remove the game")
         _check_start(game, where)
         games.append(game)
-    # Text without tags and moves is read as a game with nothing in it.
+    # python-chess reads text without tags and moves as an empty game.
     games = [game for game in games if game.variations or _has_tags(game)]
     if not games:
         raise IllegalPosition(f"{source} has no game: give a PGN with moves like '1. e4 e5'")
@@ -70,12 +71,12 @@ def read_games(text: str, source: str) -> list[chess.pgn.Game]:
 
 
 def _check_start(game: chess.pgn.Game, where: str) -> None:
-    """Fail unless Sylvan's own rules accept the position in which the game begins."""
+    """Raise unless Sylvan's own rules accept the game's first position."""
     from sylvan.games import Chess
 
     board = game.board()
     if board.uci_variant != "chess":
-        raise IllegalPosition(f"{where} is one of {board.uci_variant}: only chess is played here")
+        raise IllegalPosition(f"{where}: the variant {board.uci_variant} is not supported")
     try:
         Chess(board.fen(en_passant="fen"), chess960=board.chess960)
     except IllegalPosition as error:
@@ -91,7 +92,7 @@ def _one_line(error: Exception) -> str:
 
 
 def game_text(game: chess.pgn.Game) -> str:
-    """A game as PGN, with an empty line behind it, so that games can be put one after another."""
+    """Write a game as PGN, followed by an empty line, so that games can be concatenated."""
     import chess.pgn
 
     exporter = chess.pgn.StringExporter(columns=80)

@@ -1,8 +1,8 @@
-"""Positions whose best moves are known, and how often a player misses them.
+"""Positions with known best moves, and the rate of mistakes in them.
 
-A *mistake* is a move after which perfect play ends otherwise than it would have: a win that becomes
-a draw, a draw that becomes a loss. A slower win is none. The *mistake rate* is the share of
-positions in which a mistake is made; positions in which none can be made count as well.
+A *mistake* is a move that changes the game value: it turns a win into a draw, or a draw into a
+loss. A slower win is not a mistake. The *mistake rate* is the share of positions in which a player
+makes a mistake, counted over all positions, forced ones included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Mistakes", "SolvedSet"]
 
 @dataclass(frozen=True)
 class Mistakes:
-    """How many positions of a set a player got wrong."""
+    """The number of mistakes of a player in a set."""
 
     mistakes: int
     positions: int
@@ -29,12 +29,12 @@ class Mistakes:
 
     @property
     def rate(self) -> float:
-        """Of all positions."""
+        """Mistakes as a share of all positions."""
         return self.mistakes / self.positions
 
     @property
     def open_rate(self) -> float:
-        """Of those in which a mistake can be made."""
+        """Mistakes as a share of the open positions."""
         return self.mistakes / max(1, self.open)
 
     def __str__(self) -> str:
@@ -43,18 +43,18 @@ class Mistakes:
 
 @dataclass(frozen=True, eq=False)
 class SolvedSet:
-    """B positions of one game, in each of which a seat is to move."""
+    """B unfinished positions of one game."""
 
     name: str
     states: tuple[Game, ...]
     keeps: NDArray[np.bool_]
-    """`[B, num_actions]` where a legal action keeps the game value."""
+    """`[B, num_actions]`: True for legal actions that keep the game value."""
 
     def __len__(self) -> int:
         return len(self.states)
 
     def __getitem__(self, part: slice) -> SolvedSet:
-        """Some of the positions."""
+        """Return a slice of the positions."""
         return SolvedSet(self.name, self.states[part], self.keeps[part])
 
     def judge(self, actions: Sequence[int] | NDArray[np.integer]) -> Mistakes:

@@ -73,9 +73,9 @@ def _symmetries() -> tuple[Symmetry, ...]:
     for mirrored in (False, True):
         for quarters in range(4):
             turn = partial(_turn, quarters=quarters, mirrored=mirrored)
-            # After the turn, cell p holds the content of cell old[p]: old[p] has become p.
-            old = turn(cells).ravel()
-            pairs.append((turn, np.argsort(old)))
+            # After the turn, cell p holds the content of cell source[p].
+            source = turn(cells).ravel()
+            pairs.append((turn, np.argsort(source)))
     return tuple(pairs)
 
 

@@ -1,7 +1,7 @@
-"""Every state of tic-tac-toe that play can reach, and which of its moves keep the game value.
+"""All reachable states of tic-tac-toe, and the moves that keep their game value.
 
-5,478 states, 958 of them finished. Nothing is left out: neither states that are symmetric to
-others, nor those that only bad play leads to, nor those in which all moves are equal.
+5,478 states, 958 of them finished. Included are symmetric states, states reached only by bad play,
+and states in which all moves are equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["reachable_states", "tic_tac_toe_moves", "tic_tac_toe_set"]
 
 @cache
 def reachable_states() -> dict[bytes, TicTacToe]:
-    """All states by their keys, finished ones too, those of fewer marks first.
+    """Return all states by key, finished states included, fewer marks first.
 
     >>> len(reachable_states())
     5478
@@ -39,7 +39,7 @@ def reachable_states() -> dict[bytes, TicTacToe]:
 
 @cache
 def tic_tac_toe_set() -> SolvedSet:
-    """The 4,520 states in which somebody is to move, shuffled: some of them are a fair sample."""
+    """Return the 4,520 unfinished states, shuffled, so that any slice is a fair sample."""
     states = [state for state in reachable_states().values() if not state.is_terminal()]
     states.sort(key=lambda state: blake2b(state.key()).digest())
     keeps = np.zeros((len(states), TicTacToe.num_actions), bool)
@@ -49,7 +49,7 @@ def tic_tac_toe_set() -> SolvedSet:
 
 
 def tic_tac_toe_moves(state: TicTacToe) -> tuple[list[int], int]:
-    """The moves that keep the game value, and that value for the seat to move.
+    """Return the moves that keep the game value, and this value for the seat to move.
 
     >>> tic_tac_toe_moves(TicTacToe([0]))
     ([4], 0)
@@ -61,7 +61,7 @@ def tic_tac_toe_moves(state: TicTacToe) -> tuple[list[int], int]:
 
 @cache
 def _value(key: bytes) -> int:
-    """What the seat to move gets under perfect play: 1, 0 or -1."""
+    """Return the game value for the seat to move: 1, 0 or -1."""
     state = reachable_states()[key]
     if state.is_terminal():
         return int(state.returns()[state.to_play()])

@@ -1,4 +1,44 @@
-"""Learning."""
+"""Learning: train networks on self-play or on existing games.
+
+Files, in the order in which data flows.
+
+| file | idea |
+|---|---|
+| `schedule` | the learning rate over a run |
+| `config` | settings of the learner |
+| `losses` | targets, and the losses against them |
+| `feed` | prefetches batches and copies them to the device |
+| `plugins` | a user's own network or loss |
+| `optimizer` | AdamW and SGD, and their state as arrays |
+| `average` | the moving average of the weights |
+| `graphed` | forward and backward pass as a CUDA graph |
+| `saved_batch` | writes a batch whose loss is not finite to a file |
+| `progress` | the callback for a learner's progress |
+| `learner` | the training loop |
+| `positions` | samples positions, to calibrate and measure int8 networks |
+| `quantization_loss` | measures the loss of an int8 network |
+| `inference` | the evaluator of self-play |
+
+Pretraining on records:
+
+| file | idea |
+|---|---|
+| `pgn_stream` | scans PGN files |
+| `examples` | turns games and labelled positions into records |
+| `pretrain` | stores the records and trains on them |
+
+Pretraining on packed chess games, which all stay on the device:
+
+| file | idea |
+|---|---|
+| `game_files` | reads packed games into columns |
+| `centipawns` | evaluations as probabilities of win, draw and loss |
+| `position_batches` | makes batches |
+| `imitation` | settings, losses and updates |
+| `imitation_checkpoint` | saves and resumes |
+| `imitation_log` | the log |
+| `imitation_run` | the whole run, from files to an exported network |
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -2,13 +2,12 @@
 
     average ← average + (1 − d) · (weights − average),   d = min(decay, n / (n + 9))
 
-after update n, counted from 0. The average of a noisy walk lies nearer to its middle, so it plays
-better than any single point of it, as if the learning rate had been lowered.
+after update n, counted from 0. Averaging removes much of the noise of single updates, as a lower
+learning rate would, so the averaged network plays better than the newest one.
 
-The second term of the minimum is the warm-up: the first update is taken over as it is, and later
-the average reaches back over about the last tenth of the updates made, so that it never drags along
-the network's first, random weights. Statistics of batch norms are averaged like weights: they
-belong to them. Whole numbers (a count of batches) are copied.
+The second term of the minimum is the warm-up: the first update is copied, and later the average
+spans about the last tenth of the updates, so the initial random weights do not stay in it.
+Batch-norm statistics are averaged like weights. Integers (a count of batches) are copied.
 
 Papers: Polyak and Juditsky 1992; Izmailov 2018 (averaged weights generalise better).
 """
@@ -23,7 +22,7 @@ from torch import nn
 __all__ = ["Average"]
 
 WARM_UP = 9
-"""Updates after which half of a new average is old: it then spans a tenth of all updates."""
+"""Warm-up constant: the average spans about a tenth of all updates."""
 
 
 class Average:
@@ -32,14 +31,14 @@ class Average:
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.decay = decay
         self.updates = 0
-        """Updates that went in."""
+        """Number of updates averaged."""
         self.network = copy.deepcopy(network).eval()
         for parameter in self.network.parameters():
             parameter.requires_grad_(False)
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:
-        """Take in the weights that the network has after one more update."""
+        """Include the network's weights after one more update."""
         decay = min(self.decay, self.updates / (self.updates + WARM_UP))
         averaged, weights = [], []
         for old, new in zip(_tensors(self.network), _tensors(network), strict=True):

@@ -1,12 +1,11 @@
-"""Centipawns as chances: how often a side won and lost after an engine gave an evaluation.
+"""Centipawns as probabilities of win, draw and loss, fitted to the results of games.
 
-    P(win | c)  = σ(a₁ + b₁ c)         fitted to games, wins against all else
-    P(loss | c) = σ(a₂ + b₂ c)         losses against all else
+    P(win | c)  = σ(a₁ + b₁ c)         logistic regression: wins against the rest
+    P(loss | c) = σ(a₂ + b₂ c)         losses against the rest
     P(draw | c) = 1 − P(win) − P(loss), not below 0
 
-c is in pawns for the side to move, cut off at ±`LIMIT`; both fits are logistic regressions by
-Newton's method. Engines differ in what they call a pawn, so the curve is a mean over those whose
-games are given.
+c is in pawns for the side to move, clipped to ±`LIMIT`; both fits use Newton's method. Engines
+scale their evaluations differently, so the curve is a mean over the engines of the given games.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from numpy.typing import NDArray
 __all__ = ["LIMIT", "UNKNOWN", "OutcomeCurve", "fit_outcomes"]
 
 UNKNOWN = -32768
-"""An evaluation that is not known."""
+"""Marks an unknown evaluation."""
 
 LIMIT = 20.0
-"""Pawns beyond which evaluations are all alike: mates and won endings."""
+"""Clip evaluations to this many pawns: mates and won endings are alike."""
 
 RIDGE = 1e-3
-"""Pulls the coefficients to zero, so that a few games without draws have a fit too."""
+"""L2 penalty of the coefficients; keeps the fit finite for few games."""
 
 
 @dataclass(frozen=True)
 class OutcomeCurve:
-    """Chances by evaluation.
+    """Outcome probabilities by evaluation.
 
     >>> curve = OutcomeCurve((-1.0, 2.0), (-1.0, -2.0))
     >>> [round(float(p), 2) for p in curve.chances(np.array([0]))[0]]
@@ -42,7 +41,7 @@ class OutcomeCurve:
     loss: tuple[float, float]
 
     def chances(self, centipawns: NDArray[np.integer]) -> NDArray[np.float64]:
-        """`[N, 3]` chances of win, draw and loss for the side to move."""
+        """`[N, 3]` probabilities of win, draw and loss for the side to move."""
         pawns = _pawns(centipawns)
         win = _sigmoid(self.win[0] + self.win[1] * pawns)
         loss = _sigmoid(self.loss[0] + self.loss[1] * pawns)
@@ -51,15 +50,15 @@ class OutcomeCurve:
         return chances
 
     def table(self) -> NDArray[np.float32]:
-        """`[65536, 3]` the chances of every int16 evaluation, at its value + 32768."""
+        """`[65536, 3]` probabilities of every int16 evaluation, at index value + 32768."""
         return self.chances(np.arange(-32768, 32768)).astype(np.float32)
 
 
 def fit_outcomes(centipawns: NDArray[np.int16], results: NDArray[np.uint8]) -> OutcomeCurve | None:
-    """Fit the chances to positions of games.
+    """Fit outcome probabilities to positions of games.
 
     Args:
-        centipawns: `[N]` for the side to move; `UNKNOWN` ones do not count.
+        centipawns: `[N]` for the side to move; `UNKNOWN` is ignored.
         results: `[N]` 0 the side to move lost, 1 draw, 2 it won.
 
     :return: None if no evaluation is known.
@@ -82,7 +81,7 @@ def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _logistic(pawns: NDArray[np.float64], happened: NDArray[np.bool_]) -> tuple[float, float]:
     """Intercept and slope of a logistic regression."""
-    # Positions of one evaluation count together: a few thousand sums in place of millions.
+    # Group positions with equal evaluations: a few thousand sums instead of millions.
     values, group = np.unique(pawns, return_inverse=True)
     count = np.bincount(group).astype(np.float64)
     events = np.bincount(group, weights=happened.astype(np.float64))

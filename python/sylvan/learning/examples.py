@@ -1,12 +1,12 @@
-"""Examples that somebody else made, as records: games of people, positions with labels.
+"""Read games and labelled positions from files as records.
 
-- **PGN**: the move that was played is the policy, the result the value. A comment `[%eval 0.17]`,
-  as Lichess writes them, is the root value of the position after the move.
+- **PGN**: the played move is the policy target, the result the value target. A comment
+  `[%eval 0.17]`, as in Lichess games, is the root value of the position after the move.
 - **Labelled positions**, one per line of JSON or row of CSV: `fen` (or `start`, a position in the
   game's own notation), `move` or `policy` (moves to probabilities), and one of `value` (-1 to 1),
   `cp` (centipawns) and `mate` (moves to it), all for the side to move.
 
-Centipawns become a value by tanh(cp / scale). What cannot be used is left out, counted and named.
+A centipawn evaluation becomes tanh(cp / scale). Unusable examples are skipped and counted.
 """
 
 from __future__ import annotations
@@ -36,29 +36,27 @@ __all__ = ["ExamplesConfig", "Skipped", "labelled_records", "pgn_records", "read
 Format = Literal["auto", "pgn", "jsonl", "csv"]
 
 VARIANTS = ("standard", "chess", "chess960", "fischerandom", "from position")
-"""Games of these are chess, as far as their moves can be played."""
+"""Accepted values of the PGN tag `Variant`."""
 
 
 class ExamplesConfig(Section):
-    """Which examples to learn from."""
+    """Which examples to use."""
 
-    min_elo: int = Field(
-        default=0, ge=0, description="lowest rating that both players of a game must have"
-    )
+    min_elo: int = Field(default=0, ge=0, description="minimum rating of both players")
     skip_plies: int = Field(
-        default=0, ge=0, description="first plies of a game that are not learned from: known theory"
+        default=0, ge=0, description="skip this many first plies of a game: opening theory"
     )
     max_centipawns: int | None = Field(
         default=None,
         ge=1,
-        description="leave out positions whose evaluation is further from 0: they are decided",
+        description="skip positions with a larger absolute evaluation: they are decided",
     )
     scale: float = Field(
-        default=400.0, gt=0, description="centipawns that make a value of tanh(1) = 0.76"
+        default=400.0, gt=0, description="centipawns that give the value tanh(1) = 0.76"
     )
 
     def value(self, centipawns: float) -> float:
-        """An evaluation as a value between -1 and 1.
+        """Convert an evaluation to a value between -1 and 1.
 
         >>> round(ExamplesConfig().value(100), 3)
         0.245
@@ -68,14 +66,14 @@ class ExamplesConfig(Section):
 
 @dataclass
 class Skipped:
-    """What was left out, and why."""
+    """Counts skipped examples, with the first reasons."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
-    """A sentence for each of the first few."""
+    """The reasons of the first five."""
 
     def note(self, reason: str) -> None:
-        """Count one."""
+        """Count one example."""
         self.count += 1
         if len(self.first) < 5:
             self.first.append(reason)
@@ -89,21 +87,21 @@ def read_examples(
     kind: Format = "auto",
     progress: Callable[[float, float | None], None] | None = None,
 ) -> Iterator[GameRecord]:
-    """The records of a file, read as they are asked for.
+    """Iterate over the records of a file, read lazily.
 
-    :param path: `.pgn`, `.jsonl` or `.csv`, perhaps with `.gz`; `-` is the standard input.
-    :param skipped: counts what is left out.
-    :param kind: what it is, where its name does not say so.
-    :param progress: told how many bytes were read, of how many.
-    :raises ConfigError: the file cannot be read, or is of no kind that is known.
+    :param path: `.pgn`, `.jsonl` or `.csv`, also with `.gz`; `-` is the standard input.
+    :param skipped: counts skipped examples.
+    :param kind: the format; `auto`: by the file's name.
+    :param progress: called with the bytes read so far and the size.
+    :raises ConfigError: the file cannot be read, or its format is unknown.
     """
     kind = _kind(path) if kind == "auto" else kind
-    with _Opened(path) as (lines, place, size):
-        told = _telling(lines, place, size, progress)
+    with _OpenFile(path) as (raw_lines, bytes_read, size):
+        lines = _with_progress(raw_lines, bytes_read, size, progress)
         if kind == "pgn":
-            yield from pgn_records(told, spec, config, skipped)
+            yield from pgn_records(lines, spec, config, skipped)
         else:
-            rows = csv.DictReader(told) if kind == "csv" else _json_rows(told, skipped)
+            rows = csv.DictReader(lines) if kind == "csv" else _json_rows(lines, skipped)
             yield from labelled_records(rows, spec, config, skipped)
 
 
@@ -113,15 +111,15 @@ def read_examples(
 def pgn_records(
     lines: Iterable[str], spec: GameSpec, config: ExamplesConfig, skipped: Skipped
 ) -> Iterator[GameRecord]:
-    """Records of the games in a PGN."""
+    """Iterate over the games of a PGN as records."""
     for game in pgn_games(lines):
         where = f"game {game.number}"
         if game.result is None:
             skipped.note(f"{where} has no result")
         elif (variant := game.tags.get("Variant", "Standard")).lower() not in VARIANTS:
-            skipped.note(f"{where} is one of {variant}")
+            skipped.note(f"{where} is of the variant {variant}")
         elif game.elo() < config.min_elo:
-            skipped.note(f"{where} has a player below {config.min_elo}")
+            skipped.note(f"{where} has a player rated below {config.min_elo}")
         elif game.moves:
             try:
                 yield _game_record(game, spec, config)
@@ -134,9 +132,9 @@ def _game_record(game: PgnGame, spec: GameSpec, config: ExamplesConfig) -> GameR
     state = spec.first(start)
     actions, seats = [], []
     for move in game.moves:
-        state.set_root()  # people play on where a draw could be claimed
+        state.set_root()  # people play on after a draw could be claimed
         if state.is_terminal():
-            break  # and where nobody can win
+            break  # insufficient material: people play on here too
         action = state.string_to_action(move.replace("0-0", "O-O").replace("O-0", "O-O"))
         actions.append(action)
         seats.append(state.to_play())
@@ -178,7 +176,7 @@ def _decided(centipawns: float | None, config: ExamplesConfig) -> bool:
 def labelled_records(
     rows: Iterable[dict[str, Any]], spec: GameSpec, config: ExamplesConfig, skipped: Skipped
 ) -> Iterator[GameRecord]:
-    """Records of one ply each."""
+    """Iterate over labelled positions as records of one ply."""
     for number, row in enumerate(rows, start=1):
         try:
             record = _labelled(row, spec, config)
@@ -203,7 +201,7 @@ def _labelled(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> Ga
         chosen = {state.string_to_action(str(row["move"])): 1.0}
     total = sum(chosen.values())
     if not total > 0 or min(chosen.values()) < 0:
-        raise ValueError(f"its policy adds up to {total}")
+        raise ValueError(f"its policy sums to {total}")
     if _given(row, "cp") is not None and _decided(float(row["cp"]), config):
         return None
     value, seat = _value(row, config), state.to_play()
@@ -230,7 +228,7 @@ def _labelled(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> Ga
 
 
 def _value(row: dict[str, Any], config: ExamplesConfig) -> float:
-    """For the side to move."""
+    """The value of a labelled position for the side to move."""
     if _given(row, "value") is not None:
         return float(row["value"])
     if _given(row, "mate") is not None:
@@ -241,7 +239,7 @@ def _value(row: dict[str, Any], config: ExamplesConfig) -> float:
 
 
 def _given(row: dict[str, Any], name: str) -> Any:
-    """A field that is there and not empty, as fields of CSV are."""
+    """A field; None if it is missing or empty, as in CSV files."""
     found = row.get(name)
     return None if found == "" else found
 
@@ -254,14 +252,14 @@ def _kind(path: Path) -> Format:
     kinds: dict[str, Format] = {".pgn": "pgn", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
     if suffix not in kinds:
         raise ConfigError(
-            f"{path} is of no kind that is known by its name: give .pgn, .jsonl or .csv, or say "
-            "which with --format."
+            f"{path} has an unknown suffix: give .pgn, .jsonl or .csv, or name the format with "
+            "--format."
         )
     return kinds[suffix]
 
 
-class _Opened:
-    """A text file: its lines, how to ask how far it is read, and its size."""
+class _OpenFile:
+    """Opens a text file: gives its lines, a function that counts the bytes read, and its size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -280,7 +278,7 @@ class _Opened:
         if self._path.suffix == ".gz":
             data = gzip.open(raw)
             self._files.insert(0, data)
-        # Old PGN files are in Latin-1; names of players are not looked at.
+        # Old PGN files are in Latin-1; only names of players have such letters.
         text = io.TextIOWrapper(data, encoding="utf-8", errors="replace", newline="")
         self._files.insert(0, text)
         return text, raw.tell, float(self._path.stat().st_size)
@@ -290,15 +288,15 @@ class _Opened:
             file.close()
 
 
-def _telling(
+def _with_progress(
     lines: Iterable[str],
-    place: Callable[[], int],
+    bytes_read: Callable[[], int],
     size: float | None,
     progress: Callable[[float, float | None], None] | None,
 ) -> Iterator[str]:
     for number, line in enumerate(lines):
         if progress is not None and number % 1000 == 0:
-            progress(place(), size)
+            progress(bytes_read(), size)
         yield line
 
 
@@ -314,4 +312,4 @@ def _json_rows(lines: Iterable[str], skipped: Skipped) -> Iterator[dict[str, Any
         if isinstance(row, dict):
             yield row
         else:
-            skipped.note(f"line {number} is no JSON object")
+            skipped.note(f"line {number} is not a JSON object")

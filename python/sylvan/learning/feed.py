@@ -1,9 +1,8 @@
-"""Batches on their way from the replay to the learner: drawn ahead, then sent to the device.
+"""Prefetch batches from the replay and copy them to the device.
 
-While one batch is trained on, a thread draws the next. It draws as many as the learner asked for,
-in order, from one generator that nobody else uses meanwhile: the learner gets the batches that it
-would have got without the thread. Only where what a batch teaches decides about the next one, as
-with priorities, nothing is drawn ahead.
+While the learner trains on one batch, a thread draws the next, in order and from a generator used
+by this thread alone: the batches are the same as without the thread. With prioritised sampling
+nothing is prefetched, since each batch changes the priorities.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ Prepared = TypeVar("Prepared")
 
 
 class TrainingBatch(Protocol):
-    """The arrays of B positions, as `sylvan.replay.batches.Batch` has them."""
+    """Arrays of B positions; `sylvan.replay.batches.Batch` is one."""
 
     @property
     def observations(self) -> NDArray[Any]:
-        """`[B, ...]` as the game gives them, packed planes packed."""
+        """`[B, ...]` in the game's own format; packed planes stay packed."""
 
     @property
     def policy(self) -> NDArray[np.float32]:
@@ -64,15 +63,15 @@ class TrainingBatch(Protocol):
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """`[B, 2]` where each comes from, for `update_priorities`."""
+        """`[B, 2]` record and ply of each position, for `update_priorities`."""
 
 
 class Examples(Protocol):
-    """What the learner draws from: the replay, or a file of labelled positions."""
+    """Source of batches: the replay, or a file of labelled positions."""
 
     def sample(self, count: int, rng: np.random.Generator) -> Any:
-        """`count` positions, chosen by nothing but `rng`: a `TrainingBatch`, or what else the
-        learner takes.
+        """Draw `count` positions with `rng` alone: a `TrainingBatch`, or another kind of batch
+        that the learner accepts.
         """
 
 
@@ -85,21 +84,21 @@ def batches(
     *,
     ahead: bool = True,
 ) -> Iterator[Prepared]:
-    """`count` batches of `size`, prepared; `ahead`: each while the one before it is used."""
+    """Iterate over `count` prepared batches of `size`; `ahead`: prefetch one batch."""
 
-    def drawn() -> Prepared:
+    def draw() -> Prepared:
         return prepare(examples.sample(size, rng))
 
     if not ahead:
         for _ in range(count):
-            yield drawn()
+            yield draw()
         return
     with ThreadPoolExecutor(1, thread_name_prefix="sylvan-batches") as pool:
-        coming = pool.submit(drawn) if count else None
+        coming = pool.submit(draw) if count else None
         for number in range(count):
             assert coming is not None
             batch = coming.result()
-            coming = pool.submit(drawn) if number + 1 < count else None
+            coming = pool.submit(draw) if number + 1 < count else None
             yield batch
 
 
@@ -111,27 +110,27 @@ class Sent:
     observations: torch.Tensor
     """`[B, *observation_shape]` fp32."""
     targets: Any
-    """`Targets`, or those of another kind of learner."""
+    """`Targets`, or the targets of another kind of learner."""
 
 
 class Sender:
-    """Makes tensors on a device of a batch's arrays."""
+    """Copies a batch's arrays to a device."""
 
     def __init__(self, header: NetworkHeader, device: torch.device) -> None:
         self.header, self.device = header, device
         self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
 
     def __call__(self, batch: Any) -> Sent:
-        """The batch, on its way.
+        """Copy the batch to the device.
 
-        :raises TrainingError: it is of another game or encoding.
+        :raises TrainingError: the batch has another game or encoding.
         """
         return Sent(batch, self.observations(batch.observations), self.targets(batch))
 
     def observations(self, array: NDArray[Any]) -> torch.Tensor:
-        """`[B, *observation_shape]` fp32; packed planes and bytes are expanded over there.
+        """`[B, *observation_shape]` fp32; packed planes and bytes are expanded on the device.
 
-        :raises TrainingError: they are of another game or encoding.
+        :raises TrainingError: the shape is of another game or encoding.
         """
         observations: torch.Tensor
         if self.planes is not None and array.dtype == np.uint64:
@@ -143,15 +142,15 @@ class Sender:
         if tuple(observations.shape[1:]) != self.header.observation_shape:
             raise TrainingError(
                 f"The replay has observations of shape {tuple(observations.shape[1:])}, but the "
-                f"network sees {self.header.observation_shape}: train it on games of "
+                f"network takes {self.header.observation_shape}: train it on games of "
                 f"{self.header.game} in its own encoding."
             )
-        if observations.dim() == 4:  # convolutions are quicker so, on processors too
+        if observations.dim() == 4:  # convolutions are faster in this layout, on CPUs too
             return observations.contiguous(memory_format=torch.channels_last)
         return observations
 
     def targets(self, batch: Any) -> Any:
-        """Everything else of the batch."""
+        """Copy everything but the observations."""
         wanted = (len(batch.policy), self.header.num_logits), self.header.value_outputs
         if batch.policy.shape != wanted[0] or batch.value.shape[1] != wanted[1]:
             raise TrainingError(
@@ -170,7 +169,7 @@ class Sender:
         )
 
     def sent(self, array: NDArray[Any]) -> torch.Tensor:
-        """An array on the device; through pinned memory, so that the copy waits for nobody."""
+        """Copy an array to the device, through pinned memory so that the copy is asynchronous."""
         if self.device.type != "cuda":
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
         tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).pin_memory()

@@ -1,16 +1,16 @@
-"""Packed game files as columns of positions on one device.
+"""Read packed game files into columns of positions on one device.
 
-A file is `.bin` or `.bin.xz`: one game after the other from the start position, little-endian.
+A file is `.bin` or `.bin.xz`: games from the start position, one after another, little-endian.
 
 | bytes | meaning |
 |---|---|
 | u16 | number of plies n |
 | u8 | result: 0 Black won, 1 draw, 2 White won |
 | n × u8 | each move: its index among the legal moves sorted by UCI text (`e1g1`, `e7e8q`) |
-| n × i16 | only in files with evaluations: the mover's, in centipawns for White; −32768: unknown |
+| n × i16 | only in files with evaluations: centipawns for White before the move; −32768: unknown |
 
-Every game is played through once, in Rust and in threads: 37 million positions take 110 bytes each.
-One game in a hundred, chosen by a hash of its number, is kept aside for testing.
+Each game is replayed once, in Rust threads. A position takes 110 bytes (mean of 37 million).
+One game in a hundred, chosen by a hash of its number, is held out for testing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from sylvan.errors import ConfigError
 __all__ = ["GameTable", "is_game_file", "is_held_out", "read_game_files"]
 
 HELD_OUT = 100
-"""One game in so many is kept aside."""
+"""One game in this many is held out."""
 
 GAMES_AT_ONCE = 16384
-"""Games that are read in one call: their columns are copied to the device together."""
+"""Games read per call; their columns are copied to the device together."""
 
-MOST_TOLD = 5
-"""Faults of one file that are told one by one."""
+MAX_REPORTED = 5
+"""Faults of one file that are reported one by one."""
 
 Tell = Callable[[str], None]
 
@@ -48,42 +48,42 @@ _SIGNED |= {np.dtype(np.uint16): np.int16}
 
 @dataclass(frozen=True)
 class GameTable:
-    """Positions of games; N of them with M legal moves in all. See `_native.ChessGameFile.read`."""
+    """N positions of games, with M legal moves in total. See `_native.ChessGameFile.read`."""
 
     boards: torch.Tensor
-    """`[N, 4]` int64 bitboards as the mover sees them: three of the kind of piece, one of the
-    opponent's."""
+    """`[N, 4]` int64 bitboards from the mover's side: three encode the kind of piece, the last
+    marks the opponent's pieces."""
     facts: torch.Tensor
     """`[N]` int32 castling rights, colour, en passant and half-move clock."""
     choices: torch.Tensor
     """`[N]` uint8 number of legal moves."""
     played: torch.Tensor
-    """`[N]` uint8 place of the played move among them."""
+    """`[N]` uint8 index of the played move among the legal ones."""
     legal: torch.Tensor
-    """`[M]` int16 codes of legal moves, position after position."""
+    """`[M]` int16 codes of the legal moves of all positions, concatenated."""
     legal_begin: torch.Tensor
-    """`[N]` int64 where each position's legal moves begin."""
+    """`[N]` int64 index in `legal` of each position's first legal move."""
     results: torch.Tensor
-    """`[N]` uint8 0 the mover lost, 1 draw, 2 it won."""
+    """`[N]` uint8 0 the mover lost, 1 draw, 2 the mover won."""
     evaluations: torch.Tensor
     """`[N]` int16 centipawns for the mover; -32768: unknown."""
     plies_left: torch.Tensor
-    """`[N]` int16 plies to the end of the game, the next one included."""
+    """`[N]` int16 plies to the end of the game, including the next one."""
     train_rows: torch.Tensor
     """`[T]` int64 rows to train on."""
     test_rows: dict[str, torch.Tensor]
-    """By the file's name: int64 rows of the games kept aside."""
+    """File name to int64 rows of its held-out games."""
     games: int
     """Games read."""
     most_choices: int
-    """The most legal moves in any position."""
+    """Maximum number of legal moves of a position."""
 
     def __len__(self) -> int:
         return len(self.facts)
 
 
 def is_game_file(path: Path) -> bool:
-    """Whether a path is a packed game file by its name.
+    """Whether a path has the suffix of a packed game file.
 
     >>> is_game_file(Path("games.bin.xz")), is_game_file(Path("games.pgn"))
     (True, False)
@@ -92,7 +92,7 @@ def is_game_file(path: Path) -> bool:
 
 
 def is_held_out(games: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Whether games are kept aside, by a hash of their numbers."""
+    """Whether games are held out, by a hash of their numbers."""
     mixed = (games.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -112,12 +112,12 @@ def read_game_files(
 
     Args:
         paths: `.bin` or `.bin.xz` files.
-        device: where the columns shall be.
-        threads: that play games; None: one per core.
-        tell: told a sentence for each file, and for games that were left out.
-        most_games: read only so many games of each file.
+        device: the device of the columns.
+        threads: threads that replay games; None: one per core.
+        tell: called with a message for each file and for skipped games.
+        most_games: maximum games read from each file.
 
-    :raises ConfigError: a file cannot be read, or nothing in the files can be learned from.
+    :raises ConfigError: a file cannot be read, or the files have no usable positions.
     """
     threads = threads or _cores()
     blocks: list[dict[str, torch.Tensor]] = []
@@ -130,19 +130,19 @@ def read_game_files(
         count = min(file.num_games, most_games or file.num_games)
         for first in range(0, count, GAMES_AT_ONCE):
             columns, wrong = file.read(first, min(first + GAMES_AT_ONCE, count), threads)
-            aside = torch.from_numpy(is_held_out(columns.pop("games")))
+            is_held = torch.from_numpy(is_held_out(columns.pop("games")))
             faults += wrong
-            numbers = torch.arange(rows, rows + len(aside))
-            train.append(numbers[~aside].to(device))
-            held.append(numbers[aside].to(device))
-            rows += len(aside)
+            numbers = torch.arange(rows, rows + len(is_held))
+            train.append(numbers[~is_held].to(device))
+            held.append(numbers[is_held].to(device))
+            rows += len(is_held)
             blocks.append({name: _tensor(each, device) for name, each in columns.items()})
         test[path.name] = torch.cat(held) if held else torch.zeros(0, dtype=torch.int64)
         games += count - len(faults) + bool(file.cut)
         _report(path, file, rows - first_row, count, faults, tell)
     if not any(len(each) for each in train):
         names = ", ".join(map(str, paths))
-        raise ConfigError(f"Nothing in {names} can be learned from: give packed game files.")
+        raise ConfigError(f"No position in {names} is usable: give packed game files.")
     tensors = {name: torch.cat([block.pop(name) for block in blocks]) for name in list(blocks[0])}
     ends = tensors["choices"].to(torch.int64).cumsum(0)
     return GameTable(
@@ -151,7 +151,7 @@ def read_game_files(
         train_rows=torch.cat(train),
         test_rows={name: each.to(device) for name, each in test.items()},
         games=games,
-        most_choices=int(columns["choices"].max()),
+        most_choices=int(tensors["choices"].max()),
     )
 
 
@@ -163,11 +163,11 @@ def _bytes(path: Path) -> bytes:
         reason = (error.strerror or "it cannot be read").lower()
         raise ConfigError(f"{path} cannot be opened: {reason}.") from None
     except lzma.LZMAError as error:
-        raise ConfigError(f"{path} is no whole .xz file ({error}): copy it again.") from None
+        raise ConfigError(f"{path} is not a complete .xz file ({error}): copy it again.") from None
 
 
 def _tensor(column: NDArray[Any], device: torch.device) -> torch.Tensor:
-    """A column as a tensor; PyTorch computes with signed integers only, except bytes."""
+    """A column as a tensor; unsigned integers become signed, since PyTorch lacks them."""
     return torch.from_numpy(column.view(_SIGNED.get(column.dtype, column.dtype))).to(device)
 
 
@@ -176,10 +176,10 @@ def _report(
 ) -> None:
     kind = "with evaluations" if file.has_evaluations else "without evaluations"
     tell(f"{path.name}: {positions:,} positions of {count:,} games {kind}.")
-    for fault in faults[:MOST_TOLD]:
+    for fault in faults[:MAX_REPORTED]:
         tell(f"{path.name}: {fault}.")
-    if len(faults) > MOST_TOLD:
-        tell(f"{path.name}: {len(faults) - MOST_TOLD:,} more games are left out.")
+    if len(faults) > MAX_REPORTED:
+        tell(f"{path.name}: {len(faults) - MAX_REPORTED:,} more games are left out.")
 
 
 def _cores() -> int:

@@ -1,11 +1,11 @@
-"""Forward and backward pass as one recorded piece of work on a GPU (a CUDA graph).
+"""Forward and backward pass as a CUDA graph.
 
-Unrolled a few steps, a network is thousands of small kernels: starting them one by one takes longer
-than their work. Recorded once, they are started together. What is computed stays the same, and
-nothing is compiled, which for such a network takes minutes of a run.
+A model unrolled over a few steps has thousands of small kernels: launching them one by one takes
+longer than running them. A CUDA graph launches them together and computes the same numbers.
+Compiling such a network instead would take minutes.
 
-The recording reads and writes the same memory every time: inputs are copied in, outputs copied out,
-and gradients stay where the optimizer finds them, overwritten by the next replay.
+The graph reads and writes the same memory each time: inputs are copied in and outputs copied out;
+gradients stay in the parameters until the next replay overwrites them.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ import torch
 __all__ = ["GradientGraph", "Gradients"]
 
 Gradients = tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]
-"""Parts of the loss, what is left to learn from each example, and the total loss; the gradients of
-the total are in the parameters."""
+"""Parts of the loss, the error of each example, and the total loss; its gradients are in the
+parameters."""
 
 WARM_UP = 3
-"""Runs before recording, in which kernels are chosen and get their memory."""
+"""Runs before the capture, in which kernels are chosen and memory is allocated."""
 
 
 class GradientGraph:
-    """Computes gradients of a loss by replaying a recording, one per shape of batch.
+    """Computes gradients by replaying a CUDA graph; captures a new one if a shape changes.
 
-    :param compute: makes gradients where there are none, from observations and targets (a dataclass
-        of tensors).
-    :param parameters: that get gradients.
-    :param statistics: buffers that the pass changes, such as running means: warming up leaves them
-        as they were.
+    :param compute: computes gradients from observations and targets (a dataclass of tensors).
+    :param parameters: parameters with gradients.
+    :param statistics: buffers that the pass changes, such as running means; the warm-up does not
+        change them.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class GradientGraph:
         self._outputs: Gradients
 
     def __call__(self, observations: torch.Tensor, targets: Any) -> Gradients:
-        """The loss of a batch; its gradients are where they were recorded."""
+        """The loss of a batch; its gradients are in the parameters."""
         given = [observations, *_tensors(targets)]
         if self._shapes != [each.shape for each in given]:
             self._record(given, targets)
@@ -71,18 +70,18 @@ class GradientGraph:
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UP):
-                self._forget()
+                self._drop_gradients()
                 self._compute(self._inputs[0], own)
-            self._forget()
+            self._drop_gradients()
         side.synchronize()
-        # Another thread may be sending the next batch: only this one must not disturb.
+        # Another thread may copy the next batch meanwhile, so check this thread only.
         with torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
             self._outputs = self._compute(self._inputs[0], own)
         for each, kept in zip(self._statistics, before, strict=True):
             each.copy_(kept)
 
-    def _forget(self) -> None:
-        """Drop gradients, so that the next pass writes new ones instead of adding to them."""
+    def _drop_gradients(self) -> None:
+        """Drop gradients, so that the next pass overwrites instead of accumulating."""
         for each in self._parameters:
             each.grad = None
 
@@ -94,7 +93,7 @@ def _tensors(targets: Any) -> list[torch.Tensor]:
 
 
 def _refilled(targets: Any, tensors: list[torch.Tensor]) -> Any:
-    """The same dataclass with other tensors."""
+    """A copy of the dataclass with these tensors."""
     coming = iter(tensors)
     changes = {
         field.name: next(coming)

@@ -1,24 +1,22 @@
-"""The evaluator of self-play: asks the newest network, and takes over its weights at every step.
+"""The evaluator of self-play: runs the newest network and takes new weights at every step.
 
-*On a processor* networks run on ONNX Runtime, which is several times as fast as PyTorch. An export
-can take seconds, so it is made once, of a copy whose weights are all different random numbers.
-Where those numbers turn up in the model says which of the model's constants is which weight of the
-module, whatever the exporter named it, and whether it transposed it. From then on new weights are
-written into those places and a new session is opened, in some milliseconds.
+*On a CPU* networks run in ONNX Runtime, several times as fast as PyTorch. An export can take
+seconds, so it is done once, from a copy of the module whose weights are distinct random numbers.
+These numbers identify each weight among the model's constants, whatever its name there, and whether
+the exporter transposed it. A refresh then overwrites those constants and opens a new session, in
+milliseconds.
 
-The first model is compared with the module. If it says something else (the exporter has computed
-something from the weights), every refresh exports again; if the module cannot be exported at all,
-PyTorch evaluates it.
+The first model is compared with the module. If they differ (the exporter computed something from
+the weights), every refresh exports again. If the export fails, PyTorch evaluates the module.
 
-*Eight bits* (an option on processors): at each refresh the new model is calibrated on a fixed set
-of positions, its weights are rounded, and what that costs is measured; where it is too much for one
-set of weights, that one runs in fp32.
+*int8* (an option on CPUs): each refresh calibrates the new model on a fixed set of positions,
+quantizes its weights and measures the loss. If the loss is too large, this step runs in fp32.
 
-*On a GPU* it is PyTorch, in batches of half the games, and nothing is remembered: to look up a leaf
-takes longer than to evaluate it there, and would have to wait for the device.
+*On a GPU* PyTorch runs batches of half the games, without a cache: a lookup takes longer than an
+evaluation there, and has to wait for the device.
 
-`Cached` in front of a processor's network remembers what that said since the last refresh: games of
-one forest begin alike, so in Connect Four a third to a half of all leaves were seen before.
+On a CPU, `Cached` keeps the network's outputs until the next refresh: games share their openings,
+so in Connect Four a third to a half of all leaves are found in the cache.
 """
 
 from __future__ import annotations
@@ -51,10 +49,10 @@ __all__ = ["OnnxNetwork", "SwappableModel", "self_play_evaluator"]
 log = logging.getLogger(__name__)
 
 MOST_KL = 0.02
-"""Nats that eight bits may change the policy by: less than a fresh sample of games would."""
+"""Maximum KL divergence of the int8 policy, in nats; a new sample of games changes it more."""
 
 MOST_VALUE_ERROR = 0.03
-"""That they may change the value by, on average."""
+"""Maximum mean absolute change of the value by int8."""
 
 
 def self_play_evaluator(
@@ -68,17 +66,17 @@ def self_play_evaluator(
     compiled: bool = False,
     **options: Any,
 ) -> Any:
-    """An evaluator of `network` as it is now; `refresh(network)` takes over newer weights.
+    """An evaluator with the current weights of `network`; `refresh(network)` loads newer ones.
 
-    :param device: `auto` is a GPU where there is one, else `cpu`.
-    :param threads: of a processor; None: all that this program may use.
-    :param cache_bytes: on a processor, for answers that are remembered until the next refresh; 0:
-        none are.
-    :param eight_bits: on a processor, compute in integers, twice as fast with VNNI and a little
-        less exact; from this state games are played to calibrate on.
-    :param games: that are played at once; half of them fill a batch of a GPU.
-    :param compiled: on a GPU, compile the network before it plays.
-    :param options: of `OnnxEvaluator` or `TorchEvaluator`.
+    :param device: `auto`: a GPU if there is one, else `cpu`.
+    :param threads: CPU threads; None: all that the process may use.
+    :param cache_bytes: on a CPU, the size of the cache of outputs, emptied at each refresh; 0: no
+        cache.
+    :param eight_bits: on a CPU, run in int8, twice as fast with VNNI and a little less exact;
+        random games from this state give the positions for calibration.
+    :param games: games played at once; half of them make a batch on a GPU.
+    :param compiled: on a GPU, compile the network.
+    :param options: options of `OnnxEvaluator` or `TorchEvaluator`.
     """
     evaluator: Any
     if device_named(device).type == "cuda":
@@ -96,7 +94,7 @@ def self_play_evaluator(
 def _exported(network: nn.Module) -> SwappableModel | None:
     try:
         return SwappableModel(network)
-    except Exception as error:  # the exporter has many ways to give up
+    except Exception as error:  # the exporter raises many types of error
         log.warning(
             "%s cannot be exported to ONNX (%s): PyTorch evaluates it, more slowly",
             type(network).__name__,
@@ -106,11 +104,11 @@ def _exported(network: nn.Module) -> SwappableModel | None:
 
 
 class OnnxNetwork(OnnxEvaluator):
-    """ONNX Runtime, with the weights that a module has at the last refresh.
+    """ONNX Runtime, with the weights that a module had at the last refresh.
 
-    :param model: of the module, where there is one already: another export is saved.
-    :param eight_bits: compute in integers; see `self_play_evaluator`.
-    :raises NetworkError: integers were asked for, and there is no convolution to gain by.
+    :param model: the module's exported model, if there is one already.
+    :param eight_bits: run in int8; see `self_play_evaluator`.
+    :raises NetworkError: int8 is requested for a network without convolutions.
     """
 
     def __init__(
@@ -122,11 +120,11 @@ class OnnxNetwork(OnnxEvaluator):
         **options: Any,
     ) -> None:
         self.model = model or SwappableModel(network)
-        """What files of the same network can be made with, without another export."""
+        """The exported model; it can make files of the network without another export."""
         self.loss: QuantizationLoss | None = None
-        """What eight bits cost at the last refresh; None where they are not used."""
+        """Loss by int8 at the last refresh; None without int8."""
         self.in_integers = False
-        """Whether the model that runs now computes in eight bits."""
+        """Whether the current model runs in int8."""
         self._positions = _calibration(eight_bits, self.model.header) if eight_bits else None
         name = options.pop("name", type(network).__name__)
         super().__init__(self.model.filled(network), name=name, **options)
@@ -134,7 +132,7 @@ class OnnxNetwork(OnnxEvaluator):
             self.refresh(network)
 
     def refresh(self, network: nn.Module) -> None:
-        """Take over the numbers that a module has now."""
+        """Load the current weights of a module."""
         data = self.model.filled(network)
         self.reload(data)
         if self._positions is None:
@@ -148,13 +146,13 @@ class OnnxNetwork(OnnxEvaluator):
         if self.in_integers:
             self.reload(narrow)
         else:
-            log.warning("Eight bits would cost too much at this step (%s): fp32 it is", self.loss)
+            log.warning("int8 loses too much at this step (%s): using fp32", self.loss)
 
 
 def _calibration(game: Game, header: NetworkHeader) -> tuple[Positions, Positions]:
-    """Positions of random games, to calibrate on and to look at what it cost.
+    """Positions of random games: to calibrate on, and to measure the loss.
 
-    Always the same ones, so that a resumed run finds the numbers of an uninterrupted one.
+    The seeds are fixed, so that a resumed run gets the same numbers as an uninterrupted one.
     """
     shown = header.shown(game)
     return (
@@ -164,7 +162,7 @@ def _calibration(game: Game, header: NetworkHeader) -> tuple[Positions, Position
 
 
 class SwappableModel:
-    """An ONNX model of a module into which other weights of the same module can be written."""
+    """An ONNX model of a module whose weights can be replaced without another export."""
 
     def __init__(self, network: nn.Module) -> None:
         header = getattr(network, "header", None)
@@ -172,36 +170,36 @@ class SwappableModel:
             raise NetworkError(f"{type(network).__name__} has no header: set network.header.")
         self.header = header
         self.swaps = True
-        """Whether weights can be written into the model; else it is exported each time."""
+        """Whether weights can be replaced in the model; else it is exported each time."""
         marked = _marked(network)
         if not self._fits(network, marked, traced=True):
             self.swaps = self._fits(network, marked, traced=False)
 
     def _fits(self, network: nn.Module, marked: nn.Module, *, traced: bool) -> bool:
-        """Export, write the module's weights into the model, and see whether both say the same."""
+        """Export, write the module's weights into the model, and compare the outputs."""
         try:
             model = self.exported(marked, traced=traced)
-            self._proto, self._places = _located(model, marked)
+            self._proto, self._constants = _located(model, marked)
             difference = self.difference(network, self.filled(network))
-        except Exception:  # the exporter has many ways to give up
+        except Exception:  # the exporter raises many types of error
             if traced:
                 return False
             raise
         return difference <= TOLERANCE
 
     def exported(self, network: nn.Module, *, traced: bool) -> bytes:
-        """The model as the exporter makes it."""
+        """Export the model."""
         header: NetworkHeader = network.header  # type: ignore[assignment]
         return onnx_bytes(network, header, traced=traced)
 
     def difference(self, network: nn.Module, model: bytes) -> float:
-        """How much a model says something else than a module."""
+        """The maximum difference between the outputs of a model and of a module."""
         shape = (16, *self.header.observation_shape)
         observations = np.random.default_rng(0).integers(0, 2, shape).astype(np.float32)
         return max_difference(network, model, observations, self.header)
 
     def filled(self, network: nn.Module) -> bytes:
-        """The model with the numbers and the header that the module has now."""
+        """The model with the module's current weights and header."""
         header: NetworkHeader = network.header  # type: ignore[assignment]
         if not self.swaps:
             return self.exported(network, traced=False)
@@ -209,7 +207,7 @@ class SwappableModel:
             if entry.key == HEADER_KEY:
                 entry.value = header.to_json()
         tensors = folded_state(network)
-        for name, tensor, transposed in self._places:
+        for name, tensor, transposed in self._constants:
             numbers = tensors[name].detach().cpu().float().numpy()
             tensor.raw_data = (numbers.T if transposed else numbers).tobytes()
         data: bytes = self._proto.SerializeToString()
@@ -217,7 +215,7 @@ class SwappableModel:
 
 
 def _marked(network: nn.Module) -> nn.Module:
-    """A folded copy whose numbers are all different, so that they can be recognised."""
+    """A folded copy with distinct random weights, to recognise them in the exported model."""
     marked = copy.deepcopy(folded(network)).cpu().float()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -229,8 +227,8 @@ def _marked(network: nn.Module) -> nn.Module:
 
 
 def _located(model: bytes, marked: nn.Module) -> tuple[Any, list[tuple[str, Any, bool]]]:
-    """The model, and for each of its constants that is a weight: its name in the module, the
-    constant, and whether it is transposed.
+    """The model, and for each weight among its constants: the name in the module, the constant,
+    and whether it is transposed.
     """
     import onnx
     from onnx import numpy_helper
@@ -243,7 +241,7 @@ def _located(model: bytes, marked: nn.Module) -> tuple[Any, list[tuple[str, Any,
             if numbers.ndim == 2:
                 names[numbers.T.shape, numbers.T.tobytes()] = name, True
             names[numbers.shape, numbers.tobytes()] = name, False
-    places = []
+    weights = []
     for constant in proto.graph.initializer:
         if constant.data_type != onnx.TensorProto.FLOAT:
             continue
@@ -251,5 +249,5 @@ def _located(model: bytes, marked: nn.Module) -> tuple[Any, list[tuple[str, Any,
         found = names.get((numbers.shape, numbers.tobytes()))
         if found is not None:
             constant.ClearField("float_data")
-            places.append((found[0], constant, found[1]))
-    return proto, places
+            weights.append((found[0], constant, found[1]))
+    return proto, weights

@@ -1,20 +1,19 @@
-"""The learner: makes a network agree better with what the searches found and how games ended.
+"""The learner: trains a network on search policies and game results.
 
 One update:
 
-    batch ← replay                          drawn ahead, see `feed`
-    parts ← losses(network(observations))   see `losses`; logged apart
+    batch ← replay                          prefetched, see `feed`
+    parts ← losses(network(observations))   see `losses`; logged separately
     total ← Σ weight · part
     gradient ← clipped to a norm
-    weights ← optimizer's step at the schedule's rate
-    average ← a little of the weights       see `average`; this is the network that plays
+    weights ← optimizer step at the schedule's rate
+    average ← moving average of the weights see `average`; this network plays
 
-A loss or a gradient that is no finite number ends the training before the step: the weights are as
-they were, the batch is in a file and the message names both.
+A loss or gradient that is not finite stops the training before the step: the weights are unchanged,
+and the error names the file in which the batch is saved.
 
-On a processor everything is fp32, and the same batches give the same bits with the same number of
-threads. On a GPU matrices are multiplied in bfloat16 (or float16, with the loss scaled so that
-small gradients survive) and the network is compiled.
+On a CPU everything is fp32, and the same batches and number of threads give the same bits. On a GPU
+matrix products are in bfloat16 (or float16 with loss scaling) and the network is compiled.
 """
 
 from __future__ import annotations
@@ -51,41 +50,41 @@ from sylvan.networks.header import NetworkHeader
 __all__ = ["Learner", "LearnerConfig", "Losses"]
 
 State = dict[str, Any]
-"""NumPy arrays, numbers and strings, flat."""
+"""Names to NumPy arrays, numbers and strings; not nested."""
 
 Progress = float | Callable[[float], float]
-"""How much of the run is done, in [0, 1]; or that as a function of the share of updates made."""
+"""Fraction of the run that is done, in [0, 1]; or a function from the fraction of updates made."""
 
 PriorityUpdate = Callable[[NDArray[np.int64], NDArray[np.float32]], None]
 
-TOLD_EVERY = 0.2
+WATCH_SECONDS = 0.2
 """Seconds between two calls of a watcher: reading a loss makes a GPU wait."""
 
 MOST_SKIPPED = 30
-"""Updates in a row that may overflow in float16 while the scale of the loss is found."""
+"""Maximum consecutive float16 overflows while the loss scale is found."""
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Means over some updates."""
+    """Mean losses over some updates."""
 
     parts: Mapping[str, float]
-    """Each part of the loss by its name, before its weight."""
+    """Part of the loss by name, unweighted."""
     total: float
-    """Their weighted sum."""
+    """Weighted sum of the parts."""
     target_entropy: float
-    """Of the policy targets, in nats: the policy loss cannot go below it."""
+    """Entropy of the policy targets, in nats: the lower bound of the policy loss."""
     gradient_norm: float
     """Before clipping."""
     learning_rate: float
     """Of the last update."""
     updates: int
-    """How many these are."""
+    """Number of updates."""
     seconds: float
-    """That they took, waiting for batches included."""
+    """Duration, including the wait for batches."""
 
     def numbers(self) -> dict[str, float]:
-        """For the metrics, by name."""
+        """Metrics by name."""
         found = dict(self.parts) | {"total": self.total, "target_entropy": self.target_entropy}
         return _named(found | {"gradient_norm": self.gradient_norm}) | {
             "learner.learning_rate": self.learning_rate,
@@ -95,14 +94,14 @@ class Losses:
 
 
 class Learner:
-    """Trains a network; `averaged` is the one to play with.
+    """Trains a network; `averaged` is the network to play with.
 
     :param network: a module with a header; it is moved to the device and trained in place.
-    :param device: `auto` is a GPU where there is one, else `cpu`.
-    :param threads: that PyTorch uses while training; None: as many as it does anyway.
-    :param folder: where a batch goes that makes a loss no number.
+    :param device: `auto`: a GPU if there is one, else `cpu`.
+    :param threads: PyTorch threads while training; None: PyTorch's default.
+    :param folder: where to save a batch whose loss is not finite.
     :raises NetworkError: the module has no header.
-    :raises ConfigError: there is no such device, or it cannot do what the settings ask.
+    :raises ConfigError: the device does not exist, or does not support the settings.
     """
 
     def __init__(
@@ -125,7 +124,7 @@ class Learner:
         self.threads = threads
         self.folder = Path(folder)
         self.updates_made = 0
-        """Since the network was new."""
+        """Updates since the network was new."""
         self.network: Any = network.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._parameters = [each for each in self.network.parameters() if each.requires_grad]
         self._statistics = list(self.network.buffers())
@@ -149,12 +148,12 @@ class Learner:
 
     @property
     def averaged(self) -> nn.Module:
-        """The network to play with: the averaged weights, or the newest where none are kept."""
+        """The network to play with: the averaged weights, or the newest if there is no average."""
         network: nn.Module = self._average.network if self._average else self.network
         return network
 
     def updates(self, new_positions: int) -> int:
-        """How many updates so many new positions are worth; what is left over counts next time."""
+        """Updates to make for these new positions; the remainder is carried over."""
         self._owed += new_positions * self.config.samples_per_position
         count = int(self._owed // self.config.batch)
         self._owed -= count * self.config.batch
@@ -170,11 +169,11 @@ class Learner:
     ) -> Losses:
         """Make `updates` updates on batches of the replay, and return the mean losses.
 
-        :param progress: how much of the run is done, which sets the learning rate.
-        :param rng: what chooses the batches.
-        :raises TrainingError: a loss is no number, or the examples do not fit the network.
+        :param progress: fraction of the run that is done; sets the learning rate.
+        :param rng: draws the batches.
+        :raises TrainingError: a loss is not finite, or the examples do not fit the network.
         """
-        begun, told = time.perf_counter(), 0.0
+        begun, watched = time.perf_counter(), 0.0
         sums: dict[str, torch.Tensor] = {}
         rate, update = 0.0, _priority_update(replay)
         self.network.train()
@@ -188,8 +187,8 @@ class Learner:
                 parts = self._update(self._sent(batch), rate, update)
                 for name, value in parts.items():
                     sums[name] = sums[name] + value if name in sums else value
-                if watch is not None and time.perf_counter() - told > TOLD_EVERY:
-                    told = time.perf_counter()
+                if watch is not None and time.perf_counter() - watched > WATCH_SECONDS:
+                    watched = time.perf_counter()
                     newest = {name: float(value) for name, value in parts.items()}
                     watch.learner_progress(number + 1, updates, _named(newest))
         self.network.eval()
@@ -207,7 +206,7 @@ class Learner:
     def _update(
         self, sent: Sent, rate: float, update: PriorityUpdate | None
     ) -> dict[str, torch.Tensor]:
-        """One step of the optimizer; what it says of itself, still on the device."""
+        """Make one optimizer step; return its losses, still on the device."""
         if self._statistics:
             torch._foreach_copy_(self._kept, self._statistics)
         for group in self.optimizer.param_groups:
@@ -219,7 +218,7 @@ class Learner:
             self._skipped = 0
         else:
             self._not_finite(sent.batch, parts, total, norm)
-            norm = torch.zeros_like(norm)  # of a step that is skipped
+            norm = torch.zeros_like(norm)  # the step is skipped
         self._scaler.step(self.optimizer)
         self._scaler.update()
         self.updates_made += 1
@@ -227,21 +226,21 @@ class Learner:
             self._average.update(self.network)
         if update is not None:
             update(sent.batch.places, errors.cpu().numpy())
-        told = {name: part.detach() for name, part in parts.items()}
-        told |= {"total": total.detach(), "gradient_norm": norm.detach()}
-        return told | {"target_entropy": self._entropy(sent.targets)}
+        metrics = {name: part.detach() for name, part in parts.items()}
+        metrics |= {"total": total.detach(), "gradient_norm": norm.detach()}
+        return metrics | {"target_entropy": self._entropy(sent.targets)}
 
     def _computed(self, observations: torch.Tensor, targets: Any) -> Gradients:
-        """The loss of a batch, and its gradients added to those that are there."""
+        """The loss of a batch; its gradients are added to the parameters' gradients."""
         parts, errors = self._parts(observations, targets)
         total = torch.stack([self._weight(name) * part for name, part in parts.items()]).sum()
         self._scaler.scale(total).backward()  # type: ignore[no-untyped-call]
         return parts, errors, total
 
-    # --- what another kind of network is trained on: see sylvan.muzero.learner ----------------
+    # --- overridden for other kinds of networks: see sylvan.muzero.learner --------------------
 
     def _compiles(self) -> bool:
-        """Whether the loss is compiled: on a GPU, unless the settings say otherwise."""
+        """Whether to compile the loss: by default only on a GPU."""
         return self.device.type == "cuda" if self.config.compile is None else self.config.compile
 
     def _gradients(self, observations: torch.Tensor, targets: Any) -> Gradients:
@@ -250,37 +249,38 @@ class Learner:
         return self._computed(observations, targets)
 
     def _make_sender(self) -> Sender:
-        """What makes tensors of a batch."""
+        """Make the object that copies batches to the device."""
         return Sender(self.header, self.device)
 
     def _weight(self, part: str) -> float:
-        """What a part of the loss counts in the total."""
+        """The weight of a part in the total loss."""
         return self.config.weight(part)
 
     def _entropy(self, targets: Any) -> torch.Tensor:
-        """The part of the policy loss that no network can remove."""
+        """The lower bound of the policy loss: the entropy of its targets."""
         return target_entropy(targets)
 
     def _losses(
         self, observations: torch.Tensor, targets: Any
     ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-        """The parts of the loss, and what is left to learn from each position, `[B]`."""
+        """The parts of the loss, and each position's priority, `[B]`."""
         with self._precision():
             output = self.network(observations)
         errors = priorities(output, targets, self.header)
         return dict(self._loss(output, targets, self.header)), errors
 
     def _precision(self) -> torch.autocast:
-        """Products inside are of the precision that the settings ask for."""
+        """Context for autocast to the configured precision."""
         enabled = self._dtype != torch.float32
         return torch.autocast(self.device.type, self._dtype, enabled=enabled)
 
     # ------------------------------------------------------------------------------------------
 
     def _prepare(self, batch: Any) -> Any:
-        """What the drawing thread does with a batch: send it, if that is to another device.
+        """Copy a batch to a GPU, in the prefetch thread.
 
-        On a processor PyTorch would wake threads for it, which would disturb the update.
+        On a CPU this waits for the training thread: PyTorch would start threads that slow the
+        current update.
         """
         return self._sender(batch) if self.device.type == "cuda" else batch
 
@@ -294,7 +294,7 @@ class Learner:
         total: torch.Tensor,
         norm: torch.Tensor,
     ) -> None:
-        """Stop with the weights as they were, unless float16 overflowed, as it does at first."""
+        """Raise an error with the weights unchanged; tolerate float16 overflows at first."""
         if self._scaler.is_enabled() and bool(torch.isfinite(total)):
             self._skipped += 1
             if self._skipped < MOST_SKIPPED:
@@ -304,21 +304,21 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
         self.network.eval()
         path = self.folder / f"not-finite-update-{self.updates_made + 1}.npz"
-        culprits = save_batch(batch, path)
+        not_finite = save_batch(batch, path)
         figures = ", ".join(f"{name} {float(part.detach()):g}" for name, part in parts.items())
         cause = (
-            f"the batch's {' and '.join(culprits)} are not finite"
-            if culprits
+            f"the batch's {' and '.join(not_finite)} are not finite"
+            if not_finite
             else "the batch is finite, so lower learner.learning_rate or learner.clip"
         )
         raise TrainingError(
-            f"Update {self.updates_made + 1} has a loss or a gradient that is no finite number "
-            f"({figures}, gradient norm {float(norm):g}): {cause}; the batch is in {path} and the "
-            "weights are as they were before it."
+            f"The loss or gradient of update {self.updates_made + 1} is not finite "
+            f"({figures}, gradient norm {float(norm):g}): {cause}; the batch is in {path}, and the "
+            "weights are unchanged."
         )
 
     def state_dict(self) -> State:
-        """All that the next update depends on: arrays, numbers and strings, copied."""
+        """Copies of all arrays, numbers and strings on which the next update depends."""
         state: State = {
             "header": self.header.to_json(),
             "optimizer": self.config.optimizer,
@@ -338,10 +338,10 @@ class Learner:
         return state
 
     def load_state_dict(self, state: State) -> None:
-        """Go on where another learner of the same network stopped, to the bit.
+        """Resume from the state of another learner, bit for bit.
 
-        :raises NetworkError: it is the state of another game's or another size of network.
-        :raises ConfigError: it was trained with another optimizer.
+        :raises NetworkError: the state is for another game or another network.
+        :raises ConfigError: the state is for another optimizer.
         """
         header = NetworkHeader.from_json(str(state["header"]), "the learner's state")
         self._need_same(header, str(state["optimizer"]))
@@ -361,24 +361,24 @@ class Learner:
     def _need_same(self, header: NetworkHeader, optimizer: str) -> None:
         if header.game != self.header.game:
             raise NetworkError(
-                f"The learner's state is of a network that plays {header.game}, not "
+                f"The learner's state is for the game {header.game}, not "
                 f"{self.header.game}: resume it with that game, or begin a new run."
             )
         if optimizer != self.config.optimizer:
             raise ConfigError(
-                f"learner.optimizer is {self.config.optimizer!r}, but the state is of "
-                f"{optimizer!r}, which remembers other things: keep it, or begin a new run."
+                f"learner.optimizer is {self.config.optimizer!r}, but the saved state is for "
+                f"{optimizer!r}: use {optimizer!r}, or begin a new run."
             )
 
 
 def _named(figures: Mapping[str, float]) -> dict[str, float]:
-    """Figures of updates by the names that they have in the metrics."""
-    rooms = {"gradient_norm": "learner"}
-    return {f"{rooms.get(name, 'loss')}.{name}": value for name, value in figures.items()}
+    """Add the prefix that each name has in the metrics."""
+    prefixes = {"gradient_norm": "learner"}
+    return {f"{prefixes.get(name, 'loss')}.{name}": value for name, value in figures.items()}
 
 
 def _priority_update(replay: Examples) -> PriorityUpdate | None:
-    """Where the replay wants to hear how much is left to learn, if it does."""
+    """The replay's `update_priorities`, if it samples by priority."""
     if not getattr(getattr(replay, "config", None), "prioritised", False):
         return None
     update: PriorityUpdate = replay.update_priorities  # type: ignore[attr-defined]
@@ -386,7 +386,7 @@ def _priority_update(replay: Examples) -> PriorityUpdate | None:
 
 
 def _arrays(network: nn.Module) -> dict[str, NDArray[Any]]:
-    """Copies of a network's numbers, in the order of their indices: files know no other."""
+    """C-contiguous copies of a network's tensors, as files need them."""
     return {
         name: np.array(each.detach().cpu().numpy(), order="C")
         for name, each in network.state_dict().items()
@@ -401,7 +401,7 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
     if device.type != "cuda":
         if name not in ("auto", "float32"):
             raise ConfigError(
-                f"learner.precision is {name!r}, which is for a GPU: use 'auto' or 'float32'."
+                f"learner.precision is {name!r}, which needs a GPU: use 'auto' or 'float32'."
             )
         return torch.float32
     if name == "auto":
@@ -412,7 +412,7 @@ def _dtype(name: str, device: torch.device) -> torch.dtype:
 
 @contextmanager
 def _threads(count: int | None) -> Iterator[None]:
-    """PyTorch's threads, as many as wanted and then as many as before."""
+    """Set PyTorch's number of threads, and restore it afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(count or before)
     try:

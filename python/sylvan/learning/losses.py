@@ -1,21 +1,21 @@
-"""What a network is trained to make small, each part apart.
+"""The losses of a network, part by part.
 
 | part | of one position | in words |
 |---|---|---|
 | `policy` | −Σ π(a) log p(a) over legal actions a | cross-entropy to the search's policy |
 | `value`, `wdl` | −Σ z(i) log v(i) over win, draw, loss | cross-entropy to the result |
 | `value`, else | mean over outputs of ((v − z) / half the range)² | squared error |
-| `moves_left` | Huber((m − plies) / 20), delta 1/2 | error of the guessed length, far ones less |
+| `moves_left` | Huber((m − plies) / 20), delta 1/2 | error of the predicted length |
 | others | mean over outputs of (a − target)² | squared error of an auxiliary head |
 
-A value of NaN is of a seat that nobody has, and does not count.
+NaN in a value marks an empty seat; it is ignored.
 
-Illegal actions have no part in the softmax of the policy: a search never asks for their logits, so
-nothing has to be spent on pushing them down.
+The softmax of the policy is over legal actions only: a search never uses the logits of illegal
+ones.
 
-Each part is a weighted mean over the batch. Every position counts `weight`; in the policy also
-`policy_weight`, which is 0 where the search was too short to teach it. A part without any weight is
-0. All sums are fp32, whatever precision the network runs in.
+Each part is a weighted mean over the batch, with weights `weight`, and `weight · policy_weight` for
+the policy; `policy_weight` is 0 where the search was too short. A part with weights 0 only is 0.
+All sums are fp32, whatever the precision of the network.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sylvan.networks.output import NetworkOutput
 __all__ = ["Targets", "losses", "policy_loss", "priorities", "target_entropy", "value_loss"]
 
 PLIES = 20.0
-"""Unit of the moves-left error: an error of this many plies counts like a value wrong by 1."""
+"""Unit of the moves-left error, in plies."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Targets:
     legal: torch.Tensor
     """`[B, num_logits]` bool."""
     policy_weight: torch.Tensor
-    """`[B]` how much the policy target counts."""
+    """`[B]` weight of the policy target."""
     value: torch.Tensor
-    """`[B, 3 | 1 | seats]` as `NetworkOutput.value` has them, win/draw/loss as probabilities."""
+    """`[B, 3 | 1 | seats]` as in `NetworkOutput.value`; win/draw/loss as probabilities."""
     weight: torch.Tensor
-    """`[B]` importance of the position."""
+    """`[B]` weight of the position."""
     moves_left: torch.Tensor | None = None
-    """`[B, 1]` plies until the end; negative where the game was not played to it."""
+    """`[B, 1]` plies to the end of the game; negative if it was not played to its end."""
     auxiliary: Mapping[str, torch.Tensor] = field(default_factory=dict)
     """Name to `[B, ...]`."""
 
@@ -58,7 +58,7 @@ class Targets:
 def losses(
     output: NetworkOutput, targets: Targets, header: NetworkHeader
 ) -> dict[str, torch.Tensor]:
-    """Every part by its name, before the learner's weights; an output without target has none."""
+    """Unweighted parts of the loss by name, for outputs with a target."""
     parts = {
         "policy": policy_loss(output.policy, targets),
         "value": value_loss(output.value, targets, header),
@@ -85,15 +85,15 @@ def value_loss(value: torch.Tensor, targets: Targets, header: NetworkHeader) -> 
 
 
 def target_entropy(targets: Targets) -> torch.Tensor:
-    """The part of the policy loss that no network can remove: the entropy of its target."""
+    """The lower bound of the policy loss: the entropy of its targets."""
     return _mean(_entropies(targets.policy), targets.weight * targets.policy_weight)
 
 
 @torch.no_grad()
 def priorities(output: NetworkOutput, targets: Targets, header: NetworkHeader) -> torch.Tensor:
-    """`[B]` what there is to learn from each position: policy and value errors above the least.
+    """`[B]` replay priorities: policy and value errors above their lower bounds.
 
-    Positive, so that no position is never drawn again.
+    At least 1e-6, so that every position can be drawn again.
     """
     policy = _policy_errors(output.policy, targets) - _entropies(targets.policy)
     value = _value_errors(output.value, targets, header)
@@ -103,7 +103,7 @@ def priorities(output: NetworkOutput, targets: Targets, header: NetworkHeader) -
 
 
 def _policy_errors(logits: torch.Tensor, targets: Targets) -> torch.Tensor:
-    # The least finite number, not -inf: 0 · -inf would be no number.
+    # The least finite number, not -inf: 0 · -inf would be NaN.
     lowest = torch.finfo(torch.float32).min
     legal = logits.float().masked_fill(~targets.legal, lowest)
     surprise = -torch.log_softmax(legal, dim=1).masked_fill(~targets.legal, 0.0)
@@ -114,7 +114,7 @@ def _value_errors(value: torch.Tensor, targets: Targets, header: NetworkHeader) 
     if header.value == "wdl":
         return -(targets.value * torch.log_softmax(value.float(), dim=1)).sum(dim=1)
     scale = _half_range(header)
-    there = ~targets.value.isnan()  # of seats that nobody has nothing is known
+    there = ~targets.value.isnan()  # NaN marks empty seats
     errors = ((value.float() - targets.value.nan_to_num()) / scale).square() * there
     return errors.sum(dim=1) / there.sum(dim=1).clamp(min=1)
 
@@ -125,7 +125,7 @@ def _entropies(probabilities: torch.Tensor) -> torch.Tensor:
 
 
 def _half_range(header: NetworkHeader) -> float:
-    """Half of what values can differ by, so that games with large returns learn as others do."""
+    """Half the value range, so that the loss does not depend on the scale of the returns."""
     bounds = header.architecture.get("value_range") if header.value == "seats" else None
     return (float(bounds[1]) - float(bounds[0])) / 2.0 if bounds else 1.0
 
@@ -135,6 +135,6 @@ def _squares(found: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def _mean(each: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """The weighted mean over a batch; 0 where nothing has any weight."""
+    """The weighted mean over a batch; 0 if all weights are 0."""
     total = weight.sum()
     return (each * weight).sum() / torch.where(total > 0, total, torch.ones_like(total))

@@ -1,8 +1,8 @@
 """AdamW, or stochastic gradient descent with momentum, and their state as plain arrays.
 
-Weight decay pulls weights to zero, for the sake of smoothness; it leaves biases and the scales of
-norms alone, whose size says nothing about that. AdamW's is decoupled: each update multiplies by
-1 − rate · decay. Of SGD it is the gradient of ½ · decay · |w|², and goes through the momentum.
+Weight decay applies to weights, not to biases and scales of norms. AdamW's is decoupled: each
+update multiplies by 1 − rate · decay. SGD's is the gradient of ½ · decay · |w|², and enters the
+momentum.
 
 Papers: Loshchilov and Hutter 2019 (AdamW); Sutskever 2013 (Nesterov's momentum).
 """
@@ -32,17 +32,17 @@ def make_optimizer(
     nesterov: bool,
     weight_decay: float,
 ) -> torch.optim.Optimizer:
-    """An optimizer of all parameters that learn; its rate is set before each update."""
+    """An optimizer of all trainable parameters; set its rate before each update."""
     decayed: list[nn.Parameter] = []
     free: list[nn.Parameter] = []
-    for parameter_name, parameter in _learning(network):
+    for parameter_name, parameter in _trainable(network):
         is_weight = parameter.dim() > 1 and not parameter_name.endswith("bias")
         (decayed if is_weight else free).append(parameter)
     groups = [
         {"params": decayed, "weight_decay": weight_decay},
         {"params": free, "weight_decay": 0.0},
     ]
-    # Fused: one pass over each tensor, which on a processor saves most of the step's time.
+    # Fused: one pass over each tensor saves most of the step's time on a CPU.
     if name == "adamw":
         return torch.optim.AdamW(groups, lr=0.0, betas=(momentum, second_momentum), fused=True)
     return torch.optim.SGD(
@@ -53,9 +53,9 @@ def make_optimizer(
 def optimizer_arrays(
     optimizer: torch.optim.Optimizer, network: nn.Module
 ) -> dict[str, NDArray[Any]]:
-    """What the optimizer remembers: `<parameter>/<quantity>` to a copy of it."""
+    """Copies of the optimizer's state, by `<parameter>/<quantity>`."""
     arrays = {}
-    for name, parameter in _learning(network):
+    for name, parameter in _trainable(network):
         for quantity, value in optimizer.state.get(parameter, {}).items():
             if value is not None:
                 numbers = torch.as_tensor(value).cpu().numpy()
@@ -66,11 +66,11 @@ def optimizer_arrays(
 def restore_optimizer(
     optimizer: torch.optim.Optimizer, network: nn.Module, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Let an optimizer remember what another one did.
+    """Load the state of another optimizer.
 
-    :raises TrainingError: it was the optimizer of another network; nothing is changed then.
+    :raises TrainingError: the state is for another network; nothing is changed.
     """
-    parameters = dict(_learning(network))
+    parameters = dict(_trainable(network))
     state: dict[torch.Tensor, dict[str, torch.Tensor]] = {}
     for key, array in arrays.items():
         name, _, quantity = key.rpartition("/")
@@ -86,12 +86,12 @@ def restore_optimizer(
 
 
 def _like(parameter: nn.Parameter, array: NDArray[Any]) -> torch.Tensor:
-    """An array as PyTorch keeps it beside a parameter: same device, same layout in memory."""
+    """An array as a tensor with a parameter's device and memory layout."""
     tensor = torch.from_numpy(np.array(array))
     if tensor.dim() == 0 and parameter.dim() > 0:
         return tensor.to(parameter.device)
     return torch.empty_like(parameter, requires_grad=False).copy_(tensor)
 
 
-def _learning(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def _trainable(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     return ((name, each) for name, each in network.named_parameters() if each.requires_grad)

@@ -1,8 +1,7 @@
-"""Games of a PGN file, one after another, whatever the size of the file.
+"""Iterate over the games of a PGN file of any size.
 
-python-chess builds a tree of every game; to learn from millions of them only the moves of the main
-line and the comments behind them are wanted, and those are found by scanning. Moves are checked by
-whoever plays them.
+python-chess builds a tree of every game. Training needs only the main line and the comments after
+its moves; a scan finds them, faster. The caller checks that moves are legal.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 __all__ = ["PgnGame", "pgn_games"]
 
 RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}
-"""What White got."""
+"""White's score."""
 
 _TAG = re.compile(r'\[(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _TOKEN = re.compile(
@@ -22,37 +21,37 @@ _TOKEN = re.compile(
     | ;[^\n]* | \$\d+                      # ; a comment to the end of the line, a glyph
     | (?P<bracket>[()])                    # a variation begins or ends
     | (?P<result>1-0|0-1|1/2-1/2|\*)(?=\s|$)
-    | \d+\.+ | \d+(?=\s)                   # the number of a move
+    | \d+\.+ | \d+(?=\s)                   # a move number
     | (?P<move>[^\s{}();$]+)""",
     re.VERBOSE,
 )
 _EVALUATION = re.compile(r"\[%eval\s+(#?)([+-]?\d+(?:\.\d+)?)")
 
 MATE = 100_000.0
-"""Centipawns that a forced mate counts as."""
+"""Centipawns of a forced mate."""
 
 
 @dataclass(frozen=True)
 class PgnGame:
-    """One game: its tags, and the moves of its main line as they are written."""
+    """One game: its tags, and the moves of its main line as written."""
 
     number: int
-    """Of the game in its file, from 1."""
+    """Number of the game in its file, from 1."""
     tags: dict[str, str]
     moves: list[str]
     evaluations: list[float | None]
     """For each move, centipawns for White after it, from a comment `[%eval 0.17]` or `#-3`."""
     result: float | None
-    """What White got: 1, 0, -1; None: not known."""
+    """White's score: 1, 0, -1; None: unknown."""
 
     def elo(self) -> int:
-        """The lower of the two ratings; 0 if one is missing."""
+        """The lower rating; 0 if one is missing."""
         ratings = [self.tags.get(f"{side}Elo", "") for side in ("White", "Black")]
         return min(int(text) if text.isdigit() else 0 for text in ratings)
 
 
 def pgn_games(lines: Iterable[str]) -> Iterator[PgnGame]:
-    """The games in the lines of a PGN.
+    """Iterate over the games in the lines of a PGN.
 
     >>> text = "1. e4 { [%eval 0.3] } e5 (1... c5) 2. Qh5?? Ke7 3. Qxe5# 1-0"
     >>> (game,) = pgn_games(['[Event "?"]', "", text])
@@ -107,6 +106,6 @@ def _evaluation(comment: str) -> float | None:
     if found is None:
         return None
     number = float(found[2])
-    if found[1]:  # moves to mate, of whoever gives it
+    if found[1]:  # moves to mate: positive if White mates
         return MATE if number > 0 else -MATE
     return 100.0 * number

@@ -1,6 +1,6 @@
-"""A network or a loss of one's own, named in a run's settings: `my.py:Net`, `my.py:loss`.
+"""A user's own network or loss, named in a run's settings: `my.py:Net`, `my.py:loss`.
 
-**A network** is a class that is made from a header and gives a `NetworkOutput`:
+**A network** is a class with a header as its first argument, and returns a `NetworkOutput`:
 
 ```python
 class Net(torch.nn.Module):
@@ -9,19 +9,19 @@ class Net(torch.nn.Module):
         return NetworkOutput(policy, value)                      # [B, num_logits], by header.value
 ```
 
-`settings` are those that the run gives beside the name. All numbers that it learns are in its
-`state_dict`; its answer to a position does not depend on the others of the batch, in evaluation
-mode. If it can be exported to ONNX, self-play on a processor is several times as fast.
+`settings` are the run's further settings of the network. `state_dict` must hold all its weights. In
+evaluation mode the output of a position must not depend on the rest of the batch. A network that
+can be exported to ONNX is several times as fast in self-play on a CPU.
 
-**A loss** is a function of what the network gave and what it should have given:
+**A loss** is a function of the network's output and the targets:
 
 ```python
 def loss(output: NetworkOutput, targets: Targets, header: NetworkHeader) -> dict[str, Tensor]:
     return sylvan.learning.losses.losses(output, targets, header) | {"mine": ...}
 ```
 
-The learner logs every part by its name and adds them up with its weights: those of `policy`,
-`value` and `moves_left` have their own, all others `auxiliary_weight`.
+The learner logs each part by name and sums them with its weights: `policy`, `value` and
+`moves_left` have weights of their own, all others `auxiliary_weight`.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def network_named(
     seed: int | None = None,
     **settings: Any,
 ) -> Any:
-    """A new network: one of Sylvan's by its size, or one's own by `path.py:Class`.
+    """A new network: a built-in one by its size, or the user's own by `path.py:Class`.
 
-    Its `header` says all that is needed to make it again.
+    Its `header` has all that is needed to make it again.
 
-    :raises NetworkError: it is not made as it should be; the message says what differs.
+    :raises NetworkError: the class does not follow the contract above; the message says where.
     """
     if not name.rpartition(":")[0].endswith(".py"):
         return build_network(
@@ -86,7 +86,7 @@ def network_named(
 
 
 def user_network(header: NetworkHeader, seed: int | None = None) -> Any:
-    """The network of one's own that a header names, with new weights."""
+    """The user's network that a header names, with new weights."""
     settings = dict(header.architecture)
     name = str(settings.pop("name"))
     make = load_object(name, "the network's class")
@@ -97,17 +97,19 @@ def user_network(header: NetworkHeader, seed: int | None = None) -> Any:
             network = make(header, **settings)
         except TypeError as error:
             raise NetworkError(
-                f"{name} is not made from a header and {settings or 'nothing else'}: {error}."
+                f"{name} does not accept a header and these settings ({settings}): {error}."
             ) from None
     if not isinstance(network, nn.Module):
-        raise NetworkError(f"{name} gives {type(network).__name__}: it must be a torch.nn.Module.")
+        raise NetworkError(
+            f"{name} returns {type(network).__name__}: it must be a torch.nn.Module."
+        )
     network.header = header  # type: ignore[assignment]
     _check(network, header, name)
     return network
 
 
 def loss_named(name: str) -> Loss:
-    """One's own loss, by `path.py:function`."""
+    """The user's loss, by `path.py:function`."""
     function = load_object(name, "the loss function")
     if not callable(function):
         raise TrainingError(f"{name} is {function!r}: it must be a function.")
@@ -119,11 +121,11 @@ def loss_named(name: str) -> Loss:
         if isinstance(parts, torch.Tensor):
             parts = {"loss": parts}
         if not isinstance(parts, Mapping) or not parts:
-            raise TrainingError(f"{name} gives {parts!r}: it must give a dictionary of losses.")
+            raise TrainingError(f"{name} returns {parts!r}: it must return a dictionary of losses.")
         for part, number in parts.items():
             if not isinstance(number, torch.Tensor) or number.dim() != 0:
                 raise TrainingError(
-                    f"{name} gives {part!r} of shape {tuple(getattr(number, 'shape', ()))}: each "
+                    f"{name} returns {part!r} of shape {tuple(getattr(number, 'shape', ()))}: each "
                     "loss must be one number, a mean over the batch."
                 )
         return parts
@@ -132,14 +134,14 @@ def loss_named(name: str) -> Loss:
 
 
 def _check(network: nn.Module, header: NetworkHeader, name: str) -> None:
-    """Ask for two positions, and look at the shapes of what comes."""
+    """Evaluate two positions and check the shapes of the output."""
     training = network.training
     with torch.no_grad():
         output = network.eval()(torch.zeros(2, *header.observation_shape))
     network.train(training)
     if not isinstance(output, NetworkOutput):
         raise NetworkError(
-            f"{name} gives {type(output).__name__}: forward must give a NetworkOutput."
+            f"{name} returns {type(output).__name__}: forward must return a NetworkOutput."
         )
     wanted: dict[str, tuple[int, ...]] = {
         "policy": (2, header.num_logits),
@@ -152,6 +154,6 @@ def _check(network: nn.Module, header: NetworkHeader, name: str) -> None:
         if found is None or tuple(found) != shape:
             got = "nothing" if found is None else f"shape {tuple(found)}"
             raise NetworkError(
-                f"{name} gives {got} as {field} of two positions: it must be {shape} for "
+                f"{name} returns {got} as {field} of two positions: it must be {shape} for "
                 f"{header.game}."
             )

@@ -1,11 +1,11 @@
-"""Batches of a `GameTable`, made on the device that holds it: no work is left for the host.
+"""Make batches of a `GameTable` on its own device.
 
-A row becomes the planes of the encoder `planes19`, the codes of its legal moves, the place of the
-played one among them, and a value: the game's result, mixed with the chances that an engine's
-evaluation stands for.
+A row becomes the planes of the encoder `planes19`, the codes of its legal moves, the index of the
+played one among them, and a value: the game's result, mixed with the outcome probabilities of an
+engine's evaluation.
 
-Half of the positions without castling rights are shown left-right mirrored: a row that one epoch
-mirrors, the next one does not.
+Half of the positions without castling rights are mirrored left to right; the next epoch mirrors the
+other half.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from sylvan.networks.planes import PackedPlanes
 __all__ = ["ENCODING", "PositionBatch", "PositionBatches", "mirrored_codes", "packed_planes"]
 
 ENCODING = Encoding("planes19", "az73")
-"""How a network sees the positions."""
+"""The encoding of positions and moves for the network."""
 
 _ODD = -7046029254386353131
-"""An odd number with well-mixed bits (2⁶⁴ / φ): it chooses the rows to mirror."""
+"""2⁶⁴ / φ, odd: the multiplier of the hash that chooses the rows to mirror."""
 
 
 @dataclass(frozen=True)
 class PositionBatch:
-    """B positions; K is the most legal moves of the table."""
+    """B positions; K is the table's `most_choices`."""
 
     observations: torch.Tensor
     """`[B, 19, 8, 8]` float32."""
     legal: torch.Tensor
-    """`[B, K]` int64 codes of legal moves; 0 behind the last."""
+    """`[B, K]` int64 codes of legal moves, padded with 0."""
     is_legal: torch.Tensor
     """`[B, K]` bool."""
     played: torch.Tensor
-    """`[B]` int64 place of the played move among the legal ones."""
+    """`[B]` int64 index of the played move among the legal ones."""
     value: torch.Tensor
-    """`[B, 3]` float32 chances of win, draw and loss for the mover."""
+    """`[B, 3]` float32 probabilities of win, draw and loss for the mover."""
     plies_left: torch.Tensor
     """`[B]` float32."""
 
 
 class PositionBatches:
-    """Makes batches of a table.
+    """Makes batches from a table.
 
     Args:
-        table: positions; batches are on its device.
-        curve: what evaluations mean; None: only results count.
-        value_mix: share of evaluations in the value where there are any, 0 to 1.
+        table: the positions; batches are on its device.
+        curve: outcome probabilities by evaluation; None: use results only.
+        value_mix: weight of known evaluations in the value target, 0 to 1.
     """
 
     def __init__(self, table: GameTable, curve: OutcomeCurve | None, value_mix: float) -> None:
@@ -67,16 +67,16 @@ class PositionBatches:
         self._outcomes = torch.eye(3, device=device).flip(0)  # by result: loss, draw, win
         self._planes = PackedPlanes(ENCODING).to(device)
         self._mirror = torch.from_numpy(mirrored_codes()).to(device)
-        self._places = torch.arange(table.most_choices, device=device)
+        self._columns = torch.arange(table.most_choices, device=device)
 
     def make(self, rows: torch.Tensor, mirror_in_epoch: int | None = None) -> PositionBatch:
-        """The positions in `rows` `[B]`; with an epoch's number, some of them mirrored."""
+        """Make the batch of `rows` `[B]`; with an epoch, half of the rows are mirrored."""
         table = self.table
         facts = table.facts[rows]
         planes = self._planes(packed_planes(table.boards[rows], facts))
-        is_legal = self._places < table.choices[rows].unsqueeze(1)
-        places = table.legal_begin[rows].unsqueeze(1) + self._places
-        codes = table.legal[places.clamp_(max=len(table.legal) - 1)].to(torch.int64)
+        is_legal = self._columns < table.choices[rows].unsqueeze(1)
+        indices = table.legal_begin[rows].unsqueeze(1) + self._columns
+        codes = table.legal[indices.clamp_(max=len(table.legal) - 1)].to(torch.int64)
         legal = torch.where(is_legal, codes, 0)
         if mirror_in_epoch is not None:
             chosen = ((rows * _ODD) >> 40) + mirror_in_epoch & 1 == 1
@@ -100,7 +100,7 @@ class PositionBatches:
 
 
 def packed_planes(boards: torch.Tensor, facts: torch.Tensor) -> torch.Tensor:
-    """`[B, 19]` int64, the game's own `observation()` in the encoder `planes19`."""
+    """`[B, 19]` int64, equal to the game's `observation()` with the encoder `planes19`."""
     low, middle, high, their = boards.unbind(1)
     kinds = (
         high & ~middle & ~low,  # pawns
@@ -111,9 +111,7 @@ def packed_planes(boards: torch.Tensor, facts: torch.Tensor) -> torch.Tensor:
         high & middle,  # kings
     )
     facts = facts.to(torch.int64)
-    own_short, own_long, their_short, their_long, black = (
-        -(facts >> place & 1) for place in range(5)
-    )
+    own_short, own_long, their_short, their_long, black = (-(facts >> bit & 1) for bit in range(5))
     en_passant = (facts >> 5 & 1) << (40 + (facts >> 6 & 7))
     clock = facts >> 16 & 0xFFFF
     pieces = [kind & ~their for kind in kinds] + [kind & their for kind in kinds]
@@ -122,14 +120,14 @@ def packed_planes(boards: torch.Tensor, facts: torch.Tensor) -> torch.Tensor:
 
 
 def mirrored_codes() -> NDArray[np.int64]:
-    """`[4672]` the code of each `az73` move on a board whose files are reversed.
+    """`[4672]` the code of each `az73` move on the board mirrored left to right.
 
     >>> codes = mirrored_codes()
     >>> int(codes[73 * 12 + 1]), 73 * 11 + 1  # e2e4 and d2d4
     (804, 804)
     """
-    walks = [(n * files, n * ranks) for files, ranks in DIRECTIONS for n in range(1, 8)]
-    steps = [*walks, *KNIGHT]
+    slides = [(n * files, n * ranks) for files, ranks in DIRECTIONS for n in range(1, 8)]
+    steps = [*slides, *KNIGHT]
     planes = [steps.index((-files, ranks)) for files, ranks in steps]
     planes += [64 + 3 * piece + 2 - step for piece in range(3) for step in range(3)]
     squares = np.arange(64) ^ 7

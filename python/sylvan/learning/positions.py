@@ -1,7 +1,7 @@
-"""Positions of games that are really played, to calibrate an eight-bit network and to measure it.
+"""Sample positions from games, to calibrate an int8 network and to measure its loss.
 
-Games are played from one position with moves drawn from an evaluator's priors: with the network
-itself, positions are those that it will meet. Everything follows from the seed.
+Games start at one position, and moves are drawn from an evaluator's priors; with the network's own
+priors, the positions are like those of its games. The seed determines everything.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 __all__ = ["sample_positions"]
 
 GAMES = 64
-"""Games that are played side by side."""
+"""Games played at once."""
 KEPT = 0.25
-"""Share of their positions: neighbours in a game are too alike to be worth much."""
+"""Fraction of positions kept: successive positions of a game are too similar."""
 
 
 def sample_positions(
     game: Game, count: int, *, seed: int = 0, evaluator: Any = None, max_length: int = 512
 ) -> Positions:
-    """Positions of games that start at `game`.
+    """Sample positions of games that start at `game`.
 
     Args:
-        game: the first position; where the evaluator wants an encoding, in that encoding.
-        count: how many; fewer only if the games have no more that differ.
-        seed: of the moves and of which positions are kept.
-        evaluator: whose priors choose the moves; by default the game's own.
-        max_length: plies after which a game starts again.
+        game: the first position.
+        count: number of distinct positions; fewer if the games have no more.
+        seed: seed of the moves and of the choice of positions.
+        evaluator: its priors choose the moves; None: the game's default evaluator.
+        max_length: maximum plies of a game.
 
     >>> from sylvan.games import TicTacToe
     >>> len(sample_positions(TicTacToe(), 20, evaluator="uniform"))
@@ -52,8 +52,8 @@ def sample_positions(
     rng = np.random.default_rng(seed)
     states, plies = [game.clone() for _ in range(GAMES)], np.zeros(GAMES, int)
     found: dict[bytes, tuple[NDArray[Any], NDArray[np.int64]]] = {}
-    fruitless = 0
-    while len(found) < count and fruitless < 200:
+    rounds_without_new = 0
+    while len(found) < count and rounds_without_new < 200:
         leaves = Forest(states, simulations=1).select()
         if leaves is None:
             break
@@ -68,7 +68,7 @@ def sample_positions(
         for i, state in enumerate(states):
             if state.is_terminal() or plies[i] >= max_length:
                 states[i], plies[i] = game.clone(), 0
-        fruitless = fruitless + 1 if len(found) == before else 0
+        rounds_without_new = rounds_without_new + 1 if len(found) == before else 0
     kept = list(found.values())[:count]
     counts = [len(indices) for _, indices in kept]
     return Positions(
@@ -81,7 +81,7 @@ def sample_positions(
 def _play(
     states: list[Any], leaves: Leaves, logits: NDArray[Any], rng: np.random.Generator
 ) -> None:
-    """A move in every game, drawn from the priors."""
+    """Play a move drawn from the priors in every game."""
     for leaf, tree in enumerate(leaves.trees):
         part = slice(leaves.offsets[leaf], leaves.offsets[leaf + 1])
         row = logits[part] if logits.ndim == 1 else logits[leaf, leaves.logit_indices[part]]

@@ -1,12 +1,12 @@
-"""A network warmed up on examples, before it plays against itself.
+"""Pretrain a network on examples, before self-play.
 
-The examples become records in shards, as games of self-play do, and are streamed from there: memory
-holds a window of them, from which batches are drawn, and which moves through the shards as fast as
-positions are drawn from it. One record in fifty is kept aside to see what was learned.
+The examples are stored as records in shards, like games of self-play, and streamed from there:
+batches are drawn from a window in memory, which moves through the shards as fast as positions are
+drawn from it. One record in fifty is held out for testing.
 
     runs/warm/
         pretrain.toml                   every setting
-        examples/*.shard                the records, and `imported.json` once they are all there
+        examples/*.shard                the records; `imported.json` when they are complete
         networks/best.*, last.*         the network, for `sylvan train --from runs/warm` and others
 """
 
@@ -55,34 +55,33 @@ __all__ = [
 Progress = Callable[[float, float | None], None]
 
 HELD_OUT = 50
-"""One record in so many is not trained on."""
+"""One record in this many is held out."""
 
-TESTED = 4096
-"""The most positions on which the network is tested."""
+TEST_POSITIONS = 4096
+"""Maximum positions of a test."""
 
 REPORTS = 10
-"""Times in a training that a network is tested and written."""
+"""Number of times the network is tested and saved."""
 
 
 class PretrainSection(Section):
-    """How long to train, on what, and with what network."""
+    """The game, the network, and the length of the training."""
 
-    game: str = Field(default="chess", description="whose examples these are")
+    game: str = Field(default="chess", description="game of the examples")
     params: dict[str, Any] = Field(
         default_factory=dict, description="arguments of the game's class, such as its encoder"
     )
-    network: str = Field(default="6x64", description="size of the network: 6x64, t4x128, mlp2x256")
-    epochs: float = Field(default=1.0, gt=0, description="times that every position is drawn")
+    network: str = Field(default="6x64", description="network size: 6x64, t4x128, mlp2x256")
+    epochs: float = Field(default=1.0, gt=0, description="times each position is drawn")
     window: int = Field(
         default=1_000_000, ge=1, description="positions in memory, from which batches are drawn"
     )
     temperature: float = Field(
         default=0.05,
         gt=0,
-        description="of verdicts in rounds of Blob: an action's probability is in proportion to "
-        "exp(utility / temperature)",
+        description="temperature of Blob's policy targets, p ~ exp(utility / temperature)",
     )
-    seed: int = Field(default=0, ge=0, description="of the weights and of what is drawn")
+    seed: int = Field(default=0, ge=0, description="seed of the weights and of sampling")
 
     @classmethod
     def title(cls) -> str:
@@ -111,25 +110,25 @@ class PretrainConfig(BaseModel):
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of some files of examples."""
+    """Result of an import."""
 
     records: int
     positions: int
-    """That can be learned from."""
+    """Usable positions."""
     held_out: int
-    """Of these, positions that are not trained on."""
+    """Number of these that are held out."""
     skipped: int
     reasons: list[str]
-    """Of the first that were left out."""
+    """Reasons of the first skipped examples."""
     bytes: int
-    """Of the shards."""
+    """Size of the shards."""
 
     def __str__(self) -> str:
-        left_out = f"; {self.skipped:,} left out" if self.skipped else ""
+        skipped = f"; {self.skipped:,} skipped" if self.skipped else ""
         each = self.bytes / max(self.positions, 1)
         return (
             f"{self.positions:,} positions of {self.records:,} records in {self.bytes / 1e6:.1f} "
-            f"MB, {each:.1f} bytes each{left_out}"
+            f"MB, {each:.1f} bytes each{skipped}"
         )
 
 
@@ -142,14 +141,14 @@ def import_examples(
     progress: Progress | None = None,
     shard_bytes: int = 64 << 20,
 ) -> Imported:
-    """Write the records of some files to shards in a folder; what is there already is used.
+    """Write the records of some files to shards in a folder; reuse an earlier import of them.
 
-    :raises ConfigError: nothing in the files can be used.
+    :raises ConfigError: the files have no usable examples.
     """
     if spec.first().num_players != 2 or not spec.first().zero_sum:
         raise ConfigError(
-            f"Examples have one value, but {spec.short_name} is no game of two seats that play for "
-            "each other's loss: train it by self-play."
+            f"Examples have one value, but {spec.short_name} is not a zero-sum game of two seats: "
+            "train it by self-play."
         )
     note = folder / "imported.json"
     made_of = {
@@ -181,7 +180,7 @@ def import_examples(
     if not positions:
         reason = f" ({skipped.first[0]})" if skipped.first else ""
         names = ", ".join(map(str, sources))
-        raise ConfigError(f"Nothing in {names} can be learned from{reason}.")
+        raise ConfigError(f"No example in {names} is usable{reason}.")
     imported = Imported(records, positions, held_out, skipped.count, skipped.first, size)
     write_bytes(note, json.dumps(asdict(imported) | {"made_of": made_of}, indent=2).encode())
     return imported
@@ -205,35 +204,35 @@ def _batched(
 
 
 class LessonStream(Protocol):
-    """Batches to train a network on."""
+    """Source of batches for pretraining."""
 
     positions: int
-    """That are trained on."""
+    """Positions to train on."""
     damage: list[str]
-    """A sentence for each place of a file that could not be read."""
+    """A message for each part of a file that cannot be read."""
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
-        """The next positions to train on."""
+        """Draw the next positions to train on."""
 
     def held_out(self) -> Batch | None:
-        """Positions that are not trained on; None if there are none."""
+        """The held-out positions; None if there are none."""
 
 
 class Lesson(Protocol):
-    """Reads the examples of one game, under whose name it is registered (`sylvan.registry`)."""
+    """Reads the examples of one game; registered under its name (`sylvan.registry`)."""
 
     def __call__(
         self, sources: Sequence[Path], section: PretrainSection, tell: Callable[[str], None]
     ) -> LessonStream:
-        """Batches of what the files have; `tell` takes a sentence for a person."""
+        """Open the files as a stream of batches; `tell` receives messages for the user."""
 
 
 class ExampleStream:
-    """Batches from shards that need not fit into memory; goes round for ever.
+    """Batches from shards that need not fit into memory; repeats them forever.
 
-    :param folder: of the shards.
-    :param positions: in all of them that are trained on.
-    :param header: of the network, which says how it sees the game.
+    :param folder: the folder of the shards.
+    :param positions: number of positions to train on in all shards.
+    :param header: the network's header, for its encoding.
     """
 
     def __init__(
@@ -245,13 +244,13 @@ class ExampleStream:
         threads: int = 1,
     ) -> None:
         self.damage: list[str] = []
-        """A sentence for each place of a file that could not be read."""
+        """A message for each part of a file that cannot be read."""
         self._folder, self._config, self._header = folder, config, header
         self._layout = Layout.of(config.pretrain.spec)
         self._most, self.positions = config.pretrain.window, positions
         spec = config.pretrain.spec
         self._maker = BatchMaker(spec, header.encoding, threads=threads)
-        self._window, self._coming = self._empty(), self._round()
+        self._window, self._coming = self._empty(), self._endless()
         self._drawn = 0
 
     def _empty(self) -> Window:
@@ -259,7 +258,7 @@ class ExampleStream:
         return Window(self._layout, (0, 0), self._header.value, self._config.targets, 0.0, first)
 
     def _stored(self, held_out: bool) -> Iterator[Block]:
-        """The records that are trained on, or those that are not."""
+        """The records that are held out, or the others."""
         number = 0
         for path in sorted(self._folder.glob("*.shard")):
             for block in read_blocks(path, self._layout, on_damage=self._note):
@@ -267,7 +266,7 @@ class ExampleStream:
                 yield block.kept(_is_held_out(numbers) == held_out)
                 number += len(block)
 
-    def _round(self) -> Iterator[Block]:
+    def _endless(self) -> Iterator[Block]:
         while True:
             yield from self._stored(held_out=False)
 
@@ -276,7 +275,7 @@ class ExampleStream:
             self.damage.append(str(damage))
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
-        """Draw positions from the window, after letting as many new ones into it."""
+        """Add `count` new positions to the window, then draw `count` from it."""
         rows = self._window
         wanted = self.positions if self.positions <= self._most else self._most + self._drawn
         while rows.end < wanted:
@@ -287,13 +286,13 @@ class ExampleStream:
         return self._maker.make(rows.pick(drawn), np.ones(count, np.float32), rng)
 
     def held_out(self) -> Batch | None:
-        """Positions that are not trained on; None if there are none."""
+        """The held-out positions; None if there are none."""
         rows = self._empty()
         for block in self._stored(held_out=True):
             rows.add(block)
-            if rows.end >= TESTED:
+            if rows.end >= TEST_POSITIONS:
                 break
-        count = min(rows.end, TESTED)
+        count = min(rows.end, TEST_POSITIONS)
         if not count:
             return None
         maker = BatchMaker(self._config.pretrain.spec, self._header.encoding, symmetries=False)
@@ -302,7 +301,7 @@ class ExampleStream:
 
 
 def _is_held_out(number: Any) -> Any:
-    """Whether a record is kept aside, by its number, or for an array of numbers."""
+    """Whether a record is held out, by its number; also for an array of numbers."""
     return number % HELD_OUT == HELD_OUT - 1
 
 
@@ -311,15 +310,15 @@ def _is_held_out(number: Any) -> Any:
 
 @dataclass(frozen=True)
 class Scores:
-    """What a network knows of positions that it was not trained on."""
+    """Scores of a network on held-out positions."""
 
     positions: int
     best_move: float
-    """Share of positions in which its first choice has the highest probability in the target."""
+    """Fraction of positions where its best action has the target's highest probability."""
     policy: float
     """Cross-entropy of the policy, in nats."""
     value_error: float
-    """Mean distance of its expected result from the target's."""
+    """Mean absolute error of the expected result."""
 
     def __str__(self) -> str:
         return (
@@ -344,19 +343,19 @@ def pretrain(
     """Import examples, train a network on them and write it to a folder.
 
     :param sources: files: see `read_examples`.
-    :param folder: made if it is not there; examples that it has from the same files are used again.
-    :param importing: told how far the files are read.
-    :param watch: told how far the training is.
-    :param tell: told sentences for a person.
-    :param start: a network, or the folder of one, to go on from.
-    :return: how well the network does on what was held out, if anything was.
-    :raises ConfigError: nothing in the files can be used.
+    :param folder: the output folder, created if missing; an earlier import of the files is reused.
+    :param importing: called with the progress of reading.
+    :param watch: called with the progress of training.
+    :param tell: called with messages for the user.
+    :param start: the initial network: a file, or a folder with one.
+    :return: scores on the held-out examples; None if there are none.
+    :raises ConfigError: the files have no usable examples.
     """
     from sylvan.networks import export_onnx, save_network
 
     section = config.pretrain
     if (folder / "config.toml").exists():
-        raise ConfigError(f"{folder} is a run of self-play: give another folder with --out.")
+        raise ConfigError(f"{folder} is a self-play run: give another folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(folder / "pretrain.toml", toml_text(config, "Settings of a pretraining.").encode())
     network = _network(section, start)
@@ -380,7 +379,7 @@ def pretrain(
 
 
 def _network(section: PretrainSection, start: Path | None) -> Any:
-    """A new network, or one that was trained before."""
+    """A new network, or the one in `start`."""
     from sylvan.evaluators.loading import network_file
     from sylvan.networks import build_network, load_network
 
@@ -399,7 +398,7 @@ def _stream(
     importing: Progress | None,
     tell: Callable[[str], None],
 ) -> LessonStream:
-    """Batches of what the files have."""
+    """Open the files as a stream of batches."""
     section = config.pretrain
     lesson: Lesson | None = registry.find("lessons", section.game)
     if lesson is not None:
@@ -408,7 +407,7 @@ def _stream(
     imported = import_examples(sources, examples, section.spec, config.examples, kind, importing)
     tell(f"{imported}.")
     for reason in imported.reasons:
-        tell(f"left out: {reason.rstrip('.')}.")
+        tell(f"skipped: {reason.rstrip('.')}.")
     return ExampleStream(examples, imported.positions - imported.held_out, config, header)
 
 
@@ -419,7 +418,7 @@ def _trained(
     seed: int,
     watch: LearnerWatcher | None,
 ) -> Iterator[tuple[str, Scores | None]]:
-    """Train; now and then a sentence about it, and how the network does on what is held out."""
+    """Train in `REPORTS` parts; after each give a message and the scores on held-out examples."""
     test, rng = stream.held_out(), np.random.Generator(np.random.Philox(seed))
     done = 0
     for part in range(1, REPORTS + 1):
@@ -431,8 +430,8 @@ def _trained(
         done += count
         scores = None if test is None else score(learner, test)
         parts = ", ".join(f"{name} {value:.3f}" for name, value in losses.parts.items())
-        told = f"; held out: {scores}" if scores else ""
-        yield f"{done:,} of {updates:,} updates: {parts}{told}.", scores
+        tested = f"; held out: {scores}" if scores else ""
+        yield f"{done:,} of {updates:,} updates: {parts}{tested}.", scores
 
 
 def _ramp(begin: float, end: float) -> Callable[[float], float]:
@@ -440,7 +439,7 @@ def _ramp(begin: float, end: float) -> Callable[[float], float]:
 
 
 def score(learner: Learner, test: Batch) -> Scores:
-    """How well a network does on a batch that it was not trained on."""
+    """Score a learner's averaged network on a batch."""
     import torch
 
     from sylvan.learning.feed import Sender
@@ -466,5 +465,5 @@ def score(learner: Learner, test: Batch) -> Scores:
 
 
 def _expected(value: NDArray[np.float32]) -> NDArray[np.float32]:
-    """`[n]` the expected result of the seat to move."""
+    """`[n]` the expected result for the seat to move."""
     return value[:, 0] - value[:, 2] if value.shape[1] == 3 else value[:, 0]

@@ -1,4 +1,4 @@
-"""What a learner tells whoever watches it."""
+"""Callback for the progress of a learner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["LearnerWatcher"]
 
 
 class LearnerWatcher(Protocol):
-    """Hears how far a learner is; `sylvan.runs.watcher.Watcher` is one."""
+    """Receives a learner's progress; `sylvan.runs.watcher.Watcher` is one."""
 
     def learner_progress(self, update: int, updates: int, losses: Mapping[str, float]) -> None:
-        """So many of this step's updates are made; `losses` are the newest, by name."""
+        """Called after `update` of `updates` updates, with the newest losses by name."""

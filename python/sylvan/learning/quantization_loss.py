@@ -1,4 +1,4 @@
-"""What an eight-bit network loses against the one that it was made from."""
+"""Measure the loss of an int8 network against its fp32 original."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["QuantizationLoss", "measure_loss"]
 
 @dataclass(frozen=True)
 class QuantizationLoss:
-    """How far one network's answers are from another's, over some positions.
+    """Differences between the outputs of two networks, over some positions.
 
     >>> print(QuantizationLoss(positions=100, policy_kl=0.0012, value_error=0.0081, top1=0.985))
     policy KL 0.0012 nats, value error 0.0081, same best move in 98.5 % of 100 positions
@@ -29,9 +29,9 @@ class QuantizationLoss:
     policy_kl: float
     """Mean Kullback-Leibler divergence of the priors of legal actions, in nats."""
     value_error: float
-    """Mean absolute difference of the expected result, which is between -1 and 1."""
+    """Mean absolute difference of the expected result, in [-1, 1]."""
     top1: float
-    """Share of positions in which both put the same legal action first."""
+    """Fraction of positions where both prefer the same legal action."""
 
     def __str__(self) -> str:
         return (
@@ -44,15 +44,15 @@ def measure_loss(first: Any, second: Any, positions: Positions) -> QuantizationL
     """Compare two networks.
 
     Args:
-        first: the one that is right: an evaluator, the path of an `.onnx` file or its bytes.
-        second: the one to judge.
-        positions: from `sample_positions`; other ones than those of the calibration.
+        first: the original: an evaluator, the path of an `.onnx` file or its bytes.
+        second: the network to measure.
+        positions: from `sample_positions`, not the ones used for calibration.
     """
     one, two = _evaluator(first), _evaluator(second)
     if one.header.value != two.header.value or one.header.num_logits != two.header.num_logits:
         raise NetworkError(
-            f"The networks {one.name} and {two.name} differ in their outputs: compare a network "
-            "with its own eight-bit version."
+            f"The networks {one.name} and {two.name} have different outputs: compare a network "
+            "with its own int8 version."
         )
     a, b = one.infer(positions.observations), two.infer(positions.observations)
     divergence, same = 0.0, 0

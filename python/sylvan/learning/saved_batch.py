@@ -1,4 +1,4 @@
-"""A batch as a file, to look at later: `numpy.load(path)` gives its arrays by name."""
+"""Save a batch to a file for debugging: `numpy.load(path)` gives its arrays by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NAMES = (
     *("observations", "policy", "legal", "policy_weight", "value", "weight", "moves_left"),
     *("actions", "reward", "alive", "known", "following", "places", "policy_actions"),
 )
-"""What batches of positions and of sequences have; of each what it has is saved."""
+"""Arrays of batches of positions and of sequences; missing ones are not saved."""
 
 
 def save_batch(batch: Any, path: Path) -> list[str]:
-    """Write a batch to an `.npz` file, and name those of its arrays that are not all finite."""
+    """Write a batch to an `.npz` file; return the names of arrays that are not all finite."""
     arrays = _arrays(batch)
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)

@@ -1,9 +1,9 @@
-"""The learning rate as a function of progress: how much of a run's budget is spent, in [0, 1].
+"""The learning rate as a function of progress: the fraction of a run's budget spent, in [0, 1].
 
     rate(p) = learning_rate · warm_up(p) · shape(p) · final_decay(p)
 
-*Warm-up* rises in a straight line from 0, because the first gradients of a new network, and the
-first second moments of Adam, mean little. The *shape* is one of
+*Warm-up* rises linearly from 0, because the first gradients of a new network and Adam's first
+estimates of second moments are unreliable. The *shape* is one of
 
 | name | factor |
 |---|---|
@@ -12,11 +12,11 @@ first second moments of Adam, mean little. The *shape* is one of
 | `exponential` | floor ** p, from 1 to `floor` |
 | `step` | `drop_factor` to the number of `drops` that p has passed |
 
-The *final decay* goes in a straight line to 0 over the last share of the run: small runs regress
-late if the rate stays up, and a network that ends with a decay was measured 38 to 149 Elo stronger.
+The *final decay* falls linearly to 0 over the last fraction of the run: small runs get weaker late
+if the rate stays high, and networks with this decay were measured 38 to 149 Elo stronger.
 
-Progress is logical (steps done of steps) or elapsed time, as the run's budget is; nothing here
-counts updates, so a run can be made longer without touching its schedule.
+Progress is steps or elapsed time, like the run's budget, and not updates: a run can be made longer
+without changing its schedule.
 """
 
 from __future__ import annotations
@@ -34,26 +34,24 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class ScheduleConfig(Section):
-    """How the learning rate changes in the course of a run; part of `LearnerConfig`."""
+    """Settings of the learning rate's schedule; part of `LearnerConfig`."""
 
     learning_rate: float = Field(
-        2e-3, gt=0, description="highest rate: larger learns sooner and ends less exact"
+        2e-3, gt=0, description="maximum rate: a larger one learns faster and ends less exact"
     )
-    warmup: Share = Field(
-        0.01, description="share of the run in which the rate rises from 0, as first gradients lie"
-    )
+    warmup: Share = Field(0.01, description="fraction of the run in which the rate rises from 0")
     schedule: Literal["constant", "cosine", "exponential", "step"] = Field(
-        "cosine", description="how the rate falls from then on"
+        "cosine", description="how the rate falls after the warm-up"
     )
     floor: Share = Field(
-        0.1, description="what cosine and exponential fall to, as a share of the highest rate"
+        0.1, description="final rate of cosine and exponential, as a fraction of the maximum"
     )
     drops: tuple[Share, ...] = Field(
-        (0.5, 0.75), description="progress at which the schedule `step` lowers the rate"
+        (0.5, 0.75), description="progress values at which the schedule `step` lowers the rate"
     )
-    drop_factor: Share = Field(0.1, description="what each of those multiplies the rate by")
+    drop_factor: Share = Field(0.1, description="factor of the rate at each drop")
     final_decay: Share = Field(
-        0.15, description="last share of the run in which the rate falls to 0; 0: it does not"
+        0.15, description="last fraction of the run in which the rate falls to 0; 0: no final decay"
     )
 
 

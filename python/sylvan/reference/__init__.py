@@ -1,8 +1,17 @@
-"""The search in plain, readable Python: the specification that the Rust core equals.
+"""The search in plain, readable Python: the specification of the Rust core.
 
-Read `search` (the loop), `selection` (PUCT, UCT), `gumbel`, `proofs`, `outcome`, `node`; for hidden
-information `deals` and `determinised`, for learned models `latent`. To try an idea, pass a
-selection rule, a function `(node, search) -> child`, as `Search(..., rule=...)`.
+To try an idea, pass a selection rule, a function `(node, search) -> child`, as
+`Search(..., rule=...)`. In the order in which data flows:
+
+`node`          a node of the tree, and its arithmetic
+`selection`     PUCT and UCT
+`gumbel`        Gumbel search: sequential halving, completed Q
+`proofs`        proven results and bounds
+`search`        the loop: walk, evaluate, expand, back up
+`outcome`       policy target and choice of the action
+`deals`         information-set search, for hidden information
+`determinised`  one tree per sampled deal, values merged
+`latent`        states of a learned model
 """
 
 from sylvan.reference import latent

@@ -1,12 +1,12 @@
 """Information-set search (Cowling, Powley and Whitehouse 2012): one tree over public actions, a
 fresh deal for every simulation.
 
-The root is a view, what one seat knows. A walk completes it to a deal and takes, at every node, an
-action that is legal in this deal; nodes gain actions when other deals come by. Where PUCT and UCT
-have the node's visits, an edge has the visits at which it was legal, at least 1. Priors are those
-of the mover's own view, asked for once per node and view. A walk that comes to a node for the first
-time ends there; at a known node with a new view it waits for the priors and walks on, unless
-`stop_at_new_views`. With `flat_priors` there is nothing to wait for. Nothing is proven.
+The root is the view of one seat. A walk samples a deal from it and takes, at every node, an action
+that is legal in this deal; other deals may add actions to a node. In place of the node's visits,
+PUCT and UCT use the visits at which the edge was legal, at least 1. Priors depend on the mover's
+own view: one evaluation per node and view. A walk ends at a new node. At a known node with a new
+view it waits for the priors and then continues, unless `stop_at_new_views`. With `flat_priors` it
+never waits. There are no proofs.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from sylvan.reference.search import Evaluate, Evaluation, Rule, Search
 
 @dataclass
 class Walk:
-    """A simulation under way."""
+    """A simulation in progress."""
 
     state: Game
     path: list[Node]
-    passed: list[Node] = field(default_factory=list)  # what it counted as available
-    own: bytes = b""  # what the seat to move sees at the leaf
-    walks_on: bool = False  # from the leaf, once it has priors
-    counted: bool = False  # as a simulation that has started
+    passed: list[Node] = field(default_factory=list)  # edges that it counted as available
+    own: bytes = b""  # observation of the seat to move at the leaf
+    resumes: bool = False  # continues from the leaf once it has priors
+    counted: bool = False  # counts as a started simulation
 
 
 class DealSearch(Search):
@@ -38,12 +38,12 @@ class DealSearch(Search):
 
     def __init__(self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None):
         super().__init__(view, evaluate, config.replace(proofs=False), rule)
-        whole = view.sample(Rng(0))
-        self.has_rewards = type(whole).rewards is not Game.rewards
+        deal = view.sample(Rng(0))
+        self.has_rewards = type(deal).rewards is not Game.rewards
         self.plain = not self.has_rewards and config.discount == 1.0
         self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
-        self.legal: Sequence[int] = ()  # at the node where a walk is about to choose
-        self.asked: set[tuple[int, bytes]] = set()
+        self.legal: Sequence[int] = ()  # at the node of the current choice
+        self.requested: set[tuple[int, bytes]] = set()
         self.suspended: list[Walk] = []
 
     def batch(self) -> None:
@@ -52,25 +52,25 @@ class DealSearch(Search):
         collisions = limit if self.config.collisions is None else self.config.collisions
         leaves: list[Walk] = []
         collided: list[Walk] = []
-        full: list[Walk] = []  # the one collision too many
+        full: list[Walk] = []  # the collision that closes the batch
         while len(leaves) < limit and not full and (self.suspended or self.may_start()):
             if self.suspended:
                 walk = self.suspended.pop(0)
             else:
                 walk = Walk(self.state.sample(self.rng.split()), [self.root])
-            end = self.go(walk)
+            end = self.resume(walk)
             if end == "collision" and len(collided) >= collisions:
                 full.append(walk)
             elif end == "collision":
                 collided.append(walk)
             elif end == "leaf":
                 self.started += len(walk.path) > 1 and not walk.counted
-                self.asked.add((id(walk.path[-1]), walk.own))
+                self.requested.add((id(walk.path[-1]), walk.own))
                 leaves.append(walk)
             for node in walk.path if end != "finished" and not full else []:
                 node.in_flight += 1
             if end == "collision" and len(walk.path) == 1:
-                break  # nothing else can be done before the root's evaluation
+                break  # all walks need the root's evaluation
         for walk in collided + full:
             for node in walk.path if walk not in full else []:
                 node.in_flight -= 1
@@ -79,14 +79,14 @@ class DealSearch(Search):
         self.suspended += [walk for walk in collided + full if walk.counted]
         evaluations = self.evaluate([walk.state for walk in leaves]) if leaves else []
         for walk, evaluation in zip(leaves, evaluations, strict=True):
-            self.take_in(walk, evaluation)
+            self.apply_evaluation(walk, evaluation)
 
     def may_start(self) -> bool:
-        """A walk that is suspended has started already."""
+        """Return whether a simulation may start or a suspended walk may resume."""
         return super().may_start() or bool(self.suspended)
 
-    def go(self, walk: Walk) -> str:
-        """Walk on to where the simulation ends."""
+    def resume(self, walk: Walk) -> str:
+        """Continue a walk; return how it ends: "finished", "leaf" or "collision"."""
         while True:
             node, state = walk.path[-1], walk.state
             if node is self.root and node.kind == "decision":
@@ -106,7 +106,7 @@ class DealSearch(Search):
                 drawn = self.rng.pick([p for _, p in outcomes])
                 child = node.children[outcomes[drawn][0]]
                 self.count(walk, node)
-            elif (end := self.ask(walk, node)) is not None:
+            elif (end := self.request_evaluation(walk, node)) is not None:
                 return end
             else:
                 node.seat, legal = state.to_play(), list(state.legal_actions())
@@ -122,20 +122,22 @@ class DealSearch(Search):
                     node.mass += child.prior
             walk.path.append(child)
 
-    def ask(self, walk: Walk, node: Node) -> str | None:
-        """Whether the evaluator must be asked before the seat to move can choose."""
+    def request_evaluation(self, walk: Walk, node: Node) -> str | None:
+        """Return "leaf" if the node needs an evaluation for this view, "collision" if it waits for
+        one, None if its priors are known.
+        """
         fresh, flat = not node.children, self.config.flat_priors
         walk.own = b"" if flat else np.asarray(walk.state.observation()).tobytes()
         if not fresh and (flat or walk.own in node.views):
             return None
-        if (id(node), walk.own) in self.asked:
+        if (id(node), walk.own) in self.requested:
             return "collision"
-        walk.walks_on = not fresh and not self.config.stop_at_new_views
+        walk.resumes = not fresh and not self.config.stop_at_new_views
         self.depth = max(self.depth, len(walk.path) - 1)
         return "leaf"
 
     def list_actions(self, node: Node, actions: list[int], priors: Sequence[f32]) -> None:
-        """Make these actions what can be taken from a node in the deal at hand."""
+        """Set the legal actions of a node in the current deal."""
         self.legal = actions
         for index, (action, prior) in enumerate(zip(actions, priors, strict=True)):
             child = node.children.setdefault(action, self.new_node(action))
@@ -144,27 +146,27 @@ class DealSearch(Search):
         node.mass = sum((child.prior for child in tried), ZERO)
 
     def count(self, walk: Walk, node: Node) -> None:
-        """Count what is legal in this deal as available once more."""
+        """Increment the availability of the actions that are legal in this deal."""
         for action in self.legal:
             node.children[action].available += 1
             walk.passed.append(node.children[action])
 
     def priors(self, node: Node, own: bytes, n: int) -> Sequence[f32]:
-        """The priors of a view at a node."""
+        """Return the priors of a view at a node."""
         if self.config.flat_priors:
             flat = np.full(n, 1 / f32(n), np.float32)
             return list(quantise_priors(flat, self.config.prior_bits))
         return node.views[own]
 
-    def take_in(self, walk: Walk, evaluation: Evaluation) -> None:
-        """End a simulation at its leaf, or suspend its walk, which now has its priors."""
+    def apply_evaluation(self, walk: Walk, evaluation: Evaluation) -> None:
+        """Store the priors of a leaf; back up its values, or suspend the walk to resume it."""
         node, state, (logits, values) = walk.path[-1], walk.state, evaluation
-        self.asked.discard((id(node), walk.own))
+        self.requested.discard((id(node), walk.own))
         if node is self.root:
             return self.expand(walk.path, state, evaluation)
         priors = softmax(np.array(logits, np.float32))
         node.views[walk.own] = list(quantise_priors(priors, self.config.prior_bits))
-        if walk.walks_on:
+        if walk.resumes:
             walk.counted = True
             for step in walk.path:
                 step.in_flight -= 1
@@ -177,17 +179,18 @@ class DealSearch(Search):
         return None
 
     def open_edges(self, node: Node) -> list[Node]:
-        """The children that may be taken in the deal at hand."""
+        """Return the children that are legal in the current deal."""
         root = node is self.root
         return [node.children[action] for action in (node.children if root else self.legal)]
 
     def available(self, node: Node, child: Node) -> int:
-        """The visits at which a child could be taken; the root's always can."""
+        """Return the visits at which a child was legal; at the root all visits."""
         return node.started if node is self.root else max(child.available, 1)
 
     def advance(self, action: int, view: Game | None = None) -> None:
-        """Make what follows an action the root; `view` is what its seat then knows, if the old view
-        cannot tell. Until that seat moves, the root only leads on.
+        """Make the child after an action the root.
+
+        :param view: the seat's view after the action, if it cannot be derived from the old view.
         """
         known = self.root.children.get(action)
         if view is None:
@@ -199,10 +202,10 @@ class DealSearch(Search):
         self.nodes, self.seen = self.root.size, (f32(np.inf), f32(-np.inf))
         if view.is_terminal() or view.is_chance() or view.to_play() != view.observer:
             return
-        self.adopt()
+        self.set_root_priors()
 
-    def adopt(self) -> None:
-        """Give the root the priors of its seat's view."""
+    def set_root_priors(self) -> None:
+        """Set the root's priors to those of its seat's view."""
         legal, own = list(self.state.legal_actions()), b""
         if not self.root.children:
             self.root.kind = "leaf"

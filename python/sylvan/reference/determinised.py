@@ -1,7 +1,8 @@
-"""Determinised search: a tree for each of some deals, which knows all of it, and their values
-merged: `Q(a)` is the mean over the deals in which `a` was tried, every deal counting the same, and
-the policy softmax(ln P + (c_visit + max n) * c_scale * Q), with Q completed by the root's own
-value, mapped to 0..1, and n visits per deal. Visits are not added up: that would be a vote.
+"""Determinised search: one tree with perfect information per sampled deal, values merged.
+
+`Q(a)` is the mean over the deals in which `a` was tried, with equal weights. The policy is
+softmax(ln P + (c_visit + max n) * c_scale * Q), with Q completed by the root's own value and mapped
+to 0..1, and n visits per deal. Visits are not added up: that would be a vote.
 """
 
 import numpy as np
@@ -13,11 +14,11 @@ from sylvan.planning.config import SearchConfig
 from sylvan.reference.node import Node
 from sylvan.reference.search import Evaluate, Search
 
-DEALING = 2**32  # the first stream of the seed that deals are drawn from
+DEALING = 2**32  # the random stream of the deals
 
 
 class DeterminisedSearch:
-    """The trees of some deals that fit a view, the first tree of a forest's."""
+    """Trees of sampled deals that fit a view; equals the first tree of a forest."""
 
     def __init__(self, view: Game, evaluate: Evaluate, config: SearchConfig) -> None:
         self.evaluate, self.config, self.dealing = evaluate, config, Rng(config.seed, DEALING)
@@ -25,28 +26,28 @@ class DeterminisedSearch:
         self.plant(view)
 
     def plant(self, view: Game) -> None:
-        """Draw deals that fit what is known now."""
+        """Sample deals that fit a view, and start a tree for each."""
         share = self.config.simulations and max(1, self.config.simulations // self.config.deals)
         config = self.config.replace(simulations=share)
         deals = [view.sample(self.dealing.split()) for _ in range(config.deals)]
         self.searches = [Search(deal, self.evaluate, config) for deal in deals]
         for search, stream in zip(self.searches, self.streams, strict=True):
-            search.rng = stream  # goes on from search to search
+            search.rng = stream  # the streams continue over several searches
 
     def run(self) -> None:
-        """Search every deal."""
+        """Run the search of every deal."""
         for search in self.searches:
             search.run()
 
     def q(self, search: Search, child: Node) -> float:
-        """The mean of an edge of a root, inside its proven bounds."""
+        """Return the mean value of a root's edge, clipped to its proven bounds."""
         seat, (low, high) = search.root.seat, search.step_bounds(search.root, child)
         total = child.N * child.reward[seat] + search.config.discount * child.W[seat]
         known = search.config.proofs and (low > -1 or high < 1 or not search.duel)
         return min(max(total / child.N, low), high) if known else total / child.N
 
     def scores(self) -> tuple[list[float], list[float]]:
-        """The score of every action of the root, and its prior."""
+        """Return the score and the prior of every action of the root."""
         actions, deals = list(self.searches[0].root.children), len(self.searches)
         roots = [search.root for search in self.searches]
         prior = [sum(float(root.children[a].prior) for root in roots) / deals for a in actions]
@@ -63,21 +64,21 @@ class DeterminisedSearch:
         return scores, prior
 
     def policy(self) -> NDArray[np.float32]:
-        """The policy target over the root's legal actions."""
+        """Return the policy target over the root's legal actions."""
         return softmax(np.array(self.scores()[0], np.float32))
 
     def best(self) -> int:
-        """The action with the highest score; ties: higher prior, then the first listed."""
+        """Return the action with the highest score. Ties: higher prior, then lower index."""
         scores, prior = self.scores()
-        place = max(range(len(scores)), key=lambda i: (scores[i], prior[i], -i))
-        return list(self.searches[0].root.children)[place]
+        index = max(range(len(scores)), key=lambda i: (scores[i], prior[i], -i))
+        return list(self.searches[0].root.children)[index]
 
     def pick(self) -> int:
-        """The action picked at the search's temperature."""
+        """Draw an action at the search's temperature."""
         temperature, policy = self.config.temperature, self.policy()
         if temperature == 0:
             return self.best()
         top = ln(float(policy.max()))
         weights = [exp((ln(float(p)) - top) / temperature) if p > 0 else 0.0 for p in policy]
-        place = self.dealing.pick([w / sum(weights) for w in weights])
-        return list(self.searches[0].root.children)[place]
+        index = self.dealing.pick([w / sum(weights) for w in weights])
+        return list(self.searches[0].root.children)[index]

@@ -1,5 +1,5 @@
-"""Gumbel search (Danihelka et al. 2022): sequential halving at the root, and inside the rule that
-makes visits follow the improved policy.
+"""Gumbel search (Danihelka et al. 2022): sequential halving at the root; below it, visits follow
+the improved policy.
 
     sigma(q)  = (c_visit + max_b N(b)) * c_scale * q
     v_mix     = (v + sum N * (sum_visited P q / sum_visited P)) / (1 + sum N)
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def schedule(considered: int, simulations: int) -> list[int]:
-    """The visit count that each simulation considers (sequential halving, Karnin et al. 2013)."""
+    """Return the visit count that each simulation considers (Karnin et al. 2013)."""
     if considered <= 1:
         return list(range(simulations))
     phases, visits, counts = (considered - 1).bit_length(), [0] * considered, list[int]()
@@ -36,7 +36,7 @@ def schedule(considered: int, simulations: int) -> list[int]:
 
 
 def sigma(node: Node, search: Search) -> list[float]:
-    """For every edge sigma of its completed Q."""
+    """Return sigma of the completed Q of every edge."""
     edges, config = list(node.children.values()), search.config
     falling = sorted(edges, key=lambda c: (-c.prior, c.index))
     visited = [(float(c.prior), float(search.q(node, c))) for c in falling if c.N]
@@ -50,7 +50,7 @@ def sigma(node: Node, search: Search) -> list[float]:
 
 
 def improved_policy(node: Node, search: Search) -> list[f32]:
-    """The policy that visits should follow; edges never tried share what the others leave of 1."""
+    """Return the improved policy; the sum counts the untried edges as one, with the rest of P."""
     edges, scaled = list(node.children.values()), sigma(node, search)
     grown = [f32(exp_single(s - max(scaled))) for s in scaled]
     everything, falling = ZERO, sorted(edges, key=lambda c: (-c.prior, c.index))
@@ -60,14 +60,14 @@ def improved_policy(node: Node, search: Search) -> list[f32]:
 
 
 def root_scores(search: Search) -> list[tuple[float, float]]:
-    """What sequential halving compares, with and without sigma, for every edge of the root."""
+    """Return the scores of sequential halving for every root edge: with and without sigma."""
     logs = [ln(float(c.prior)) for c in search.root.children.values()]
     edges = zip(search.gumbel, logs, sigma(search.root, search), strict=True)
     return [(g + log + s, g + log) for g, log, s in edges]
 
 
 def choose(node: Node, search: Search) -> Node:
-    """Inside: the edge furthest behind its share. Root: the best with the scheduled visits."""
+    """Root: the best edge with the scheduled visits. Below: the edge furthest below its share."""
     edges = search.open_edges(node)
     if node is not search.root:
         policy = improved_policy(node, search)

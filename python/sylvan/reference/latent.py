@@ -1,8 +1,8 @@
-"""States of a learned model for the reference: what `sylvan.LatentSearch` does, in plain Python.
+"""States of a learned model: `sylvan.LatentSearch` in plain Python.
 
-A state is a path of actions from the root. What the model said of each path it has seen, its hidden
-state, reward and actions, is in a memory that all states of a search share. `evaluate` asks the
-model for one leaf at a time and fills that memory, and the search goes on as over any game.
+A state is a path of actions from the root. A dictionary, shared by all states of a search, stores
+the model's outputs for each path: hidden state, reward and actions. `evaluate` runs the model on
+one leaf at a time and fills the dictionary.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["LatentGame", "evaluate"]
 
 
 @dataclass
-class Seen:
-    """What the model said of one path."""
+class Inference:
+    """The model's outputs for one path."""
 
     hidden: Any
     reward: list[float]
@@ -28,7 +28,7 @@ class Seen:
 
 
 class LatentGame(Game):
-    """A path of actions into a model; `memory` is `{path: Seen}`."""
+    """A path of actions into a model; `memory` is `{path: Inference}`."""
 
     zero_sum = False
 
@@ -51,8 +51,8 @@ class LatentGame(Game):
         self.zero_sum = num_players == 2
         self.start = seat
         self.path: tuple[int, ...] = ()
-        root = Seen(None, [0.0] * num_players, list(legal_actions))
-        self.memory: dict[tuple[int, ...], Seen] = {(): root}
+        root = Inference(None, [0.0] * num_players, list(legal_actions))
+        self.memory: dict[tuple[int, ...], Inference] = {(): root}
 
     def clone(self) -> LatentGame:
         copy = LatentGame.__new__(LatentGame)
@@ -82,18 +82,18 @@ class LatentGame(Game):
         return np.zeros(0, np.float32)
 
     def per_seat(self, number: Any, seat: int) -> list[float]:
-        """One number for a seat, or one for each, as one for each."""
+        """Convert a number for `seat`, or one number per seat, to one number per seat."""
         numbers = np.asarray(number, np.float32).reshape(-1)
         if self.num_players == 2 and len(numbers) == 1:
             mine = numbers[0] if seat == 0 else -numbers[0]
             numbers = np.array([mine, -mine])
         elif self.relative:
-            numbers = np.roll(numbers, seat)  # the first is that of `seat`
+            numbers = np.roll(numbers, seat)  # the first number belongs to `seat`
         return [float(x) for x in numbers]
 
 
 def evaluate(states: list[LatentGame]) -> list[tuple[list[float], list[float]]]:
-    """What the model says of leaves: logits of the actions that follow, values per seat."""
+    """Evaluate leaves with the model: logits of the legal actions, values per seat."""
     return [_evaluated(state) for state in states]
 
 
@@ -109,6 +109,6 @@ def _evaluated(state: LatentGame) -> tuple[list[float], list[float]]:
         highest = np.argsort(-logits, kind="stable")[: state.top_k]
         legal = sorted(int(a) for a in highest if np.isfinite(logits[a]))
         reward = state.per_seat(output[1][0], (state.to_play() - 1) % state.num_players)
-    state.memory[state.path] = Seen(output[3], reward, legal)
+    state.memory[state.path] = Inference(output[3], reward, legal)
     values = state.per_seat(output[0][0], state.to_play())
     return [float(logits[a]) for a in legal], values

@@ -1,4 +1,4 @@
-"""A node of the tree. It is also the edge that leads to it: N, W and P are that edge's statistics.
+"""A node of the tree. It also stores the edge into it: N, W and P are the edge's statistics.
 
 Arithmetic is part of the specification. Sums are doubles; Q, P, P / (1 + n) and scores are single
 precision (`f32`), each rounded once where it is computed.
@@ -14,11 +14,11 @@ from operator import add
 import numpy as np
 
 f32 = np.float32
-ZERO, ONE, TINY = f32(0), f32(1), np.finfo(f32).tiny  # the least prior that is stored
+ZERO, ONE, TINY = f32(0), f32(1), np.finfo(f32).tiny  # the smallest stored prior
 
 
 def total(xs: Iterable[float]) -> float:
-    """The sum in order, rounded at each step; from Python 3.12 on `sum` rounds otherwise."""
+    """Sum in order, rounding at each step; `sum` of Python 3.12 and later rounds differently."""
     return reduce(add, xs, 0.0)
 
 
@@ -26,44 +26,44 @@ def total(xs: Iterable[float]) -> float:
 class Node:
     """One position in the tree."""
 
-    prior: f32 = ONE  # P, as the selection uses it: at the root's children with noise
+    prior: f32 = ONE  # P as used by selection: with noise at the root's children
     action: int = 0
-    index: int = 0  # the place of `action` among the parent's legal actions
+    index: int = 0  # index of `action` in the parent's legal actions
     N: int = 0  # finished visits, its own evaluation included
     in_flight: int = 0  # visits that wait for an evaluation
     W: list[float] = field(default_factory=list)  # sum of values, one per seat
-    reward: list[float] = field(default_factory=list)  # what the step into this node paid
+    reward: list[float] = field(default_factory=list)  # reward of the step into this node
     kind: str = "leaf"  # then "decision", "chance" or "terminal"
     seat: int = 0  # the seat that chooses here
     children: dict[int, Node] = field(default_factory=dict)  # by action, in the game's order
     raw: f32 = ZERO  # the evaluator's value for the seat to move
     original: f32 = ONE  # P without noise
     tried: bool = False
-    mass: f32 = ZERO  # sum of the priors of the children tried, in the order of trying
-    pending: bool = False  # its evaluation was asked for
+    mass: f32 = ZERO  # sum of the priors of the tried children, in the order of first visits
+    pending: bool = False  # waits for its evaluation
     bounds: tuple[float, float] = (-1.0, 1.0)  # proven bounds of seat 0's result (duels)
-    exact: list[float] | None = None  # the proven result per seat (other games)
-    closed: bool = False  # proven not to be worth taking
+    exact: list[float] | None = None  # proven result per seat (other games)
+    closed: bool = False  # proven not better than another edge
     available: int = 0  # visits of the parent at which it was legal (information sets)
     amaf: dict[int, tuple[int, float]] = field(default_factory=dict)  # by action: n and sum (RAVE)
-    views: dict[bytes, list[f32]] = field(default_factory=dict)  # priors, by what a seat sees here
+    views: dict[bytes, list[f32]] = field(default_factory=dict)  # priors by observation
 
     @property
     def started(self) -> int:
-        """n: visits finished and in flight."""
+        """n: finished visits and visits in flight."""
         return self.N + self.in_flight
 
     @property
     def proven(self) -> list[float] | None:
-        """The proven result per seat, if there is one."""
+        """The proven result per seat, or None."""
         low, high = self.bounds
         return self.exact or ([low, -low] if low == high else None)
 
     @property
     def size(self) -> int:
-        """Nodes of its subtree that were reached."""
+        """Number of visited nodes in its subtree."""
         return 1 + sum(child.size for child in self.children.values() if child.tried)
 
     def value(self, seat: int) -> f32:
-        """The mean value of the node itself."""
+        """Return the mean value of the node for a seat."""
         return f32(self.W[seat] / self.N)

@@ -1,5 +1,6 @@
-"""What a search found. The policy target is the visit distribution at temperature 1 (PUCT, UCT) or
-the improved policy (Gumbel), whatever temperature picks the action. Both respect proofs.
+"""The result of a search. The policy target is the visit distribution at temperature 1 (PUCT, UCT)
+or the improved policy (Gumbel); it does not depend on the temperature that picks the action. Both
+respect proofs.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from sylvan.reference.selection import puct_score, values
 
 
 def eligible(search: Search) -> list[bool]:
-    """The edges of the root that an action may be chosen from."""
+    """Return, for each edge of the root, whether its action may be chosen."""
     root, edges = search.root, list(search.root.children.values())
     chosen = [not c.closed for c in edges]
     if search.config.proofs and root.proven is not None:
@@ -23,7 +24,7 @@ def eligible(search: Search) -> list[bool]:
 
 
 def policy(search: Search) -> NDArray[np.float32]:
-    """The policy target over the root's legal actions."""
+    """Return the policy target over the root's legal actions."""
     edges, mask = list(search.root.children.values()), eligible(search)
     halving = search.config.selection == "gumbel"
     found = gumbel.improved_policy(search.root, search) if halving else earned_visits(search)
@@ -34,8 +35,9 @@ def policy(search: Search) -> NDArray[np.float32]:
 
 
 def earned_visits(search: Search) -> list[int]:
-    """Visits of the root's edges without those that were only forced: they go one by one, while the
-    edge would still score less than the best does. One visit alone counts as forced.
+    """Return the visits of the root's edges without forced ones (policy target pruning, Wu 2019):
+    remove visits one by one while the edge's score stays below the best edge's. A single visit
+    counts as forced.
     """
     root, config, edges = search.root, search.config, list(search.root.children.values())
     if config.selection != "puct" or not config.forced_playouts or root.proven is not None:
@@ -53,7 +55,7 @@ def earned_visits(search: Search) -> list[int]:
 
 
 def best(search: Search) -> int:
-    """The action with most visits (Gumbel: new ones, then score); ties: prior, then lower index."""
+    """The action with most visits (Gumbel: new visits, then score); ties: prior, lower index."""
     edges = [c for c, ok in zip(search.root.children.values(), eligible(search), strict=True) if ok]
     halving, none = search.config.selection == "gumbel", [0] * len(search.root.children)
     scores, base = (gumbel.root_scores(search), search.base) if halving else (none, none)
@@ -62,11 +64,11 @@ def best(search: Search) -> int:
 
 
 def pick(search: Search) -> int:
-    """The action picked at the search's temperature: p^(1/T), in logarithms."""
+    """Draw an action at the search's temperature: p^(1/T), in logarithms."""
     temperature, target = search.config.temperature, policy(search)
     if temperature == 0:
         return best(search)
     top = ln(float(target.max()))
     weights = [exp((ln(float(p)) - top) / temperature) if p > 0 else 0.0 for p in target]
-    place = search.rng.pick([w / total(weights) for w in weights])
-    return list(search.root.children)[place]
+    index = search.rng.pick([w / total(weights) for w in weights])
+    return list(search.root.children)[index]

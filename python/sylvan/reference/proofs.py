@@ -1,11 +1,13 @@
 """Proofs: results that are known, not estimated (Winands et al. 2008; Cazenave and Saffidine 2010).
 
-A duel's node has bounds on seat 0's result: at a decision the best for its seat of its edges'
-bounds, an untried edge being anything from -1 to 1; at a chance node the widest. Any other game: a
-node is exact when it is finished or when all its edges are; a decision then has the values of the
-edge best for its seat (the lowest index among equals), a chance node the mean. Where one seat's
-result fixes all, an edge that reaches the highest return is enough. An edge is closed when it is
-proven to be worth less than another surely is, or proven to be worth the least there is.
+Duel (two seats, results -1, 0, 1): a node has bounds on seat 0's result. A decision node takes the
+best of its edges' bounds for its seat, with -1 to 1 for an untried edge; a chance node the widest.
+
+Other games: a node is exact if it is terminal or if all its edges are exact. A decision node then
+has the values of the best edge for its seat (ties: lowest index), a chance node the mean. If one
+seat's result determines all, one edge with the highest return is enough.
+
+An edge is closed if its upper bound is below another edge's lower bound, or is the lowest return.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def prove_terminal(node: Node, returns: list[float], search: Search) -> bool:
-    """Record the result of a finished game; whether that tells anything."""
+    """Store the result of a finished game; return whether it changes the bounds."""
     if search.duel:
         node.bounds = (float(math.floor(returns[0])), float(math.ceil(returns[0])))
         return node.bounds != (-1.0, 1.0)
@@ -29,7 +31,7 @@ def prove_terminal(node: Node, returns: list[float], search: Search) -> bool:
 
 
 def conclude(node: Node, search: Search) -> bool:
-    """Close edges and tighten the node's own bounds; whether those changed."""
+    """Close edges and tighten the node's own bounds; return whether the bounds changed."""
     tried = [c for c in node.children.values() if c.tried and node.kind == "decision"]
     surely = max((search.step_bounds(node, c)[0] for c in tried), default=0.0)
     least = search.value_range[0] if search.plain else -math.inf
@@ -40,7 +42,7 @@ def conclude(node: Node, search: Search) -> bool:
 
 
 def tighten(node: Node) -> bool:
-    """Tighten the bounds of a node of a duel."""
+    """Tighten the bounds of a node of a duel; return whether they changed."""
     lows, highs = zip(*(c.bounds for c in node.children.values()), strict=True)
     old, best = node.bounds, max if node.seat == 0 else min
     low, high = (min(lows), max(highs)) if node.kind == "chance" else (best(lows), best(highs))
@@ -49,7 +51,7 @@ def tighten(node: Node) -> bool:
 
 
 def settle(node: Node, search: Search) -> bool:
-    """Prove the result of a node of another game, if it can be; whether that is new."""
+    """Prove the result of a node of another game, if possible; return whether it is new."""
     edges = list(node.children.values())
     steps = [search.step(c, c.exact) for c in edges if c.exact is not None]
     all_exact = len(steps) == len(edges)

@@ -1,14 +1,14 @@
 """The search in plain Python: the specification of the core.
 
-Walk from the root by the selection rule, evaluate where the tree ends, back the value up.
-`sylvan.Search` gives the same counts, values and action for the same seed and evaluations.
-`evaluate` takes a list of states and gives for each logits of its legal actions, in the game's
-order, and values, one per seat. No threads, clocks or byte budgets here.
+Walk from the root by the selection rule, evaluate the leaf, back up the value. `sylvan.Search`
+gives the same counts, values and action for the same seed and evaluations. `evaluate` takes a list
+of states and returns for each the logits of its legal actions, in the game's order, and values, one
+per seat. There are no threads, clocks or byte budgets here.
 
-The batch rule: walks follow one another until `leaves_in_flight` leaves wait for `evaluate`. A walk
-that ends in a finished or proven position is backed up at once. One that ends at a leaf already
-waiting (a collision) counts as no simulation, but its virtual visits stay until the batch closes,
-which collision number `collisions + 1` does.
+The batch rule: start walks until `leaves_in_flight` leaves wait for `evaluate`. A walk that ends in
+a finished or proven position is backed up at once. A walk that ends at a waiting leaf (a collision)
+does not count as a simulation, but its virtual visits stay until the batch closes. Collision number
+`collisions + 1` closes the batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,14 +41,14 @@ class Search:
         self.seats, self.value_range = state.num_players, (*state.value_range,)
         self.zero_sum = bool(state.zero_sum) and self.seats == 2
         self.has_rewards = type(state).rewards is not Game.rewards
-        # Only the end pays, undiscounted: the range of returns is that of every value. If two
-        # seats then play for -1, 0 or 1, proofs are bounds, otherwise exact results.
+        # Plain: only the end pays, undiscounted, so all values lie in the range of returns.
+        # Duel: two seats then play for -1, 0 or 1, and proofs are bounds, not exact results.
         self.plain = not self.has_rewards and config.discount == 1.0
         self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)
         self.root, self.nodes, self.seen = self.new_node(), 1, (f32(np.inf), f32(-np.inf))
 
     def run(self, noise: Sequence[float] | None = None) -> Node:
-        """One search of the tree as it stands; `noise` takes the place of what would be drawn."""
+        """Run one search on the current tree; `noise` replaces the random noise."""
         self.started, self.depth, self.noise = 0, 0, noise
         self.stopped_by: str | None = None
         if self.root.kind == "decision":
@@ -74,7 +74,7 @@ class Search:
                 break
             elif path[-1].pending:
                 collided.append(path)
-            for node in path:  # virtual visits: whole, and Q ignores them, so they go exactly
+            for node in path:  # virtual visits: integers that Q ignores, so removal is exact
                 node.in_flight += path[-1].pending
         for node in [node for path in collided for node in path]:
             node.in_flight -= 1
@@ -83,7 +83,7 @@ class Search:
             self.expand(path, state, evaluation)
 
     def may_start(self) -> bool:
-        """Whether another simulation may start; if not, `stopped_by` says why."""
+        """Return whether another simulation may start; if not, set `stopped_by`."""
         config, expanded = self.config, self.root.kind != "leaf"
         if config.proofs and self.root.proven is not None:
             self.stopped_by = "proven"
@@ -96,7 +96,7 @@ class Search:
         return self.stopped_by is None
 
     def walk(self) -> tuple[list[Node], Game, bool]:
-        """Walk from the root to where a simulation ends: path, state, needs an evaluation."""
+        """Walk from the root to a leaf; return path, state, and whether it needs an evaluation."""
         node, state, path = self.root, self.state.clone(), [self.root]
         while True:
             if node.pending:
@@ -117,7 +117,7 @@ class Search:
             path.append(node)
 
     def follow(self, node: Node, state: Game) -> Node:
-        """Take the step that the rule, or chance, picks; `state` goes along."""
+        """Choose a child by the rule or by chance, and apply its action to `state`."""
         if node.kind == "chance":
             outcomes = list(state.chance_outcomes())
             child = node.children[outcomes[self.rng.pick([p for _, p in outcomes])][0]]
@@ -141,7 +141,7 @@ class Search:
         self.backup(path, values, proven)
 
     def expand(self, path: list[Node], state: Game, evaluation: Evaluation) -> None:
-        """Give a leaf its children, one per legal action, and back its values up."""
+        """Add a leaf's children, one per legal action, and back up its values."""
         node, (logits, values) = path[-1], evaluation
         node.kind, node.seat, node.pending = "decision", state.to_play(), False
         bits = 32 if node is self.root else self.config.prior_bits
@@ -149,7 +149,8 @@ class Search:
         for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
             node.children[action] = self.new_node(action, index, prior)
         node.raw = f32(values[node.seat])
-        node.reward = node.reward if node is self.root else list(state.rewards())  # told late
+        if node is not self.root:  # a latent state's reward comes with its evaluation
+            node.reward = list(state.rewards())
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()
@@ -167,11 +168,11 @@ class Search:
                 q = self.q(path[i - 1], node)
                 self.seen = (min(self.seen[0], q), max(self.seen[1], q))
             if self.config.rave and node.kind == "decision" and i + 1 < len(path):
-                self.note_amaf(path[i:], values)
+                self.update_amaf(path[i:], values)
             values = self.step(node, values)
 
-    def note_amaf(self, path: list[Node], values: list[float]) -> None:
-        """RAVE: what came of the actions that the first node's seat took from there on."""
+    def update_amaf(self, path: list[Node], values: list[float]) -> None:
+        """RAVE: add the value to the actions that the first node's seat took along the path."""
         seat = path[0].seat
         own = [b.action for a, b in pairwise(path) if a.kind == "decision" and a.seat == seat]
         for action in dict.fromkeys(own):
@@ -196,7 +197,9 @@ class Search:
         self.root.mass = sum((c.prior for c in tried), ZERO)
 
     def advance(self, action: int) -> None:
-        """Make the position after an action the root; what ended the tree, not the game, is new."""
+        """Make the position after an action the root. Keep its subtree, unless it was terminal in
+        the tree and is not as a root.
+        """
         known = self.root.children.get(action)
         self.state.apply(action)
         ended = self.state.is_terminal()
@@ -210,27 +213,27 @@ class Search:
         return Node(prior, action, index, W=list(zeros), reward=list(zeros), original=prior)
 
     def step(self, node: Node, values: list[float]) -> list[float]:
-        """What the step into a node is worth to each seat: reward + discount * value."""
+        """Return the value per seat before the step into a node: reward + discount * value."""
         pairs = zip(node.reward, values, strict=True)
         return values if self.duel else [r + self.config.discount * v for r, v in pairs]
 
     def step_bounds(self, node: Node, child: Node) -> tuple[float, float]:
-        """What an edge is proven to be worth to the seat that chooses."""
+        """Return the proven bounds of an edge for the seat that chooses."""
         low, high = child.bounds if self.duel else (-np.inf, np.inf)
         if child.exact is not None:
             low = high = self.step(child, child.exact)[node.seat]
         return (low, high) if not self.duel or node.seat == 0 else (-high, -low)
 
     def q(self, node: Node, child: Node) -> f32:
-        """Q of an edge for the seat that chooses, held inside its bounds."""
+        """Return Q of an edge for the seat that chooses, clipped to its proven bounds."""
         low, high = self.step_bounds(node, child)
         mean = self.step(child, [w / child.N for w in child.W])[node.seat]
         return f32(min(max(mean, low), high))
 
     def available(self, node: Node, child: Node) -> int:  # noqa: ARG002
-        """The visits at which a child could be taken: all of its node."""
+        """Return the visits at which a child was legal: all of its node's."""
         return node.started
 
     def open_edges(self, node: Node) -> list[Node]:
-        """The children that may be taken."""
+        """Return the children that selection may choose."""
         return [child for child in node.children.values() if not child.closed]

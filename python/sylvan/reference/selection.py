@@ -5,7 +5,7 @@ PUCT, for the seat s to move (Rosin 2011; Silver et al. 2018):
     score(a) = Q_s(a) + c(N) * P(a) * sqrt(N) / (1 + n(a))
     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)     (the logarithm with c_base)
 
-Forced playouts (Wu 2019): an edge of the root that was tried has n(a) >= sqrt(k * P(a) * sum n).
+Forced playouts (Wu 2019): a tried edge of the root has n(a) >= sqrt(k * P(a) * sum n).
 Progressive widening (Coulom 2007): at most ceil(widening * N ** widening_power) edges are tried.
 RAVE (Gelly and Silver 2011): Q becomes (1 - b) Q + b AMAF with b = sqrt(k / (3 N + k)).
 UCT (Kocsis and Szepesvári 2006): every edge once, then Q_s(a) + c_uct * sqrt(ln N / n(a)).
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def scale(node: Node, search: Search) -> tuple[f32, f32, f32]:
-    """Shift, factor and least value of the map from Q to scores: known bounds go to -1..1, the
-    range seen in the tree or among siblings to 0..1.
+    """Return shift, factor and lowest value of the map from Q to scores: known bounds map to -1..1,
+    the range seen in the tree or among siblings to 0..1.
     """
     bounds = search.config.bounds(search.value_range)
     if bounds is not None:
@@ -44,11 +44,11 @@ def scale(node: Node, search: Search) -> tuple[f32, f32, f32]:
 
 
 def values(node: Node, search: Search) -> dict[int, f32]:
-    """Q of every edge on the scale of scores, by action; the first-play urgency before a visit."""
+    """Return Q of every edge on the scale of scores, by action; first-play urgency if unvisited."""
     shift, factor, lowest = scale(node, search)
     rule, number = search.config.fpu_rule(root=node is search.root)
     fpu = lowest if rule == "loss" else f32(number)
-    if rule in ("parent", "reduction"):  # the number of the first is 0
+    if rule in ("parent", "reduction"):  # the number of "parent" is 0
         fpu = (node.value(node.seat) - shift) * factor - f32(number) * np.sqrt(node.mass)
     edges = node.children.items()
     return {a: (search.q(node, c) - shift) * factor if c.N else fpu for a, c in edges}
@@ -60,7 +60,7 @@ def puct_score(q: f32, prior: f32, n: int, explore: f32) -> f32:
 
 
 def mixed(node: Node, child: Node, q: f32, search: Search) -> f32:
-    """RAVE: Q, and what the action brought where the node's seat took it here or later."""
+    """RAVE: mix Q with the mean value of the action when the node's seat took it here or later."""
     k, (n, total) = search.config.rave, node.amaf.get(child.action, (0, 0.0))
     if not n:
         return q
@@ -69,7 +69,7 @@ def mixed(node: Node, child: Node, q: f32, search: Search) -> f32:
 
 
 def candidates(node: Node, search: Search) -> list[Node]:
-    """The edges that may be taken: progressive widening leaves out untried ones."""
+    """Return the edges to choose from: progressive widening leaves out untried ones."""
     edges = search.open_edges(node)
     tried = [child for child in edges if child.tried]
     closed = sum(child.closed for child in node.children.values())
@@ -78,7 +78,7 @@ def candidates(node: Node, search: Search) -> list[Node]:
 
 
 def puct(node: Node, search: Search) -> Node:
-    """The child with the highest PUCT score; one of the root's that is owed visits has infinity."""
+    """Return the child with the highest PUCT score; forced playouts at the root score infinity."""
     q = values(node, search)
 
     def key(child: Node) -> tuple[f32, f32, int]:
@@ -86,14 +86,14 @@ def puct(node: Node, search: Search) -> Node:
         value = mixed(node, child, q[child.action], search)
         score = puct_score(value, child.prior, child.started, explore)
         forced = search.config.forced_visits(float(child.prior), node.started - 1)
-        owed = node is search.root and 0 < child.started < forced
-        return f32(np.inf) if owed else score, child.prior, -child.index
+        is_forced = node is search.root and 0 < child.started < forced
+        return f32(np.inf) if is_forced else score, child.prior, -child.index
 
     return max(candidates(node, search), key=key)
 
 
 def uct(node: Node, search: Search) -> Node:
-    """The child with the highest UCT score."""
+    """Return the child with the highest UCT score."""
     q = values(node, search)
 
     def key(child: Node) -> tuple[float, f32, int]:

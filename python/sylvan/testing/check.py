@@ -1,12 +1,13 @@
-"""`check_game`: does a game keep the contract of `sylvan.Game`?
+"""`check_game`: check that a game keeps the contract of `sylvan.Game`.
 
-Plays the game at random and checks, in every state, that answers have the right form, range and
-sum and stay the same when asked twice; along every play, that copies are independent, that the
-same actions always lead to the same states, that observations are not shared, that action names
-lead back to their actions, that payments stay in range and that games end; and where the game
-has them, keys, symmetries, and what each seat knows.
+Plays the game at random. It checks
 
-What it cannot find: rules that are wrong but consistent. For those, compare with known results.
+- in every state: the form, range and sum of the answers, and that a second call gives the same;
+- along every play: copies are independent, the same actions lead to the same states, observations
+  are not shared, action names can be parsed back, payments stay in range, games end;
+- if the game has them: keys, symmetries, and the views of the seats.
+
+It cannot find rules that are wrong but consistent: compare with known results.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any
 from sylvan.errors import GameContractError
 from sylvan.games.game import Game
 from sylvan.testing.facts import check_facts
-from sylvan.testing.hidden import need_other_deals
-from sylvan.testing.keys import KeyBook
+from sylvan.testing.hidden import check_other_deals
+from sylvan.testing.keys import SeenStates
 from sylvan.testing.play import Play, random_play
 from sylvan.testing.probe import Probe
 from sylvan.testing.symmetry import check_symmetry, is_own_image, read_symmetries
@@ -28,7 +29,7 @@ from sylvan.testing.symmetry import check_symmetry, is_own_image, read_symmetrie
 
 @dataclass(frozen=True)
 class GameReport:
-    """What `check_game` saw of a game that keeps its contract."""
+    """Statistics of a game that passed `check_game`."""
 
     name: str
     num_players: int
@@ -36,11 +37,11 @@ class GameReport:
     games: int
     """Random plays."""
     finished: int
-    """Plays that reached their end; the others were cut at `max_plies`."""
+    """Plays that reached the end of the game; the others were cut off at `max_plies`."""
     states: int
     """States visited by the plays."""
     mean_length: float
-    """Actions per play, those of chance included."""
+    """Actions per play, chance included."""
     branching: float
     """Legal actions per state in which a seat moves."""
     chance_states: int
@@ -78,14 +79,14 @@ def check_game(
     :param game: a class or function that makes a new game, or a state to start from.
     :param games: random plays.
     :param seed: of the random choices; the same seed makes the same plays.
-    :param max_plies: a play that is still going on then is taken to be endless, unless the game's
-        `max_length` promises an end; then it is cut.
+    :param max_plies: limit of a play: a longer one is an error, or is cut off if the game has a
+        `max_length`.
     :raises GameContractError: names the class, the method, the rule, the actions that show the
         mistake, and the fix.
     """
     make = (lambda: game) if isinstance(game, Game) else game
     rng = random.Random(seed)
-    keys = KeyBook(rng)
+    keys = SeenStates(rng)
     plays: list[Play] = []
     symmetries = 0
     for _ in range(max(1, games)):
@@ -96,12 +97,12 @@ def check_game(
         symmetries = _check_symmetries(play, of_new_game=isinstance(game, type))
         plays.append(play)
     drawn, true = sum(play.deals for play in plays), sum(play.true_deals for play in plays)
-    need_other_deals(plays[0].start, drawn, true)
+    check_other_deals(plays[0].start, drawn, true)
     return _report(plays, keys, symmetries)
 
 
 def _made(make: Callable[[], Any]) -> Game:
-    """A new game, if that is what `make` makes."""
+    """Make a new game; raise if `make` makes something else."""
     name = getattr(make, "__name__", str(make))
     missing = ", ".join(f"{m}()" for m in sorted(getattr(make, "__abstractmethods__", ())))
     if missing:
@@ -116,7 +117,7 @@ def _made(make: Callable[[], Any]) -> Game:
     if not isinstance(state, Game):
         lacking = [m for m in Game.__abstractmethods__ if not hasattr(state, m)]
         raise GameContractError(
-            f"{name} makes a {type(state).__name__}, which is no game"
+            f"{name} makes a {type(state).__name__}, which is not a game"
             + (f" (it lacks {', '.join(sorted(lacking))})" if lacking else "")
             + ": derive it from sylvan.Game."
         )
@@ -124,7 +125,7 @@ def _made(make: Callable[[], Any]) -> Game:
 
 
 def _check_symmetries(play: Play, *, of_new_game: bool) -> int:
-    """Compare the play with its images; the number of symmetries for which there is one."""
+    """Compare the play with its images; return the number of symmetries compared."""
     compared = 0
     for index, symmetry in enumerate(read_symmetries(play.start)):
         if is_own_image(play.start, symmetry, index):
@@ -139,7 +140,7 @@ def _check_symmetries(play: Play, *, of_new_game: bool) -> int:
     return compared
 
 
-def _report(plays: list[Play], keys: KeyBook, symmetries: int) -> GameReport:
+def _report(plays: list[Play], keys: SeenStates, symmetries: int) -> GameReport:
     views = [view for play in plays for view in play.views]
     choices = [len(view.legal_actions) for view in views if view.to_play is not None]
     state = plays[0].start.state

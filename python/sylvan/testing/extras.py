@@ -1,4 +1,4 @@
-"""What a game may tell a training run beside its rules: `estimate` and `auxiliary`."""
+"""Rules of the optional methods for training: `estimate` and `auxiliary`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["check_auxiliary", "check_estimate"]
 
 
 def check_estimate(probe: Probe) -> None:
-    """An estimate is one number per seat in the range of values, or None."""
+    """Check that an estimate is None, or one number per seat within `value_range`."""
     if not hasattr(probe.state, "estimate"):
         return
-    given = probe.ask("estimate")
+    given = probe.call("estimate")
     if given is None:
         return
     seats, (low, high) = probe.state.num_players, probe.state.value_range
@@ -27,17 +27,17 @@ def check_estimate(probe: Probe) -> None:
         probe.fail(
             "estimate()",
             f"gives {given!r}, but value_range is {(low, high)}",
-            "stay in the range of what the end pays",
+            "stay in value_range",
         )
 
 
 def check_auxiliary(probes: list[Probe], end: Probe) -> None:
-    """Auxiliary targets are finite arrays under the same names, of the same shapes, everywhere."""
+    """Check that auxiliary targets are finite, with the same names and shapes in all states."""
     if not hasattr(end.state, "auxiliary"):
         return
     first: dict[str, tuple[int, ...]] | None = None
     for probe in probes:
-        given = probe.ask("auxiliary", end.state)
+        given = probe.call("auxiliary", end.state)
         if not isinstance(given, Mapping):
             probe.fail("auxiliary()", f"gives {given!r}", "return arrays by name")
         arrays = {name: _numbers(array) for name, array in given.items()}
@@ -57,7 +57,7 @@ def check_auxiliary(probes: list[Probe], end: Probe) -> None:
 
 
 def _numbers(given: Any) -> Any:
-    """An array of finite numbers, or None."""
+    """Convert to an array; return None unless all numbers are finite."""
     try:
         numbers = np.asarray(given, np.float64)
     except (TypeError, ValueError):

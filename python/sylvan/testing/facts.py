@@ -1,4 +1,4 @@
-"""The rules about what a game says of itself: seats, action codes, ranges."""
+"""Rules of a game's attributes: seats, action codes, ranges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sylvan.testing.probe import Probe
 
 
 def check_facts(probe: Probe) -> None:
-    """The attributes of a game, as this state has them."""
+    """Check the attributes of a game in this state."""
     game = probe.state
     _whole_number(probe, "num_players", 1, MAX_SEATS)
     _whole_number(probe, "num_actions", 1)
@@ -24,29 +24,30 @@ def check_facts(probe: Probe) -> None:
         probe.fail(
             "zero_sum",
             f"is True, but num_players is {game.num_players}",
-            "set it to False, only two seats can share one number",
+            "set it to False, only games of two seats are zero-sum here",
         )
-    _check_range(probe, "value_range", "of what a seat can be paid")
+    _check_range(probe, "value_range", "of a seat's payments")
     _check_network(probe)
     _check_chance_pair(probe)
 
 
 def _check_network(probe: Probe) -> None:
-    """What a network says of the seats, and how the game reads it; a game may say nothing of it."""
+    """Check the optional attributes for networks: seats, range and conversion of values."""
     game = probe.state
     if hasattr(game, "network_seats"):
         _whole_number(probe, "network_seats", game.num_players, MAX_SEATS)
     if hasattr(game, "network_range"):
-        _check_range(probe, "network_range", "of what a network says of a seat")
+        _check_range(probe, "network_range", "of a network's values")
     if not hasattr(game, "seat_values"):
         return
-    said = np.zeros((2, game.num_players), np.float32)
-    paid = probe.ask("seat_values", said)
-    if not isinstance(paid, np.ndarray) or paid.shape != said.shape or not np.isfinite(paid).all():
+    values = np.zeros((2, game.num_players), np.float32)
+    paid = probe.call("seat_values", values)
+    is_array = isinstance(paid, np.ndarray) and paid.shape == values.shape
+    if not is_array or not np.isfinite(paid).all():
         probe.fail(
             "seat_values()",
-            f"gives {paid!r} for zeros of the shape {said.shape}",
-            "return as many finite numbers, one per seat",
+            f"gives {paid!r} for zeros of shape {values.shape}",
+            "return finite numbers of the same shape",
         )
 
 
@@ -74,17 +75,17 @@ def _check_range(probe: Probe, name: str, of: str) -> None:
 
 def _check_chance_pair(probe: Probe) -> None:
     kind = type(probe.state)
-    says = getattr(kind, "is_chance", None) is not Game.is_chance
-    lists = getattr(kind, "chance_outcomes", None) is not Game.chance_outcomes
-    if lists and not says:
+    has_flag = getattr(kind, "is_chance", None) is not Game.is_chance
+    has_outcomes = getattr(kind, "chance_outcomes", None) is not Game.chance_outcomes
+    if has_outcomes and not has_flag:
         probe.fail(
             "is_chance()",
             "is not defined although chance_outcomes() is, so chance would never move",
-            "define it to be True in the states where chance moves",
+            "define it: True in the states where chance moves",
         )
-    if says and not lists:
+    if has_flag and not has_outcomes:
         probe.fail(
             "chance_outcomes()",
             "is not defined although is_chance() is",
-            "define it to give pairs of action and probability",
+            "define it: return pairs of action and probability",
         )

@@ -1,7 +1,7 @@
-"""The rule of `key()`: states with equal keys look the same and have the same future.
+"""Rule of `key()`: states with equal keys have equal observations and equal futures.
 
-Random plays seldom meet the same state twice, so each play is also tried with two of its actions
-exchanged, which is how games usually come to one position by two ways.
+Random plays rarely reach a state twice. So each play is repeated with two of its actions
+exchanged: transpositions usually arise this way.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import random
 
 from sylvan.testing.play import Play
 from sylvan.testing.probe import Probe
-from sylvan.testing.view import View, look
+from sylvan.testing.view import View, read_view
 
-# States kept to compare with, pairs whose futures are compared, and how far.
+# Limits: states stored, pairs compared, actions per comparison, variations per play.
 STATES = 2000
 PAIRS = 300
 FUTURE = 12
 EXCHANGES = 4
 
 
-class KeyBook:
-    """One state for every key met so far."""
+class SeenStates:
+    """One state for every key seen so far."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -28,7 +28,7 @@ class KeyBook:
         self.pairs = 0
 
     def add(self, play: Play) -> None:
-        """Compare the states of a play, and of its variations, with those met before."""
+        """Compare the states of a play, and of its variations, with the stored states."""
         if all(view.key is None for view in play.views):
             return
         self._follow(play.start, play.actions)
@@ -40,16 +40,16 @@ class KeyBook:
                 self._follow(play.start, actions)
 
     def _follow(self, start: Probe, actions: list[int]) -> None:
-        """Play as far as the actions are legal."""
+        """Play the actions until one is not legal."""
         probe = start.clone()
         for action in [*actions, None]:
-            view = look(probe)
-            self._meet(probe, view)
+            view = read_view(probe)
+            self._add_state(probe, view)
             if action not in view.codes:
                 return
             probe.apply(action)
 
-    def _meet(self, probe: Probe, view: View) -> None:
+    def _add_state(self, probe: Probe, view: View) -> None:
         if view.key is None:
             return
         if view.key not in self.states:
@@ -62,18 +62,18 @@ class KeyBook:
             self._compare(known.clone(), probe.clone())
 
     def _compare(self, one: Probe, other: Probe) -> None:
-        """Both states take the same random actions and must stay alike."""
-        met = one.path
+        """Play the same random actions from both states and compare the answers."""
+        path = one.path
         for step in range(FUTURE):
-            mine, yours = look(one), look(other)
-            # What the last step paid belongs to the path, which may differ before the meeting.
+            mine, yours = read_view(one), read_view(other)
+            # At the first state the rewards belong to the paths, which differ.
             name = mine.difference(yours, ignore=("key", "rewards") if step == 0 else ("key",))
             if name is not None:
                 other.fail(
                     "key()",
-                    f"was the same {Probe(one.state, met).place()}, but {name}() is "
-                    f"{mine.told(name)} there and {yours.told(name)} here",
-                    "put into the key all that the future and the observation depend on",
+                    f"was the same {Probe(one.state, path).location()}, but {name}() is "
+                    f"{mine.answer(name)} there and {yours.answer(name)} here",
+                    "include in the key everything that the future and the observation depend on",
                 )
             if not mine.codes:
                 return

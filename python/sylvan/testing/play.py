@@ -1,8 +1,8 @@
-"""Random plays, and the rules that need more than one state to show.
+"""Random plays, and the rules that need more than one state.
 
-A play walks from the first state to the end (or to a bound). On the way, at a few plies, it pulls
-the state and its copies in different directions and looks whether one notices the other. Then the
-same actions are played again: everything must come out the same.
+A play runs from the first state to the end (or to a limit). At a few plies, the state and its
+copies play different actions, and one must not change the other. Then the same actions are played
+again and must give the same answers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sylvan.games.game import Game
 from sylvan.testing.extras import check_auxiliary, check_estimate
 from sylvan.testing.hidden import check_views
 from sylvan.testing.probe import Probe
-from sylvan.testing.view import TOLERANCE, View, look, read
+from sylvan.testing.view import TOLERANCE, View, read_twice, read_view
 
-# Plies of a play at which the dear checks are made, and how far a copy is led astray there.
+# Plies per play with the expensive checks, and the actions that a copy plays there.
 STOPS = 6
 DETOUR = 4
 
-# Actions whose names are checked at such a ply: a state may have thousands.
+# Actions per such ply whose names are checked: a state may have thousands.
 NAMES = 40
 
 
@@ -36,9 +36,9 @@ class Play:
     actions: list[int] = field(default_factory=list)
     views: list[View] = field(default_factory=list)
     deals: int = 0
-    """Deals drawn from what seats know."""
+    """Deals drawn from views."""
     true_deals: int = 0
-    """Those that were the true state."""
+    """Deals among them that equal the true state."""
 
     @property
     def ended(self) -> bool:
@@ -47,14 +47,14 @@ class Play:
 
 
 def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
-    """Play to the end, or to `max_plies` if the game promises to end later than that."""
+    """Play to the end, or to `max_plies` if the game's `max_length` is larger."""
     play, probe, kept = Play(start), start.clone(), list[tuple[int, Probe]]()
     stops = _stops(rng, max_plies)
     while True:
-        view = read(probe)
+        view = read_twice(probe)
         play.views.append(view)
         _check_form(probe, play)
-        if view.is_terminal or not _goes_on(probe, len(play.actions), max_plies):
+        if view.is_terminal or not _must_continue(probe, len(play.actions), max_plies):
             break
         if len(play.actions) in stops:
             _check_names(probe, rng.sample(view.codes, min(NAMES, len(view.codes))))
@@ -67,7 +67,7 @@ def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
         _step(probe, action, view)
         play.actions.append(action)
         if kept and kept[-1][0] == len(play.actions) - 1:
-            _check_unmoved(kept[-1][1], view, "clone()", "changes when the original moves on")
+            _check_unmoved(kept[-1][1], view, "clone()", "changes when the original moves")
     if view.is_terminal:
         turns = [state for ply, state in kept if play.views[ply].observation is not None]
         check_auxiliary(turns, probe)
@@ -77,46 +77,46 @@ def random_play(start: Probe, rng: random.Random, max_plies: int) -> Play:
 
 
 def _stops(rng: random.Random, max_plies: int) -> set[int]:
-    """The first ply, and others that are dense early on: most games are short."""
+    """Choose the plies to stop at: the first, and others, most of them early."""
     return {0} | {int(max_plies ** rng.random()) - 1 for _ in range(STOPS)}
 
 
-def _goes_on(probe: Probe, plies: int, max_plies: int) -> bool:
-    """Whether to play on; a game that should have ended by now breaks its contract."""
-    promised = probe.state.max_length
-    if promised is not None and plies >= promised:
+def _must_continue(probe: Probe, plies: int, max_plies: int) -> bool:
+    """Return whether to continue a play; fail if the game should have ended by now."""
+    limit = probe.state.max_length
+    if limit is not None and plies >= limit:
         probe.fail(
             "max_length",
-            f"is {promised}, but the game has not ended after {plies} actions",
+            f"is {limit}, but the game has not ended after {plies} actions",
             "raise it, or end the game in is_terminal()",
         )
     if plies < max_plies:
         return True
-    if promised is None:
+    if limit is None:
         probe.fail(
             "is_terminal()",
             f"is still False after {plies} actions",
-            "end every game, by a limit on its length if need be, or set max_length, "
+            "end every game, for example after a number of actions, or set max_length, "
             "or give check_game a larger max_plies",
         )
     return False
 
 
 def _step(probe: Probe, action: int, view: View) -> None:
-    """Apply an action; an observation handed out before must not change under its holder."""
+    """Apply an action; an array returned before must not change."""
     seen = view.observation
-    handed_out = () if seen is None else probe.ask("observation")
+    returned = () if seen is None else probe.call("observation")
     probe.apply(action)
-    if seen is not None and not np.array_equal(handed_out, seen):
+    if seen is not None and not np.array_equal(returned, seen):
         probe.fail(
             "observation()",
-            "gives an array that changes when apply() moves the state on",
+            "gives an array that changes when apply() moves the state",
             "return a new array every time",
         )
 
 
 def _check_form(probe: Probe, play: Play) -> None:
-    """All observations of a game have one shape and one dtype."""
+    """Check that all observations of a game have one shape and one dtype."""
     seen = play.views[-1].observation
     first = next((v.observation for v in play.views if v.observation is not None), None)
     if seen is None or first is None:
@@ -131,25 +131,25 @@ def _check_form(probe: Probe, play: Play) -> None:
 
 
 def _check_names(probe: Probe, codes: list[int]) -> None:
-    """An action's name leads back to the action."""
+    """Check that `string_to_action` inverts `action_to_string`."""
     for code in codes:
-        name = probe.ask("action_to_string", code)
+        name = probe.call("action_to_string", code)
         if not isinstance(name, str):
             probe.fail(f"action_to_string({code})", f"gives {name!r}", "return a string")
-        back = probe.ask("string_to_action", name)
+        back = probe.call("string_to_action", name)
         if back != code:
             probe.fail(
                 f"string_to_action({name!r})",
-                f"gives {back!r}, but that is the name of action {code}",
-                "invert action_to_string(), and give every legal action a name of its own",
+                f"gives {back!r}, but it is the name of action {code}",
+                "invert action_to_string(), and give every legal action its own name",
             )
 
 
 def _check_clone(probe: Probe, view: View, rng: random.Random) -> None:
-    """A copy is the same state, and nothing done to it reaches the original."""
+    """Check that a copy equals the original, and that changing it does not change the original."""
     twin = probe.clone()
     _check_unmoved(twin, view, "clone()", "differs from the original")
-    seen = None if view.observation is None else twin.ask("observation")
+    seen = None if view.observation is None else twin.call("observation")
     if seen is not None and seen.flags.writeable:
         seen[...] = ~seen if seen.dtype == bool else seen + 1
         advice = "return a new array every time"
@@ -158,12 +158,15 @@ def _check_clone(probe: Probe, view: View, rng: random.Random) -> None:
                 state, view, "observation()", "changes when its array is written to", advice
             )
     for _ in range(DETOUR):
-        codes = look(twin).codes
+        codes = read_view(twin).codes
         if not codes:
             break
         twin.apply(rng.choice(codes))
         _check_unmoved(
-            probe, view, "clone()", f"shares state, apply({twin.path[-1]}) on the copy is seen here"
+            probe,
+            view,
+            "clone()",
+            f"shares state, apply({twin.path[-1]}) on the copy changes the original",
         )
 
 
@@ -174,61 +177,68 @@ def _check_unmoved(
     problem: str,
     fix: str = "copy everything that apply() changes",
 ) -> None:
-    now = look(probe)
+    now = read_view(probe)
     name = view.difference(now)
     if name is not None:
-        probe.fail(method, f"{problem}: {name}() was {view.told(name)}, is {now.told(name)}", fix)
+        probe.fail(
+            method, f"{problem}: {name}() was {view.answer(name)}, is {now.answer(name)}", fix
+        )
 
 
 def _check_again(play: Play, kept: list[tuple[int, Probe]]) -> None:
-    """The same actions, from the first state and from copies made on the way."""
+    """Play the same actions again, from the first state and from the copies made on the way."""
     for begin, probe in [(0, play.start.clone()), *kept]:
         for ply, view in enumerate(play.views[begin:], begin):
             if ply > begin:
                 probe.apply(play.actions[ply - 1])
-            now = look(probe)
+            now = read_view(probe)
             name = view.difference(now)
             if name is not None:
-                _blame(probe, play, f"{name}() is {view.told(name)} and then {now.told(name)}")
+                _fail_replay(
+                    probe, play, f"{name}() is {view.answer(name)} and then {now.answer(name)}"
+                )
 
 
-def _blame(probe: Probe, play: Play, seen: str) -> None:
-    """Deep copies tell the two causes apart: with them, only a random `apply` still differs."""
+def _fail_replay(probe: Probe, play: Play, seen: str) -> None:
+    """Report a replay that differs: `apply` is random, or `clone` shares state.
+
+    Deep copies share nothing, so if their replays differ too, `apply` is random.
+    """
     try:
         runs = [_rerun(copy.deepcopy(play.start.state), play.actions) for _ in range(10)]
         random_apply = any(
             a.difference(b) for run in runs[1:] for a, b in zip(runs[0], run, strict=True)
         )
-    except Exception:  # no deep copy of this game: the commoner cause is named
+    except Exception:  # the game has no deep copy: report the more frequent cause
         random_apply = True
     if random_apply:
         probe.fail(
             "apply()",
-            f"does not always do the same, when the same actions are played again {seen}",
-            "let it depend on the state and the action alone, and put chance in chance_outcomes()",
+            f"is not deterministic: when the same actions are played again, {seen}",
+            "use only the state and the action, and put chance in chance_outcomes()",
         )
     probe.fail(
         "clone()",
-        f"shares or loses something, when a copy plays the same actions {seen}",
+        f"shares or loses state: when a copy plays the same actions, {seen}",
         "copy everything that apply() changes",
     )
 
 
 def _rerun(state: Game, actions: list[int]) -> list[View]:
     probe = Probe(state)
-    views = [look(probe)]
+    views = [read_view(probe)]
     for action in actions:
         probe.apply(action)
-        views.append(look(probe))
+        views.append(read_view(probe))
     return views
 
 
 def _check_value_range(play: Play) -> None:
-    """What is still to be paid from any state on lies in the range that the game states."""
+    """Check that the sum of payments after each state lies in the game's `value_range`."""
     if not play.ended:
         return
     low, high = play.start.state.value_range
-    slack = 0.0  # for the returns alone; the sums that follow are rounded
+    slack = 0.0  # none for the returns alone; the sums with rewards are rounded
     to_come = list(play.views[-1].returns or ())
     for ply in range(len(play.actions), -1, -1):
         for seat, amount in enumerate(to_come):
@@ -238,7 +248,7 @@ def _check_value_range(play: Play) -> None:
                     paid,
                     f"pays seat {seat} {amount:g} from action {ply} on, "
                     f"but value_range is {(low, high)}",
-                    "widen value_range to all that a state can still pay",
+                    "widen value_range to every amount that a state can still pay",
                 )
         to_come = [a + b for a, b in zip(to_come, play.views[ply].rewards, strict=True)]
         slack = TOLERANCE * max([1.0] + [abs(end) for end in (low, high) if math.isfinite(end)])

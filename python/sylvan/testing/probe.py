@@ -1,4 +1,4 @@
-"""A game's state with the actions that led to it, so that every complaint can name them."""
+"""A game's state with the actions that led to it, so that every error can list them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any, NoReturn
 from sylvan.errors import GameContractError
 from sylvan.games.game import Game
 
-# Actions that a message lists; the exception has all of them.
+# Longest path that a message lists; the exception has all actions.
 SHOWN = 100
 
 
 class Probe:
-    """Asks a state its methods; what goes wrong there is reported in the method's name."""
+    """Calls a state's methods; an exception there is reported with the method's name."""
 
     def __init__(self, state: Game, path: tuple[int, ...] = ()) -> None:
         self.state = state
         self.path = path
 
-    def ask(self, method: str, *args: Any) -> Any:
-        """The answer of `state.method(*args)`."""
+    def call(self, method: str, *args: Any) -> Any:
+        """Return `state.method(*args)`."""
         shown = ", ".join(map(repr, args))
-        return self.call(f"{method}({shown})", getattr(self.state, method), *args)
+        return self.run(f"{method}({shown})", getattr(self.state, method), *args)
 
-    def call(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
-        """The answer of the game's own code; its exception comes back with its traceback."""
+    def run(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Run the game's code; chain its exceptions to a `GameContractError`."""
         try:
             return function(*args)
         except Exception as error:
             raise GameContractError(
                 f"{type(self.state).__name__}.{name} raised "
-                f"{type(error).__name__}: {error} ({self.place()}).",
+                f"{type(error).__name__}: {error} ({self.location()}).",
                 self.path,
             ) from error
 
     def fail(self, method: str, problem: str, fix: str) -> NoReturn:
-        """Report that `method` breaks a rule here, and what to do about it."""
+        """Raise an error: `method` breaks a rule in this state."""
         name = f"{type(self.state).__name__}.{method}"
-        raise GameContractError(f"{name} {problem}: {fix} ({self.place()}).", self.path)
+        raise GameContractError(f"{name} {problem}: {fix} ({self.location()}).", self.path)
 
-    def place(self) -> str:
-        """Where this state is found; of a long path only the end is told."""
+    def location(self) -> str:
+        """Describe the path to this state; of a long path only the end."""
         if not self.path:
             return "in the first state"
         if len(self.path) > SHOWN:
@@ -49,8 +49,8 @@ class Probe:
         return f"after the actions {list(self.path)}"
 
     def clone(self) -> Probe:
-        """A probe of the state's copy."""
-        copy = self.ask("clone")
+        """Return a probe of a copy of the state."""
+        copy = self.call("clone")
         if copy is self.state:
             self.fail("clone()", "returns the state itself", "return a new, independent copy")
         if type(copy) is not type(self.state):
@@ -60,8 +60,8 @@ class Probe:
         return Probe(copy, self.path)
 
     def apply(self, action: int) -> None:
-        """Move the state forward."""
-        answer = self.ask("apply", action)
+        """Apply an action in place."""
+        answer = self.call("apply", action)
         if answer is not None:
             self.fail(
                 f"apply({action})",

@@ -1,4 +1,4 @@
-"""The rule of `symmetries()`: a play with permuted actions shows the mapped observations."""
+"""Rule of `symmetries()`: a play with permuted actions has the mapped observations."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from sylvan.games.game import Observation, Symmetry
 from sylvan.testing.play import Play
 from sylvan.testing.probe import Probe
-from sylvan.testing.view import TOLERANCE, View, look
+from sylvan.testing.view import TOLERANCE, View, read_view
 
 FIX = "map observations and actions in the same way"
 
 
 def read_symmetries(start: Probe) -> list[Symmetry]:
-    """The game's symmetries, each a map and a permutation of all action codes."""
+    """Return the game's symmetries; check that each is a map and a permutation of action codes."""
     limit = start.state.num_actions
-    symmetries = list(start.ask("symmetries"))
+    symmetries = list(start.call("symmetries"))
     for index, pair in enumerate(symmetries):
         try:
             observation_map, permutation = pair
@@ -27,32 +27,32 @@ def read_symmetries(start: Probe) -> list[Symmetry]:
         if codes != list(range(limit)):
             start.fail(
                 "symmetries()",
-                f"has in entry {index} a list that is no permutation of 0 to {limit - 1}",
-                "list for every action code the code that it becomes",
+                f"entry {index} is not a permutation of 0 to {limit - 1}",
+                "list for every action code its image",
             )
     return symmetries
 
 
 def is_own_image(start: Probe, symmetry: Symmetry, index: int) -> bool:
-    """Whether a state looks the same after the map; a play from another cannot be compared."""
-    seen = look(start).observation
+    """Return whether a map keeps a state's observation; only then can plays be compared."""
+    seen = read_view(start).observation
     return seen is None or np.array_equal(_mapped(start, symmetry, index, seen), seen)
 
 
 def check_symmetry(play: Play, symmetry: Symmetry, index: int) -> None:
-    """Play the permuted actions beside the original ones."""
+    """Play the permuted actions and compare each state with the original play's."""
     permutation = [int(code) for code in symmetry[1]]
     probe = play.start.clone()
     for ply, view in enumerate(play.views):
         if ply:
             probe.apply(permutation[play.actions[ply - 1]])
-        image = look(probe)
+        image = read_view(probe)
         name = _difference(view, image, permutation)
         if name is not None:
             probe.fail(
                 "symmetries()",
-                f"entry {index} leads to {name}() = {image.told(name)}, "
-                f"but its original has {view.told(name)}",
+                f"entry {index} leads to {name}() = {image.answer(name)}, "
+                f"but the original play has {view.answer(name)}",
                 FIX,
             )
         seen = view.observation
@@ -61,13 +61,14 @@ def check_symmetry(play: Play, symmetry: Symmetry, index: int) -> None:
         if not np.array_equal(_mapped(probe, symmetry, index, seen), image.observation):
             probe.fail(
                 "symmetries()",
-                f"entry {index} maps the observation to another one than its permuted play shows",
+                f"entry {index} maps the observation to an array that differs from the permuted "
+                "play's",
                 FIX,
             )
 
 
 def _difference(view: View, image: View, permutation: list[int]) -> str | None:
-    """The first method whose answer is not what the permutation makes of the original's."""
+    """Return the first method whose answer is not the image of the original answer, or None."""
     if view.is_terminal != image.is_terminal:
         return "is_terminal"
     if view.is_chance != image.is_chance:
@@ -89,5 +90,5 @@ def _difference(view: View, image: View, permutation: list[int]) -> str | None:
 
 
 def _mapped(probe: Probe, symmetry: Symmetry, index: int, seen: Observation) -> Observation:
-    image: Observation = probe.call(f"symmetries()[{index}][0]", symmetry[0], seen)
+    image: Observation = probe.run(f"symmetries()[{index}][0]", symmetry[0], seen)
     return image

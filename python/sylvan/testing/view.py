@@ -1,4 +1,4 @@
-"""One state as the search would see it, read with every rule that concerns a single state."""
+"""The answers of one state's methods, and the rules that concern a single state."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from sylvan.games.game import Observation
 from sylvan.testing.probe import Probe
 
-# Sums of probabilities, and of rewards, may be off by this much.
+# Tolerance of sums of probabilities and of rewards.
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a state's methods answer; None where a method is not asked."""
+    """Answers of a state's methods; None for methods that the search does not call there."""
 
     is_terminal: bool
     is_chance: bool
@@ -36,7 +36,7 @@ class View:
         return tuple(code for code, _ in self.chance_outcomes) or self.legal_actions
 
     def difference(self, other: View, ignore: Sequence[str] = ()) -> str | None:
-        """The first method whose answers differ, or None; what follows from others comes last."""
+        """Return the first method whose answers differ, in the order of the fields, or None."""
         for name in vars(self):
             mine, yours = getattr(self, name), getattr(other, name)
             same = np.array_equal(mine, yours) if name == "observation" else mine == yours
@@ -44,39 +44,39 @@ class View:
                 return name
         return None
 
-    def told(self, name: str) -> str:
-        """A method's answer, short enough for a sentence."""
+    def answer(self, name: str) -> str:
+        """Return a method's answer as text, shortened for messages."""
         text = " ".join(str(getattr(self, name)).split())
         return text if len(text) <= 60 else text[:57] + "..."
 
 
-def read(probe: Probe) -> View:
-    """The state's view, taken twice: asking must not change the answers."""
-    view, again = look(probe), look(probe)
+def read_twice(probe: Probe) -> View:
+    """Read a state's view twice and check that the answers are equal."""
+    view, again = read_view(probe), read_view(probe)
     name = view.difference(again)
     if name is not None:
         probe.fail(
             f"{name}()",
-            f"gives {view.told(name)} and then {again.told(name)} in the same state",
-            "answer from the state alone and change nothing",
+            f"gives {view.answer(name)} and then {again.answer(name)} in the same state",
+            "use only the state, and change nothing",
         )
     _logits(probe, view.legal_actions)
     return view
 
 
-def look(probe: Probe) -> View:
-    """The state's view."""
+def read_view(probe: Probe) -> View:
+    """Read a state's view and check the form of the answers."""
     is_terminal, is_chance = _flag(probe, "is_terminal"), _flag(probe, "is_chance")
     if is_terminal and is_chance:
-        probe.fail("is_chance()", "is True in a finished game", "let it be False at the end")
-    if is_terminal and len(probe.ask("legal_actions")):
+        probe.fail("is_chance()", "is True in a finished game", "return False at the end")
+    if is_terminal and len(probe.call("legal_actions")):
         probe.fail("legal_actions()", "lists actions in a finished game", "list none at the end")
     moves = not is_terminal and not is_chance
     return View(
         is_terminal=is_terminal,
         is_chance=is_chance,
         to_play=_seat(probe) if moves else None,
-        legal_actions=_codes(probe, "legal_actions", probe.ask("legal_actions")) if moves else (),
+        legal_actions=_codes(probe, "legal_actions", probe.call("legal_actions")) if moves else (),
         chance_outcomes=_outcomes(probe) if is_chance else (),
         observation=_observation(probe) if moves else None,
         returns=_payment(probe, "returns") if is_terminal else None,
@@ -86,14 +86,14 @@ def look(probe: Probe) -> View:
 
 
 def _flag(probe: Probe, method: str) -> bool:
-    answer = probe.ask(method)
+    answer = probe.call(method)
     if not isinstance(answer, bool | np.bool_):
         probe.fail(f"{method}()", f"gives {answer!r}", "return True or False")
     return bool(answer)
 
 
 def _seat(probe: Probe) -> int:
-    seat, seats = probe.ask("to_play"), probe.state.num_players
+    seat, seats = probe.call("to_play"), probe.state.num_players
     if not _is_code(seat) or not 0 <= seat < seats:
         probe.fail(
             "to_play()",
@@ -108,12 +108,12 @@ def _is_code(value: Any) -> bool:
 
 
 def _codes(probe: Probe, method: str, codes: Sequence[Any]) -> tuple[int, ...]:
-    """Checks action codes, of a seat or of chance."""
+    """Check action codes, of a seat or of chance."""
     limit = probe.state.num_actions
     if len(codes) == 0:
         probe.fail(
             f"{method}()",
-            "gives nothing although the game goes on",
+            "gives nothing although the game is not over",
             "list at least one action (a pass is an action), or end the game",
         )
     for code in codes:
@@ -130,15 +130,15 @@ def _codes(probe: Probe, method: str, codes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _logits(probe: Probe, actions: tuple[int, ...]) -> None:
-    """Checks that every legal action has a policy output of its own."""
+    """Check that every legal action has its own policy output."""
     limit = getattr(probe.state, "num_logits", probe.state.num_actions)
     if not _is_code(limit) or limit < 1:
-        probe.fail("num_logits", f"is {limit!r}", "set it to the outputs of a policy")
+        probe.fail("num_logits", f"is {limit!r}", "set it to the number of policy outputs")
     if not hasattr(probe.state, "logit_index"):
         return
     owners: dict[int, int] = {}
     for action in actions:
-        index = probe.ask("logit_index", action)
+        index = probe.call("logit_index", action)
         if not _is_code(index) or not 0 <= index < limit:
             probe.fail(
                 "logit_index()",
@@ -149,12 +149,12 @@ def _logits(probe: Probe, actions: tuple[int, ...]) -> None:
             probe.fail(
                 "logit_index()",
                 f"gives {index} for the actions {owners[int(index)]} and {action}",
-                "give every legal action an output of its own",
+                "give every legal action its own output",
             )
 
 
 def _outcomes(probe: Probe) -> tuple[tuple[int, float], ...]:
-    pairs = probe.ask("chance_outcomes")
+    pairs = probe.call("chance_outcomes")
     try:
         codes = [code for code, _ in pairs]
         chances = [float(chance) for _, chance in pairs]
@@ -166,7 +166,7 @@ def _outcomes(probe: Probe) -> tuple[tuple[int, float], ...]:
             probe.fail(
                 "chance_outcomes()",
                 f"gives action {code} the probability {chance}",
-                "list only what can happen, with probabilities above 0 and up to 1",
+                "list only possible outcomes, with probabilities above 0 and up to 1",
             )
     if abs(math.fsum(chances) - 1.0) > TOLERANCE:
         probe.fail(
@@ -178,8 +178,8 @@ def _outcomes(probe: Probe) -> tuple[tuple[int, float], ...]:
 
 
 def _payment(probe: Probe, method: str) -> tuple[float, ...]:
-    """Checks what `rewards` or `returns` pays, one finite number per seat."""
-    paid, game = probe.ask(method), probe.state
+    """Check the answer of `rewards` or `returns`: one finite number per seat."""
+    paid, game = probe.call(method), probe.state
     try:
         payment = tuple(float(amount) for amount in paid)
     except (TypeError, ValueError):
@@ -202,7 +202,7 @@ def _payment(probe: Probe, method: str) -> tuple[float, ...]:
 
 
 def _observation(probe: Probe) -> Observation:
-    seen = probe.ask("observation")
+    seen = probe.call("observation")
     if not isinstance(seen, np.ndarray) or seen.dtype.kind not in "biuf":
         kind = seen.dtype if isinstance(seen, np.ndarray) else type(seen).__name__
         probe.fail("observation()", f"gives {kind}", "return a NumPy array of numbers")
@@ -212,7 +212,7 @@ def _observation(probe: Probe) -> Observation:
 
 
 def _key(probe: Probe) -> bytes | None:
-    key = probe.ask("key")
+    key = probe.call("key")
     if key is not None and not isinstance(key, bytes):
         probe.fail("key()", f"gives a {type(key).__name__}", "return bytes, or None for no key")
     return key

@@ -1,12 +1,27 @@
-"""Pictures and tables of a search: data to keep, trees to look at, rankings to read.
+"""Pictures and tables of a search.
 
     views.save(result, "tree.svg")
     views.save(result, "tree.json", visits=10)
     views.to_svg(views.load_json("tree.json"), theme="dark")
 
-Everything reads a result or the root of a tree through `protocol.py`; order of reading:
-`snapshot` (which nodes), `picture` (what is drawn), `layout` and `scale` (where, in which
-colour), `svg` and `dot`; `ranking`, then `table` and `html`.
+In the order in which data flows:
+
+`protocol`  the interface of results and trees that the views read
+`schema`    the snapshot format, and its validation
+`snapshot`  a bounded part of a tree as plain data
+`text`      labels and numbers as text
+`scale`     values as colours
+`picture`   the boxes of a drawing
+`layout`    columns and heights of the boxes
+`theme`     light and dark style rules
+`svg`       a tree as SVG
+`dot`       a tree as Graphviz source
+`ranking`   the moves at the root, ranked
+`table`     a result as a table for the terminal
+`board`     the position as SVG
+`html`      a result as HTML for notebooks
+`save`      save a tree in the format of the file's suffix
+`frames`    images of an episode as GIF, MP4 or PNG files
 """
 
 from sylvan.errors import SnapshotError

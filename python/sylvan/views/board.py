@@ -1,4 +1,4 @@
-"""The picture of a position: the game's own, or a chess board with arrows for the best moves."""
+"""The position as SVG: the game's own picture, or a chess board with arrows for the best moves."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ SIZE = 340  # pixels
 
 
 def board_svg(result: Result) -> str | None:
-    """An SVG document of the state at the root, or `None` if the game has no picture.
+    """Return an SVG document of the state at the root, or `None` if the game has no picture.
 
-    A game whose `board()` gives a python-chess board is drawn with an arrow for each of the best
-    moves, the stronger the more visits it has; any other game by its `_repr_svg_()`.
+    If `board()` returns a python-chess board, draw it with arrows for the best moves, stronger for
+    more visits; otherwise use `_repr_svg_()`.
     """
     board = _chess_board(result.game)
     if board is not None:
@@ -32,9 +32,9 @@ def _chess_board(game: Any) -> "chess.Board | None":
     method = getattr(game, "board", None)
     try:
         board = method() if callable(method) else None
-    except TypeError:  # another game's `board`, which wants arguments
+    except TypeError:  # another game's `board`, which takes arguments
         return None
-    chess = sys.modules.get("chess")  # imported by whoever made such a board
+    chess = sys.modules.get("chess")  # if there is such a board, it is imported
     return board if chess is not None and isinstance(board, chess.Board) else None
 
 
@@ -52,21 +52,21 @@ def _chess_svg(board: "chess.Board", result: Result) -> str:
 
 
 def _arrows(board: "chess.Board", edges: Sequence[Edge]) -> "Iterator[chess.svg.Arrow]":
-    """The strongest last, so that it lies on top."""
+    """Iterate over the arrows, the strongest last, so that it is on top."""
     import chess.svg
 
     most = max((edge.N for edge in edges), default=0)
-    for place, edge in reversed(list(enumerate(edges))):
+    for rank, edge in reversed(list(enumerate(edges))):
         move = _move(board, edge.label)
         if move is not None:
             strength = edge.N / most if most else 0.0
-            alpha = 230 if place == 0 else round(60 + 120 * strength)
-            colour = f"#{'1f6fb5' if place == 0 else '4f6b85'}{alpha:02x}"
+            alpha = 230 if rank == 0 else round(60 + 120 * strength)
+            colour = f"#{'1f6fb5' if rank == 0 else '4f6b85'}{alpha:02x}"
             yield chess.svg.Arrow(move.from_square, move.to_square, color=colour)
 
 
 def _move(board: "chess.Board", label: str) -> "chess.Move | None":
-    """The move of a label in SAN or UCI; python-chess reads both as SAN."""
+    """Parse a label in SAN or UCI: `parse_san` reads both."""
     try:
         return board.parse_san(label)
     except ValueError:

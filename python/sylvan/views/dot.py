@@ -1,11 +1,10 @@
-r"""A search tree as Graphviz source, for those who lay out or restyle it themselves.
+r"""A search tree as Graphviz source, for custom layout and style.
 
-Every node of the snapshot is drawn once, under an id of its own (positions that repeat in the tree
-stay apart). Lines carry the action, nodes `N`, `Q` (for the seat to move at the root) and `P`. The
-principal variation is drawn bold; children left out appear as one "+12 more" node.
+Every node of the snapshot is drawn once, with its own id, even if its position repeats in the tree.
+Lines are labelled with the action, nodes with `N`, `Q` (for the seat to move at the root) and `P`.
+The principal variation is bold; children left out appear as one "+12 more" node.
 
-In a quoted string Graphviz reads `\` and `"` as its own, and `&` as the start of an entity; a label
-may hold anything, so all three are escaped.
+In a quoted string, `\`, `"` and `&` have a meaning for Graphviz, so they are escaped in labels.
 """
 
 import math
@@ -31,9 +30,9 @@ def to_dot(
     nodes: int | None = None,
     visits: int | None = None,
 ) -> str:
-    """Graphviz source for a result, a tree or a snapshot.
+    """Return Graphviz source of a result, a tree or a snapshot.
 
-    The bounds are those of `snapshot`; with none, 40 nodes are drawn, at most 8 deep.
+    The bounds are those of `snapshot`; default: 40 nodes, at most 8 deep.
     """
     pic = picture(source, depth=depth, nodes=nodes, visits=visits)
     lines = [_HEAD]
@@ -74,7 +73,7 @@ def _more(number: int, more: More) -> str:
 
 
 def quoted(*lines: str) -> str:
-    """The lines as one Graphviz string."""
+    """Join lines to one quoted Graphviz string."""
     escaped = (
         line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines
     )

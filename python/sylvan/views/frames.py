@@ -1,4 +1,4 @@
-"""Pictures in a row as a file: an animated GIF, an MP4 film, or a folder of PNG files."""
+"""Write images as an animated GIF, an MP4 video, or a folder of PNG files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Frame = NDArray[np.uint8]
 
 
 def save_frames(path: str | PathLike[str], frames: Sequence[Frame], per_second: float) -> None:
-    """Write pictures, all of one size, by the ending of a path: `.gif`, `.mp4`, or a folder.
+    """Write images of one size; the suffix of the path is `.gif`, `.mp4`, or none for a folder.
 
-    :raises ConfigError: there is no picture, the ending is another, or no encoder of films is here.
-    :raises MissingExtra: Pillow is not installed, which writes pictures.
+    :raises ConfigError: there is no image, the suffix is another, or ffmpeg is not installed.
+    :raises MissingExtra: Pillow is not installed.
     """
     target = Path(path)
     if not len(frames):
-        raise ConfigError(f"There is no picture to write to {target}.")
+        raise ConfigError(f"There is no image to write to {target}.")
     if target.suffix == ".gif":
         write_bytes(target, _gif(frames, per_second))
     elif target.suffix == ".mp4":
@@ -41,8 +41,7 @@ def save_frames(path: str | PathLike[str], frames: Sequence[Frame], per_second: 
             write_bytes(target / f"{number:05d}.png", _encoded(_image(frame), "PNG"))
     else:
         raise ConfigError(
-            f"{target} has no ending that says what to write: .gif, .mp4, or none for a folder of "
-            "PNG files."
+            f"{target} has an unknown suffix: use .gif, .mp4, or none for a folder of PNG files."
         )
 
 
@@ -50,7 +49,7 @@ def _image(frame: Frame) -> Any:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtra("Pictures of episodes need Pillow: pip install 'sylvan[gym]'.") from None
+        raise MissingExtra("Images of episodes need Pillow: pip install 'sylvan[gym]'.") from None
     return Image.fromarray(np.ascontiguousarray(frame, np.uint8))
 
 
@@ -61,9 +60,9 @@ def _encoded(image: Any, kind: str, **how: Any) -> bytes:
 
 
 def _gif(frames: Sequence[Frame], per_second: float) -> bytes:
-    """Few colours make small files: environments draw in few."""
+    """Encode as GIF; a small palette keeps files small, and environments use few colours."""
     images = [_image(frame).quantize(64) for frame in frames]
-    # Hundredths of a second are all that a GIF knows, and viewers slow down below two.
+    # A GIF counts hundredths of a second; viewers slow down below two.
     pause = max(20, 10 * round(100 / per_second))
     more: dict[str, Any] = {"save_all": True, "append_images": images[1:], "loop": 0}
     return _encoded(images[0], "GIF", duration=pause, optimize=False, **more)
@@ -72,12 +71,12 @@ def _gif(frames: Sequence[Frame], per_second: float) -> bytes:
 def _mp4(target: Path, frames: Sequence[Frame], per_second: float) -> None:
     program = shutil.which("ffmpeg")
     if program is None:
-        raise ConfigError(f"There is no ffmpeg here to write {target}: give a name ending in .gif.")
+        raise ConfigError(f"ffmpeg is not installed to write {target}: give a name ending in .gif.")
     height, width = frames[0].shape[:2]
     unfinished = target.with_name(f".{target.name}.part.mp4")
     command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
     command += ["-s", f"{width}x{height}", "-r", str(per_second), "-i", "-", "-pix_fmt", "yuv420p"]
-    # Films want even sides.
+    # The encoder needs even sizes.
     command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", str(unfinished)]
     data = b"".join(np.ascontiguousarray(frame, np.uint8).tobytes() for frame in frames)
     done = subprocess.run(command, input=data, capture_output=True, check=False)

@@ -1,8 +1,8 @@
 """A result as HTML, for notebooks: the position, the ranked moves, the top of the tree.
 
-One self-contained fragment: style rules are scoped to a class, pictures are inline, nothing is
-loaded from elsewhere and nothing runs. The board comes as an image, so that whatever a game's
-picture contains stays inside it.
+One self-contained fragment: style rules are scoped to a class, pictures are inline, there are no
+external resources and no scripts. The board is an `<img>`, so that scripts in a game's picture
+cannot run.
 """
 
 from base64 import b64encode
@@ -42,10 +42,10 @@ def to_html(
     nodes: int | None = None,
     visits: int | None = None,
 ) -> str:
-    """A notebook's view of a result: board, table of at most `rows` moves, and tree.
+    """Return a notebook's view of a result: board, table of at most `rows` moves, and tree.
 
-    `depth`, `nodes` and `visits` bound the tree as in `snapshot`; with none, it shows 24 nodes
-    down to depth 5.
+    `depth`, `nodes` and `visits` bound the tree as in `snapshot`; default: 24 nodes, at most 5
+    deep.
     """
     if depth is nodes is visits is None:
         depth, nodes, visits = 5, 24, 1

@@ -1,12 +1,11 @@
-"""Where the boxes of a tree stand: rows and columns, no two boxes touching.
+"""Layout of a tree's boxes in rows and columns, without overlap.
 
-The tree grows to the right: a box stands in the column of its depth. Every node stands in one row
-with its first child, so the line of first children is straight, and the principal variation, put
-first, runs along the top. Other children start rows of their own below, each as high up as the
-boxes already placed in its columns allow.
+The tree grows to the right: the column of a box is its depth. A node and its first child are in the
+same row, so the line of first children is straight; the principal variation comes first and is the
+top row. Other children start new rows below, as high as the boxes already placed allow.
 
-Rows are placed in this order: a row, then the branches that leave it, the deepest first. So in
-every column boxes stand in preorder, and no two connections cross.
+Rows are placed in this order: a row, then the branches that leave it, the deepest first. So the
+boxes of a column are in preorder, and no two connections cross.
 
     root ── a ── a1 ── a2
                   └─── a3
@@ -21,8 +20,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a box stands: its column, and the height of its centre line."""
+class BoxPosition:
+    """Column of a box, and y of its centre line."""
 
     column: int
     y: float
@@ -34,28 +33,29 @@ def layout(
     *,
     gap: float,
     family_gap: float,
-) -> list[Place]:
-    """The places of boxes `0..n`, box 0 being the root; `children[i]` are in order.
+) -> list[BoxPosition]:
+    """Return the positions of boxes `0..n`; box 0 is the root, `children[i]` are in order.
 
-    In a column, `gap` is kept free between siblings and `family_gap` between others.
+    :param gap: free space in a column between siblings.
+    :param family_gap: free space between other boxes.
     """
-    places = [Place(0, 0.0)] * len(children)
-    floors: list[_Floor] = []  # the lowest edge so far, one per column
-    pending = [(0, 0, -1)]  # rows to come, the next one last: first box, its column, its parent
+    positions = [BoxPosition(0, 0.0)] * len(children)
+    floors: list[_Floor] = []  # one per column
+    pending = [(0, 0, -1)]  # stack of rows: first box, its column, its parent
     while pending:
         first, column, parent = pending.pop()
         row = _line_of_first_children(first, children)
         floors += [_Floor(-family_gap, None)] * (column + len(row) - len(floors))
         owners = [parent, *row]
         y = 0.0
-        for place, (box, owner) in enumerate(zip(row, owners, strict=False), column):
-            free = gap if floors[place].parent == owner else family_gap
-            y = max(y, floors[place].y + free + heights[box] / 2)
-        for place, (box, owner) in enumerate(zip(row, owners, strict=False), column):
-            places[box] = Place(place, y)
-            floors[place] = _Floor(y + heights[box] / 2, owner)
-            pending += [(child, place + 1, box) for child in reversed(children[box][1:])]
-    return places
+        for column_index, (box, owner) in enumerate(zip(row, owners, strict=False), column):
+            free = gap if floors[column_index].parent == owner else family_gap
+            y = max(y, floors[column_index].y + free + heights[box] / 2)
+        for column_index, (box, owner) in enumerate(zip(row, owners, strict=False), column):
+            positions[box] = BoxPosition(column_index, y)
+            floors[column_index] = _Floor(y + heights[box] / 2, owner)
+            pending += [(child, column_index + 1, box) for child in reversed(children[box][1:])]
+    return positions
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""What a picture of a snapshot contains, whatever draws it.
+"""The boxes of a drawing, for all formats.
 
-Boxes `0..n` are the snapshot's rows; after them come the "+12 more" boxes that stand for children
-left out. A node nothing of whose children was visited or kept gets none: it is a leaf of the
-search, and every picture would be full of them.
+Boxes `0..n` are the snapshot's rows; after them come the "+12 more" boxes for children left out. A
+node without visited or kept children gets no such box: every leaf of the search would have one.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ Drawable: TypeAlias = Searched | Snapshot
 
 @dataclass(frozen=True)
 class More:
-    """Stands for children of row `parent` that the snapshot left out."""
+    """The children of row `parent` that the snapshot left out."""
 
     parent: int
     children: int
@@ -32,38 +31,38 @@ class More:
 
 @dataclass(frozen=True)
 class Picture:
-    """Boxes and their children, the principal variation first, from one seat's side."""
+    """Boxes and their children, the principal variation first, with values for one seat."""
 
     rows: list[Row]
     more: list[More]
     children: list[list[int]]  # of every box
-    shows_choosers: bool  # there is more than one who may have chosen
+    shows_choosers: bool  # more than one seat, or chance
     scale: Scale
     values: list[float | None]  # of every row, for the seat `scale.seat`
 
     @property
     def pv(self) -> list[Row]:
-        """The principal variation, as far as it is in the picture, without the root."""
+        """The rows of the principal variation, without the root."""
         return [row for row in self.rows if row["pv"]][1:]
 
     def chooser(self, row: Row) -> int | None:
-        """The seat that chose the action into a row; `None` at the root and after chance."""
+        """Return the seat that chose the action into a row; `None` at the root and after chance."""
         return None if row["parent"] is None else self.rows[row["parent"]]["seat"]
 
 
 def picture(
     source: Drawable, *, depth: int | None, nodes: int | None, visits: int | None
 ) -> Picture:
-    """The picture of a snapshot, or of a search within bounds (see `snapshot`).
+    """Make the picture of a snapshot, or of a search within bounds (see `snapshot`).
 
-    No bounds given: 40 visited nodes, at most 8 deep, which fits on a screen or two.
+    Default: 40 visited nodes, at most 8 deep.
     """
     bounded = not depth is nodes is visits is None
     if isinstance(source, dict):
         if bounded:
             raise ConfigError(
-                "a snapshot is bounded when it is taken: give depth, nodes and visits to "
-                "snapshot(), or draw the search itself"
+                "depth, nodes and visits cannot be applied to a snapshot: give them to snapshot(), "
+                "or draw the search result"
             )
         return _picture(source)
     if not bounded:

@@ -1,7 +1,7 @@
-"""What the views read of a search: the statistics of a tree and of the search that grew it.
+"""The interface that the views read: statistics of a tree and of its search.
 
-These are protocols, not classes: `sylvan.planning` and `sylvan.reference` give objects of this
-shape without importing anything from here. Names and units are those of the papers:
+These are protocols: the classes of `sylvan.planning` fit them without importing this module. Names
+and units are those of the papers:
 
 - `N` visits; `W` sum and `Q = W / N` mean of the returns of *the seat that chooses* at the node
   the edge leaves (`nan` before the first visit); `P` the prior, or the probability of an outcome.
@@ -23,7 +23,7 @@ class Node(Protocol):
     def values(self) -> Sequence[float]: ...
     @property
     def seat(self) -> int | None:
-        """The seat to move; `None` where chance moves or the game is over."""
+        """The seat to move; `None` if chance moves or the game is over."""
 
     @property
     def kind(self) -> str:
@@ -33,7 +33,7 @@ class Node(Protocol):
     def proven(self) -> Sequence[float] | None: ...
     @property
     def edges(self) -> "Sequence[Edge]":
-        """Every legal action, unvisited ones too, by falling `N`, falling `P`, then action."""
+        """All legal actions, unvisited included, by descending `N`, descending `P`, then action."""
 
 
 class Edge(Protocol):
@@ -53,26 +53,26 @@ class Edge(Protocol):
     def P(self) -> float: ...
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What is proven of `Q`'s limit: it lies between the two. `None`: nothing."""
+        """Proven lower and upper bound of `Q`; `None`: nothing is proven."""
 
     @property
     def child(self) -> Node | None:
-        """`None` before the first visit, and where memory was short and the subtree given back."""
+        """`None` before the first visit, and if the subtree was freed to save memory."""
 
 
 class Tree(Protocol):
-    """A tree is known by its root."""
+    """A tree, given by its root."""
 
     @property
     def root(self) -> Node: ...
 
 
 class Result(Protocol):
-    """What a search found, and what it took."""
+    """The result and the cost of a search."""
 
     @property
     def game(self) -> Any:
-        """The state at the root. `value_range`, `board()` and `_repr_svg_()` are used if there."""
+        """The state at the root. Used if it has them: `value_range`, `board()`, `_repr_svg_()`."""
 
     @property
     def tree(self) -> Tree: ...

@@ -1,7 +1,7 @@
-"""The moves of a result, ranked, and what the search took: the content of both tables.
+"""The moves of a result, ranked, and the cost of the search: the content of both tables.
 
-The chosen move comes first even where another has more visits (a proof can decide against them);
-the others follow by falling visits. `Q` is for the seat to move at the root.
+The chosen move comes first, even if another has more visits (a proof can overrule visits); the
+others follow by descending visits. `Q` is for the seat to move at the root.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ LONGEST_LABEL = 32  # letters
 
 @dataclass(frozen=True)
 class Move:
-    """One legal action at the root, as text where text is what a table needs."""
+    """One legal action at the root, formatted for a table."""
 
     action: int
     label: str
@@ -39,12 +39,12 @@ class Move:
     P: str
     proof: str  # "= +1", "≥ 0", or nothing
     values: tuple[str, ...]  # mean value per seat; empty without a node
-    line: str  # what is expected to follow
+    line: str  # the expected continuation
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The first moves, and how many more there are with how many visits."""
+    """The first moves, and the number and visits of the others."""
 
     moves: list[Move]
     more: int
@@ -52,9 +52,9 @@ class Ranking:
 
 
 def ranking(result: Result, rows: int | None) -> Ranking:
-    """The first `rows` moves (`None`: all) of a result."""
+    """Return the first `rows` moves (`None`: all) of a result."""
     if rows is not None and rows < 1:
-        raise ConfigError(f"rows={rows} leaves nothing to show: give at least 1, or None for all")
+        raise ConfigError(f"rows is {rows}: give at least 1, or None for all")
     edges = sorted(result.tree.root.edges, key=lambda edge: edge.action != result.best)
     total = sum(edge.N for edge in edges)
     shown = edges[:rows]
@@ -66,7 +66,7 @@ def ranking(result: Result, rows: int | None) -> Ranking:
 
 
 def summary(result: Result) -> list[str]:
-    """What was found, then what it took, each as one line."""
+    """Return two lines: the result, then the cost of the search."""
     root = result.tree.root
     found = f"value {signed(result.value)}"
     if root.seat is not None:
@@ -111,7 +111,7 @@ def _line(edge: Edge, known: Sequence[str]) -> str:
 
 
 def _proof(edge: Edge, result: Result) -> str:
-    """What is proven of `Q`'s limit; a bound at the end of the value range says nothing."""
+    """Format the proven bounds of `Q`, without bounds that equal the ends of the value range."""
     seat = result.tree.root.seat
     if edge.child is not None and edge.child.proven is not None and seat is not None:
         return f"= {exact(edge.child.proven[seat])}"

@@ -1,4 +1,4 @@
-"""Saving a tree in the format that a file's name asks for."""
+"""Save a tree in the format of the file's suffix."""
 
 from os import PathLike
 from pathlib import Path
@@ -23,9 +23,9 @@ def save(
 ) -> None:
     """Save a result's or root's tree: `.json`, `.dot` or `.gv` (Graphviz), `.svg`.
 
-    The bounds are those of `snapshot`. With none, a picture shows 40 nodes at most 8 deep, and
-    JSON holds the 10,000 most visited; `save_json(snapshot(searched), path)` writes all of them.
-    The file is written whole or not at all.
+    The bounds are those of `snapshot`. Default: a picture has 40 nodes, at most 8 deep; JSON has
+    the 10,000 most visited nodes (`save_json(snapshot(searched), path)` writes all of them). The
+    file is written atomically.
     """
     suffix = Path(path).suffix.lower()
     bounds = Limits(depth=depth, nodes=nodes, visits=visits)
@@ -38,6 +38,4 @@ def save(
     elif suffix == ".svg":
         write_text(path, to_svg(searched, **bounds))
     else:
-        raise ConfigError(
-            f"cannot tell how to save {path}: a tree is saved as .json, .dot, .gv or .svg"
-        )
+        raise ConfigError(f"{path} has an unknown suffix: save a tree as .json, .dot, .gv or .svg")

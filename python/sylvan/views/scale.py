@@ -1,10 +1,9 @@
-"""What a value looks like: whose value it is, on which range, in which colour.
+"""Values as colours.
 
-Every picture shows all values from one seat's side, that of the seat to move at the root, so that
-numbers along a line compare. Colours run from orange (the lowest return) over a near-white grey to
-blue (the highest): that axis survives red-green blindness, and dark ink stays legible on all of it.
-Near the middle colours change faster than further out: most positions are close, and a picture
-that is grey all over shows nothing.
+A picture shows all values for one seat, the seat to move at the root, so that the numbers of a line
+can be compared. Colours run from orange (the lowest return) over a near-white grey to blue (the
+highest): readers with red-green blindness can distinguish them, and dark text is legible on all.
+Colours change faster near the middle, because most values are close to it.
 """
 
 import math
@@ -26,7 +25,7 @@ STOPS: tuple[Colour, ...] = (
 
 @dataclass(frozen=True)
 class Scale:
-    """A seat's side of a snapshot: `seat`, and the range `low … high` of its values."""
+    """The seat of a picture's values, and their range `low … high`."""
 
     seat: int
     low: float
@@ -34,7 +33,7 @@ class Scale:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Scale":
-        """The side of the seat to move at the root (seat 0 where chance moves there)."""
+        """Return the scale of the seat to move at the root (seat 0 if chance moves there)."""
         seat = snapshot["nodes"][0]["seat"] or 0
         side = cls(seat, -1.0, 1.0)
         low, high = snapshot["value_range"] or (-1.0, 1.0)
@@ -42,9 +41,9 @@ class Scale:
         return cls(seat, min([low, *shown]), max([high, *shown]))
 
     def value(self, row: Row, snapshot: Snapshot) -> float | None:
-        """The proven, else the mean value of a row for this seat; `None` if it is not known.
+        """Return the proven or the mean value of a row for this seat, or `None` if unknown.
 
-        An action without a node has no value per seat, only `Q` for the seat that chose it.
+        An action without a node has no values per seat, only `Q` for the seat that chose it.
         """
         per_seat = row["proven"] or row["values"]
         if per_seat is not None:
@@ -53,17 +52,17 @@ class Scale:
         return row["Q"] if chooser == self.seat else None
 
     def colour(self, value: float) -> str:
-        """The colour of a value, as `#rrggbb`."""
+        """Return the colour of a value, as `#rrggbb`."""
         middle, reach = (self.low + self.high) / 2, (self.high - self.low) / 2
         return blend((value - middle) / reach if reach > 0 else 0.0)
 
 
 def blend(offset: float) -> str:
-    """The colour at an offset from the middle of the range, -1 to 1, as `#rrggbb`."""
+    """Return the colour at an offset from the middle of the range, -1 to 1, as `#rrggbb`."""
     offset = min(max(offset, -1.0), 1.0)
     stretched = math.copysign(abs(offset) ** 0.6, offset)
-    place = (stretched + 1) / 2 * (len(STOPS) - 1)
-    below = min(int(place), len(STOPS) - 2)
-    rest = place - below
+    position = (stretched + 1) / 2 * (len(STOPS) - 1)
+    below = min(int(position), len(STOPS) - 2)
+    rest = position - below
     pairs = zip(STOPS[below], STOPS[below + 1], strict=True)
     return "#" + "".join(f"{round(a + (b - a) * rest):02x}" for a, b in pairs)

@@ -1,22 +1,22 @@
 """The snapshot format, version 1: a part of a search tree as plain JSON.
 
-A snapshot is flat, one row per node, so a tree of any depth fits and `pandas.DataFrame(s["nodes"])`
-is a table of it. Rows stand in preorder (a node, then each child with all below it), siblings in
-the order of the node's edges. A number that does not exist (the `Q` of an unvisited edge) is
-`null`; no `NaN` or infinity occurs.
+A snapshot is flat, one row per node: any depth fits, and `pandas.DataFrame(s["nodes"])` works.
+Rows are in preorder (a node, then each child with its descendants), siblings in the order of the
+node's edges. An undefined number (the `Q` of an unvisited edge) is `null`; there is no `NaN` or
+infinity.
 
 | header        | meaning                                                                      |
 |---------------|------------------------------------------------------------------------------|
 | `format`      | `"sylvan-tree"`                                                              |
 | `version`     | 1; a reader refuses a version it does not know                               |
-| `seats`       | how many, so the length of every `values`                                    |
-| `value_range` | lowest and highest return of a seat, if the game says, else `null`           |
-| `limits`      | `depth`, `nodes`, `visits`: the bounds it was taken with, each may be `null` |
+| `seats`       | number of seats, the length of every `values`                                |
+| `value_range` | lowest and highest return of a seat, or `null` if unknown                    |
+| `limits`      | `depth`, `nodes`, `visits`: the bounds of the snapshot, each may be `null`   |
 | `nodes`       | the rows                                                                     |
 
 | row          | meaning                                                                         |
 |--------------|---------------------------------------------------------------------------------|
-| `id`         | its place in `nodes`; the root is 0                                             |
+| `id`         | its index in `nodes`; the root is 0                                             |
 | `parent`     | the parent's `id`, `null` at the root                                           |
 | `depth`      | actions from the root                                                           |
 | `action`     | the action that led here, and its `label`; `null` at the root                   |
@@ -25,13 +25,13 @@ the order of the node's edges. A number that does not exist (the `Q` of an unvis
 | `P`          | its prior, or its probability at a chance node; `null` at the root              |
 | `bounds`     | `[low, high]` proven for `Q`, each may be `null` (no bound); or `null`          |
 | `kind`       | `decision`, `chance`, `terminal`, `leaf` (not expanded), `unvisited` (no node   |
-|              | yet), `dropped` (its subtree was given back to save memory)                     |
+|              | yet), `dropped` (its subtree was freed to save memory)                          |
 | `seat`       | the seat to move here, or `null`                                                |
-| `values`     | mean return per seat, `null` where there is no node                             |
+| `values`     | mean return per seat, `null` if there is no node                                |
 | `proven`     | exact return per seat, or `null`                                                |
-| `pv`         | whether it lies on the principal variation                                      |
-| `left_out`   | how many of its children are not in the snapshot, and their visits together,    |
-| `left_out_N` | so that every missing child is accounted for                                    |
+| `pv`         | whether it is on the principal variation                                        |
+| `left_out`   | number of its children that are not in the snapshot                             |
+| `left_out_N` | sum of their visits                                                             |
 """
 
 from functools import cache
@@ -39,7 +39,7 @@ from math import inf
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge, Gt, Len, Lt
-from typing_extensions import TypedDict  # pydantic reads typing's own only from Python 3.12 on
+from typing_extensions import TypedDict  # pydantic supports typing's own from Python 3.12
 
 from sylvan.errors import SnapshotError
 
@@ -75,7 +75,7 @@ class Row(TypedDict):
 
 
 class Limits(TypedDict):
-    """The bounds a snapshot was taken with; `None` is no bound."""
+    """The bounds of a snapshot; `None` is no bound."""
 
     depth: Count | None
     nodes: Count | None
@@ -94,7 +94,10 @@ class Snapshot(TypedDict):
 
 
 def validate(document: object) -> Snapshot:
-    """`document` as a snapshot; `SnapshotError` says in one sentence what is wrong, and where."""
+    """Return `document` as a snapshot.
+
+    :raises SnapshotError: it is not valid; the message has the path and the reason.
+    """
     from pydantic import ValidationError
 
     try:
@@ -103,10 +106,10 @@ def validate(document: object) -> Snapshot:
         first = error.errors(include_url=False, include_input=False)[0]
         where = "".join(f"[{step!r}]" for step in first["loc"]) or "the whole"
         raise SnapshotError(f"{where}: {_lower_first(first['msg'])}") from None
-    for place, row in enumerate(snapshot["nodes"]):
-        problem = _misplaced(row, place, snapshot)
+    for index, row in enumerate(snapshot["nodes"]):
+        problem = _inconsistency(row, index, snapshot)
         if problem:
-            raise SnapshotError(f"['nodes'][{place}]: {problem}")
+            raise SnapshotError(f"['nodes'][{index}]: {problem}")
     return snapshot
 
 
@@ -121,19 +124,19 @@ def _lower_first(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _misplaced(row: Row, place: int, snapshot: Snapshot) -> str | None:
-    """What is wrong between a row and the rest, given that the rows before it are right."""
+def _inconsistency(row: Row, index: int, snapshot: Snapshot) -> str | None:
+    """Return how a row contradicts the earlier rows, or None."""
     seats = snapshot["seats"]
     if any(x is not None and len(x) != seats for x in (row["values"], row["proven"])):
         return f"'values' and 'proven' should have one entry for each of {seats} seats"
     if row["seat"] is not None and row["seat"] >= seats:
         return f"'seat' should be below {seats}"
-    if row["id"] != place:
-        return f"'id' should be {place}, its place in the list"
-    if place == 0:
+    if row["id"] != index:
+        return f"'id' should be {index}, its index in the list"
+    if index == 0:
         is_root = row["parent"] is None and row["depth"] == 0
         return None if is_root else "the first row should be the root, at depth 0 with no parent"
-    if row["parent"] is None or row["parent"] >= place:
+    if row["parent"] is None or row["parent"] >= index:
         return "'parent' should be an earlier row"
     if row["depth"] != snapshot["nodes"][row["parent"]]["depth"] + 1:
         return "'depth' should be one more than its parent's"

@@ -1,14 +1,14 @@
-"""Snapshots: a bounded part of a search tree as plain data, to keep, to send or to draw.
+"""Snapshots: a bounded part of a search tree as plain data, to store, send or draw.
 
-A tree is walked lazily and may hold millions of nodes, so a snapshot takes the most telling ones
-first: the principal variation, then by falling visits; ties go to the shallower node, the higher
-prior, then to the one met first. Three bounds, alone or together:
+A tree may have millions of nodes and is read lazily. A snapshot takes the principal variation
+first, then nodes by descending visits; ties: the shallower node, the higher prior, then the first
+one found. Three bounds, alone or together:
 
 - `depth`: actions from the root; 0 is the root alone;
-- `nodes`: rows in all, the root and unvisited actions included;
-- `visits`: the fewest that an action needs to be kept; 1 leaves out the unvisited.
+- `nodes`: number of rows, the root and unvisited actions included;
+- `visits`: minimum visits of an action; 1 leaves out unvisited actions.
 
-Whatever is left out is counted at its parent. The format is described in `schema.py`.
+A parent counts its children that are left out. `schema.py` describes the format.
 """
 
 import heapq
@@ -28,7 +28,7 @@ from sylvan.views.protocol import Edge, Node, Result
 from sylvan.views.schema import Limits, Row, RowKind, Snapshot, validate
 
 Searched: TypeAlias = Result | Node
-"""What a search leaves behind: its result, or just the root of its tree."""
+"""The result of a search, or the root of its tree."""
 
 
 def snapshot(
@@ -38,9 +38,9 @@ def snapshot(
     nodes: int | None = None,
     visits: int | None = None,
 ) -> Snapshot:
-    """The part of a tree within the bounds (none given: all of it), as JSON-able data.
+    """Return the part of a tree within the bounds (default: all of it) as data for JSON.
 
-    A `Result` knows its principal variation; from a bare root it is the most visited line.
+    The principal variation is the `Result`'s; for a root, it is the most visited line.
     """
     limits = Limits(depth=depth, nodes=nodes, visits=visits)
     _check(limits)
@@ -56,32 +56,35 @@ def snapshot(
 
 
 def save_json(snapshot: Snapshot, path: str | PathLike[str]) -> None:
-    """Write a snapshot as JSON, one row a line, in full or not at all."""
+    """Write a snapshot as JSON, one row per line, atomically."""
     header = json.dumps({**snapshot, "nodes": []}, allow_nan=False)
     rows = ",\n".join(json.dumps(row, allow_nan=False) for row in snapshot["nodes"])
     write_text(path, f"{header.removesuffix(']}')}\n{rows}\n]}}\n")
 
 
 def load_json(path: str | PathLike[str]) -> Snapshot:
-    """Read what `save_json` wrote; a broken file is a `SnapshotError` that says what is wrong."""
+    """Read a file written by `save_json`.
+
+    :raises SnapshotError: the file is not a valid snapshot; the message has the reason.
+    """
     data = Path(path).read_bytes()
     try:
         return validate(json.loads(data))
     except SnapshotError as error:
         reason = str(error)
-    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested too deeply
         reason = f"it is not JSON ({error})"
     raise SnapshotError(f"cannot read {path} as a snapshot: {reason}; save the tree again")
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A node on its way into a snapshot, with what was found below it."""
+    """A node of the future snapshot and its kept children."""
 
     edge: Edge | None  # None at the root
-    node: Node | None  # None where the action has no node, and until it is kept
+    node: Node | None  # None if the action has no node, and until it is kept
     N: int
-    place: int  # among its siblings
+    index: int  # among its siblings
     depth: int
     on_pv: bool
     children: "list[_Kept]" = field(default_factory=list)
@@ -90,10 +93,10 @@ class _Kept:
 
 
 def _keep(root: Node, pv: Sequence[int], limits: Limits) -> _Kept:
-    """The root with all that is kept below it, the most telling first while there is room."""
-    top = _Kept(None, root, root.N, place=0, depth=0, on_pv=True)
+    """Return the root with its kept descendants, chosen in the order of priority."""
+    top = _Kept(None, root, root.N, index=0, depth=0, on_pv=True)
     room = math.inf if limits["nodes"] is None else limits["nodes"] - 1
-    serial = count()  # the last word in a tie, so that no two entries compare equal
+    serial = count()  # the last tie-break: heap entries must not compare equal
     heap: list[tuple[bool, int, int, float, int, _Kept, _Kept]] = []
     parent = top
     while True:
@@ -113,7 +116,7 @@ def _keep(root: Node, pv: Sequence[int], limits: Limits) -> _Kept:
 
 
 def _candidates(parent: _Kept, pv: Sequence[int], limits: Limits) -> Iterator[_Kept]:
-    """The children that depth and visits allow; all count as left out until they are kept."""
+    """Iterate over the children within depth and visits; count all as left out until kept."""
     edges = parent.node.edges if parent.node is not None else ()
     parent.left_out = len(edges)
     parent.left_out_N = sum(edge.N for edge in edges)
@@ -122,25 +125,25 @@ def _candidates(parent: _Kept, pv: Sequence[int], limits: Limits) -> Iterator[_K
         return
     fewest = limits["visits"] or 0
     best = pv[parent.depth] if parent.on_pv and parent.depth < len(pv) else None
-    for place, edge in enumerate(edges):
+    for index, edge in enumerate(edges):
         if fewest <= edge.N:
-            yield _Kept(edge, None, edge.N, place, depth, on_pv=edge.action == best)
+            yield _Kept(edge, None, edge.N, index, depth, on_pv=edge.action == best)
 
 
 def _rows(top: _Kept) -> Iterator[Row]:
-    """The kept nodes in preorder, numbered as they come."""
+    """Iterate over the kept nodes as rows, numbered in preorder."""
     numbers = count()
     stack: list[tuple[_Kept, int | None]] = [(top, None)]
     while stack:
         kept, parent = stack.pop()
         number = next(numbers)
         yield _row(kept, number, parent)
-        in_order = sorted(kept.children, key=attrgetter("place"), reverse=True)
+        in_order = sorted(kept.children, key=attrgetter("index"), reverse=True)
         stack.extend((child, number) for child in in_order)
 
 
 def _row(kept: _Kept, number: int, parent: int | None) -> Row:
-    """One row; `int` and `float` also turn NumPy's numbers into ones that JSON knows."""
+    """Make one row; `int` and `float` convert NumPy's numbers for JSON."""
     row = Row(
         id=number,
         parent=parent,
@@ -183,7 +186,7 @@ def _check(limits: Limits) -> None:
     for name, bound in limits.items():
         if bound is not None and not (isinstance(bound, int) and bound >= least[name]):
             raise ConfigError(
-                f"{name}={bound!r} bounds no snapshot: it must be an integer of at least "
+                f"{name}={bound!r} is not a bound of a snapshot: give an integer of at least "
                 f"{least[name]}, or None for no bound"
             )
 
@@ -196,7 +199,7 @@ def _root_and_pv(searched: Searched) -> tuple[Node, Sequence[int]]:
 
 
 def most_visited_line(node: Node | None) -> Iterator[Edge]:
-    """From a node down, the most visited edge each time, as long as there are visits."""
+    """Iterate from a node down the most visited edges, to the first without visits."""
     while node is not None and node.edges and node.edges[0].N > 0:
         edge = node.edges[0]
         yield edge

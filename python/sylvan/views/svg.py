@@ -1,16 +1,16 @@
-"""A search tree as SVG, drawn here: nothing to install, the same bytes every time.
+"""A search tree as SVG, without other packages; the same tree gives the same bytes.
 
-The tree grows to the right, the principal variation straight along the top (`layout.py`). A card
-shows the action, its value for the seat to move at the root, its visits and its prior; its colour
-is that value (`scale.py`), the thickness of the line into it its share of the root's visits. Each
-card carries a tooltip with all its numbers. The page is light or dark (`theme.py`).
+The tree grows to the right, the principal variation is the top row (`layout.py`). A card shows the
+action, its value for the seat to move at the root, its visits and its prior. The card's colour is
+the value (`scale.py`), the thickness of the line into it the share of the root's visits. A tooltip
+has all numbers. The page is light or dark (`theme.py`).
 """
 
 import math
 from dataclasses import dataclass
 from html import escape
 
-from sylvan.views.layout import Place, layout
+from sylvan.views.layout import BoxPosition, layout
 from sylvan.views.picture import Drawable, More, Picture, picture
 from sylvan.views.scale import blend
 from sylvan.views.schema import Row
@@ -41,9 +41,9 @@ def to_svg(
     visits: int | None = None,
     theme: Theme = "auto",
 ) -> str:
-    """The picture of a result, a tree or a snapshot, as a stand-alone SVG document.
+    """Draw a result, a tree or a snapshot as a stand-alone SVG document.
 
-    The bounds are those of `snapshot`; with none, 40 nodes are drawn, at most 8 deep.
+    The bounds are those of `snapshot`; default: 40 nodes, at most 8 deep.
     """
     drawing = _Drawing.of(picture(source, depth=depth, nodes=nodes, visits=visits))
     w, h = _n(drawing.width), _n(drawing.height)
@@ -57,7 +57,7 @@ def to_svg(
             *_header(drawing),
             *_links(drawing),
             *(_card(drawing, row) for row in drawing.picture.rows),
-            *(_more(drawing, place, more) for place, more in enumerate(drawing.picture.more)),
+            *(_more(drawing, index, more) for index, more in enumerate(drawing.picture.more)),
             "</svg>\n",
         ]
     )
@@ -65,24 +65,24 @@ def to_svg(
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A picture with every box in its place."""
+    """A picture with the positions of its boxes."""
 
     picture: Picture
-    places: list[Place]
+    positions: list[BoxPosition]
     lefts: list[float]  # per column
     widths: list[float]  # per column
 
     @classmethod
     def of(cls, pic: Picture) -> "_Drawing":
         heights = [CARD if _is_full(row) else SLIM for row in pic.rows] + [SLIM] * len(pic.more)
-        places = layout(pic.children, heights, gap=GAP, family_gap=FAMILY_GAP)
-        widths = [0.0] * (1 + max(place.column for place in places))
+        positions = layout(pic.children, heights, gap=GAP, family_gap=FAMILY_GAP)
+        widths = [0.0] * (1 + max(position.column for position in positions))
         wanted = [_card_width(row, pic) for row in pic.rows]
         wanted += [2 * PADDING + SMALL * len(more.label) for more in pic.more]
-        for place, want in zip(places, wanted, strict=True):
-            widths[place.column] = max(widths[place.column], want)
+        for position, want in zip(positions, wanted, strict=True):
+            widths[position.column] = max(widths[position.column], want)
         lefts = [MARGIN + sum(widths[:c]) + GUTTER * c for c in range(len(widths))]
-        return cls(pic, places, lefts, widths)
+        return cls(pic, positions, lefts, widths)
 
     @property
     def width(self) -> float:
@@ -91,12 +91,12 @@ class _Drawing:
 
     @property
     def height(self) -> float:
-        return HEADER + max(place.y for place in self.places) + CARD / 2 + MARGIN
+        return HEADER + max(position.y for position in self.positions) + CARD / 2 + MARGIN
 
     def box(self, number: int) -> tuple[float, float, float]:
-        """Left edge, centre line and width of a box."""
-        place = self.places[number]
-        return self.lefts[place.column], HEADER + place.y, self.widths[place.column]
+        """Return left edge, centre line and width of a box."""
+        position = self.positions[number]
+        return self.lefts[position.column], HEADER + position.y, self.widths[position.column]
 
 
 def _is_full(row: Row) -> bool:
@@ -141,7 +141,9 @@ def _header(drawing: _Drawing) -> list[str]:
 
 
 def _legend(pic: Picture, y: float) -> tuple[list[str], float]:
-    """The key (colours, thickness, the principal variation, proven nodes) and its right edge."""
+    """Return the legend (colours, thickness, principal variation, proven nodes), and its right
+    edge.
+    """
     low, high = exact(pic.scale.low), exact(pic.scale.high)
     bar = MARGIN + LEGEND_LETTER * len(low) + 6
     words = f"{high}  value for seat {pic.scale.seat}"
@@ -167,7 +169,7 @@ def _legend(pic: Picture, y: float) -> tuple[list[str], float]:
 
 
 def _links(drawing: _Drawing) -> list[str]:
-    """The lines, thick ones first, the principal variation on top."""
+    """Draw the lines: thick ones first, the principal variation on top."""
     pic = drawing.picture
     total = max(pic.rows[0]["N"], 1)
     links: list[tuple[bool, float, int, int]] = []
@@ -194,19 +196,19 @@ def _link(drawing: _Drawing, on_pv: bool, minus_thickness: float, parent: int, c
 
 
 def _thick(share: float) -> float:
-    """Thickness by the square root of the share, so that a hundredth is still a line."""
+    """Return a line's thickness: by the square root, so that 1 % of the visits is still visible."""
     return max(1.0, THICKEST * math.sqrt(min(share, 1.0)))
 
 
 def _card(drawing: _Drawing, row: Row) -> str:
-    """A node: its frame, then its words; hovering shows all its numbers."""
+    """Draw a node: frame, text and tooltip."""
     draw = _full_card if _is_full(row) else _slim_card
     parts = draw(row, drawing.picture, *drawing.box(row["id"]))
     return f"<g><title>{escape(_tooltip(row, drawing.picture))}</title>{''.join(parts)}</g>"
 
 
 def _slim_card(row: Row, _: Picture, x: float, y: float, w: float) -> list[str]:
-    """An action that was never tried: its name and its prior."""
+    """Draw an unvisited action: its name and its prior."""
     return [
         f'<rect class="ghost" {_shape(x, y, w, SLIM, 7)}/>',
         _text(x + PADDING, y + 4, _label(row), "quiet", 12),
@@ -215,7 +217,7 @@ def _slim_card(row: Row, _: Picture, x: float, y: float, w: float) -> list[str]:
 
 
 def _full_card(row: Row, pic: Picture, x: float, y: float, w: float) -> list[str]:
-    """A visited node: chance is round, an end of the game angular with a bar on its right."""
+    """Draw a visited node: round for chance, angular with a bar on the right for terminal."""
     value = pic.values[row["id"]]
     fill = "#f2f2f2" if value is None else pic.scale.colour(value)
     corner = {"terminal": 0.0, "chance": CARD / 2}.get(row["kind"], 7.0)
@@ -237,18 +239,18 @@ def _full_card(row: Row, pic: Picture, x: float, y: float, w: float) -> list[str
 
 
 def _shape(x: float, y: float, w: float, h: float, corner: float) -> str:
-    """A rectangle around the centre line `y`."""
+    """Return the attributes of a rectangle around the centre line `y`."""
     return f'x="{_n(x)}" y="{_n(y - h / 2)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(corner)}"'
 
 
-def _more(drawing: _Drawing, place: int, more: More) -> str:
-    x, y, _ = drawing.box(len(drawing.picture.rows) + place)
+def _more(drawing: _Drawing, index: int, more: More) -> str:
+    x, y, _ = drawing.box(len(drawing.picture.rows) + index)
     visits = f"{more.children:,} more with {counted(more.N, 'visit')} in all"
     return f"<g><title>{visits}</title>{_text(x + 5, y + 4, more.label, 'quiet', 11)}</g>"
 
 
 def _chip(x: float, y: float, seat: int | None) -> str:
-    """Who chose: a disc with the seat's number, a diamond for chance."""
+    """Draw the chooser: a disc with the seat's number, a diamond for chance."""
     if seat is None:
         return f'<path class="faint" d="M{_n(x)} {_n(y - 5.5)}l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>'
     disc = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="7" class="ink" fill-opacity="0.16"/>'
@@ -299,5 +301,5 @@ def _text(
 
 
 def _n(x: float) -> str:
-    """A length with at most one decimal."""
+    """Format a length with at most one decimal."""
     return f"{x:.1f}".removesuffix(".0")

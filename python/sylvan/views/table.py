@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def table(
     result: Result, *, rows: int | None = 10, scores: Mapping[int, str] | None = None
 ) -> "Group":
-    """Ranked moves under what the search found and took, to be printed by `rich`.
+    """Return the result, the cost and the ranked moves as a `rich` table.
 
-    At most `rows` moves are listed (`None`: all), then how many more there are. `scores` are shown
-    beside actions as a column of their own.
+    :param rows: moves to list (`None`: all); a last line counts the others.
+    :param scores: a number per action, shown in its own column.
     """
     from rich import box
     from rich.console import Group
@@ -39,7 +39,7 @@ def table(
         grid.add_column("proven", no_wrap=True)
     if seats > 2:
         grid.add_column("value by seat", no_wrap=True)
-    grid.add_column("line")  # the one that gives way where the terminal is narrow
+    grid.add_column("line")  # shrinks first in a narrow terminal
     for move in ranked.moves:
         texts = _cells(move, has_proofs, seats)
         if scores is not None:

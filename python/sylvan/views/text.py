@@ -1,8 +1,8 @@
-"""Words and figures as the views show them.
+"""Labels and numbers as text.
 
-Labels come from games anyone may write, so nothing is assumed of them: control characters, lone
-surrogates and marks that turn the reading direction are replaced before a label reaches a
-terminal, an XML file or Graphviz.
+Labels come from users' games and may contain anything: control characters, lone surrogates and
+marks that change the reading direction are replaced before a label reaches a terminal, an XML file
+or Graphviz.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ _BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
 def clean(label: str) -> str:
-    r"""A label on one line, with every character one that can be shown.
+    r"""Return a label on one line, with characters that cannot be shown replaced.
 
     >>> clean("b\tad\x00 \ud800 \u202etxet")
     'b ad� � �txet'
@@ -22,12 +22,12 @@ def clean(label: str) -> str:
 
 
 def _can_be_shown(c: str) -> bool:
-    not_a_character = ord(c) & 0xFFFE == 0xFFFE  # U+FFFE, U+FFFF and their like on each plane
+    not_a_character = ord(c) & 0xFFFE == 0xFFFE  # U+FFFE and U+FFFF of each plane
     return unicodedata.category(c) not in ("Cc", "Cs") and c not in _TURNS and not not_a_character
 
 
 def width(text: str) -> float:
-    """About how wide a text is, in letters: wide East Asian ones count 1.7, marks nothing."""
+    """Estimate the width of a text in letters: wide East Asian ones count 1.7, marks 0."""
     return sum(
         0.0 if unicodedata.combining(c) else 1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0
         for c in text
@@ -35,12 +35,12 @@ def width(text: str) -> float:
 
 
 def shorten(label: str, letters: int) -> str:
-    """A clean label of at most about so many letters, an ellipsis for the rest.
+    """Clean a label and cut it to about `letters` letters, with an ellipsis.
 
     >>> shorten("exd8=Q+", 20), shorten("a very long name of a move", 12)
     ('exd8=Q+', 'a very long…')
     """
-    label = clean(label)[: 4 * letters + 4]  # marks take no room, but not without end
+    label = clean(label)[: 4 * letters + 4]  # bounds marks, which have no width
     if width(label) <= letters:
         return label
     while width(label) > letters - 1:
@@ -49,21 +49,21 @@ def shorten(label: str, letters: int) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A value to two places with its sign, a true minus, and no sign on zero.
+    """Format a value with two decimals and a sign (U+2212 for minus), no sign for zero.
 
     >>> signed(0.304), signed(-1.0), signed(-0.001), signed(12345.6), signed(None)
     ('+0.30', '−1.00', '0.00', '+12,346', '–')
     """
     if value is None or value != value:
         return ABSENT
-    places = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
-    figure = f"{abs(value):,.{places}f}"
+    decimals = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
+    figure = f"{abs(value):,.{decimals}f}"
     is_zero = not figure.strip("0.,")
     return figure if is_zero else ("+" if value > 0 else "−") + figure
 
 
 def exact(value: float) -> str:
-    """A proven value, without places it does not need.
+    """Format a proven value without trailing zeros.
 
     >>> exact(1.0), exact(-1.0), exact(0.0), exact(0.25)
     ('+1', '−1', '0', '+0.25')
@@ -73,7 +73,7 @@ def exact(value: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one in percent; small ones keep a place.
+    """Format a share of 1 in percent; small ones with one decimal.
 
     >>> percent(0.5), percent(0.034), percent(0.0004), percent(0.0), percent(None)
     ('50%', '3.4%', '<0.1%', '0%', '–')
@@ -88,7 +88,7 @@ def percent(share: float | None) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """A count and what it counts.
+    """Format a count and its noun.
 
     >>> counted(1, "visit"), counted(1200, "visit")
     ('1 visit', '1,200 visits')
@@ -97,7 +97,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def short_count(n: int) -> str:
-    """A count in at most five letters.
+    """Format a count in at most five characters.
 
     >>> short_count(9999), short_count(12_345), short_count(600_001), short_count(12_000_000)
     ('9999', '12.3k', '600k', '12M')
@@ -111,7 +111,7 @@ def short_count(n: int) -> str:
 
 
 def short_bytes(n: int) -> str:
-    """A size in bytes, with decimal units.
+    """Format a size in bytes, with decimal units.
 
     >>> short_bytes(512), short_bytes(75_000), short_bytes(1_250_000), short_bytes(16_000_000_000)
     ('512 bytes', '75 kB', '1.25 MB', '16 GB')
@@ -125,7 +125,7 @@ def short_bytes(n: int) -> str:
 
 
 def short_seconds(seconds: float) -> str:
-    """A time span.
+    """Format a duration.
 
     >>> short_seconds(0.0123), short_seconds(3.21), short_seconds(754)
     ('12.3 ms', '3.21 s', '754 s')

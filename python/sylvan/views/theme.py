@@ -1,6 +1,6 @@
-"""The colours of a page, light and dark, as style rules for the SVG views.
+"""Light and dark style rules for the SVG views.
 
-Rules are scoped to one class, so that a picture inside a notebook leaves the notebook alone.
+Rules are scoped to one class, so that a picture does not change the notebook around it.
 """
 
 from typing import Literal
@@ -9,7 +9,7 @@ from sylvan.errors import ConfigError
 
 Theme = Literal["auto", "light", "dark"]
 
-INK = "#15191e"  # on cards, which are light on any page
+INK = "#15191e"  # text on cards, which are light in both themes
 
 _COLOURS: dict[str, dict[str, str]] = {
     "light": {
@@ -54,7 +54,7 @@ _PAINT = (
 
 
 def style(theme: Theme, scope: str) -> str:
-    """The rules of a theme under a class; `auto` is light unless the reader prefers dark."""
+    """Return the rules of a theme, scoped to a class; `auto` follows the reader's preference."""
     if theme not in ("auto", *_COLOURS):
         raise ConfigError(f"there is no theme {theme!r}: choose 'auto', 'light' or 'dark'")
     base = _COLOURS["dark" if theme == "dark" else "light"]
@@ -67,6 +67,6 @@ def style(theme: Theme, scope: str) -> str:
 
 
 def _scoped(rule: str, scope: str) -> str:
-    """The rule with each of its selectors under the class."""
+    """Scope each selector of a rule to the class."""
     selectors, body = rule.split("{", 1)
     return ",".join(f".{scope} {selector}" for selector in selectors.split(",")) + "{" + body

@@ -192,6 +192,7 @@ def garbage(rng):
     return line.replace("quit", "").encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_garbage_for_a_while(seed):
     rng = random.Random(seed)

@@ -191,6 +191,7 @@ def test_the_tree_is_kept_from_move_to_move():
         assert int(fresh[fresh.index("depth") + 1]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["w", "b"])
 def test_only_the_own_clock_counts(side):
     other = "b" if side == "w" else "w"

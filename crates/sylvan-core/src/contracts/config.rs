@@ -1,13 +1,13 @@
-//! The settings of a search: selection rule, limits, noise. `sylvan.SearchConfig` checks them, so the core
-//! takes the numbers as they are.
+//! The settings of a search: selection rule, limits, noise. `sylvan.SearchConfig` validates them;
+//! the core does not check them again.
 
 use crate::contracts::numbers::PriorBits;
 
-/// The rule that picks the edge a simulation takes.
+/// The rule that selects an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
     /// `selection.rs`: exploration `c(N) = c_puct + c_factor * ln((1 + N + c_base) / c_base)`;
-    /// the logarithm only with a `c_base`.
+    /// without `c_base` there is no logarithm.
     Puct {
         c_puct: f64,
         c_base: Option<f64>,
@@ -24,12 +24,12 @@ pub enum Selection {
     },
 }
 
-/// First-play urgency: the Q of an edge that no finished simulation took, on the scale of scores.
+/// First-play urgency: the Q of an edge without a finished visit, on the scale of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fpu {
     /// The mean value of the node itself.
     Parent,
-    /// The same, less this times the square root of the prior mass already tried.
+    /// `Parent` minus this times the square root of the visited prior mass.
     Reduction(f32),
     /// The lowest value of the scale.
     Loss,
@@ -43,7 +43,7 @@ pub enum ValueRange {
     Known(f64, f64),
     /// The least and greatest Q seen in the tree, mapped to 0..1 (MuZero).
     Tree,
-    /// Those of the node and its visited edges, mapped to 0..1 (mctx).
+    /// The least and greatest of the node's value and its visited edges' Q, mapped to 0..1 (mctx).
     Siblings,
 }
 
@@ -54,17 +54,17 @@ pub struct Dirichlet {
     pub fraction: f64,
 }
 
-/// When a search ends, whichever comes first.
+/// The search stops at the first limit reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// New simulations per tree.
     pub simulations: Option<u64>,
     /// Nodes alive in a tree.
     pub nodes: Option<u64>,
-    /// Plies below the root that a simulation reached.
+    /// Plies from the root to the deepest node.
     pub depth: Option<u32>,
     pub seconds: Option<f64>,
-    /// Bytes of all trees together, divided evenly; kept by dropping subtrees (`budget.rs`).
+    /// Bytes of all trees together, divided evenly; full trees drop subtrees (`budget.rs`).
     pub bytes: Option<u64>,
 }
 
@@ -76,27 +76,27 @@ pub struct Config {
     pub value_range: ValueRange,
     pub discount: f64,
     pub noise: Option<Dirichlet>,
-    /// `forced_playouts.rs`: k, 0 for none.
+    /// `forced_playouts.rs`: k; 0 disables them.
     pub forced_playouts: f64,
     pub temperature: f64,
-    /// Prove results and act on them (`proofs.rs`).
+    /// Prove results and use them in selection (`proofs.rs`).
     pub proofs: bool,
-    /// Leaves of one tree that wait for evaluation at a time.
+    /// The most leaves of one tree that wait for evaluation at a time.
     pub leaves_in_flight: usize,
-    /// Descents of one batch that may end at a leaf already waiting.
+    /// The most descents of one batch that may end at a leaf already waiting.
     pub collisions: usize,
-    /// With a learned model, nodes below the root keep this many actions, those with the highest
-    /// priors; 0 keeps all.
+    /// With a learned model, nodes below the root keep this many actions with the highest priors; 0
+    /// keeps all.
     pub top_k: usize,
     /// `widening.rs`: factor and power of the number of edges that may be tried.
     pub widening: Option<(f64, f64)>,
-    /// `rave.rs`: visits at which Q and AMAF have equal weight; 0 for no RAVE.
+    /// `rave.rs`: visits at which Q and AMAF have equal weight; 0 disables RAVE.
     pub rave: f64,
-    /// All priors below the root are equal, and the evaluator's logits are not used.
+    /// All priors below the root are equal; the evaluator's logits are not used.
     pub flat_priors: bool,
-    /// In an information-set search, a walk ends at a node where the mover's view is new.
+    /// In an information-set search, a simulation ends at a node where the mover's view is new.
     pub stop_at_new_views: bool,
-    /// Bits of stored priors below the root; the root's have full precision.
+    /// Bits of stored priors below the root; the root's priors have full precision.
     pub prior_bits: PriorBits,
     pub seed: u64,
     pub threads: usize,
@@ -134,18 +134,18 @@ impl Default for Config {
     }
 }
 
-/// What ended a search.
+/// The reason why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     Simulations,
     Nodes,
     Depth,
     Seconds,
-    /// The byte budget is too small, even after dropping all that may be dropped.
+    /// The byte budget is exceeded, and no more subtrees can be dropped.
     Bytes,
     /// The root's value is proven.
     Proven,
-    /// A request from outside.
+    /// The caller asked to stop.
     External,
 }
 

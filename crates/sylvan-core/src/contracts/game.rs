@@ -1,26 +1,26 @@
-//! What the search asks of a game.
+//! The `Game` trait: the interface between the search and a game.
 //!
 //! Players are seats `0..num_players`. A state says whose turn it is and which actions are legal,
-//! takes an action in index, and at its end pays one return per seat. The search holds one state
-//! per tree (the root's) and re-derives every other by applying actions to a copy of it, so
-//! `clone_from` and `apply` are the two calls whose speed matters; games for which that is too slow
-//! have their states kept (`KEEP_STATES`).
+//! applies an action in place, and at the end of the game gives one return per seat. The search
+//! stores one state per tree (the root's) and derives all others by applying actions to a copy of
+//! it, so the speed of `clone_from` and `apply` matters most. For games where that is too slow, the
+//! tree stores states (`KEEP_STATES`).
 //!
-//! An episode pays every seat `Σ_t γ^t · rewards_t + γ^T · returns_T`: what a game pays on the way
-//! it must not pay again at the end.
+//! The total return of a seat is `Σ_t γ^t · rewards_t + γ^T · returns_T`: rewards paid during the
+//! game must not be paid again at the end.
 //!
-//! Where something is hidden, a search starts from a *view*: a state of the same type that holds what
-//! one seat knows and nothing else. `sample` completes it to a deal, and all that follows happens in
-//! that deal; what the view does not hold, no search can read.
+//! With hidden information, a search starts from a *view*: a state of the same type that holds only
+//! the information of one seat. `sample` completes it to a deal, and the simulation continues in
+//! that deal. So a search cannot read information that its seat does not have.
 //!
-//! A game whose moves can fail while the search runs (one written in Python) names its error type;
-//! the games of `sylvan-games` use `Infallible`, for which the checks compile to nothing.
+//! A game whose calls can fail during a search (one written in Python) declares its error type; the
+//! games of `sylvan-games` use `Infallible`, so the checks compile to nothing.
 
 use std::convert::Infallible;
 
 use crate::contracts::rng::Rng;
 
-/// A stable, documented integer per game; chance outcomes are actions too.
+/// The number of an action, stable and documented per game; chance outcomes are actions too.
 pub type Action = u32;
 
 /// A player, `0..num_players`.
@@ -29,7 +29,7 @@ pub type Seat = u8;
 /// The most seats a game may have.
 pub const MAX_SEATS: usize = 8;
 
-/// Who acts in a state.
+/// The seat that acts in a state, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A seat chooses one of its legal actions.
@@ -40,15 +40,15 @@ pub enum Turn {
     Over,
 }
 
-/// The facts about a game that hold in all its states.
+/// Properties of a game that are the same in all its states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     pub num_players: usize,
-    /// Action codes are below this.
+    /// Actions are `0..num_actions`.
     pub num_actions: usize,
     /// Two seats whose returns and rewards always add up to zero.
     pub zero_sum: bool,
-    /// Steps may pay rewards; without, only the end pays.
+    /// Steps may give rewards; if false, only the end of the game gives returns.
     pub has_rewards: bool,
     /// The lowest and highest return of a seat.
     pub value_range: (f64, f64),
@@ -65,79 +65,79 @@ impl Rules {
 
 /// A state of a game.
 ///
-/// Listing the legal actions twice in the same state must give the same order: the tree knows an
-/// unvisited edge only by its index in that list.
+/// Listing the legal actions twice in the same state must give the same order: the tree identifies
+/// an unvisited edge by its index in that list.
 pub trait Game: Clone + Send + Sync {
-    /// What can go wrong inside the game's own code.
+    /// An error raised by the game's own code.
     type Error: Send + 'static;
     /// One cell of an observation: `f32`, or `u64` for bit planes.
     type Cell: Copy + Default + Send + Sync + 'static;
-    /// `apply` and `turn` are slow: the tree keeps the state and the actions of every node that it has
-    /// expanded, within its budget, instead of deriving them again.
+    /// `apply` and `turn` are slow: the tree stores the state and the actions of every expanded
+    /// node, within its budget, instead of deriving them again.
     const KEEP_STATES: bool = false;
-    /// A learned model instead of rules: the evaluation of a state also brings the reward of the step
-    /// to it and the actions that follow.
+    /// A learned model instead of rules: the evaluation of a state also gives the reward of the
+    /// step to it and its legal actions.
     const LEARNED: bool = false;
-    /// States may be views, which `sample` completes.
+    /// States may be views, completed by `sample`.
     const HIDDEN: bool = false;
 
     fn rules(&self) -> Rules;
 
-    /// `rules().value_range`, for games that know it without the rest.
+    /// `rules().value_range`; a game may override this if it can compute it faster alone.
     fn value_range(&self) -> (f64, f64) {
         self.rules().value_range
     }
 
-    /// A cheap copy of a state that nobody will change; for games with `KEEP_STATES`.
+    /// A cheap copy of a state that will not be modified; for games with `KEEP_STATES`.
     fn share(&self) -> Self {
         self.clone()
     }
 
-    /// Bytes that a kept state takes.
+    /// Size of a stored state in bytes.
     fn bytes(&self) -> u64 {
         size_of::<Self>() as u64
     }
 
-    /// Marks the state as the root of a search. A draw that could be claimed here does not end the
-    /// game, and rules that count repetitions inside the tree count from here.
+    /// Marks the state as the root of a search. A claimable draw at the root does not end the game,
+    /// and repetitions inside the tree are counted from here.
     fn set_root(&mut self) {}
 
-    /// The seat that a view belongs to; `None` for full states.
+    /// The seat of a view; `None` for full states.
     fn observer(&self) -> Option<Seat> {
         None
     }
 
-    /// Whether this state is a view: what one seat knows.
+    /// Whether this state is a view, with the information of one seat only.
     fn is_view(&self) -> bool {
         self.observer().is_some()
     }
 
-    /// Completes a view to a full state, drawn from the states that its seat cannot tell apart, with
-    /// the probability that the seat gives them. Depends on the view and the draws alone.
+    /// Completes a view to a full state, drawn from the states of the seat's information set by
+    /// their probability for that seat. Depends only on the view and `rng`.
     fn sample(&mut self, _rng: &mut Rng) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Identifies what the seat to move knows beside the actions since the root: its hand. Equal keys
-    /// at a node mean equal legal actions and equal evaluations.
+    /// A key of the private information of the seat to move, such as its hand. Equal keys at a node
+    /// mean equal legal actions and equal evaluations.
     fn own_key(&self) -> u64 {
         self.key()
     }
 
-    /// Whose turn it is. Replaces `actions` by the legal actions of the seat to move; clears it at
-    /// chance nodes and at the end.
+    /// Returns whose turn it is and replaces `actions` by the legal actions of the seat to move;
+    /// clears it at chance nodes and at the end.
     fn turn(&self, actions: &mut Vec<Action>) -> Result<Turn, Self::Error>;
 
-    /// The legal action at a index of the list that `turn` gives; `buffer` may be overwritten. For
-    /// games that find one sooner than all.
+    /// The legal action at an index of the list from `turn`; `buffer` may be overwritten. A game
+    /// may override this if it can find one action without listing all.
     fn action_at(&self, index: usize, buffer: &mut Vec<Action>) -> Result<Action, Self::Error> {
         self.turn(buffer)?;
         Ok(buffer[index])
     }
 
-    /// Takes a uniformly random legal action, by one draw below their number; returns whose turn it is
-    /// then. A seat must be to move. `actions` holds the legal actions and is read by the next such
-    /// step only: a game that needs no list may leave it unchanged.
+    /// Takes a uniformly random legal action, with one call of `rng.below`, and returns whose turn
+    /// it is then. A seat must be to move. `actions` holds the legal actions and is only read by
+    /// the next random step: a game that needs no list may leave it unchanged.
     fn step_at_random(
         &mut self,
         actions: &mut Vec<Action>,
@@ -147,23 +147,25 @@ pub trait Game: Clone + Send + Sync {
         self.turn(actions)
     }
 
-    /// Replaces `outcomes` by the chance outcomes with their probabilities, which add up to one.
+    /// Replaces `outcomes` by the chance outcomes and their probabilities, which sum to 1.
     fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Result<(), Self::Error> {
         outcomes.clear();
         Ok(())
     }
 
-    /// Takes a legal action or a chance outcome, in place. The game decides what another action does,
-    /// short of undefined behaviour.
+    /// Applies a legal action or a chance outcome in place. The effect of any other action is up to
+    /// the game, but must not be undefined behaviour.
     fn apply(&mut self, action: Action) -> Result<(), Self::Error>;
 
-    /// How many edges a leaf of a learned model keeps if `left` simulations remain: no more can be tried.
+    /// The number of edges that a leaf of a learned model stores if `left` simulations remain,
+    /// since no more can be tried.
     fn edges_kept(&self, left: usize) -> usize {
         left
     }
 
-    /// Called when the state begins to wait for an evaluation, the tree's `number`-th since its reset.
-    fn arrive(&mut self, _number: u64) {}
+    /// Called when the state starts to wait for an evaluation, the tree's `number`-th since its
+    /// reset.
+    fn assign_slot(&mut self, _number: u64) {}
 
     /// The return of each seat; `out` has `num_players` entries. Called only in finished games.
     fn returns(&self, out: &mut [f64]) -> Result<(), Self::Error>;
@@ -173,11 +175,11 @@ pub trait Game: Clone + Send + Sync {
         Ok(())
     }
 
-    /// Writes what the seat to move sees into all `observation_len` cells of `out`, whose contents are
-    /// undefined.
+    /// Writes the observation of the seat to move into all `observation_len` cells of `out`, whose
+    /// contents are undefined.
     fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
 
-    /// Equal keys mean equal futures and equal observations; for caches.
+    /// A cache key: equal keys mean equal observations and equal continuations.
     fn key(&self) -> u64;
 }
 

@@ -1,15 +1,15 @@
 //! The arithmetic that the core and the Python reference share.
 //!
-//! Visit counts can only agree if every rounding agrees, so nothing here depends on the platform's
-//! mathematics library, on the width of its vectors or on fused operations: the same bits in give
-//! the same bits out on every machine. `sylvan._native` exposes each function under its own name.
+//! Visit counts agree only if every rounding agrees, so nothing here depends on the platform's math
+//! library, its vector width or fused operations: equal input bits give equal output bits on every
+//! machine. `sylvan._native` exposes each function under its own name.
 
 use crate::contracts::simd::multiversioned;
 
-/// `exp(x)` for `x <= 0`, as a softmax needs it; relative error below 3e-7, 0 under -87.
+/// `exp(x)` for `x <= 0`, for the softmax; relative error below 3e-7, 0 for `x < -87`.
 ///
 /// Cody-Waite reduction to `|r| <= ln 2 / 2`, then Taylor's polynomial of degree six.
-#[inline(always)] // so that softmax loops are vectorised
+#[inline(always)] // lets the compiler vectorise softmax loops
 pub fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23: adding and subtracting it rounds to an integer
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -41,18 +41,18 @@ pub fn ln(x: f64) -> f64 {
 }
 
 multiversioned! {
-    /// Replaces positive numbers, none of them subnormal, by their natural logarithms: the same as `ln`
-    /// to the bit, several at a time.
+        /// Replaces positive normal numbers by their natural logarithms, several at a time, bit for
+        /// bit equal to `ln`.
     ///
-    /// The number is `2^k * (1 + f)` with `1 + f` between `sqrt(1/2)` and `sqrt(2)`; with
-    /// `s = f / (2 + f)`, `ln(1 + f) = f - f²/2 + s * (f²/2 + R(s²))`, where `R` is the polynomial of
+    /// The number is `2^k * (1 + f)` with `1 + f` between `sqrt(1/2)` and `sqrt(2)`; with `s = f /
+    /// (2 + f)`, `ln(1 + f) = f - f²/2 + s * (f²/2 + R(s²))`, where `R` is the polynomial of
     /// FreeBSD's `e_log.c`, which `libm` follows.
     pub fn ln_all(xs: &mut [f64]) {
         xs.iter_mut().for_each(|x| *x = ln_normal(*x));
     }
 }
 
-#[inline(always)] // so that loops over it are vectorised
+#[inline(always)] // lets the compiler vectorise loops over it
 fn ln_normal(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -63,13 +63,13 @@ fn ln_normal(x: f64) -> f64 {
     const R5: f64 = 1.818_357_216_161_805e-1;
     const R6: f64 = 1.531_383_769_920_937_3e-1;
     const R7: f64 = 1.479_819_860_511_658_6e-1;
-    /// The high word of sqrt(1/2), where mantissas are cut.
+    /// The high word of sqrt(1/2), the lower end of the mantissas.
     const CUT: u64 = 0x3fe6_a09e << 32;
     /// 1.5 * 2^52: adding an integer to its bits adds the integer to its value.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let above = x.to_bits().wrapping_sub(CUT);
     let m = f64::from_bits((above & (u64::MAX >> 12)).wrapping_add(CUT));
-    // Arithmetic shifts of 64 bits have no vector instruction before AVX-512: shift, then subtract.
+    // AVX2 has no arithmetic 64-bit shift: shift logically, then subtract.
     let biased = above.wrapping_add(1 << 62) >> 52;
     let k = f64::from_bits(WHOLE.to_bits().wrapping_add(biased).wrapping_sub(1 << 10)) - WHOLE;
     let f = m - 1.0;
@@ -88,30 +88,31 @@ pub fn exp_double(x: f64) -> f64 {
     libm::exp(x)
 }
 
-/// SeatArray that a softmax works on at a time; its sum is that of as many partial sums.
+/// Numbers that a softmax processes at a time; it adds up this many partial sums.
 const LANES: usize = 8;
-/// Padded logits come in multiples of this.
+/// Padded logits have a multiple of this length.
 pub const PADDING: usize = 16;
 
-/// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite, none NaN or `+inf`.
+/// Replaces logits by probabilities; `-inf` becomes 0. At least one must be finite; NaN and `+inf`
+/// are not allowed.
 pub fn softmax(logits: &mut Vec<f32>) {
     let n = pad(logits);
     softmax_padded(logits, n);
     logits.truncate(n);
 }
 
-/// Pads logits with `-inf` to a multiple of `PADDING`; returns how many there were. Call it some time
+/// Pads logits with `-inf` to a multiple of `PADDING`; returns the old length. Call it some time
 /// before the softmax: wide loads right after narrow stores break store forwarding.
 #[inline]
 pub fn pad(logits: &mut Vec<f32>) -> usize {
     let n = logits.len();
-    // Append a fixed number, then truncate: the remainder is unpredictable, so a branch would miss.
+    // Append a fixed number, then truncate: a branch on the remainder would be mispredicted.
     logits.extend_from_slice(&[f32::NEG_INFINITY; PADDING]);
     logits.truncate(n.next_multiple_of(PADDING));
     n
 }
 
-/// The softmax of `n` logits that `pad` has padded: loops over whole chunks compile to vector code.
+/// The softmax of `n` logits padded by `pad`: loops over whole chunks compile to vector code.
 #[inline]
 pub fn softmax_padded(logits: &mut [f32], n: usize) {
     if let [first, rest @ ..] = &logits[..n]
@@ -151,9 +152,9 @@ pub fn softmax_padded(logits: &mut [f32], n: usize) {
 }
 
 multiversioned! {
-    /// The factor of `exp(logit - max)` in a softmax of finite logits, of which `max` is the greatest.
+        /// The factor of `exp(logit - max)` in a softmax of finite logits with maximum `max`.
     pub fn softmax_scale(logits: &[f32], max: f32) -> f32 {
-        // Long blocks: the compiler unrolls a short loop before it could vectorise it.
+                // Long blocks: the compiler would unroll a short loop instead of vectorising it.
         const BLOCK: usize = 8 * LANES;
         let mut sums = [0.0f32; LANES];
         let mut terms = [0.0f32; BLOCK];
@@ -172,11 +173,11 @@ multiversioned! {
     }
 }
 
-/// A prior as the tree stores it: the highest bits of the float, in 8, 16 or 32 bits.
+/// The format of a stored prior: the highest bits of the float, in 8, 16 or 32 bits.
 ///
-/// Codes grow with the prior, so the best unvisited edge is the largest code; 0 is no prior but
-/// marks an edge that is unvisited no more. 8 bits have a mantissa of 4 and reach down to 2^-16
-/// (within 3.2 %), 16 bits one of 11 and 2^-32 (within 0.03 %), 32 bits are the float itself.
+/// Codes grow with the prior, so the best unvisited edge has the largest code; 0 marks a visited
+/// edge. 8 bits have a mantissa of 4 bits and reach down to 2^-16 (error at most 3.2 %), 16 bits
+/// one of 11 and 2^-32 (at most 0.03 %), 32 bits are the float itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorBits {
     Eight,
@@ -194,7 +195,7 @@ impl PriorBits {
         }
     }
 
-    /// Bits of the float that are dropped, the code of the least exponent, the greatest code.
+    /// The number of dropped bits of the float, the code of the least exponent, the greatest code.
     pub(crate) const fn format(self) -> (u32, u32, u32) {
         match self {
             Self::Eight => (19, 111 << 4, 0xff),
@@ -204,7 +205,7 @@ impl PriorBits {
     }
 
     /// The code of a prior in `0..=1`.
-    #[inline(always)] // with `self` known, a loop over priors compiles to vector code
+    #[inline(always)] // with a constant `self`, a loop over priors compiles to vector code
     pub fn encode(self, prior: f32) -> u32 {
         let (dropped, least, greatest) = self.format();
         let bits = if prior > f32::MIN_POSITIVE {
@@ -225,7 +226,7 @@ impl PriorBits {
         f32::from_bits((code + least) << dropped)
     }
 
-    /// A prior as the tree stores it.
+    /// The prior after rounding to its stored format.
     pub fn quantise(self, prior: f32) -> f32 {
         self.decode(self.encode(prior))
     }
@@ -236,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exp_is_close_to_the_platform_s() {
+    fn exp_is_close_to_the_standard_library() {
         for i in 0..870_000 {
             let x = -(i as f32) * 1e-4;
             let exact = f64::from(x).exp();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn many_logarithms_are_those_of_one_to_the_bit() {
+    fn ln_all_equals_ln_bit_for_bit() {
         let mut rng = crate::contracts::rng::Rng::new(4, 0);
         let mut xs: Vec<f64> = (0..300_000)
             .map(|i| match i % 3 {
@@ -271,12 +272,12 @@ mod tests {
     }
 
     #[test]
-    fn equal_logits_are_no_special_case() {
+    fn equal_logits_give_the_bits_of_the_general_code() {
         assert_eq!(exp(0.0), 1.0);
         for n in 1..300 {
             let mut equal = vec![0.7; n];
             softmax(&mut equal);
-            // One more logit of -inf, so that they are not all equal.
+            // Append -inf, so that not all are equal.
             let mut general = vec![0.7; n];
             general.push(f32::NEG_INFINITY);
             softmax(&mut general);

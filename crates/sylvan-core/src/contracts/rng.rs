@@ -1,8 +1,8 @@
-//! The one seeded generator from which the core and the Python reference draw.
+//! The seeded random number generator of the core and the Python reference.
 //!
-//! Every tree owns a stream, so that what a tree draws depends neither on its neighbours nor on
-//! the number of threads. Order of draws in a search: the root's noise after its expansion, one
-//! number per deal, one per chance node passed, one for an action picked at a temperature.
+//! Every tree has its own stream, so its draws depend neither on other trees nor on the number of
+//! threads. Order of draws in a search: the root's noise after its expansion, one number per deal,
+//! one per chance node passed, one for an action picked at a temperature.
 
 use rand::Rng as _;
 use rand::SeedableRng;
@@ -46,8 +46,8 @@ impl Rng {
         let n = n as u64;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            // Lemire's rejection: only the first 2^64 mod n values of the low half are biased, which
-            // are fewer than n, so the division is seldom needed.
+            // Lemire's rejection: only the first 2^64 mod n values of the low half are biased.
+            // These are fewer than n, so the division is rarely needed.
             let low = product as u64;
             if low >= n || low >= n.wrapping_neg() % n {
                 return (product >> 64) as usize;
@@ -55,7 +55,7 @@ impl Rng {
         }
     }
 
-    /// An index into `weights`, which sum to about one, with the probability of its weight; one draw.
+    /// Draws an index with probability `weights[index]`; the weights sum to about 1. One draw.
     pub fn pick(&mut self, weights: impl IntoIterator<Item = f64>) -> usize {
         let target = self.uniform();
         let mut sum = 0.0;
@@ -72,13 +72,13 @@ impl Rng {
         last
     }
 
-    /// `n` numbers from a symmetric Dirichlet distribution; they add up to one.
+    /// One sample of a symmetric Dirichlet distribution: `n` numbers that sum to 1.
     pub fn dirichlet(&mut self, alpha: f64, n: usize) -> Vec<f64> {
         let gamma = Gamma::new(alpha, 1.0).expect("alpha is checked to be positive");
         let mut draws: Vec<f64> = (0..n).map(|_| gamma.sample(&mut self.0)).collect();
         let sum: f64 = draws.iter().sum();
         for x in &mut draws {
-            // A tiny alpha can underflow every draw: then no direction is preferred.
+            // With a tiny alpha every draw can underflow: use equal numbers then.
             *x = if sum > 0.0 { *x / sum } else { 1.0 / n as f64 };
         }
         draws
@@ -89,7 +89,7 @@ impl Rng {
         ((self.next_u64() >> 11) as f64 + 0.5) * (-53f64).exp2()
     }
 
-    /// `n` numbers from the standard Gumbel distribution: `-ln(-ln u)` of uniform `u`.
+    /// `n` samples of the standard Gumbel distribution: `-ln(-ln u)` of uniform `u`.
     pub fn gumbel(&mut self, n: usize) -> Vec<f64> {
         let mut numbers: Vec<f64> = (0..n).map(|_| self.open_uniform()).collect();
         for _ in 0..2 {
@@ -100,7 +100,7 @@ impl Rng {
     }
 }
 
-/// Spreads two numbers over 64 bits (two rounds of SplitMix64's finaliser).
+/// Hashes two numbers to 64 bits (two rounds of SplitMix64's finaliser).
 pub fn mix(a: u64, b: u64) -> u64 {
     finish(half_mix(a).wrapping_add(b))
 }

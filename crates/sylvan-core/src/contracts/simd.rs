@@ -1,11 +1,11 @@
-//! Vector code that several rooms share: one function compiled for several instruction sets, two doubles
-//! rounded at once, the extremes of eight columns of numbers.
+//! Vector code shared by several rooms: compile a function for several instruction sets, round two
+//! doubles at once, find the minimum and maximum of eight columns of numbers.
 //!
-//! `sse2` is written for the instructions that every x86-64 processor has; other processors run `plain`,
-//! with the same results bit for bit. The tests compare the two.
+//! `sse2` uses instructions that every x86-64 processor has; other processors run `plain`, with the
+//! same results bit for bit. The tests compare the two.
 
-/// Compiles a function for AVX2 and AVX-512 too and calls the widest that the processor has. None
-/// fuses operations, so all round alike.
+/// Compiles a function also for AVX2 and AVX-512 and calls the widest version that the processor
+/// supports. None fuses operations, so all round alike.
 macro_rules! multiversioned {
     ($(#[$about:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)? $body:block) => {
         $(#[$about])*
@@ -24,7 +24,7 @@ macro_rules! multiversioned {
                 }
                 use std::arch::is_x86_feature_detected as has;
                 if has!("avx512f") && has!("avx512dq") && has!("avx512vl") {
-                    // SAFETY: the processor has what the function is compiled for.
+                                        // SAFETY: the processor has these features.
                     return unsafe { widest($($arg),*) };
                 }
                 if has!("avx2") {
@@ -38,7 +38,7 @@ macro_rules! multiversioned {
 }
 pub(crate) use multiversioned;
 
-/// Rounds two numbers to single precision, after an exclusive or of their bits with `flip`.
+/// Rounds two numbers to single precision after XORing their bits with `flip`.
 #[inline]
 pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
     #[cfg(target_arch = "x86_64")]
@@ -48,7 +48,7 @@ pub fn round_both(a: f64, b: f64, flip: u64) -> [f32; 2] {
     return plain::round_both(a, b, flip);
 }
 
-/// The extremes of columns of numbers.
+/// The minimum and maximum of each column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Columns {
     pub high: [f32; COLUMNS],
@@ -66,7 +66,7 @@ impl Columns {
         valid: [u32::MAX; COLUMNS],
     };
 
-    /// Takes in one more number of a column.
+    /// Adds one number to a column.
     pub fn include(&mut self, column: usize, x: f32) {
         let (high, low) = (&mut self.high[column], &mut self.low[column]);
         *high = if x > *high { x } else { *high };
@@ -74,7 +74,7 @@ impl Columns {
         self.valid[column] &= u32::from(x < f32::INFINITY).wrapping_neg();
     }
 
-    /// Takes in further rows.
+    /// Adds rows.
     #[inline]
     pub fn with(self, rows: &[[f32; COLUMNS]]) -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -112,7 +112,7 @@ mod sse2 {
         for row in rows {
             let row: [__m128; 2] = bytemuck::cast(*row);
             for i in 0..2 {
-                // min and max give their second argument if one is NaN.
+                // min and max return their second argument if one is NaN.
                 high[i] = _mm_max_ps(row[i], high[i]);
                 low[i] = _mm_min_ps(row[i], low[i]);
                 valid[i] = _mm_and_ps(valid[i], _mm_cmplt_ps(row[i], infinite));
@@ -150,7 +150,7 @@ mod tests {
     use crate::contracts::rng::Rng;
 
     #[test]
-    fn columns_have_the_extremes_of_their_numbers() {
+    fn sse2_columns_equal_plain_columns() {
         let mut rng = Rng::new(3, 0);
         let odd = [
             f32::NAN,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn two_numbers_are_rounded_as_one_is() {
+    fn sse2_rounding_equals_plain_rounding() {
         let mut rng = Rng::new(4, 0);
         for flip in [0, 1 << 63] {
             for _ in 0..1000 {

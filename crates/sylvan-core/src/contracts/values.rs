@@ -1,12 +1,12 @@
-//! Values by seat: what a leaf is worth to each player, and how a tree stores it.
+//! Values per seat, and their storage in a tree.
 //!
-//! Nothing here or anywhere else flips a sign by depth: a node's choice maximises the entry of
-//! the seat that moves there. `Duel` stores two-seat zero-sum values as one number, seat 0's, and
-//! reads seat 1's as its negation, which is exact; `Seats<N>` stores one number per seat, and per
-//! node the rewards of the step into it and its proven result.
+//! No code flips a sign by depth: selection maximises the value of the seat to move at the node.
+//! `Duel` stores two-seat zero-sum values as one number, seat 0's; seat 1's is its negation, which
+//! is exact. `Seats<N>` stores one number per seat, and per node the rewards of the step into it
+//! and its proven result.
 //!
-//! Sums are doubles: a sum of ten million values of single precision in -1..1 is exact to about
-//! 1e-9 of its size, where a single-precision sum would have stopped growing.
+//! Sums are doubles: a sum of ten million single-precision values in -1..1 has a relative error of
+//! about 1e-9, while a single-precision sum would have stopped growing.
 
 use std::fmt::Debug;
 
@@ -15,10 +15,10 @@ use bytemuck::{Pod, Zeroable};
 use crate::contracts::game::Seat;
 use crate::contracts::simd;
 
-/// One value per seat, and what a node stores beside it. Both are plain data (`Pod`), made of doubles,
-/// because nodes lie in an arena of plain memory.
+/// One value per seat, and the extra data of a node. Both are plain data (`Pod`) made of doubles,
+/// because nodes are stored in an arena of plain memory.
 pub trait Values: Pod + Default + Debug + Send + Sync {
-    /// Stored in every node: rewards and proven results where the flags have no room for them.
+    /// Extra data of every node: rewards and proven results, where the flags have no room for them.
     type Extra: Pod + Default + Debug + Send + Sync;
 
     /// From one number per seat.
@@ -37,14 +37,14 @@ pub trait Values: Pod + Default + Debug + Send + Sync {
     /// The rewards of the step into a node.
     fn set_reward(extra: &mut Self::Extra, rewards: &Self);
     fn reward(extra: &Self::Extra, seat: Seat) -> f64;
-    /// The value of a step, from the value of the state it leads to: reward + discount * value.
-    fn through(self, extra: &Self::Extra, discount: f64) -> Self;
+    /// The value of the step into a node, from the node's value: reward + discount * value.
+    fn step_value(self, extra: &Self::Extra, discount: f64) -> Self;
 
-    /// The proven result of a node that has one.
+    /// The result of a proven node.
     fn set_exact(extra: &mut Self::Extra, exact: Self);
     fn exact(extra: &Self::Extra) -> Self;
 
-    /// Proofs are win, draw and loss bounds in the node's flags, not exact results in `Extra`.
+    /// Proven results are stored as win, draw and loss bounds in the node's flags, not in `Extra`.
     const BOUNDS: bool;
 }
 
@@ -94,7 +94,7 @@ impl Values for Duel {
         0.0
     }
 
-    fn through(self, _: &(), _: f64) -> Self {
+    fn step_value(self, _: &(), _: f64) -> Self {
         self
     }
 
@@ -121,20 +121,21 @@ impl<const N: usize> Default for Seats<N> {
     }
 }
 
+/// The rewards of the step into a node, and its proven result.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Paid<const N: usize> {
+pub struct NodeExtra<const N: usize> {
     reward: Seats<N>,
     exact: Seats<N>,
 }
 
 // SAFETY: `repr(C)` of two arrays of doubles: no padding.
-unsafe impl<const N: usize> Zeroable for Paid<N> {}
+unsafe impl<const N: usize> Zeroable for NodeExtra<N> {}
 // SAFETY: as above.
-unsafe impl<const N: usize> Pod for Paid<N> {}
+unsafe impl<const N: usize> Pod for NodeExtra<N> {}
 
 impl<const N: usize> Values for Seats<N> {
-    type Extra = Paid<N>;
+    type Extra = NodeExtra<N>;
     const BOUNDS: bool = false;
 
     fn from_seats<T: Copy + Into<f64>>(values: &[T]) -> Self {
@@ -159,26 +160,26 @@ impl<const N: usize> Values for Seats<N> {
         Self(self.0.map(|sum| sum / n))
     }
 
-    fn set_reward(extra: &mut Paid<N>, rewards: &Self) {
+    fn set_reward(extra: &mut NodeExtra<N>, rewards: &Self) {
         extra.reward = *rewards;
     }
 
-    fn reward(extra: &Paid<N>, seat: Seat) -> f64 {
+    fn reward(extra: &NodeExtra<N>, seat: Seat) -> f64 {
         extra.reward.seat(seat)
     }
 
-    fn through(mut self, extra: &Paid<N>, discount: f64) -> Self {
+    fn step_value(mut self, extra: &NodeExtra<N>, discount: f64) -> Self {
         for (value, reward) in self.0.iter_mut().zip(extra.reward.0) {
             *value = reward + discount * *value;
         }
         self
     }
 
-    fn set_exact(extra: &mut Paid<N>, exact: Self) {
+    fn set_exact(extra: &mut NodeExtra<N>, exact: Self) {
         extra.exact = exact;
     }
 
-    fn exact(extra: &Paid<N>) -> Self {
+    fn exact(extra: &NodeExtra<N>) -> Self {
         extra.exact
     }
 }

@@ -1,9 +1,9 @@
-//! The memory of a pool: one arena of 16-byte units from which chunks of any length are cut.
+//! The memory of a pool: an arena that allocates chunks of 16-byte units.
 //!
-//! Nodes, edges and families share it, so that memory freed by one kind serves another and a tree at
-//! its budget needs no reserve per kind. Adjacent free chunks merge at once into one *run*. An
-//! allocation takes the shortest run class that fits and returns the rest, else new units at the end.
-//! Every step takes constant time.
+//! Nodes, edges and families share it, so memory freed by one kind can be reused by another, and a
+//! tree at its budget needs no reserve per kind. Adjacent free chunks merge immediately into one
+//! *run*. An allocation takes a run of the shortest class that fits and frees the rest, or appends
+//! new units. Every operation takes constant time.
 //!
 //! Runs are sorted by length into classes (exact up to 32 units, then four per doubling), each a
 //! doubly linked chain through the runs themselves:
@@ -13,8 +13,8 @@
 //!     last unit of a run    [3] length
 //! ```
 //!
-//! One bit per unit marks the first and the last unit of every run, so that a freed chunk finds its free
-//! neighbours.
+//! One bit per unit marks the first and the last unit of every run; `free` uses it to find the free
+//! neighbours of a chunk.
 
 use crate::memory::arena_cache;
 use crate::memory::huge_pages::prefer_large;
@@ -25,13 +25,13 @@ pub type Unit = u128;
 
 pub const UNIT_BYTES: u64 = size_of::<Unit>() as u64;
 
-/// Units by which the arena grows: 64 KiB, so that growing is rare and touches little ahead.
+/// Units by which the arena grows: 64 KiB, so that growth is rare and touches little unused memory.
 const STEP: usize = 4096;
-/// Units of a small arena: 16 MiB, which is quick to move and reuses warm memory.
+/// Units of a small arena: 16 MiB, cheap to move, and reuses memory that is already in the caches.
 const SMALL: usize = 1 << 20;
-/// Bytes that an arena without a limit reserves.
+/// Bytes reserved by an arena without a limit.
 const MOST_ROOM: u64 = 4 << 30;
-/// The most units of an arena: links need one bit of their numbers (`family.rs`).
+/// The most units of an arena: links use one bit of the unit number (`family.rs`).
 const MOST: u32 = (1 << 31) - 2;
 const EXACT_CLASSES: u32 = 32;
 const CLASSES: usize = 128;
@@ -41,9 +41,9 @@ pub struct Arena {
     units: Vec<Unit>,
     /// Units to reserve once the arena is no longer small.
     reserved: usize,
-    /// Units ever allocated.
+    /// The end of the units allocated so far.
     end: u32,
-    /// Units that may be allocated before the arena must grow; the vector may have more already.
+    /// Units that may be allocated before the arena must grow; the vector may be longer.
     limit: usize,
     /// Bit `i`: unit `i` is the first or the last of a run.
     boundaries: Vec<u64>,
@@ -51,7 +51,7 @@ pub struct Arena {
     heads: [u32; CLASSES],
     /// Bit `c`: class `c` has runs.
     filled: u128,
-    /// Bytes for which large pages were advised_bytes.
+    /// The capacity for which large pages were last requested.
     advised_bytes: usize,
 }
 
@@ -66,7 +66,7 @@ fn class(len: u32) -> usize {
     ((EXACT_CLASSES + 4 * (exponent - first) + quarter) as usize).min(CLASSES - 1)
 }
 
-/// The first class all of whose runs have at least this length.
+/// The first class in which every run has at least this length.
 fn class_from(len: u32) -> usize {
     if len <= EXACT_CLASSES {
         len as usize - 1
@@ -76,7 +76,7 @@ fn class_from(len: u32) -> usize {
 }
 
 impl Arena {
-    /// An arena that will have at most about this many bytes.
+    /// An arena of at most about `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let room = bytes.saturating_add(bytes / 8).min(MOST_ROOM);
         Self {
@@ -91,7 +91,7 @@ impl Arena {
         }
     }
 
-    /// Allocates `len` units, whose contents are undefined; returns the first.
+    /// Allocates `len` units and returns the first; their contents are undefined.
     #[inline]
     pub fn allocate(&mut self, len: u32) -> u32 {
         match self.reuse(len) {
@@ -108,7 +108,7 @@ impl Arena {
         self.end = 0;
     }
 
-    /// Frees `len` units that were allocated, together or in parts.
+    /// Frees `len` allocated units; they may come from several allocations.
     pub fn free(&mut self, mut start: u32, mut len: u32) {
         if start > 0 && self.is_boundary(start - 1) {
             let before = self.words(start - 1)[3];
@@ -123,7 +123,7 @@ impl Arena {
         self.link(start, len);
     }
 
-    /// Cuts a chunk from a run, if there is one that is long enough.
+    /// Allocates from a run, if one is long enough.
     #[inline]
     fn reuse(&mut self, len: u32) -> Option<u32> {
         if self.filled == 0 {
@@ -138,7 +138,7 @@ impl Arena {
         Some(start)
     }
 
-    /// A run of the first class all of whose runs are long enough.
+    /// A run of the first class in which every run is long enough.
     #[inline]
     fn shortest(&self, len: u32) -> Option<u32> {
         let first = class_from(len);
@@ -146,7 +146,7 @@ impl Arena {
         (classes != 0).then(|| self.heads[first + classes.trailing_zeros() as usize])
     }
 
-    /// New units at the end.
+    /// Allocates new units at the end.
     #[inline]
     fn extend(&mut self, len: u32) -> u32 {
         let start = self.end;
@@ -159,8 +159,9 @@ impl Arena {
         start
     }
 
-    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once: reserved
-    /// memory costs nothing, while moving it would take twice as much for a moment.
+    /// Grows to `end` units. An arena that is no longer small reserves all its memory at once:
+    /// reserved memory costs nothing, while moving the arena would temporarily need twice its
+    /// memory.
     #[cold]
     fn grow(&mut self, end: usize) {
         let len = end.next_multiple_of(STEP);
@@ -170,7 +171,7 @@ impl Arena {
         let small = SMALL.min(self.reserved / 8);
         if len > small.max(self.units.capacity()) && len < self.reserved {
             let more = self.reserved - self.units.len();
-            let _ = self.units.try_reserve_exact(more); // else it grows by doubling
+            let _ = self.units.try_reserve_exact(more); // on failure it grows by doubling
         }
         if len > self.units.len() {
             self.units.resize(len, 0);
@@ -187,7 +188,7 @@ impl Arena {
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let unit = self.units.as_ptr().wrapping_add(unit as usize);
-            // SAFETY: SSE is part of x86-64; a prefetch has no visible effect, whatever the address.
+            // SAFETY: SSE is part of x86-64; a prefetch of any address has no visible effect.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -244,7 +245,7 @@ impl Arena {
         }
     }
 
-    /// Bytes ever in use.
+    /// Bytes up to the end of the units allocated so far.
     pub fn bytes(&self) -> u64 {
         u64::from(self.end) * UNIT_BYTES
     }
@@ -278,12 +279,12 @@ mod tests {
     use crate::contracts::rng::Rng;
 
     #[test]
-    fn chunks_never_overlap_and_fill_what_was_freed() {
+    fn chunks_never_overlap_and_reuse_freed_units() {
         let mut arena = Arena::new(0);
         let mut rng = Rng::new(0, 0);
         let mut live: Vec<(u32, u32, u32)> = Vec::new();
         let (mut peak, mut used) = (0, 0);
-        // As a search does: nodes, edges, families.
+        // Lengths of nodes, edges and families in a search.
         let lens = [2, 2, 2, 2, 2, 1, 3, 3, 3, 4, 4, 7, 10, 19];
         for tag in 0..100_000u32 {
             if live.len() > 5000 || (!live.is_empty() && rng.below(3) == 0) {
@@ -291,7 +292,7 @@ mod tests {
                 let chunk = &arena[start as usize..][..len as usize];
                 assert!(
                     chunk.iter().all(|&unit| unit == tag.into()),
-                    "another wrote here"
+                    "overlapping chunks"
                 );
                 arena.free(start, len);
                 used -= len;
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_arena_is_a_new_one() {
+    fn a_cleared_arena_allocates_like_a_new_one() {
         let mut arena = Arena::new(0);
         for round in 0..3 {
             let taken: Vec<u32> = (1..40).map(|len| arena.allocate(len)).collect();
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_free_becomes_one_run_again() {
+    fn free_chunks_merge_into_one_run() {
         let mut arena = Arena::new(0);
         let chunks: Vec<(u32, u32)> = (1..60).map(|len| (arena.allocate(len), len)).collect();
         let end = arena.end;

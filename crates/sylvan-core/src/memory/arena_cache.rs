@@ -1,19 +1,20 @@
-//! Buffers of arenas that are gone, cached for the next.
+//! A cache for the buffers of dropped arenas.
 //!
-//! The operating system clears every page when it is first touched. That took 7 % of a search of half a
-//! second, and more when two threads ask for pages at once. So a dropped arena leaves its buffer here and
-//! a new arena starts with one. The process caches at most `MOST` bytes, and an arena gets no buffer that
-//! is larger than the arena may become.
+//! The operating system clears every page at its first access. That took 7 % of a search of half a
+//! second, and more with two threads. So a dropped arena puts its buffer into this cache and a new
+//! arena takes one from it. The cache holds at most `MOST` bytes, and an arena gets no buffer
+//! larger than its own limit.
 //!
-//! After a fork the lock may be held by a thread that the child does not have: it is only ever tried.
+//! After a fork the lock may be held by a thread that does not exist in the child, so use only
+//! `try_lock`.
 
 use std::sync::Mutex;
 
 use crate::memory::arena::{UNIT_BYTES, Unit};
 
-/// Most bytes in the cache.
+/// The most bytes in the cache.
 const MOST: usize = 128 << 20;
-/// Smaller buffers are left to the allocator, which caches them itself.
+/// Smaller buffers are not cached here: the allocator caches them itself.
 const LEAST: usize = 1 << 20;
 
 static SPARE: Mutex<Vec<Vec<Unit>>> = Mutex::new(Vec::new());
@@ -22,7 +23,7 @@ fn bytes(units: &[Unit]) -> usize {
     size_of_val(units)
 }
 
-/// The largest cached buffer that fits into `most` units; its contents are undefined.
+/// Takes the largest cached buffer of at most `most` units; its contents are undefined.
 pub fn take(most: usize) -> Vec<Unit> {
     if most * (UNIT_BYTES as usize) < LEAST {
         return Vec::new();
@@ -37,8 +38,8 @@ pub fn take(most: usize) -> Vec<Unit> {
     }
 }
 
-/// Caches a buffer, or frees it if the cache is full. Capacity that was only reserved is released: where
-/// address space is limited, cached buffers must not take that of later searches.
+/// Caches a buffer, or frees it if it is too small or too large; drops the oldest buffers if the
+/// cache is full. Releases capacity that was only reserved: address space may be limited.
 pub fn give(mut units: Vec<Unit>) {
     if bytes(&units) < LEAST || bytes(&units) > MOST {
         return;
@@ -57,21 +58,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_piece_that_fits_is_used_again_and_little_is_kept() {
-        // Other tests leave memory as well, but none so long.
+    fn take_returns_the_longest_buffer_that_fits_and_the_cache_is_bounded() {
+        // Other tests cache buffers too, but shorter ones.
         let units = MOST / 2 / UNIT_BYTES as usize - 1;
         let mut first = Vec::with_capacity(4 * units);
         first.resize(units, 7);
-        let place = first.as_ptr();
+        let address = first.as_ptr();
         give(first);
         let second = take(units);
         assert_eq!(second.len(), units);
-        assert_eq!(
-            second.capacity(),
-            units,
-            "what was only reserved is given back"
-        );
-        assert_eq!(second.as_ptr(), place);
+        assert_eq!(second.capacity(), units, "reserved capacity is released");
+        assert_eq!(second.as_ptr(), address);
         assert!(take(units - 1).len() < units);
         give(second);
         for _ in 0..3 {
@@ -80,6 +77,9 @@ mod tests {
         let kept: usize = SPARE.lock().unwrap().iter().map(|units| bytes(units)).sum();
         assert!(kept <= MOST);
         give(vec![0; 2 * units + 3]);
-        assert!(take(usize::MAX / 16).len() <= units, "too much was kept");
+        assert!(
+            take(usize::MAX / 16).len() <= units,
+            "the cache holds too much"
+        );
     }
 }

@@ -1,35 +1,35 @@
 //! The byte budget: a full tree drops its least visited subtrees, and the search continues.
 //!
-//! A sweeper walks through the tree, a few thousand nodes at a time, and drops everything below
-//! nodes with fewer visits than a threshold: the node stays, with its visits, value sum and bounds
-//! (the statistics of the edge that leads there), and becomes a leaf that may be evaluated again.
-//! The threshold doubles when a whole round frees less than an eighth of the budget and halves when it
-//! frees more than half of it. The root's own edges are never dropped, nor anything on the path of a
-//! leaf in flight, so the root's counts stay exact.
+//! A sweep traverses the tree, a few thousand nodes at a time, and drops everything below nodes
+//! with fewer visits than a threshold. Such a node keeps its visits, value sum and bounds (the
+//! statistics of the edge to it) and becomes a leaf that may be evaluated again. The threshold
+//! doubles when a whole round frees less than an eighth of the budget and halves when it frees more
+//! than half. The root's edges and the paths of leaves in flight are never dropped, so the root's
+//! counts stay exact.
 //!
-//! The work is spread over simulations, to keep deadlines: before each one the sweeper looks at no more
-//! than `STRIDE` nodes, unless the tree has outgrown its budget by 1 / `SLACK`.
+//! The work is spread over simulations, to keep deadlines: before each simulation the sweep visits
+//! at most `STRIDE` nodes, unless the tree exceeds its budget by 1 / `SLACK`.
 //!
-//! Bytes are counted as the pool allocates them for this tree, so that what a tree drops depends on
-//! nothing but the tree itself.
+//! Bytes are counted as the pool allocates them for this tree, so dropping depends only on the tree
+//! itself.
 
 use crate::contracts::values::Values;
 use crate::memory::node::{NodeId, NodeKind};
 use crate::memory::pool::Pool;
 
-/// Nodes that the sweeper looks at before one simulation.
+/// The most nodes visited by the sweep before one simulation.
 const STRIDE: usize = 4096;
-/// The part of the budget by which a tree may outgrow it while the sweeper works: one in 32.
+/// A tree may exceed its budget by this part, 1 / 32, during a sweep.
 const SLACK: u64 = 32;
 /// A step stops early once this many bytes are free again.
 const RESERVE: u64 = 64 * 1024;
 
-/// Where the sweeper is.
+/// The state of the sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// The path from the root to the sweeper, with the slot to look at next.
+    /// The path from the root to the current node, with the next slot to visit at each.
     stack: Vec<(NodeId, u16)>,
-    /// Subtrees below nodes with fewer visits go.
+    /// Drop subtrees below nodes with fewer visits.
     threshold: u32,
     /// Bytes freed in this round through the tree.
     freed: u64,
@@ -45,29 +45,30 @@ impl Default for Sweep {
     }
 }
 
-/// A tree as the byte budget sees it.
+/// The part of a tree's interface that the byte budget uses.
 pub trait Owner {
     fn root(&self) -> NodeId;
-    /// Bytes that the tree takes.
+    /// The size of the tree in bytes.
     fn bytes(&mut self) -> &mut u64;
-    /// Nodes that the tree has.
+    /// The number of nodes in the tree.
     fn nodes(&mut self) -> &mut u64;
-    /// Drops what the tree stores beside a node: the node goes, or its subtree.
+    /// Drops the data stored outside the pool for a node, because the node or its subtree is
+    /// dropped.
     fn forget(&mut self, id: NodeId);
 }
 
 impl Sweep {
-    /// Restarts the round, because nodes on the sweeper's path may be removed.
+    /// Restarts the round, because nodes on the sweep's path may be removed.
     pub fn restart(&mut self) {
         self.stack.clear();
     }
 
-    /// Forgets position and threshold, because the tree gets another root.
+    /// Resets position and threshold, because the tree gets another root.
     pub fn reset(&mut self) {
         *self = Self::default();
     }
 
-    /// Frees some memory; false if nothing more can be dropped and the budget is exceeded.
+    /// Frees some memory; returns false if the budget is exceeded and nothing more can be dropped.
     pub fn make_room<V: Values>(
         &mut self,
         pool: &mut Pool<V>,
@@ -76,20 +77,20 @@ impl Sweep {
     ) -> bool {
         let target = budget.saturating_sub(RESERVE.min(budget / SLACK));
         let hard = budget + budget / SLACK;
-        let mut looked = 0;
+        let mut visited = 0;
         while *tree.bytes() > target {
-            if looked >= STRIDE && *tree.bytes() <= hard {
+            if visited >= STRIDE && *tree.bytes() <= hard {
                 return true;
             }
             if !self.step(pool, tree, budget) {
                 return *tree.bytes() <= budget;
             }
-            looked += 1;
+            visited += 1;
         }
         true
     }
 
-    /// Looks at one node; false if a whole round at the highest threshold freed nothing.
+    /// Visits one node; returns false if a whole round at the highest threshold freed nothing.
     fn step<V: Values>(&mut self, pool: &mut Pool<V>, tree: &mut impl Owner, budget: u64) -> bool {
         let Some((parent, next)) = self.stack.last_mut() else {
             return self.next_round(tree.root(), budget);
@@ -151,14 +152,14 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Removes a node whose children are gone or have another parent.
+    /// Removes a node whose children were removed or have another parent.
     pub fn remove_node(&mut self, id: NodeId, tree: &mut impl Owner) {
         self.release(id, tree);
         self.remove(id, tree.bytes());
         *tree.nodes() -= 1;
     }
 
-    /// Frees what a node owns, in the pool and beside it.
+    /// Frees the data of a node, in the pool and outside it.
     fn release(&mut self, id: NodeId, tree: &mut impl Owner) {
         tree.forget(id);
         self.drop_family(id, tree.bytes());

@@ -1,7 +1,7 @@
-//! Changes to families (`family.rs`): children are added, removed and put in order.
+//! Changes to families (`family.rs`): add, remove and reorder children.
 //!
-//! A family has room for 4, 8, 12, 16, 24, 32, 48, ... children and moves when it outgrows that, so adding a
-//! child takes constant time on average. Bytes are counted in the tree's `bytes`.
+//! A family has a capacity of 4, 8, 12, 16, 24, 32, 48, ... children and moves when it is full, so
+//! adding a child takes amortised constant time. `bytes` counts the bytes of the tree.
 
 use crate::contracts::values::Values;
 use crate::memory::family::{CLOSED, Child, Head, LANES, LINK, Q, U, family_units};
@@ -9,8 +9,8 @@ use crate::memory::node::NodeId;
 use crate::memory::pool::Pool;
 
 impl<V: Values> Pool<V> {
-    /// Appends a child without a finished visit; `best` is the edge then left unvisited
-    /// that has the highest prior, as in `Head`.
+    /// Appends a child without a finished visit; `best` is the best edge that remains unvisited, as
+    /// in `Head`.
     #[inline(always)]
     pub fn push_child(
         &mut self,
@@ -37,7 +37,7 @@ impl<V: Values> Pool<V> {
     }
 
     /// Removes a child without a finished visit; `best` is as in `push_child`.
-    pub fn pull_child(
+    pub fn remove_child(
         &mut self,
         parent: NodeId,
         child: NodeId,
@@ -85,7 +85,7 @@ impl<V: Values> Pool<V> {
         head
     }
 
-    /// Adds a group to the family of a node all of whose groups are full.
+    /// Adds a group to a family whose groups are all full.
     fn add_group(&mut self, id: NodeId, len: usize, bytes: &mut u64) {
         let old = if len > 0 { family_units(len) } else { 0 };
         let new = family_units(len + 1);
@@ -103,7 +103,7 @@ impl<V: Values> Pool<V> {
         *self.group_mut(family, len) = [[CLOSED.to_bits(); LANES], [0; LANES], [0; LANES]];
     }
 
-    /// Closes the edge to a child: no walk takes it again.
+    /// Closes the edge to a child: selection never takes it again.
     pub fn close(&mut self, parent: NodeId, slot: u16) {
         let family = self[parent].owned;
         self.group_mut(family, slot.into())[Q][usize::from(slot) % LANES] = CLOSED.to_bits();
@@ -116,7 +116,8 @@ impl<V: Values> Pool<V> {
         self.group_mut(family, slot.into())[U][usize::from(slot) % LANES] = u.to_bits();
     }
 
-    /// Reorders the children as in `order`, with their current priors; `best` is as in `push_child`.
+    /// Reorders the children as in `order`, with their current priors; `best` is as in
+    /// `push_child`.
     pub fn reorder(&mut self, id: NodeId, order: &[NodeId], best: (usize, f32)) {
         let Some(mut head) = self.head(&self[id]) else {
             return;
@@ -143,7 +144,7 @@ impl<V: Values> Pool<V> {
         mass
     }
 
-    /// Frees the family of a node, whose children must have been removed.
+    /// Frees the family of a node; its children must have been removed.
     pub fn drop_family(&mut self, id: NodeId, bytes: &mut u64) {
         if let Some(head) = self.head(&self[id]) {
             let family = std::mem::replace(&mut self[id].owned, head.edges);

@@ -1,14 +1,14 @@
-//! The edges of a decision node: the codes of its unvisited priors, in units of an arena.
+//! The edges of a decision node: the codes of its unvisited priors, stored in an arena.
 //!
 //! ```text
 //!     one code (`PriorBits`) per legal action in the game's order, 0 once visited
 //!     zeros up to the last word of a unit
-//!     that word: a note for the next walk through this node
-//!     for games that want it: the actions, one word each
+//!     the note, in that word: a hint for the next simulation through this node
+//!     the actions, one word each, if `n < kept_below`
 //! ```
 //!
-//! The note is the action with the highest prior, so that the first child needs no list of legal
-//! actions; under Gumbel, which tries edges in another order, it is the evaluator's value.
+//! The note is the action with the highest prior, so the first child needs no list of legal
+//! actions. Gumbel tries edges in another order; there the note is the evaluator's value.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
@@ -16,17 +16,17 @@ use crate::memory::arena::Unit;
 use crate::memory::infoset_edges::CHUNK;
 use crate::memory::simd;
 
-/// How the edges of a pool are stored.
+/// The storage format of a pool's edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Edges {
     pub bits: PriorBits,
-    /// Nodes with fewer edges than this store their actions; the game lists those of others again.
+    /// Nodes with fewer edges than this store their actions; for others the game lists them again.
     pub kept_below: usize,
-    /// Edges are lists of actions that grow (`infoset_edges.rs`).
+    /// Edges are growing lists of actions (`infoset_edges.rs`).
     pub listed: bool,
 }
 
-/// In index of the best unvisited edge and its prior, where none is left: no score is less.
+/// The index and prior of the best unvisited edge if none is left; its score is never the best.
 pub const NO_EDGE: (usize, f32) = (0, f32::NEG_INFINITY);
 
 const UNIT: usize = size_of::<Unit>();
@@ -58,7 +58,7 @@ impl Edges {
         (self.code_units(n) + actions) as u32
     }
 
-    /// Writes the edges, and the action with the highest prior as their note; `priors` are padded to a
+    /// Writes the edges, with the action of the highest prior as note; `priors` are padded to a
     /// multiple of `numbers::PADDING`.
     #[inline(always)]
     pub fn write(self, units: &mut [Unit], priors: &[f32], actions: &[Action]) {
@@ -118,7 +118,7 @@ impl Edges {
         );
     }
 
-    /// The index and value of the largest code, the first of equals; code 0 if all are visited.
+    /// The index and value of the largest code, the first on ties; code 0 if all are visited.
     #[inline(always)]
     pub fn best(self, units: &[Unit], n: usize) -> (usize, u32) {
         match self.bits {
@@ -128,7 +128,7 @@ impl Edges {
         }
     }
 
-    /// A index and the prior of its code, `NO_EDGE` if that is 0.
+    /// Decodes the prior at an index; returns `NO_EDGE` for code 0.
     #[inline]
     pub fn decoded(self, (index, code): (usize, u32)) -> (usize, f32) {
         match code {
@@ -137,7 +137,7 @@ impl Edges {
         }
     }
 
-    /// The actions of `n` edges, where they are stored.
+    /// The actions of `n` edges, if they are stored.
     pub fn actions(self, units: &[Unit], n: usize) -> Option<&[Action]> {
         if n >= self.kept_below || units.is_empty() {
             return None;
@@ -178,7 +178,7 @@ fn write_codes<const LANES: usize>(
     }
 }
 
-/// The index and value of the largest code, the first of equals.
+/// The index and value of the largest code, the first on ties.
 fn first_max<T: Copy + Ord + Default + Into<u32>>(codes: &[T]) -> (usize, u32) {
     let mut best = (0, T::default());
     for (i, &code) in codes.iter().enumerate() {
@@ -195,7 +195,7 @@ mod tests {
     use crate::contracts::numbers::PADDING;
 
     #[test]
-    fn edges_come_back_and_the_best_is_the_first_of_the_largest() {
+    fn edges_round_trip_and_best_is_the_first_largest_code() {
         for bits in [PriorBits::Eight, PriorBits::Sixteen, PriorBits::ThirtyTwo] {
             for kept_below in [0, 20, usize::MAX] {
                 for n in 1..70 {

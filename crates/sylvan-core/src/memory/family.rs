@@ -1,4 +1,4 @@
-//! Families: the visited children of a node, and the step that the next walk takes from it.
+//! Families: the visited children of a node, and the cached step of the next simulation from it.
 //!
 //! ```text
 //!     back    best: the highest unvisited prior, -inf if none is left                   (f32)
@@ -6,26 +6,26 @@
 //!             edges, or NONE
 //!             unfinished (16 bits): children without a finished visit;
 //!             best index (16 bits): of the legal action with the best unvisited prior
-//!     front   next: where the next walk goes from here: a link, UNKNOWN or NEW
-//!             the slot of that child, len (16 bits each): the number of children
+//!     front   next: the next simulation's step from here: a link, UNKNOWN or NEW
+//!             the slot of that child, the number of children (16 bits each)
 //!             the node, its action
 //!     then per four children a unit each of
 //!             q     Q for the seat to move here, on the scale of scores
 //!                   where the value range is known; -inf if closed                      (f32)
 //!             u     P / (1 + n)                                                         (f32)
-//!             link  where the child is: its family if it has one, else its node
+//!             link  to the child's family if it has one, otherwise to its node
 //! ```
 //!
-//! The best step from a node changes only when a backup passes through it. So the backup chooses, for
-//! all nodes of its path together, and caches the result in `next`; the next walk follows links, one
-//! read per level, and does not read nodes on its way.
+//! The best step from a node changes only when a backup passes through it. So the backup selects
+//! the next step for all nodes of its path and caches it in `next`; the next simulation follows
+//! links, one read per level, without reading nodes.
 //!
-//! Scores are compared four at a time; lanes without a child look like closed edges. Children stand in
-//! the order in which they were first tried, which under PUCT and UCT is that of falling priors, then
-//! rising index: the order in which ties are resolved.
+//! Scores are compared four at a time; lanes without a child look like closed edges. Children are
+//! stored in the order of their first visits. Under PUCT and UCT that is by falling prior, then
+//! rising index, which is the order for ties.
 //!
-//! A link changes when the child's family is created, moves or is dropped: that code calls `relink`. Code
-//! that changes anything else that a choice depends on calls `forget_next`.
+//! Code that creates, moves or drops a child's family must call `relink` to update the link. Code
+//! that changes any other input of a selection must call `forget_next`.
 
 use crate::contracts::game::Action;
 use crate::contracts::values::Values;
@@ -33,7 +33,7 @@ use crate::memory::arena::Unit;
 use crate::memory::node::{Node, NodeId};
 use crate::memory::pool::Pool;
 
-/// The Q of a closed edge, which no scan chooses.
+/// The Q of a closed edge, so that no scan selects it.
 pub const CLOSED: f32 = f32::NEG_INFINITY;
 
 /// Children in a group.
@@ -52,18 +52,18 @@ pub(super) const LINK: usize = 2;
 /// Units before the groups.
 const HEAD: u32 = 2;
 
-/// Where a child is: its family if it has one, else its node. As the next step of a family it may also
-/// be `UNKNOWN` or `NEW`.
+/// A link to a child: to its family if it has one, otherwise to its node. The `next` step of a
+/// family may also be `UNKNOWN` or `NEW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(pub(super) u32);
 
-/// Marks links to families: arenas have fewer than 2^31 - 2 units, so the bit is free.
+/// Marks links to families: arenas have at most 2^31 - 2 units, so the bit is free.
 const FAMILY: u32 = 1 << 31;
 
 /// Prefetch only in arenas larger than the CPU's caches.
 const CACHE_BYTES: u64 = 128 << 20;
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkTarget {
     Node(NodeId),
@@ -71,7 +71,7 @@ pub enum LinkTarget {
 }
 
 impl Link {
-    /// The next walk has to choose: something changed, or there was a tie.
+    /// The next simulation must select: something changed, or there was a tie.
     pub const UNKNOWN: Self = Self(u32::MAX);
     /// The best unvisited edge.
     pub const NEW: Self = Self(u32::MAX - 1);
@@ -91,7 +91,7 @@ impl Link {
     }
 }
 
-/// The part of a family that a walk reads.
+/// The part of a family read during descent.
 #[derive(Clone, Copy)]
 pub struct Front {
     pub next: Link,
@@ -101,7 +101,7 @@ pub struct Front {
     pub action: Action,
 }
 
-/// A visited child as its parent sees it.
+/// A visited child, as stored in its parent's family.
 #[derive(Clone, Copy, Debug)]
 pub struct Child {
     pub id: NodeId,
@@ -109,7 +109,7 @@ pub struct Child {
     pub u: f32,
 }
 
-/// The part of a family that is about all its edges.
+/// The part of a family that summarises its edges.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     pub len: u16,
@@ -120,37 +120,37 @@ pub struct Head {
     pub(crate) edges: u32,
 }
 
-/// A family as a backup changes it.
+/// Mutable access to a family, for the backup.
 ///
-/// `Pool::family_mut` has checked that `len` children fit into the arena, so a slot needs only a check
-/// against `len`. Checks of every access against the arena were 10 % of a backup's instructions.
+/// `Pool::family_mut` has checked that `len` children fit into the arena, so a slot is only checked
+/// against `len`. Checking every access against the arena was 10 % of a backup's instructions.
 pub struct FamilyMut<'a> {
     back: &'a mut [u32; 4],
     front: &'a mut [u32; 4],
-    /// The first group of those that `len` children need.
+    /// The first of the groups that `len` children need.
     groups: *mut [Unit; GROUP],
     /// The number of children.
     len: usize,
 }
 
 impl FamilyMut<'_> {
-    /// The highest unvisited prior, -inf if none is left, and the sum of those of the children.
+    /// The highest unvisited prior, -inf if none is left, and the sum of the children's priors.
     #[inline]
     pub fn untried(&self) -> (f32, f32) {
         (f32::from_bits(self.back[0]), f32::from_bits(self.back[1]))
     }
 
-    /// The groups, lanes without a child included.
+    /// The groups, including lanes without a child.
     #[inline]
     pub fn groups(&self) -> &[[Unit; GROUP]] {
         // SAFETY: there is room for `len` children.
         unsafe { std::slice::from_raw_parts(self.groups, self.len.div_ceil(LANES)) }
     }
 
-    /// Points to the Q of the child in a slot; u stands four numbers on, the link eight.
+    /// Points to the Q of the child in a slot; u is 4 numbers after it, the link 8.
     #[inline]
     fn q_pointer(&mut self, slot: usize) -> *mut u32 {
-        assert!(slot < self.len, "a slot behind the last child");
+        assert!(slot < self.len, "slot after the last child");
         // SAFETY: there is room for `len` children.
         unsafe {
             self.groups
@@ -161,12 +161,13 @@ impl FamilyMut<'_> {
 
     #[inline]
     pub fn link(&mut self, slot: usize) -> Link {
-        // SAFETY: `q_pointer` gives one of the first four numbers of a group's twelve.
+        // SAFETY: `q_pointer` returns one of the first four of a group's twelve numbers.
         Link(unsafe { *self.q_pointer(slot).add(LINK * LANES) })
     }
 
-    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u. `first` says
-    /// that it is the child's first. Returns the number of children without a finished visit.
+    /// Records a finished visit of the child in a slot: Q, unless the edge is closed, and u.
+    /// `first` marks the child's first finished visit. Returns the number of children without a
+    /// finished visit.
     #[inline]
     pub fn record(&mut self, slot: u16, q: f32, u: f32, first: bool) -> u16 {
         let q_at = self.q_pointer(slot.into());
@@ -196,14 +197,15 @@ impl<V: Values> Pool<V> {
         let start = family as usize;
         let units: &mut [Unit] = &mut self.arena;
         assert!(start + (HEAD as usize) < units.len(), "no family here");
-        // SAFETY: head and groups are inside the arena, as was checked, whatever `family` is; a row of
-        // four numbers is as long as a unit and has no stricter alignment; head and groups are disjoint.
+        // SAFETY: the asserts check that head and groups are inside the arena for any `family`;
+        // four numbers have the size of a unit and no stricter alignment; head and groups are
+        // disjoint.
         unsafe {
             let back = units.as_mut_ptr().add(start);
             let front: &mut [u32; 4] = &mut *back.add(1).cast();
             let len = (front[1] >> 16) as usize;
             let end = start + HEAD as usize + GROUP * len.div_ceil(LANES);
-            assert!(end <= units.len(), "a family that ends behind the arena");
+            assert!(end <= units.len(), "family ends after the arena");
             FamilyMut {
                 back: &mut *back.cast(),
                 front,
@@ -251,7 +253,7 @@ impl<V: Values> Pool<V> {
         })
     }
 
-    /// Writes the head of a family, which forgets its cached step.
+    /// Writes the head of a family and forgets its cached step.
     #[inline(always)]
     pub(crate) fn set_head(&mut self, id: NodeId, head: Head) {
         let family = self[id].owned;
@@ -276,13 +278,13 @@ impl<V: Values> Pool<V> {
         &mut bytemuck::cast_slice_mut(units.as_chunks_mut::<GROUP>().0)[0]
     }
 
-    /// Whether the arena is larger than the CPU's caches, so that prefetching is worth its cost.
+    /// Whether the arena is larger than the CPU's caches, so that prefetching pays off.
     #[inline]
     pub fn exceeds_cache(&self) -> bool {
         self.arena.bytes() > CACHE_BYTES
     }
 
-    /// Prefetches what a walk will read behind a link to a child.
+    /// Prefetches the target of a link to a child.
     #[inline]
     pub fn prefetch(&self, link: Link) {
         self.arena.prefetch((link.0 & !FAMILY) + 1);
@@ -297,7 +299,7 @@ impl<V: Values> Pool<V> {
         self.arena.prefetch(family + HEAD + GROUP as u32);
     }
 
-    /// Prefetches the edges of a family for the next walk.
+    /// Prefetches the edges of a family for the next simulation.
     #[inline]
     pub fn prefetch_edges(&self, family: u32) {
         self.arena.prefetch(self.arena.words(family)[2]);
@@ -309,7 +311,7 @@ impl<V: Values> Pool<V> {
         (0..self.num_children(id)).map(move |slot| self.child_of(groups, slot))
     }
 
-    /// The child in a slot of a node that has one there, as the node sees it.
+    /// The child in a slot, which must not be empty, as stored in its parent's family.
     pub fn child_at(&self, id: NodeId, slot: usize) -> Child {
         self.child_of(self.groups_of(id), slot)
     }
@@ -334,7 +336,7 @@ impl<V: Values> Pool<V> {
         self.children(id).map(|child| child.id)
     }
 
-    /// The child in a slot of a node that has one there.
+    /// The child in a slot, which must not be empty.
     pub fn child(&self, id: NodeId, slot: u16) -> NodeId {
         self.node_of(self.link(self[id].owned, slot))
     }
@@ -371,14 +373,14 @@ impl<V: Values> Pool<V> {
         self.head(&self[id]).map_or(0, |head| head.len.into())
     }
 
-    /// The slot of the child behind legal action number `index`.
+    /// The slot of the child with this action index.
     pub fn slot_of(&self, id: NodeId, index: u16) -> Option<u16> {
         let slot = self.ids(id).position(|child| self[child].index == index);
         slot.map(|slot| slot as u16)
     }
 }
 
-/// Units of a family with so many children: room for 4, 8, 12, 16, 24, 32, 48, ...
+/// Units of a family with this many children; capacities are 4, 8, 12, 16, 24, 32, 48, ...
 pub(super) fn family_units(children: usize) -> u32 {
     let groups = children.div_ceil(LANES);
     let power = groups.next_power_of_two();
@@ -431,8 +433,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "behind the last child")]
-    fn no_place_behind_the_last_child_is_written() {
+    #[should_panic(expected = "after the last child")]
+    fn writing_after_the_last_child_panics() {
         let edges = Edges {
             bits: PriorBits::Eight,
             kept_below: 0,
@@ -448,8 +450,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "behind the arena")]
-    fn what_is_no_family_is_not_read_behind_the_arena() {
+    #[should_panic(expected = "after the arena")]
+    fn a_family_that_ends_after_the_arena_panics() {
         let edges = Edges {
             bits: PriorBits::Eight,
             kept_below: 0,
@@ -457,7 +459,7 @@ mod tests {
         };
         let mut pool = Pool::<Duel>::new(edges, 0);
         let start = pool.allocate(4, &mut 0);
-        pool.arena.words_mut(start + 1)[1] = u32::from(u16::MAX) << 16; // as many children
+        pool.arena.words_mut(start + 1)[1] = u32::from(u16::MAX) << 16; // the number of children
         pool.family_mut(start);
     }
 }

@@ -1,9 +1,9 @@
-//! The edges of an information-set node: a list of actions that grows.
+//! The edges of an information-set node: a growing list of actions.
 //!
-//! Which actions are legal at such a node differs from deal to deal. An action is appended when a walk
-//! first comes by in a deal where it is legal. Each entry counts how often the action was legal and points
-//! to its child, once there is one. The child's `index` is its index in this list, which never changes; its
-//! slot in the node's family may.
+//! The legal actions at such a node differ between deals. An action is appended when a simulation
+//! first visits the node in a deal where it is legal. Each entry counts how often the action was
+//! legal and points to its child, if there is one. The child's `index` is its index in this list
+//! and never changes; its slot in the node's family may change.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -17,7 +17,7 @@ use crate::memory::pool::Pool;
 #[repr(C)]
 pub struct InfosetEdge {
     pub action: Action,
-    /// Visits at which it was legal, those in flight included.
+    /// Visits at which it was legal, including visits in flight.
     pub available: u32,
     /// The child, or `NONE`.
     pub node: NodeId,
@@ -51,7 +51,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// The index of an action in a node's list, looked for at `hint` first; a new action is appended.
+    /// The index of an action in a node's list; checks `hint` first and appends a new action.
     #[inline]
     pub fn infoset_index(
         &mut self,
@@ -70,7 +70,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// Prefetches the child of an edge, because its score will soon be read.
+    /// Prefetches the child of an edge before its score is computed.
     #[inline]
     pub fn prefetch_child(&self, id: NodeId, index: usize) {
         let child = self.infoset_edges(id)[index].node;

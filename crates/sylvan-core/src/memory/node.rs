@@ -1,8 +1,8 @@
 //! A node: the statistics of one position in one tree.
 //!
-//! A node is also the edge that leads to it: its action, prior, visits and value sum are the
-//! N, P and W of that edge. The parent's family (`family.rs`) repeats what selection reads of every
-//! visited child, Q and P / (1 + n), side by side.
+//! A node also stores the edge that leads to it: its action, prior, visits and value sum are the
+//! action, P, N and W of that edge. The parent's family (`family.rs`) stores copies of Q and P / (1
+//! + n) of every visited child side by side, for selection.
 //!
 //! In two-player games of win, draw and loss a node takes 32 bytes.
 
@@ -17,10 +17,10 @@ pub type NodeId = u32;
 /// No node, or no chunk.
 pub const NONE: u32 = u32::MAX;
 
-/// What the tree knows of a node's state.
+/// The kind of a node's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Not evaluated, or its subtree was dropped: a simulation ends here.
+    /// Not evaluated, or its subtree was dropped; a simulation ends here.
     Leaf,
     /// A seat chooses among `num_edges` actions.
     Decision,
@@ -33,17 +33,17 @@ pub enum NodeKind {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Node<V: Values> {
-    /// W: the sum of the values of all finished visits, per seat.
+    /// W: the value sum of all finished visits, per seat.
     pub w: V,
     pub extra: V::Extra,
     /// N: finished visits, the node's own evaluation included.
     pub visits: u32,
-    /// P, as the selection uses it: at the root's children with noise.
+    /// P as used by selection; includes noise at the root's children.
     pub prior: f32,
     pub action: Action,
-    /// The chunk that the node owns: its family if it has children, else its edges, or `NONE`.
+    /// The chunk owned by the node: its family if it has children, otherwise its edges or `NONE`.
     pub(crate) owned: u32,
-    /// Visits that wait for an evaluation.
+    /// Visits waiting for an evaluation.
     pub in_flight: u16,
     /// The index of `action` among the parent's legal actions.
     pub index: u16,
@@ -51,8 +51,8 @@ pub struct Node<V: Values> {
     flags: u16,
 }
 
-// SAFETY: every field may be any bits, and none is followed by padding: `HAS_NO_PADDING` checks it at
-// compile time for every `V` whose nodes are made.
+// SAFETY: every field accepts any bits, and there is no padding: `HAS_NO_PADDING` checks it at
+// compile time for every `V` for which a node is created.
 unsafe impl<V: Values> Zeroable for Node<V> {}
 // SAFETY: as above.
 unsafe impl<V: Values> Pod for Node<V> {}
@@ -62,14 +62,14 @@ const SEAT: u16 = 2;
 const LOW: u16 = 5;
 const HIGH: u16 = 7;
 const BOUNDS: u16 = 0b1111 << LOW;
-/// Bounds -1 and 1: nothing is known.
+/// Bounds -1 and 1: nothing is proven.
 const UNBOUNDED: u16 = 2 << HIGH;
 const EXACT: u16 = 1 << 9;
 const PENDING: u16 = 1 << 10;
 const PROVEN: u16 = 1 << 11;
 const FAMILY: u16 = 1 << 12;
 
-/// The bounds of seat 0's result, by the bits of the flags that encode them.
+/// The bounds of seat 0's result, indexed by their bits in the flags.
 static LIMITS: [(f64, f64); 16] = {
     let mut limits = [(0.0, 0.0); 16];
     let mut code = 0;
@@ -135,7 +135,7 @@ impl<V: Values> Node<V> {
         self.flags = self.flags & !(7 << SEAT) | u16::from(seat) << SEAT;
     }
 
-    /// A leaf whose evaluation was asked for.
+    /// A leaf that waits for its evaluation.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.flags & PENDING != 0
@@ -161,7 +161,7 @@ impl<V: Values> Node<V> {
         self.visits + u32::from(self.in_flight)
     }
 
-    /// Whether anything is known of the result beyond its statistics.
+    /// Whether a bound of the result is proven.
     #[inline]
     pub fn is_bounded(&self) -> bool {
         self.flags & (EXACT | BOUNDS) != UNBOUNDED
@@ -206,7 +206,7 @@ impl<V: Values> Node<V> {
         }
     }
 
-    /// The bounds of what the step into this node is worth to `seat`.
+    /// The bounds of the value of the step into this node, for `seat`.
     #[inline]
     pub fn step_bounds(&self, seat: Seat, discount: f64) -> (f64, f64) {
         if V::BOUNDS {
@@ -217,7 +217,7 @@ impl<V: Values> Node<V> {
             }
         } else if self.is_exact() {
             let value = V::exact(&self.extra)
-                .through(&self.extra, discount)
+                .step_value(&self.extra, discount)
                 .seat(seat);
             (value, value)
         } else {
@@ -225,13 +225,13 @@ impl<V: Values> Node<V> {
         }
     }
 
-    /// W / N. Only for nodes with a finished visit.
+    /// W / N; requires a finished visit.
     #[inline]
     pub fn mean(&self) -> V {
         self.w.over(f64::from(self.visits))
     }
 
-    /// Q of the step into this node for `seat`: reward + discount * `mean`, held inside its proven
+    /// Q of the step into this node for `seat`: reward + discount * `mean`, clamped to its proven
     /// bounds.
     #[inline]
     pub fn q(&self, mean: V, seat: Seat, discount: f64) -> f32 {
@@ -251,13 +251,13 @@ impl<V: Values> Node<V> {
         }
     }
 
-    /// `q`, and beside it the mean value of the parent for `seat`, which chooses there.
+    /// `q`, and the mean value of the parent for `seat`, the seat to move there.
     #[inline]
-    pub fn q_beside(&self, mean: V, parent: V, seat: Seat, discount: f64) -> [f32; 2] {
+    pub fn q_with_parent(&self, mean: V, parent: V, seat: Seat, discount: f64) -> [f32; 2] {
         if !V::BOUNDS {
             return [self.q(mean, seat, discount), parent.seat(seat) as f32];
         }
-        // Rounding before clamping gives the same: the bounds are integers.
+        // Rounding before clamping gives the same result: the bounds are integers.
         let [q, value] = V::round_both(mean, parent, seat);
         let (low, high) = if self.flags & BOUNDS == UNBOUNDED {
             (-1.0, 1.0)

@@ -1,11 +1,11 @@
-//! The pool: nodes and what they own, shared by all trees of one thread.
+//! The pool: the nodes, edges and families of all trees of one thread.
 //!
-//! Sharing one pool between the trees of a forest keeps their memory warm: what one game frees the
-//! next one uses. Node numbers never influence a search, so results do not depend on the sharing.
+//! Trees share a pool so that freed memory is reused while it is still in the CPU's caches. Node
+//! numbers never influence a search, so results do not depend on the sharing.
 //!
-//! Everything lies in one arena of 16-byte units (`arena.rs`). A node owns nothing, or its *edges*
-//! (`edges.rs`: the codes of its unvisited priors), or a *family* (`family.rs`: its visited children),
-//! which leads on to its edges.
+//! The pool stores everything in one arena of 16-byte units (`arena.rs`). A node owns nothing, or
+//! its *edges* (`edges.rs`: the codes of its unvisited priors), or a *family* (`family.rs`: its
+//! visited children), which points to its edges.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
@@ -15,7 +15,7 @@ use crate::memory::edges::{Edges, NO_EDGE};
 use crate::memory::family::Head;
 use crate::memory::node::{NONE, Node, NodeId};
 
-/// The most edges of a node: indices have 16 bits, and links need some numbers.
+/// The most edges of a node: indices have 16 bits, and a few numbers are reserved.
 pub const MAX_EDGES: usize = 65_532;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Pool<V: Values> {
 }
 
 impl<V: Values> Pool<V> {
-    /// A pool for trees of about `bytes` bytes together.
+    /// A pool for trees of about `bytes` bytes in total.
     pub fn new(edges: Edges, bytes: u64) -> Self {
         const { assert!(align_of::<Node<V>>() <= align_of::<Unit>()) }; // for `Index`
         Self {
@@ -50,8 +50,8 @@ impl<V: Values> Pool<V> {
         self.arena.free(start, units);
     }
 
-    /// Adds a node and the bytes it takes.
-    #[inline(always)] // so that the node is built in place: copying it would stall on its stores
+    /// Adds a node and counts its bytes.
+    #[inline(always)] // builds the node in place: copying it would stall on its stores
     pub fn add(&mut self, node: Node<V>, bytes: &mut u64) -> NodeId {
         let id = self.allocate(Self::NODE_UNITS as u32, bytes);
         self[id] = node;
@@ -64,7 +64,7 @@ impl<V: Values> Pool<V> {
         self.arena.free(id, Self::NODE_UNITS as u32);
     }
 
-    /// Stores the priors of a decision node, all unvisited, with zeros behind (`Edges::write`).
+    /// Stores the priors of a decision node, all unvisited (`Edges::write`).
     #[inline]
     pub fn set_edges(&mut self, id: NodeId, priors: &[f32], actions: &[Action], bytes: &mut u64) {
         let n = actions.len();
@@ -76,7 +76,7 @@ impl<V: Values> Pool<V> {
         self[id].num_edges = n as u16;
     }
 
-    /// The edges of a node, if it has any stored here.
+    /// The edges of a node, or `NONE`.
     #[inline(always)]
     fn edges_of(&self, node: &Node<V>) -> u32 {
         self.head(node).map_or(node.owned, |head| head.edges)
@@ -98,7 +98,7 @@ impl<V: Values> Pool<V> {
         &mut self.arena[start as usize..][..units]
     }
 
-    /// Makes room for one more edge in a list that is full.
+    /// Makes room for one more edge in a full list.
     pub(crate) fn grow_edges(&mut self, id: NodeId, bytes: &mut u64) {
         let (old, n) = (self.edges_of(&self[id]), usize::from(self[id].num_edges));
         let units = self.edges.units(n);
@@ -126,12 +126,12 @@ impl<V: Values> Pool<V> {
         edges.set_note(self.edge_units_mut(id), n, note);
     }
 
-    /// The code of an unvisited edge, 0 if it is visited.
+    /// The code of an edge; 0 if it is visited.
     pub fn code(&self, id: NodeId, index: usize) -> u32 {
         self.edges.code(self.edge_units(id), index)
     }
 
-    /// Marks an edge as visited; returns the best one left, as in `Head`.
+    /// Marks an edge as visited; returns the best unvisited edge, as in `Head`.
     #[inline(always)]
     pub fn visit_edge(&mut self, id: NodeId, index: usize) -> (usize, f32) {
         let (edges, n) = (self.edges, usize::from(self[id].num_edges));
@@ -156,7 +156,7 @@ impl<V: Values> Pool<V> {
         }
     }
 
-    /// The legal actions of a decision node, where they are stored.
+    /// The legal actions of a decision node, if they are stored.
     #[inline]
     pub fn actions(&self, id: NodeId) -> Option<&[Action]> {
         let n = usize::from(self[id].num_edges);
@@ -185,7 +185,7 @@ impl<V: Values> Pool<V> {
         self.edges.bits
     }
 
-    /// Bytes that the pool ever used, free ones included.
+    /// The pool's peak size in bytes, including freed memory.
     pub fn bytes(&self) -> u64 {
         self.arena.bytes()
     }
@@ -198,7 +198,7 @@ impl<V: Values> std::ops::Index<NodeId> for Pool<V> {
     fn index(&self, id: NodeId) -> &Node<V> {
         let units = &self.arena[id as usize..id as usize + Self::NODE_UNITS];
         // SAFETY: a node is `Pod`, fits into its units and needs no stricter alignment (checked in
-        // `new`). `bytemuck` would check the alignment each time, which cost 2 % of all instructions.
+        // `new`). `bytemuck` would check the alignment at each call, 2 % of all instructions.
         unsafe { &*units.as_ptr().cast() }
     }
 }
@@ -207,13 +207,13 @@ impl<V: Values> std::ops::IndexMut<NodeId> for Pool<V> {
     #[inline]
     fn index_mut(&mut self, id: NodeId) -> &mut Node<V> {
         let units = &mut self.arena[id as usize..id as usize + Self::NODE_UNITS];
-        // SAFETY: as above, and the units are borrowed for as long as the node.
+        // SAFETY: as above, and the units are borrowed as long as the node.
         unsafe { &mut *units.as_mut_ptr().cast() }
     }
 }
 
 impl<V: Values> Node<V> {
-    /// The exploration share of the edge to this node, P / (1 + n).
+    /// The exploration term of the edge to this node without its factor: P / (1 + n).
     #[inline]
     pub fn share(&self) -> f32 {
         share(self.prior, self.started())

@@ -1,15 +1,16 @@
-//! Scans of edges and families: scores of four children, codes of sixteen priors at a time.
+//! Vectorised scans of edges and families: the scores of four children or the codes of sixteen
+//! priors at a time.
 //!
-//! `sse2` is written for the instructions that every x86-64 processor has, because compilers make several
-//! times as many instructions of plain loops; other processors run `plain`, with the same results bit for
-//! bit. The tests compare the two.
+//! `sse2` uses instructions that every x86-64 processor has, because compilers turn plain loops
+//! into several times as many instructions; other processors run `plain`, with the same results bit
+//! for bit. The tests compare the two.
 
 use crate::contracts::numbers::PriorBits;
 use crate::memory::arena::Unit;
 use crate::memory::family::{CLOSED, GROUP, LANES};
 
-/// The slot and score of the child with the highest `q + explore * u`, the first of equals; `groups`
-/// are those of a family.
+/// The slot and score of the child with the highest `q + explore * u`, the first on ties, in the
+/// groups of a family.
 #[inline]
 pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
     #[cfg(target_arch = "x86_64")]
@@ -20,7 +21,7 @@ pub fn best_score(groups: &[[Unit; GROUP]], explore: f32) -> (usize, f32) {
 }
 
 /// The slot and score of the child with the highest `(q - shift) * factor + explore * u`, the first
-/// of equals: for values whose range is learned.
+/// on ties; for value ranges learned during the search.
 pub fn best_scaled(
     groups: &[[Unit; GROUP]],
     shift: f32,
@@ -40,7 +41,7 @@ pub fn best_scaled(
     best
 }
 
-/// The least and greatest of the Q of open edges and of the two numbers given.
+/// Extends the range `min..max` by the Q of all open edges.
 pub fn range(groups: &[[Unit; GROUP]], (mut min, mut max): (f32, f32)) -> (f32, f32) {
     for &[q, ..] in groups {
         for q in bytemuck::cast::<_, [f32; LANES]>(q) {
@@ -62,7 +63,7 @@ pub fn encode(priors: &[f32; 16]) -> Unit {
     return plain::encode(priors);
 }
 
-/// Sixteen bytes of ones between zeros: each window of 16 bytes is a mask.
+/// Sixteen 0xff bytes between zeros: every window of 16 bytes is a mask.
 static WINDOW: [u8; 48] = {
     let mut bytes = [0; 48];
     let mut i = 16;
@@ -73,21 +74,21 @@ static WINDOW: [u8; 48] = {
     bytes
 };
 
-/// The mask of all bytes of a unit before byte number `byte`.
+/// The mask of the first `byte` bytes of a unit.
 #[inline]
 fn before(byte: usize) -> Unit {
     let start = 16 + (16 - byte % 17);
     bytemuck::pod_read_unaligned(&WINDOW[start..start + 16])
 }
 
-/// Sets all but the first bytes of a unit to 0. Stores at full width, as all functions here do: narrower
-/// stores break store forwarding.
+/// Keeps the first bytes of a unit and sets the others to 0. Stores at full width, as all functions
+/// here do: narrower stores break store forwarding.
 #[inline]
 pub fn keep_first(unit: &mut Unit, bytes: usize) {
     and(unit, before(bytes));
 }
 
-/// Sets some bytes of a unit to 0.
+/// Sets `bytes` bytes of a unit to 0, from `start`.
 #[inline]
 pub fn clear(unit: &mut Unit, start: usize, bytes: usize) {
     and(unit, before(start) | !before(start + bytes));
@@ -107,8 +108,8 @@ fn and(unit: &mut Unit, mask: Unit) {
     }
 }
 
-/// The index and value of the largest byte, the first of equals; only the bytes in `mask` count of the
-/// last unit.
+/// The index and value of the largest byte, the first on ties; `mask` selects the bytes of the last
+/// unit.
 #[inline]
 pub fn first_max(units: &[Unit], mask: Unit) -> (usize, u32) {
     #[cfg(target_arch = "x86_64")]
@@ -142,7 +143,7 @@ mod sse2 {
         let [first, others @ ..] = groups else {
             return (0, f32::NEG_INFINITY);
         };
-        // No branches: whether there are one or two groups, and which is better, is unpredictable.
+        // No branches: the number of groups and the better group are unpredictable.
         let second = others.first().unwrap_or(&CLOSED_GROUP);
         let (first, second) = (scores(first), scores(second));
         let mut top = _mm_max_ps(first, second);
@@ -168,13 +169,13 @@ mod sse2 {
         (slot + first_lane(equal), _mm_cvtss_f32(top))
     }
 
-    /// The first lane marked in the bits of two groups.
+    /// The first lane set in the bits of two groups.
     #[inline]
     fn first_lane(equal: u32) -> usize {
         (equal | 1 << (2 * LANES)).trailing_zeros() as usize % (2 * LANES)
     }
 
-    /// The greatest of four numbers, in all four lanes.
+    /// The maximum of four numbers, in all four lanes.
     #[inline]
     #[target_feature(enable = "sse2")]
     fn spread_max(lanes: __m128) -> __m128 {
@@ -283,7 +284,7 @@ mod tests {
     use crate::contracts::rng::Rng;
 
     #[test]
-    fn the_first_of_the_highest_scores_is_found() {
+    fn best_score_returns_the_first_of_the_highest() {
         let mut rng = Rng::new(2, 0);
         for n in 0..6 {
             for range in [1, 2, 7, 1000] {
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_those_of_prior_bits() {
+    fn sse2_codes_equal_prior_bits() {
         let mut rng = Rng::new(0, 0);
         for _ in 0..10_000 {
             let priors: [f32; 16] = std::array::from_fn(|i| match i {
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_largest_is_found() {
+    fn first_max_returns_the_first_of_the_largest() {
         let mut rng = Rng::new(1, 0);
         for n in 1..6 {
             for range in [1, 2, 5, 256] {

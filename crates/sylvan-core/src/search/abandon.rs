@@ -1,7 +1,7 @@
-//! Giving up: a walk that does not come to its end leaves the tree as it found it.
+//! Abandoning a descent restores the tree.
 //!
-//! Its virtual visits go, and so do the nodes that it added; their edges wait again, unvisited, with
-//! the priors they had. What other walks finished meanwhile stays, and so does what was drawn at
+//! Its virtual visits and the nodes that it added are removed; their edges are unvisited again,
+//! with the same priors. Visits finished meanwhile by other descents stay, and so do the draws at
 //! chance nodes.
 
 use crate::contracts::game::Game;
@@ -12,24 +12,24 @@ use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Takes back the virtual visits of a waiting leaf. The path is to be pruned once all leaves of
-    /// the tree are given up, because that moves children to other slots.
+    /// Removes the virtual visits of a waiting leaf. Prune the path only after all leaves of the
+    /// tree are abandoned, because pruning moves children to other slots.
     pub fn abandon(&mut self, visit: &Visit<G>) {
         let id = visit.end();
         self.pool[id].set_pending(false);
         self.remove_virtual_visits(&visit.path);
         if self.deals() {
             self.tree.views.stop_waiting(id, visit.own_key);
-            self.take_back(&visit.passed);
+            self.undo_legal_edges(&visit.legal_edges);
         }
         self.tree.progress.waiting -= 1;
         self.tree.progress.started -= u64::from(id != self.tree.root);
         self.tree.progress.stop = None; // it may have counted this leaf
         self.tree.evaluations -= 1;
-        self.tree.arrived -= 1;
+        self.tree.slots -= 1;
     }
 
-    /// Removes the nodes at the end of a path that no walk has finished or waits for.
+    /// Removes the nodes at the end of a path that have no visits, finished or in flight.
     pub fn prune(&mut self, path: &[Step]) {
         self.forget_next(path);
         for i in (1..path.len()).rev() {
@@ -37,18 +37,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             if self.pool[id].started() > 0 || self.pool.num_children(id) > 0 {
                 break;
             }
-            // Its slot may have changed since the walk.
+            // Its slot may have changed since the descent.
             let above = i.checked_sub(2).map(|i| path[i].node);
             let slot = above.and_then(|above| self.pool.slot_of(above, self.pool[parent].index));
-            self.put_back(parent, id);
+            self.restore_edge(parent, id);
             if let (Some(above), Some(slot)) = (above, slot) {
-                self.pool.relink(above, slot, parent); // its family may be gone
+                self.pool.relink(above, slot, parent); // its family may have been dropped
             }
         }
     }
 
     /// Makes the edge to a node unvisited again.
-    fn put_back(&mut self, parent: NodeId, id: NodeId) {
+    fn restore_edge(&mut self, parent: NodeId, id: NodeId) {
         let (index, prior) = (usize::from(self.pool[id].index), self.pool[id].prior);
         let mut best = NO_EDGE;
         let listed = self.deals() && parent != self.tree.root;
@@ -60,7 +60,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             }
             best = self.best_unvisited(parent);
         }
-        self.pool.pull_child(parent, id, best, &mut self.tree.bytes);
+        self.pool
+            .remove_child(parent, id, best, &mut self.tree.bytes);
         if listed {
             self.pool.infoset_edges_mut(parent)[index].node = NONE;
             self.pool.refresh_slots(parent);

@@ -1,4 +1,4 @@
-//! New children.
+//! Adds new children to a node.
 
 use crate::contracts::game::{Action, Game};
 use crate::contracts::values::Values;
@@ -10,7 +10,7 @@ use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Takes an edge that was never tried before.
+    /// Takes an untried edge.
     #[inline(always)]
     pub(super) fn add_child(
         &mut self,
@@ -25,7 +25,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.attach_child(visit, id, Node::new(action, index as u16, prior))
     }
 
-    /// The action at a place of the node's list of legal actions.
+    /// The action at an index of the node's legal actions.
     #[inline(always)]
     fn action_at(
         &mut self,
@@ -70,7 +70,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Adds a child for the position in `visit`, which the step has just reached.
+    /// Adds a child for the state of `visit` after the last step.
     #[inline(always)]
     pub(crate) fn attach_child(
         &mut self,

@@ -1,12 +1,11 @@
-//! Backup: what a simulation found, added to every node of its path.
+//! Backup: adds the values of a leaf to every node of the path.
 //!
-//! From the leaf to the root each node takes one visit and the leaf's values, one per seat; above
-//! a step that pays a reward the values become `reward + discount * value`. No sign is flipped.
-//! Bounds and proofs travel along: when those of a child changed, its parent draws conclusions.
+//! From the leaf to the root each node gets one visit and the leaf's values, one per seat; each
+//! step turns the values into `reward + discount * value`. No sign is flipped. Proven bounds are
+//! backed up too: if those of a child changed, its parent updates its own.
 //!
-//! Virtual visits make room for visits to come and are taken back exactly: they are whole numbers,
-//! and Q does not contain them. With one leaf in flight per tree nobody would see them, and there
-//! are none.
+//! Virtual visits can be removed exactly: they are integers, and Q does not contain them. With one
+//! leaf in flight per tree they are not needed and not added.
 //!
 //! Twin: `sylvan.reference.search.backup`.
 
@@ -23,13 +22,13 @@ use crate::search::tree::Search;
 use crate::search::visit::Step;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Whether several walks can be under way in this tree, so that virtual visits are needed.
+    /// Whether several descents can be in flight in this tree, so that virtual visits are needed.
     fn overlaps(&self) -> bool {
         self.settings.config.leaves_in_flight > 1
     }
 
-    /// Adds a finished visit to every node of the path. `proven` says that the bounds of the last
-    /// node changed.
+    /// Adds a finished visit to every node of the path. `proven`: the bounds of the last node
+    /// changed.
     pub fn backup(&mut self, path: &[Step], mut value: V, mut proven: bool) {
         let Some((leaf, above)) = path.split_last() else {
             return;
@@ -40,17 +39,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         leaf.w.add(&value);
         let mut end = above.len();
         while proven && end > 0 {
-            proven = self.conclude(path[end - 1].node);
+            proven = self.update_proof(path[end - 1].node);
             value = self.propagate(&path[end - 1..=end], value);
             end -= 1;
         }
         self.propagate(&path[..=end], value);
         if self.settings.config.rave > 0.0 {
-            self.note_amaf(path, found);
+            self.update_amaf(path, found);
         }
     }
 
-    /// Carries a value that the last node of a path has taken in to all above; the value there.
+    /// Adds a value to all nodes of a path except the last; returns the value at the first.
     fn propagate(&mut self, path: &[Step], value: V) -> V {
         let Some(fast_puct) = &self.settings.fast_puct else {
             return propagate_slow(
@@ -72,7 +71,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         value
     }
 
-    /// Counts a walk that waits for its evaluation as a visit to come, on every edge of its path.
+    /// Adds a virtual visit to every node of the path, for a descent in flight.
     #[inline]
     pub fn add_virtual_visits(&mut self, path: &[Step]) {
         if self.overlaps() {
@@ -87,7 +86,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    #[inline(never)] // most searches have none
+    #[inline(never)] // most searches have no virtual visits
     fn change_virtual_visits(&mut self, path: &[Step], change: impl Fn(u16) -> u16) {
         self.forget_next(path);
         for (i, &Step { node, slot }) in path.iter().enumerate() {
@@ -98,7 +97,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Makes the next steps from the nodes of a path unknown.
+    /// Forgets the cached steps of all nodes of a path.
     pub fn forget_next(&mut self, path: &[Step]) {
         for step in path {
             if let Some(family) = self.pool.family(step.node) {
@@ -108,7 +107,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-/// A node that has taken in the visit, and what follows for the edge to it.
+/// A copy of an updated node, with its mean value and P / (1 + n).
 #[derive(Clone, Copy)]
 struct Updated<V: Values> {
     node: Node<V>,
@@ -126,7 +125,7 @@ impl<V: Values> Updated<V> {
         }
     }
 
-    /// Q of the step to this node, for the seat that chooses at its parent, if one does.
+    /// Q of the step to this node for the seat to move at its parent; 0 at a chance node.
     #[inline(always)]
     fn q(&self, parent: &Node<V>, discount: f64) -> f32 {
         match parent.kind() {
@@ -141,45 +140,45 @@ impl<V: Values> Updated<V> {
     }
 }
 
-/// Adds a value that the last node of a path has taken in to all above; the value at the first.
-/// `tell` hears of each: what it became, the child that the path goes on to, and the child's slot;
-/// what it answers goes into `notes`, one per level, deepest first.
+/// Adds a value to all nodes of a path except the last, which has it already; returns the value at
+/// the first. Calls `record` with each updated node, the next child on the path and the child's
+/// slot, and writes its results to `records`, one per level, deepest first.
 #[inline(always)]
 fn update_ancestors<V: Values, T>(
     pool: &mut Pool<V>,
     path: &[Step],
     discount: f64,
     mut value: V,
-    notes: &mut [T],
-    mut tell: impl FnMut(&mut Pool<V>, Updated<V>, Updated<V>, u16) -> T,
+    records: &mut [T],
+    mut record: impl FnMut(&mut Pool<V>, Updated<V>, Updated<V>, u16) -> T,
 ) -> V {
     let Some((last, above)) = path.split_last() else {
         return value;
     };
     let (mut child, mut slot) = (Updated::new(pool[last.node]), last.slot);
-    for (step, note) in above.iter().rev().zip(notes) {
-        value = value.through(&child.node.extra, discount);
+    for (step, out) in above.iter().rev().zip(records) {
+        value = value.step_value(&child.node.extra, discount);
         let node = &mut pool[step.node];
         node.visits += 1;
         node.w.add(&value);
         let node = Updated::new(*node);
-        *note = tell(pool, node, child, slot);
+        *out = record(pool, node, child, slot);
         (child, slot) = (node, step.slot);
     }
     value
 }
 
-/// A level whose next step is to be chosen.
+/// A level of the path whose next step must be selected.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Level {
     family: u32,
     explore: f32,
-    /// The score of the best unvisited edge; not a number where the next step stays unknown.
+    /// The score of the best unvisited edge; NaN if the next step stays unknown.
     unvisited_score: f32,
 }
 
-/// Where the rule is fast_puct: the numbers of all levels, and what `cache_next_steps` needs.
-#[inline(never)] // arguments do not overlap, so that none is read again after every write
+/// The backup with `FastPuct`: updates all levels and writes the input of `cache_next_steps`.
+#[inline(never)] // tells the compiler that arguments do not alias, so it need not reload them
 fn propagate_fast<V: Values>(
     pool: &mut Pool<V>,
     (settings, fast_puct): (&Settings, &FastPuct),
@@ -200,9 +199,10 @@ fn propagate_fast<V: Values>(
             let mut family = pool.family_mut(node.owned);
             let (mut explore, mut unvisited_score) = (0.0, f32::NAN);
             if node.is_open() {
-                let [q, value] = child
-                    .node
-                    .q_beside(child.mean, taken.mean, node.seat(), discount);
+                let [q, value] =
+                    child
+                        .node
+                        .q_with_parent(child.mean, taken.mean, node.seat(), discount);
                 let q = fast_puct.scale.apply(q);
                 if family.record(slot, q, child.share, child.is_first()) == 0 {
                     explore = settings.explore(node.started());
@@ -225,7 +225,7 @@ fn propagate_fast<V: Values>(
     value
 }
 
-/// Puts the root's own first-play urgency in force, at the last of the levels.
+/// Applies the root's first-play urgency, at the last of the levels.
 #[cold]
 fn apply_root_fpu<V: Values>(
     pool: &mut Pool<V>,
@@ -243,8 +243,8 @@ fn apply_root_fpu<V: Values>(
     }
 }
 
-/// Chooses the next step at every level. Apart from the numbers, because a level is a long chain of
-/// dependent steps: the less code it has, the more of them the processor works on side by side.
+/// Selects the next step at every level. Separate from `propagate_fast`, because each level is a
+/// long dependency chain: with less code per level, the processor overlaps more levels.
 #[inline(never)]
 fn cache_next_steps<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
     let exceeds_cache = pool.exceeds_cache();
@@ -260,7 +260,7 @@ fn cache_next_steps<V: Values>(pool: &mut Pool<V>, levels: &[Level]) {
     }
 }
 
-/// Where the choice is made when a walk comes.
+/// The backup for rules that select during the descent.
 #[inline(never)]
 fn propagate_slow<V: Values>(
     pool: &mut Pool<V>,
@@ -271,13 +271,13 @@ fn propagate_slow<V: Values>(
 ) -> V {
     let discount = settings.config.discount;
     let learns_range = settings.config.value_range == ValueRange::Tree;
-    let notes = &mut vec![(); path.len()]; // of nothing, which takes no memory
+    let records = &mut vec![(); path.len()]; // takes no memory
     update_ancestors(
         pool,
         path,
         discount,
         value,
-        notes,
+        records,
         |pool, taken, child, slot| {
             let node = &taken.node;
             let q = child.q(node, discount);

@@ -1,9 +1,9 @@
-//! The walks that wait for evaluations, in the order in which they came to their leaves.
+//! The descents that wait for evaluations, in order of selection.
 
 use crate::contracts::game::Game;
 use crate::search::visit::Visit;
 
-/// Walks in flight, and behind them walks whose room is used again.
+/// Descents in flight, followed by finished ones whose memory is reused.
 #[derive(Debug)]
 pub struct Batch<G> {
     /// Boxed, because a state may be large.
@@ -33,7 +33,7 @@ impl<G: Game> Batch<G> {
         &self.visits[..self.len]
     }
 
-    /// Room for a walk behind those of the batch.
+    /// A free entry after the end of the batch.
     #[inline]
     pub fn next(&mut self, root: &G) -> &mut Visit<G> {
         if self.len == self.visits.len() {
@@ -42,12 +42,12 @@ impl<G: Game> Batch<G> {
         &mut self.visits[self.len]
     }
 
-    /// Makes the walk in that room one of the batch.
+    /// Adds the entry from `next` to the batch.
     pub fn add(&mut self) {
         self.len += 1;
     }
 
-    /// Forgets the first `n` walks.
+    /// Removes the first `n` descents.
     #[inline]
     pub fn forget(&mut self, n: usize) {
         if n < self.len {

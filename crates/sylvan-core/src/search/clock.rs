@@ -1,7 +1,7 @@
-//! What can end or interrupt a search from outside: a deadline, a request to stop, a pause.
+//! Ends or interrupts a search from outside: a deadline, a request to stop, a pause.
 //!
-//! Asked before every simulation, so the clock itself is read only about every quarter of a
-//! millisecond; with slow evaluations that is every time.
+//! The search checks it before every simulation, so it reads the time only about every quarter of a
+//! millisecond; with slow evaluations that is at every check.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::contracts::config::Stop;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Go,
-    /// Return to the caller, who will come back.
+    /// Return to the caller; the search will be resumed.
     Pause,
     Stop(Stop),
 }
@@ -21,7 +21,7 @@ pub struct Clock<'a> {
     deadline: Option<Instant>,
     pause: Option<Instant>,
     asked: &'a AtomicBool,
-    /// Questions to answer without a look at the time.
+    /// Checks left before the time is read again.
     skip: u32,
     stride: u32,
     last: Instant,
@@ -50,12 +50,12 @@ impl<'a> Clock<'a> {
             self.skip -= 1;
             return Signal::Go;
         }
-        self.look()
+        self.read_time()
     }
 
-    /// The same after a look at the time.
+    /// Reads the time and returns the signal.
     #[cold]
-    fn look(&mut self) -> Signal {
+    fn read_time(&mut self) -> Signal {
         let now = Instant::now();
         self.stride = if now - self.last < INTERVAL {
             (2 * self.stride).min(256)
@@ -65,7 +65,7 @@ impl<'a> Clock<'a> {
         (self.skip, self.last) = (self.stride - 1, now);
         let passed = |moment: Option<Instant>| moment.is_some_and(|moment| now >= moment);
         if passed(self.deadline) {
-            self.skip = 0; // whoever may not stop yet asks again
+            self.skip = 0; // a search that cannot stop yet checks again
             Signal::Stop(Stop::Seconds)
         } else if passed(self.pause) {
             Signal::Pause

@@ -1,18 +1,18 @@
-//! The walk of one simulation from the root to a leaf, and the batch that walks fill.
+//! The descent of one simulation from the root to a leaf.
 //!
-//! The batch rule, for each tree: walk again and again; a walk ends
+//! The batch rule, for each tree: repeat descents. A descent ends
 //!
-//! - at a position that needs an evaluation: it joins the batch, and until its evaluation comes
-//!   every edge of its path counts one visit more (a virtual visit: `n` and `N` grow, Q does not);
-//! - at a finished or proven position: its value is backed up at once, and the batch goes on;
-//! - at a position that already waits for its evaluation (a collision): the walk counts as no
-//!   simulation, but its virtual visits stay until the batch closes, so that the next walk goes
-//!   elsewhere.
+//! - at a position that needs an evaluation: it joins the batch, and until its evaluation arrives
+//!   every edge of its path has one more visit (a virtual visit: `n` and `N` grow, Q does not);
+//! - at a finished or proven position: its value is backed up immediately, and the batch continues;
+//! - at a position that already waits for its evaluation (a collision): it does not count as a
+//!   simulation, but its virtual visits stay until the batch closes, so that the next descent takes
+//!   another path.
 //!
 //! The batch closes when `leaves_in_flight` leaves wait, at collision number `collisions + 1`, when
-//! the root itself waits, or when a limit is reached; then the virtual visits of collisions go.
-//! A tree that finds no leaf for long gives back an empty batch and is asked again.
-//! No walk changes anything before it knows its end, so an error inside a game leaves no trace.
+//! the root itself waits, or when a limit is reached; then the virtual visits of collisions are
+//! removed. A tree that finds no leaf for long returns an empty batch and is called again. A
+//! descent changes statistics only at its end, so an error in a game leaves the tree unchanged.
 //!
 //! Twin: `sylvan.reference.search`.
 
@@ -25,15 +25,15 @@ use crate::search::selection::Choice;
 use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
-/// How a walk ended.
+/// The end of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WalkEnd {
+pub enum DescentEnd {
     Leaf,
     Finished,
     Collision,
 }
 
-/// Why a search could not go on.
+/// An error that stops a search.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError<E> {
     #[error("the game failed")]
@@ -53,13 +53,13 @@ impl<E> From<E> for SearchError<E> {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Walks from the root to where this simulation ends. Values of finished positions are backed
-    /// up; the statistics are otherwise untouched.
-    #[inline(never)] // apart from what surrounds it, its variables stay in registers
+    /// Descends from the root to the end of this simulation. Backs up the values of finished
+    /// positions; otherwise changes no statistics.
+    #[inline(never)] // keeps its variables in registers
     pub(super) fn descend(
         &mut self,
         visit: &mut Visit<G>,
-    ) -> Result<WalkEnd, SearchError<G::Error>> {
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         visit.path.clear();
         visit.path.push(Step {
             node: self.tree.root,
@@ -71,14 +71,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             visit.state.clone_from(&self.tree.state);
         }
         let mut id = self.tree.root;
-        if let Some(choice) = self.forced() {
+        if let Some(choice) = self.forced_edge() {
             let step = self.follow(visit, id, choice)?;
             visit.path.push(step);
             id = step.node;
         }
         if self.follow_cached_links(visit, &mut id)? {
             id = self.take_unvisited_edge(visit, id)?;
-            // Nothing is known of what is new, which is where most walks end.
+            // Most descents end at the new node.
             if let Some(outcome) = self.classify_leaf(visit, id)? {
                 return Ok(outcome);
             }
@@ -86,13 +86,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.select_slow_path(visit, id)
     }
 
-    /// Walks on from a node, whatever it is.
-    #[inline(never)] // or what it needs is made ready for every walk, and most do not come here
+    /// Continues the descent from a node of any kind.
+    #[inline(never)] // keeps its setup out of `descend`: most descents do not get here
     fn select_slow_path(
         &mut self,
         visit: &mut Visit<G>,
         mut id: NodeId,
-    ) -> Result<WalkEnd, SearchError<G::Error>> {
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         loop {
             if self.follow_cached_links(visit, &mut id)? {
                 id = self.take_unvisited_edge(visit, id)?;
@@ -116,7 +116,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Takes the best unvisited edge of a node; the new node.
+    /// Takes the best unvisited edge of a node; returns the new node.
     #[inline(always)]
     fn take_unvisited_edge(
         &mut self,
@@ -129,12 +129,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(step.node)
     }
 
-    /// Follows the steps that backups have noted, from family to family, to `id`; whether there the
-    /// best unvisited edge comes next. If not, there is more to find out.
+    /// Follows the steps cached by backups, from family to family, and sets `id` to the last node.
+    /// Returns whether its best unvisited edge comes next; if not, the caller must select.
     #[inline]
     fn follow_cached_links(&self, visit: &mut Visit<G>, id: &mut NodeId) -> Result<bool, G::Error> {
         if self.settings.fast_puct.is_none() {
-            return Ok(false); // none are noted
+            return Ok(false); // no steps are cached
         }
         if let Some(family) = self.pool.family(*id) {
             let (next, end) = follow_links(self.pool, family, &mut visit.state, &mut visit.path)?;
@@ -146,36 +146,36 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(self.pool[*id].is_open())
     }
 
-    /// Deals with a node at which no seat chooses; `None` if chance moves there.
+    /// Handles a node where no seat selects; returns `None` at a chance node.
     #[inline(always)]
     fn stop_at(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
+    ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
         let node = &self.pool[id];
         match node.kind() {
-            NodeKind::Leaf if node.is_pending() => Ok(Some(WalkEnd::Collision)),
+            NodeKind::Leaf if node.is_pending() => Ok(Some(DescentEnd::Collision)),
             NodeKind::Leaf if !node.is_proven() => self.classify_leaf(visit, id),
             NodeKind::Chance if !node.is_proven() => Ok(None),
             _ => self.finish(visit, id).map(Some),
         }
     }
 
-    /// Finds out what a node is of which nothing is known; `None` if it is a chance node.
+    /// Classifies a new node; returns `None` if it is a chance node.
     #[inline(always)]
     fn classify_leaf(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
+    ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
         self.sync(visit)?;
         let turn = visit.state.turn(&mut visit.actions)?;
         self.record_turn(visit, id, turn)
     }
 
-    /// Brings the state up to the end of the path: in games whose states are kept, from the nearest
-    /// kept one; in others it is there already.
+    /// Brings the state to the end of the path, with `KEEP_STATES` from the nearest stored state;
+    /// otherwise it is already there.
     pub(crate) fn sync(&self, visit: &mut Visit<G>) -> Result<(), G::Error> {
         if !G::KEEP_STATES || visit.synced == visit.path.len() {
             return Ok(());
@@ -191,7 +191,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(())
     }
 
-    /// Moves the state, which is at the end of the path, one step on.
+    /// Applies an action to the state at the end of the path.
     pub(super) fn step(visit: &mut Visit<G>, action: Action) -> Result<(), G::Error> {
         if G::KEEP_STATES {
             visit.synced = visit.path.len() + 1;
@@ -199,14 +199,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         visit.state.apply(action)
     }
 
-    /// Decides what a node without children is; `None` if it is a chance node, now expanded.
+    /// Records the kind of a new node; expands a chance node and returns `None`.
     #[inline(always)]
     fn record_turn(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
         turn: Turn,
-    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
+    ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
         match turn {
             Turn::Seat(seat) => {
                 let n = visit.actions.len();
@@ -217,8 +217,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     return Err(SearchError::TooManyActions(n));
                 }
                 visit.seat = seat;
-                self.note_depth(visit);
-                Ok(Some(WalkEnd::Leaf))
+                self.record_depth(visit);
+                Ok(Some(DescentEnd::Leaf))
             }
             Turn::Chance => {
                 visit.state.chance_outcomes(&mut self.scratch.outcomes)?;
@@ -229,37 +229,37 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 }
                 self.pool[id].set_kind(NodeKind::Chance);
                 if G::KEEP_STATES {
-                    // A copy of its own, because the walk goes on with the one it has.
-                    self.tree.keep(id, &visit.state.clone());
+                    // Store a copy, because the descent changes its own state.
+                    self.tree.store_state(id, &visit.state.clone());
                 }
                 Ok(None)
             }
             Turn::Over => {
                 let value = self.returns(&visit.state)?;
                 self.pool[id].set_kind(NodeKind::Terminal);
-                self.note_depth(visit);
+                self.record_depth(visit);
                 let proven = self.settings.config.proofs && self.prove_terminal(id, &value);
                 self.add_finished(&visit.path, value, proven);
-                Ok(Some(WalkEnd::Finished))
+                Ok(Some(DescentEnd::Finished))
             }
         }
     }
 
-    /// Ends a walk at a position whose result is known.
+    /// Ends a descent at a finished or proven position.
     fn finish(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<WalkEnd, SearchError<G::Error>> {
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         let value = if self.settings.config.proofs && self.pool[id].is_proven() {
             self.pool[id].proven()
         } else {
             self.sync(visit)?;
             self.returns(&visit.state)?
         };
-        self.note_depth(visit);
+        self.record_depth(visit);
         self.add_finished(&visit.path, value, false);
-        Ok(WalkEnd::Finished)
+        Ok(DescentEnd::Finished)
     }
 
     fn add_finished(&mut self, path: &[Step], value: V, proven: bool) {
@@ -268,7 +268,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.finished += 1;
     }
 
-    pub(crate) fn note_depth(&mut self, visit: &Visit<G>) {
+    pub(crate) fn record_depth(&mut self, visit: &Visit<G>) {
         let depth = visit.path.len() as u32 - 1;
         self.tree.progress.depth = self.tree.progress.depth.max(depth);
     }
@@ -300,12 +300,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 }
 
-/// Bytes of a state that is small enough for registers.
+/// The size of states that fit into registers, in bytes.
 const FEW: usize = 32;
 
-/// Follows the steps noted in a family and those behind it, with the state and the path; the last
-/// link, to a node without a family if to any, and the node it came to.
-#[inline(never)] // arguments do not overlap
+/// Follows the cached steps from a family, with the state and the path; returns the last link and
+/// the last node. A last link to a child leads to a node without a family.
+#[inline(never)] // tells the compiler that arguments do not alias
 fn follow_links<G: Game, V: Values>(
     pool: &Pool<V>,
     family: u32,

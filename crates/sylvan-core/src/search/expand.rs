@@ -1,9 +1,8 @@
 //! Expansion: a waiting leaf gets its priors and values, and the simulation ends.
 //!
-//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf never shows
-//! its children before its evaluation came, and gets them all at once, as edges without nodes.
-//! Where a model is learned, the evaluation also says what the step to the leaf paid and which
-//! actions follow (`top_actions.rs`).
+//! Priors are the softmax of the evaluator's logits over the legal actions. A leaf gets all its
+//! edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
+//! contains the reward of the step to the leaf and its actions (`top_actions.rs`).
 
 use crate::contracts::evaluator::Evaluator;
 use crate::contracts::game::{Action, Game};
@@ -17,8 +16,8 @@ use crate::search::tree::Search;
 use crate::search::visit::Visit;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Evaluates a batch, which is that of this tree, and takes it in; `logits` and `values` are room for
-    /// those of one leaf.
+    /// Evaluates a batch of this tree and applies the evaluations; `logits` and `values` are
+    /// buffers for one leaf.
     pub fn evaluate(
         &mut self,
         batch: &mut Batch<G>,
@@ -28,7 +27,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     ) -> Result<(), SearchError<G::Error>> {
         let (mut result, mut done) = (Ok(()), 0);
         for visit in batch.visits() {
-            result = if G::HIDDEN && visit.walks_on {
+            result = if G::HIDDEN && visit.resumes {
                 evaluator.priors(&visit.leaf(), logits, values)
             } else {
                 evaluator.evaluate(&visit.leaf(), logits, values)
@@ -43,15 +42,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         result.map_err(SearchError::Game)
     }
 
-    /// Takes in an evaluation: `logits`, one per legal action, become priors in place; `values`
-    /// has one entry per seat. Both were checked to be numbers.
+    /// Applies an evaluation: `logits`, one per legal action, become priors in place; `values` has
+    /// one entry per seat. The caller has validated both.
     pub fn expand(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
         if self.deals() && id != self.tree.root {
             return self.expand_view(visit, logits, values);
         }
         let n = pad(logits);
-        // The softmax takes its time, which what comes behind it can use: so the backup is first.
+        // Back up first, to hide the softmax's latency.
         let raw = self.add_value(visit, values);
         softmax_padded(logits, n);
         let priors = logits;
@@ -68,10 +67,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.open(visit);
     }
 
-    /// Takes in what a learned model says: logits of all actions, or of those that stand beside
-    /// them, of which a root's illegal ones do not count; values and rewards, one per seat and checked
-    /// to be numbers. False, and nothing has changed, if a logit is no number or none is finite.
-    /// `buffer` is room for logits.
+    /// Applies the output of a learned model: logits of all actions, or of the actions in `names`
+    /// (at a root, illegal ones are ignored), and validated values and rewards, one per seat.
+    /// Returns false and changes nothing if a logit is NaN or +inf, or if none is finite. `buffer`
+    /// is for logits.
     pub fn expand_latent(
         &mut self,
         visit: &Visit<G>,
@@ -94,7 +93,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let config = &self.settings.config;
         let most = match logits.len() {
-            ..=PADDING => usize::MAX, // a list of some would take more room than all
+            ..=PADDING => usize::MAX, // storing all takes less memory than a list of some
             _ => visit.state.edges_kept(self.visits_to_come(visit)).max(1),
         };
         let list = &mut self.scratch.top_actions;
@@ -119,8 +118,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         true
     }
 
-    /// Simulations of this search that may yet come through the leaf of a walk, once its evaluation
-    /// is there: more edges cannot be tried.
+    /// The most simulations of this search that can still visit the leaf after its evaluation: more
+    /// edges cannot be tried.
     fn visits_to_come(&self, visit: &Visit<G>) -> usize {
         let simulations = self.settings.config.limits.simulations.unwrap_or(u64::MAX);
         let left = simulations.saturating_sub(self.tree.progress.started);
@@ -133,7 +132,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         left.min(visits.saturating_sub(1))
     }
 
-    /// Backs a leaf's values up; the one for the seat to move there.
+    /// Backs up a leaf's values; returns the value for the seat to move there.
     fn add_value(&mut self, visit: &Visit<G>, values: &[f32]) -> f32 {
         let value = V::from_seats(values);
         self.remove_virtual_visits(&visit.path);
@@ -141,11 +140,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         value.seat(visit.seat) as f32
     }
 
-    /// Makes a leaf whose edges are there a node to choose at.
+    /// Turns a leaf with edges into a decision node.
     fn open(&mut self, visit: &Visit<G>) {
         let id = visit.end();
         let is_root = id == self.tree.root;
-        self.tree.keep(id, &visit.state);
+        self.tree.store_state(id, &visit.state);
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
         node.set_seat(visit.seat);
@@ -153,7 +152,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.waiting -= 1;
         self.tree.progress.finished += u64::from(!is_root);
         if is_root {
-            self.tree.views.clear_waiting(); // nothing else waits before the root has its evaluation
+            self.tree.views.clear_waiting(); // only the root itself was waiting
             self.prepare_root();
         }
     }

@@ -1,4 +1,4 @@
-//! The batch rule.
+//! The batch rule (`descend.rs`) and the limits of a search.
 
 use crate::contracts::config::Stop;
 use crate::contracts::game::Game;
@@ -6,13 +6,13 @@ use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::batch::Batch;
 use crate::search::clock::{Clock, Signal};
-use crate::search::descend::{SearchError, WalkEnd};
+use crate::search::descend::{DescentEnd, SearchError};
 use crate::search::tree::Search;
 use crate::search::visit::{Step, Visit};
 
-/// Walks without a leaf after which a tree lets the others, and its caller, go on.
-const MAX_WALKS_WITHOUT_LEAF: usize = 1 << 14;
-/// Visits are counted in 32 bits, those in flight in 16.
+/// A tree returns to its caller after this many descents without a leaf.
+const MAX_DESCENTS_WITHOUT_LEAF: usize = 1 << 14;
+/// Visits have 32 bits, visits in flight 16.
 const MOST_VISITS: u32 = u32::MAX - u16::MAX as u32;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
@@ -31,24 +31,24 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 break Ok(());
             }
             let resumed = if G::HIDDEN { self.resume(clock) } else { None };
-            // In this order: making room may drop a path that no virtual visit holds.
+            // Free memory before the descent: it may drop a path without virtual visits.
             if resumed.is_none() && !self.may_start(clock) {
                 break Ok(());
             }
             let visit = batch.next(&self.tree.state);
-            let came = match resumed {
+            let end = match resumed {
                 Some(walk) => {
                     *visit = *walk;
-                    self.walk(visit)
+                    self.descend_in_deal(visit)
                 }
                 None if self.deals() => match self.deal(visit) {
-                    Ok(()) => self.walk(visit),
+                    Ok(()) => self.descend_in_deal(visit),
                     Err(error) => Err(error.into()),
                 },
                 None => self.descend(visit),
             };
-            match came {
-                Ok(WalkEnd::Leaf) => {
+            match end {
+                Ok(DescentEnd::Leaf) => {
                     self.add_virtual_visits(&visit.path);
                     let leaf = visit.end();
                     self.pool[leaf].set_pending(true);
@@ -56,26 +56,26 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                         self.tree.views.start_waiting(leaf, visit.own_key);
                     }
                     visit.ticket = self.tree.next_ticket();
-                    visit.state.arrive(self.tree.arrive());
+                    visit.state.assign_slot(self.tree.next_slot());
                     visit.tree = self.tree.index_in_shard;
                     self.tree.progress.waiting += 1;
                     let counts = leaf != self.tree.root && !(G::HIDDEN && visit.counted);
                     self.tree.progress.started += u64::from(counts);
                     batch.add();
                 }
-                Ok(WalkEnd::Finished) => {
+                Ok(DescentEnd::Finished) => {
                     finished += 1;
-                    if finished >= MAX_WALKS_WITHOUT_LEAF && batch.len() == first {
+                    if finished >= MAX_DESCENTS_WITHOUT_LEAF && batch.len() == first {
                         break Ok(());
                     }
                 }
-                Ok(WalkEnd::Collision) if collided.len() >= self.settings.config.collisions => {
+                Ok(DescentEnd::Collision) if collided.len() >= self.settings.config.collisions => {
                     if self.deals() {
                         blocked.push(Box::new(visit.clone()));
                     }
                     break Ok(());
                 }
-                Ok(WalkEnd::Collision) => {
+                Ok(DescentEnd::Collision) => {
                     self.add_virtual_visits(&visit.path);
                     let at_root = visit.path.len() == 1;
                     if self.deals() {
@@ -83,11 +83,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                     }
                     collided.push(std::mem::take(&mut visit.path));
                     if at_root {
-                        break Ok(()); // nothing else can be done before the root's evaluation
+                        break Ok(()); // the root's evaluation must come first
                     }
                 }
                 Err(error) => {
-                    self.take_back(&visit.passed);
+                    self.undo_legal_edges(&visit.legal_edges);
                     self.tree.progress.started -= u64::from(visit.counted);
                     self.prune(&visit.path);
                     break Err(error);
@@ -103,22 +103,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         result
     }
 
-    /// A walk that now has the priors it waited for. Where the clock has stopped the search, such
-    /// walks are given up.
+    /// The next suspended descent; it has its priors now. Abandons all if the clock has stopped the
+    /// search.
     fn resume(&mut self, clock: &mut Clock) -> Option<Box<Visit<G>>> {
         if self.tree.suspended.is_empty() {
             return None;
         }
         if let Signal::Stop(stop) = clock.signal() {
             self.tree.progress.stop = Some(stop);
-            self.give_up();
+            self.abandon_suspended();
         }
         let walk = self.tree.suspended.pop_front()?;
         self.tree.progress.waiting -= 1;
         Some(walk)
     }
 
-    /// Whether another simulation may start now; if never, the tree's progress says why.
+    /// Whether another simulation may start now; sets `progress.stop` if none may start any more.
     #[inline(always)]
     fn may_start(&mut self, clock: &mut Clock) -> bool {
         if self.tree.progress.stop.is_some() {
@@ -145,9 +145,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         } else {
             match clock.signal() {
                 Signal::Go => None,
-                // A batch is never cut by a pause: its leaves do not depend on the time.
+                // Complete a started batch, so that its leaves do not depend on the time.
                 Signal::Pause => return self.tree.progress.waiting > 0,
-                // The root is evaluated whatever the clock says, so that there is a result.
+                // Always evaluate the root, so that there is a result.
                 Signal::Stop(stop) => expanded.then_some(stop),
             }
         };
@@ -155,7 +155,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         stop.is_none()
     }
 
-    /// Drops subtrees until the budget is kept; false if that is not possible.
+    /// Drops subtrees to keep the budget; returns false if that is not possible.
     #[cold]
     fn free_memory(&mut self) -> bool {
         let mut sweep = std::mem::take(&mut self.tree.sweep);

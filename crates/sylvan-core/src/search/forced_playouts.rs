@@ -1,21 +1,21 @@
-//! Forced playouts and what they leave behind (Wu 2019, KataGo, section 3.2).
+//! Forced playouts and policy target pruning (Wu 2019, KataGo, section 3.2).
 //!
-//! Noise on the root's priors is of use only if the moves that it proposes are looked at long
-//! enough. Under PUCT, an edge of the root that was tried at all is taken before any other while
+//! Noise on the root's priors is useful only if the proposed moves get enough visits. Under PUCT, a
+//! tried edge of the root is selected before any other while
 //!
 //! ```text
 //!     n(a) < sqrt(k * P(a) * sum n)
 //! ```
 //!
-//! where P includes the noise, `n` counts visits in flight and `k` is `forced_playouts`. Several
-//! such edges: the higher prior, then the lower index.
+//! where P includes the noise, `n` includes visits in flight and `k` is `forced_playouts`. Ties
+//! between such edges: higher prior, then lower index.
 //!
-//! The policy target must not teach what was only forced. From every edge but the most visited, c*,
-//! up to ceil(sqrt(k * P * sum n)) visits are taken away, one by one as long as the edge would then
-//! still score less than c* does; an edge that is left with one visit is left with none.
+//! The policy target must not contain forced visits. Every edge except the most visited, c*, loses
+//! up to ceil(sqrt(k * P * sum n)) visits, one by one while its score stays below that of c*; an
+//! edge left with one visit loses that too.
 //!
-//! Limits: no edge is forced in a search without noise (`Forest::begin`); of a proven root nothing
-//! is taken away. Rounding: the bound is double precision, scores are those of `selection.rs`.
+//! Limits: a search without noise forces no edge (`Forest::begin`); a proven root loses no visits.
+//! Rounding: the bound is double precision, scores are those of `selection.rs`.
 //!
 //! Twin: `sylvan.reference.selection`, `sylvan.reference.outcome`.
 
@@ -30,7 +30,7 @@ use crate::search::tree::Search;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Whether this search forces playouts.
-    fn forces(&self) -> bool {
+    fn forces_playouts(&self) -> bool {
         let config = &self.settings.config;
         config.forced_playouts > 0.0
             && !self.settings.quiet
@@ -38,16 +38,16 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             && self.pool[self.tree.root].is_open()
     }
 
-    /// Visits that an edge of the root with this prior gets whatever its value.
+    /// The number of forced visits of a root edge with this prior.
     fn forced_visits(&self, prior: f32) -> f64 {
         let total = f64::from(self.pool[self.tree.root].started() - 1);
         (self.settings.config.forced_playouts * f64::from(prior) * total).sqrt()
     }
 
-    /// The edge of the root that must be taken, if there is one.
+    /// The forced edge of the root, if there is one.
     #[inline]
-    pub(crate) fn forced(&self) -> Option<Choice> {
-        if self.settings.config.forced_playouts == 0.0 || !self.forces() {
+    pub(crate) fn forced_edge(&self) -> Option<Choice> {
+        if self.settings.config.forced_playouts == 0.0 || !self.forces_playouts() {
             return None;
         }
         let mut best: Option<(f32, u16, Choice)> = None;
@@ -67,10 +67,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map(|(_, _, choice)| choice)
     }
 
-    /// Visits of the root's tried edges less what was only forced.
-    pub(crate) fn earned_visits(&self, found: &RootSummary) -> Vec<u32> {
+    /// The visits of the root's tried edges without forced ones.
+    pub(crate) fn unforced_visits(&self, found: &RootSummary) -> Vec<u32> {
         let mut visits: Vec<u32> = found.tried.iter().map(|edge| edge.visits).collect();
-        if !self.forces() {
+        if !self.forces_playouts() {
             return visits;
         }
         let root = self.tree.root;

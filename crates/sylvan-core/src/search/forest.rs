@@ -1,12 +1,11 @@
 //! A forest: many trees that fill one batch.
 //!
-//! Ask and tell: `select` collects leaves from all trees (`descend.rs` has the rule), somebody
-//! evaluates them, `update` hands the evaluations back. `run` does both with an evaluator that
-//! lives beside the search, tree by tree, since nobody waits for a batch; under a clock the trees
-//! take turns.
+//! Ask and tell: `select` collects leaves from all trees (the batch rule is in `descend.rs`), the
+//! caller evaluates them, `update` applies the evaluations. `run` does both with a built-in
+//! evaluator, tree by tree, because no batch is needed; with a deadline the trees take turns.
 //!
-//! Trees are dealt to shards, one thread and one pool each. A tree's search depends on nothing
-//! outside the tree, so results are the same for any number of threads.
+//! Trees are divided into shards with one thread and one pool each. A tree's search depends only on
+//! the tree, so results are the same for any number of threads.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +25,7 @@ use crate::search::tree::{Scratch, Search, Tree};
 use crate::search::visit::Visit;
 use crate::search::workers::each;
 
-/// The trees of one thread, on lines of the cache that no other thread writes to.
+/// The trees of one thread, aligned so that no other thread writes to the same cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard<G: Game, V: Values> {
@@ -34,15 +33,15 @@ pub(crate) struct Shard<G: Game, V: Values> {
     pub(crate) trees: Vec<Tree<G>>,
     pub(crate) batch: Batch<G>,
     scratch: Scratch,
-    /// Room for the logits of one leaf.
+    /// A buffer for the logits of one leaf.
     pub(crate) logits: Vec<f32>,
-    /// The tree that `run` goes on with.
+    /// The tree with which `run` continues.
     turn: usize,
 }
 
-/// Simulations of one tree before the next one's turn, where a clock ends them all.
+/// Simulations of one tree before the next one's turn, in a search with a deadline.
 const TURN: u64 = 64;
-/// Bytes of a pool: it numbers its units of 16 bytes with 31 bits.
+/// The most bytes of a pool: its 16-byte units have 31-bit numbers.
 const POOL_MOST: u64 = 30_000_000_000;
 
 #[derive(Debug)]
@@ -54,7 +53,7 @@ pub struct Forest<G: Game, V: Values> {
     num_trees: usize,
 }
 
-/// When to return to the caller: at the deadline or a request for good, at the pause to come back.
+/// When to return to the caller: the deadline and `asked` end the search, the pause interrupts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing<'a> {
     pub deadline: Option<Instant>,
@@ -69,12 +68,12 @@ impl Timing<'_> {
 }
 
 impl<G: Game, V: Values> Shard<G, V> {
-    /// A shard for trees that may take about this many bytes together.
+    /// A shard for trees of about `bytes` bytes in total.
     fn new(settings: &Settings, bytes: u64) -> Self {
         let edges = Edges {
             bits: settings.config.prior_bits,
             kept_below: if G::LEARNED {
-                settings.rules.num_actions // all of them in order need no list
+                settings.rules.num_actions // all actions in order need no list
             } else if G::KEEP_STATES {
                 usize::MAX
             } else {
@@ -92,7 +91,7 @@ impl<G: Game, V: Values> Shard<G, V> {
         }
     }
 
-    /// A tree at work, and the batch that it fills.
+    /// The search of a tree, and the batch that it fills.
     #[inline]
     pub(crate) fn parts<'a>(
         &'a mut self,
@@ -124,7 +123,7 @@ impl<G: Game, V: Values> Shard<G, V> {
         Ok(())
     }
 
-    /// Searches the trees to their ends, or to the pause.
+    /// Searches the trees to the end or to the pause.
     fn run(
         &mut self,
         evaluator: &dyn Evaluator<G>,
@@ -150,7 +149,7 @@ impl<G: Game, V: Values> Shard<G, V> {
         Ok(())
     }
 
-    /// The tree whose turn it is, none when all are done.
+    /// The next tree that is not done.
     fn next_tree(&self) -> Option<usize> {
         let n = self.trees.len();
         let mut trees = (self.turn..self.turn + n).map(|tree| tree % n);
@@ -169,7 +168,7 @@ impl<G: Game, V: Values> Shard<G, V> {
             }
         }
         for tree in 0..if settings.deals { self.trees.len() } else { 0 } {
-            self.parts(tree, settings, 0).0.give_up();
+            self.parts(tree, settings, 0).0.abandon_suspended();
         }
         self.batch = batch;
         self.batch.forget(self.batch.len());
@@ -177,7 +176,7 @@ impl<G: Game, V: Values> Shard<G, V> {
 }
 
 impl<G: Game, V: Values> Forest<G, V> {
-    /// A forest with one tree per state, in each of which it must be a seat's turn.
+    /// A forest with one tree per state; in every state a seat must be to move.
     pub fn new(states: Vec<G>, rules: Rules, config: Config) -> Self {
         let num_trees = states.len();
         let num_shards = config.threads.clamp(1, num_trees.max(1));
@@ -208,8 +207,8 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.num_trees
     }
 
-    /// Bytes that each tree may take: its share, less a reserve of a sixth for what lies free
-    /// between chunks of the arena (`python -m benchmarks.memory` measures it).
+    /// The byte budget of each tree: its share, minus a sixth for fragmentation of the arena
+    /// (`python -m benchmarks.memory` measures it).
     pub(crate) fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
         let share = bytes / self.num_trees.max(1) as u64 / 6 * 5;
@@ -224,15 +223,15 @@ impl<G: Game, V: Values> Forest<G, V> {
         &self.shards[i / self.per_shard].pool
     }
 
-    /// Tree number `i` at work.
+    /// The search of tree `i`.
     pub fn search(&mut self, i: usize) -> Search<'_, G, V> {
         let budget = self.budget();
         let shard = &mut self.shards[i / self.per_shard];
         shard.parts(i % self.per_shard, &self.settings, budget).0
     }
 
-    /// Starts a new search of every tree; `noise(i)` is handed to tree `i`. A quiet one draws no
-    /// noise and forces no playouts, whatever the settings.
+    /// Starts a new search of every tree; `noise(i)` is the noise of tree `i`, `None` to draw it.
+    /// With `quiet`, the search uses no noise and no forced playouts.
     pub fn begin(&mut self, quiet: bool, noise: impl Fn(usize) -> Option<Vec<f64>> + Sync) {
         self.abandon();
         self.settings.quiet = quiet;
@@ -248,13 +247,13 @@ impl<G: Game, V: Values> Forest<G, V> {
         let Ok(()) = done;
     }
 
-    /// Every tree has ended its search.
+    /// Whether every tree has ended its search.
     pub fn is_done(&self) -> bool {
         let mut trees = self.shards.iter().flat_map(|shard| &shard.trees);
         trees.all(Tree::is_done)
     }
 
-    /// Fills the next batch, which must be empty; after an error nothing is in flight.
+    /// Fills the next batch; the batch must be empty. After an error nothing is in flight.
     pub fn select(&mut self, timing: &Timing) -> Result<(), SearchError<G::Error>> {
         let budget = self.budget();
         let settings = &self.settings;
@@ -282,7 +281,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         result
     }
 
-    /// The leaves of the batch with the number of their tree, in order.
+    /// The leaves of the batch in order, each with the number of its tree.
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &Visit<G>)> {
         let per_shard = self.per_shard;
         self.shards.iter().enumerate().flat_map(move |(s, shard)| {
@@ -313,7 +312,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         })
     }
 
-    /// What `write` adds for every leaf of the batch, one after another.
+    /// Concatenates the output of `write` for every leaf of the batch.
     pub fn of_leaves<T: Send, E: Send>(
         &self,
         write: impl Fn(&Visit<G>, &mut Vec<T>) -> Result<(), E> + Sync,
@@ -335,8 +334,9 @@ impl<G: Game, V: Values> Forest<G, V> {
         }))
     }
 
-    /// Takes in the evaluations of the batch: `logits(i, leaf, out)` fills in one logit per legal
-    /// action of leaf `i`, `values` holds one per seat, leaf after leaf. All were checked.
+    /// Applies the evaluations of the batch: `logits(i, leaf, out)` writes one logit per legal
+    /// action of leaf `i`, `values` holds one value per seat, leaf after leaf. The caller has
+    /// validated all.
     pub fn update(
         &mut self,
         logits: &(impl Fn(usize, &Visit<G>, &mut Vec<f32>) + Sync),
@@ -371,7 +371,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         let Ok(()) = done;
     }
 
-    /// Gives up on all leaves in flight.
+    /// Abandons all leaves in flight.
     pub fn abandon(&mut self) {
         let settings = &self.settings;
         self.shards
@@ -384,20 +384,20 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.search(i).advance(action, true).map(|_| ())
     }
 
-    /// Plants a new tree in place of tree `i`.
+    /// Restarts tree `i` from a new state.
     pub fn plant(&mut self, i: usize, state: G) {
         let is_alone = self.shards[i / self.per_shard].trees.len() == 1;
         let mut search = self.search(i);
         if is_alone {
-            search.pool.arena.clear(); // in no time, however large the old tree was
+            search.pool.arena.clear(); // takes constant time for any tree size
             search.start(state, i as u64);
         } else {
             search.plant(state, i as u64);
         }
     }
 
-    /// Plants a new tree in place of every one: `state(i, old)` is the root of tree `i`, whose state
-    /// at the root was `old`.
+    /// Restarts every tree: `state(i, old)` is the new root of tree `i`, `old` its current root
+    /// state.
     pub fn replant(&mut self, state: impl Fn(usize, &G) -> G + Sync) {
         let (budget, settings, per_shard) = (self.budget(), &self.settings, self.per_shard);
         let mut jobs: Vec<_> = self.shards.iter_mut().enumerate().collect();
@@ -413,8 +413,8 @@ impl<G: Game, V: Values> Forest<G, V> {
         let Ok(()) = done;
     }
 
-    /// Bytes of all pools, free ones included, and where a model is learned of the roots' edges, which
-    /// are many there.
+    /// Bytes of all pools, including free memory; with a learned model also the roots' edges,
+    /// because they are many.
     pub fn bytes(&self) -> u64 {
         let of_root = |tree: &Tree<G>| tree.edges.bytes();
         let bytes = self.shards.iter().map(|shard| match G::LEARNED {

@@ -1,30 +1,30 @@
-//! Gumbel search (Danihelka et al. 2022): sequential halving at the root, and inside the rule
-//! that makes visits follow the improved policy.
+//! Gumbel search (Danihelka et al. 2022): sequential halving at the root; inside the tree, visits
+//! follow the improved policy.
 //!
 //! ```text
 //!     sigma(q)  = (c_visit + max_b n(b)) * c_scale * q
 //!     v_mix     = (v + sum n * (sum_visited P q / sum_visited P)) / (1 + sum n)
-//!     completed = q for visited edges, v_mix for the others, then mapped to 0..1 over the node
-//!     pi'       = P * exp(sigma(completed)) / their sum
+//!     completed = q for visited edges, v_mix for the others, mapped to 0..1 over the node's edges
+//!     pi'       = P * exp(sigma(completed)), normalised
 //!     root:       argmax of g + ln P + sigma(completed) among edges with the scheduled new visits
 //!     inside:     argmax of pi' - n / (1 + sum n)
 //! ```
 //!
-//! `v` is the evaluator's own value for the seat to move, `g` the Gumbel noise, drawn once per
-//! search (`sequential_halving.rs`). In v_mix and completed an edge counts as visited from its first finished visit and `n`
-//! counts finished visits; in the argmax of the inside rule and in the schedule `n` includes those
-//! in flight. The schedule is that of Karnin et al. 2013 for `simulations` and
-//! `max_considered` edges; on a reused tree it counts new visits only. Closed edges (`proofs.rs`)
-//! are passed over; if that leaves no edge with the scheduled count, the nearest count below
-//! takes its position, else the nearest above.
+//! `v` is the evaluator's value for the seat to move, `g` the Gumbel noise, drawn once per search
+//! (`sequential_halving.rs`). In v_mix and completed, an edge is visited after its first finished
+//! visit and `n` counts finished visits; in the argmax of the inside rule and in the schedule, `n`
+//! includes visits in flight. The schedule is that of Karnin et al. 2013 for `simulations` and
+//! `max_considered` edges; on a reused tree it counts only new visits. Closed edges (`proofs.rs`)
+//! are skipped; if no edge has the scheduled count, the nearest lower count is used, otherwise the
+//! nearest higher.
 //!
-//! Cost: edges that were never tried share one sigma, so that of them only the best counts, and
-//! their part of the sum is what the priors of those tried leave of 1 (not less than that of the
-//! best): a choice reads the tried edges alone, however many there are.
+//! Cost: untried edges share one sigma, so only the best of them can be selected, and their part of
+//! the sum is 1 minus the priors of tried edges (at least the best untried prior). So a selection
+//! reads only the tried edges.
 //!
-//! Rounding: doubles up to the exponential of sigma less the greatest, whose products with P and
-//! whose sum are single. Sums go over the tried edges by falling prior, then rising index. Ties:
-//! higher prior, then lower index; at the root, before these, higher g + ln P.
+//! Rounding: doubles up to the exponential of sigma minus the greatest sigma; its product with P
+//! and the sum are single precision. Sums run over the tried edges by falling prior, then rising
+//! index. Ties: higher prior, then lower index; at the root first by higher g + ln P.
 //!
 //! Twin: `sylvan.reference.gumbel`.
 
@@ -35,10 +35,10 @@ use crate::contracts::values::Values;
 use crate::memory::family::{CLOSED, Child};
 use crate::memory::node::NodeId;
 use crate::search::selection::Choice;
-use crate::search::sequential_halving::{GumbelRoot, Listed, Rank};
+use crate::search::sequential_halving::{GumbelRoot, Rank, TriedCache};
 use crate::search::tree::Search;
 
-/// An edge that was tried.
+/// A tried edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried {
     pub slot: u16,
@@ -49,47 +49,47 @@ pub(crate) struct Tried {
     pub visits: u32,
     /// Visits started.
     pub started: u32,
-    /// For the seat to move; 0 before the first finished visit.
+    /// Q for the seat to move; 0 before the first finished visit.
     q: f64,
     pub closed: bool,
-    /// Its part of pi' before the division, P * exp(sigma - top).
+    /// Its part of pi' before normalising, P * exp(sigma - top).
     weight: f32,
 }
 
-/// What turns weights into pi', the improved policy of a node.
+/// Turns weights into pi', the improved policy of a node.
 pub(crate) struct Shares {
-    /// exp(sigma - top) of the edges that were never tried.
-    grown: f32,
+    /// exp(sigma - top) of untried edges.
+    untried_factor: f32,
     sum: f32,
 }
 
 impl Shares {
-    /// What priors of untried edges are multiplied with, and divided by.
-    pub fn fresh_factors(&self) -> (f32, f32) {
-        (self.grown, self.sum)
+    /// The factor and the divisor of untried edges' priors.
+    pub fn untried_factors(&self) -> (f32, f32) {
+        (self.untried_factor, self.sum)
     }
 
     pub fn tried(&self, edge: &Tried) -> f32 {
         edge.weight / self.sum
     }
 
-    /// The share of an untried edge with this prior.
-    fn fresh(&self, prior: f32) -> f32 {
-        prior * self.grown / self.sum
+    /// pi' of an untried edge with this prior.
+    fn untried(&self, prior: f32) -> f32 {
+        prior * self.untried_factor / self.sum
     }
 }
 
 impl Tried {
-    /// Whether a tie with the untried edge at `index` goes to this one.
-    fn leads(&self, prior: f32, index: usize) -> bool {
+    /// Whether this edge wins a tie with the untried edge at `index`.
+    fn precedes(&self, prior: f32, index: usize) -> bool {
         self.prior > prior || (self.prior == prior && usize::from(self.index) < index)
     }
 }
 
-/// Sorts edges by falling prior, then rising index: as numbers, which are sorted faster.
+/// Sorts edges by falling prior, then rising index, through integer keys, which sort faster.
 fn sort(tried: &mut [Tried]) {
     let key = |(position, edge): (usize, &Tried)| {
-        // No prior is negative, so that their bits are in their order.
+        // Priors are not negative, so their bits have the same order.
         let first = u64::from(!edge.prior.to_bits()) << 32 | u64::from(edge.index) << 16;
         first | position as u64
     };
@@ -101,17 +101,16 @@ fn sort(tried: &mut [Tried]) {
     }
 }
 
-/// What the tried edges of a node with a finished visit come to, added up by falling prior, then
-/// rising index.
+/// Sums over the tried edges of a node with a finished visit, by falling prior, then rising index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     edges: usize,
     visits: u32,
-    /// Visits started, of all.
+    /// Visits started, of all tried edges.
     started: u32,
     /// The most visits of an edge.
     most: u32,
-    /// Of P, and of P * q.
+    /// The sums of P and of P * q.
     mass: f64,
     weighted: f64,
     /// The least and greatest q.
@@ -157,7 +156,7 @@ impl Sums {
     }
 }
 
-/// What turns Q into sigma(completed Q) at a node.
+/// Turns Q into sigma(completed Q) at a node.
 pub(crate) struct Completion {
     /// v_mix, for edges without a finished visit.
     mixed: f64,
@@ -194,7 +193,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let (mut sums, mut falls) = (Sums::default(), true);
         let mut last = (f32::INFINITY, 0);
         for (slot, child) in self.pool.children(id).enumerate() {
-            let edge = self.seen_from(id, slot, child);
+            let edge = self.tried_edge(id, slot, child);
             falls &= edge.prior < last.0 || (edge.prior == last.0 && edge.index > last.1);
             last = (edge.prior, edge.index);
             sums.include(&edge);
@@ -203,29 +202,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if falls {
             return sums;
         }
-        // At the root noise decides in which order edges are tried.
+        // At the root, noise changes the order of first visits.
         sort(tried);
         Sums::of(tried)
     }
 
-    /// Brings the list of the root's tried edges up to date.
-    fn list_at_root(&self, listed: &mut Listed) {
-        let (root, tried) = (self.tree.root, &mut listed.tried);
+    /// Updates the cached list of the root's tried edges.
+    fn refresh_cache(&self, cache: &mut TriedCache) {
+        let (root, tried) = (self.tree.root, &mut cache.tried);
         let visits = self.pool[root].visits;
-        let one_more = visits == std::mem::replace(&mut listed.visits, visits) + 1;
-        // Where one walk is under way at a time and nothing is proven, one visit changes one edge.
+        let one_more = visits == std::mem::replace(&mut cache.visits, visits) + 1;
+        // With one descent at a time and without proofs, one visit changes one edge.
         let alone = G::LEARNED && self.settings.config.leaves_in_flight == 1;
         if !(alone && one_more && tried.len() == self.pool.num_children(root)) {
             self.list_tried(root, tried);
             return;
         }
-        let slot = usize::from(tried[listed.taken].slot);
-        tried[listed.taken] = self.seen_from(root, slot, self.pool.child_at(root, slot));
+        let slot = usize::from(tried[cache.taken].slot);
+        tried[cache.taken] = self.tried_edge(root, slot, self.pool.child_at(root, slot));
     }
 
-    /// What a node's choice reads of a child.
+    /// The tried edge to a child.
     #[inline]
-    fn seen_from(&self, parent: NodeId, slot: usize, Child { id, q, .. }: Child) -> Tried {
+    fn tried_edge(&self, parent: NodeId, slot: usize, Child { id, q, .. }: Child) -> Tried {
         let child = &self.pool[id];
         let q_or_none = match child.visits {
             0 => 0.0,
@@ -248,13 +247,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// What completes the Q of a node whose tried edges come to these sums.
+    /// The completion of Q at a node whose tried edges have these sums.
     pub(crate) fn completion(&self, id: NodeId, sums: &Sums) -> Completion {
         let Selection::Gumbel {
             c_visit, c_scale, ..
         } = self.settings.config.selection
         else {
-            unreachable!("asked by a Gumbel search");
+            unreachable!("called only by a Gumbel search");
         };
         let Sums { mass, weighted, .. } = *sums;
         let (mut min, mut max) = (sums.min, sums.max);
@@ -279,26 +278,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Gives the tried edges of a node their weights in pi'.
+    /// Sets the weights of a node's tried edges in pi'.
     pub(crate) fn share(&self, id: NodeId, tried: &mut [Tried], sums: &Sums) -> Shares {
         let completion = self.completion(id, sums);
-        let grown = |sigma: f64| exp((sigma - completion.top) as f32);
+        let growth = |sigma: f64| exp((sigma - completion.top) as f32);
         let mut sum = 0.0;
         for edge in tried {
-            edge.weight = edge.prior * grown(completion.of_edge(edge));
+            edge.weight = edge.prior * growth(completion.of_edge(edge));
             sum += edge.weight;
         }
-        let mut grown = grown(completion.of_untried());
+        let mut untried_factor = growth(completion.of_untried());
         let (mass, (_, best)) = match self.pool.head(&self.pool[id]) {
             Some(head) => (head.mass, head.best),
             None => (0.0, self.best_unvisited(id)),
         };
         if best >= 0.0 {
-            sum += (1.0 - mass).max(best) * grown;
+            sum += (1.0 - mass).max(best) * untried_factor;
         } else {
-            grown = 0.0; // what untried edges would be worth, if there were any, has no bound
+            untried_factor = 0.0; // no untried edges: the factor could overflow
         }
-        Shares { grown, sum }
+        Shares {
+            untried_factor,
+            sum,
+        }
     }
 
     pub(crate) fn choose_gumbel(&mut self, id: NodeId) -> Choice {
@@ -328,10 +330,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 best = Some((edge, lag));
             }
         }
-        let fresh = f64::from(shares.fresh(prior));
+        let fresh = f64::from(shares.untried(prior));
         match best {
             Some((edge, lag))
-                if prior < 0.0 || lag > fresh || lag == fresh && edge.leads(prior, index) =>
+                if prior < 0.0 || lag > fresh || lag == fresh && edge.precedes(prior, index) =>
             {
                 Choice::Visited(edge.slot, edge.id)
             }
@@ -340,39 +342,39 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     }
 
     fn choose_at_root(&mut self) -> Choice {
-        let take = |gumbel: &mut GumbelRoot| std::mem::take(&mut gumbel.listed);
-        let mut listed = self
+        let take = |gumbel: &mut GumbelRoot| std::mem::take(&mut gumbel.cache);
+        let mut cache = self
             .tree
             .progress
             .gumbel
             .as_mut()
             .map(take)
             .unwrap_or_default();
-        let choice = self.choose_among(&mut listed);
+        let choice = self.choose_among(&mut cache);
         if let Some(gumbel) = &mut self.tree.progress.gumbel {
-            gumbel.listed = listed;
+            gumbel.cache = cache;
         }
         choice
     }
 
-    fn choose_among(&self, listed: &mut Listed) -> Choice {
+    fn choose_among(&self, cache: &mut TriedCache) -> Choice {
         let (root, edges) = (self.tree.root, &self.tree.edges);
         let gumbel = self.gumbel();
         let step = self.tree.progress.started as usize;
         let scheduled = gumbel.schedule.get(step).copied().unwrap_or(u32::MAX);
-        let new_one = |index: usize| Choice::New(index, edges.in_force(index));
+        let new_one = |index: usize| Choice::New(index, edges.current_prior(index));
         if scheduled == 0 && gumbel.base.is_empty() {
-            // Of the edges that were tried none is without a visit.
+            // Every tried edge has a visit.
             if let Some(index) = gumbel.next(edges) {
                 return new_one(index);
             }
         }
-        self.list_at_root(listed);
-        let tried = &listed.tried;
+        self.refresh_cache(cache);
+        let tried = &cache.tried;
         let untried = tried.len() < edges.actions.len();
         let considered = match gumbel.due(scheduled, tried) {
             (1, position) if !(untried && scheduled == 0) => {
-                listed.taken = position;
+                cache.taken = position;
                 return Choice::Visited(tried[position].slot, tried[position].id);
             }
             (0, _) => gumbel.considered(scheduled, tried, untried),
@@ -392,7 +394,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 sigma,
                 edge.prior,
             );
-            if best.is_none_or(|(top, _)| rank.leads(&top)) {
+            if best.is_none_or(|(top, _)| rank.precedes(&top)) {
                 best = Some((rank, position));
             }
         }
@@ -405,14 +407,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 index,
                 gumbel.perturbed_logit(index, edges),
                 sigma,
-                edges.in_force(index),
+                edges.current_prior(index),
             );
-            if best.is_none_or(|(top, _)| rank.leads(&top)) {
+            if best.is_none_or(|(top, _)| rank.precedes(&top)) {
                 return new_one(index);
             }
         }
         let (_, position) = best.expect("a node that is not proven has an open edge");
-        listed.taken = position;
+        cache.taken = position;
         Choice::Visited(tried[position].slot, tried[position].id)
     }
 

@@ -1,26 +1,28 @@
 //! Information-set search: one tree over public actions, a fresh deal for every simulation.
 //!
-//! The root is a view, what one seat knows. Each walk completes it to a deal (`Game::sample`) and
-//! takes, at every node, one of the actions that are legal *in this deal*; so a node gains actions
-//! when other deals come by (`infoset_edges.rs`). Statistics belong to the actions so far, whatever the deal:
-//! nobody below the root plans for cards that he cannot see.
+//! The root is a view: the information of one seat. Each simulation completes it to a deal
+//! (`Game::sample`) and takes, at every node, one of the actions that are legal *in this deal*, so
+//! a node gains actions with further deals (`infoset_edges.rs`). Statistics are shared by all deals
+//! with the same actions so far, so no seat below the root can plan with cards that it cannot see.
 //!
 //! ```text
 //!     score(a) = Q_s(a) + c(m) * P(a) * sqrt(m) / (1 + n(a))      m = m(a), at least 1
 //! ```
 //!
-//! `m(a)` is the number of visits of the node at which `a` was legal, where PUCT has the node's
-//! visits: an action that is seldom legal is not explored the more for the visits it could not have.
-//! UCT has `ln m(a)`. Where all is legal in every deal, and so at the root, both are as they were.
-//! First-play urgency is that of `selection.rs`, its prior mass that of the legal actions tried.
+//! `m(a)` is the number of visits of the node at which `a` was legal; it replaces the node's
+//! visits, so that a rarely legal action is not explored more because of visits at which it was
+//! illegal. UCT uses `ln m(a)`. If every action is legal in every deal, as at the root, both rules
+//! are unchanged. First-play urgency is as in `selection.rs`; its prior mass is that of the tried
+//! legal actions.
 //!
-//! Priors come from the view of the seat to move, in the deal: the evaluator is asked once per node
-//! and own view (`Game::own_key`), and its answer kept. A walk that comes to a node for the first
-//! time ends there; one that comes to a known node with a view that is new there waits for the
-//! priors and walks on, unless `stop_at_new_views`. With flat priors there is nothing to wait for.
+//! Priors depend on the view of the seat to move in the deal: each node and view (`Game::own_key`)
+//! is evaluated once, and its priors are stored. A simulation ends at its first visit of a node. At
+//! a known node with a new view it waits for the priors and then continues, unless
+//! `stop_at_new_views`. With flat priors it never waits.
 //!
-//! Limits: nothing is proven, since the end differs from deal to deal. Actions are taken as public: a
-//! hidden move or draw inside the tree would be planned around as if it were seen. Rules: PUCT, UCT.
+//! Limits: nothing is proven, because results differ between deals. All actions are assumed public:
+//! the search would plan with a hidden move or draw inside the tree as if it were visible. Rules:
+//! PUCT, UCT.
 //!
 //! Twin: `sylvan.reference.deals`. Paper: Cowling, Powley and Whitehouse 2012 (SO-ISMCTS).
 
@@ -30,7 +32,7 @@ use crate::contracts::numbers::softmax;
 use crate::contracts::values::Values;
 use crate::memory::node::{NONE, Node, NodeId, NodeKind};
 use crate::memory::pool::MAX_EDGES;
-use crate::search::descend::{SearchError, WalkEnd};
+use crate::search::descend::{DescentEnd, SearchError};
 use crate::search::scale::Scale;
 use crate::search::selection::{Choice, first_play_urgency};
 use crate::search::tree::Search;
@@ -39,16 +41,16 @@ use crate::search::widening::{Candidate, ChoiceContext};
 use crate::sources::deals::deal;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Whether walks of this tree go through fresh deals.
+    /// Whether this is an information-set tree.
     #[inline]
     pub(crate) fn deals(&self) -> bool {
         G::HIDDEN && self.settings.deals
     }
 
-    /// Draws a deal for a walk, which is at the root.
+    /// Starts a descent at the root with a fresh deal.
     pub(crate) fn deal(&mut self, visit: &mut Visit<G>) -> Result<(), G::Error> {
         visit.path.clear();
-        visit.passed.clear();
+        visit.legal_edges.clear();
         visit.counted = false;
         visit.path.push(Step {
             node: self.tree.root,
@@ -57,24 +59,27 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         deal(&self.tree.state, &mut visit.state, &mut self.tree.rng)
     }
 
-    /// Walks on from the end of a path, in the deal that `visit` has, to where the simulation ends.
-    pub(crate) fn walk(&mut self, visit: &mut Visit<G>) -> Result<WalkEnd, SearchError<G::Error>> {
+    /// Continues a descent from the end of its path, in its deal, to the end of the simulation.
+    pub(crate) fn descend_in_deal(
+        &mut self,
+        visit: &mut Visit<G>,
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         let mut id = visit.end();
         loop {
             let step = if id == self.tree.root && self.pool[id].is_open() {
-                let choice = match self.forced() {
+                let choice = match self.forced_edge() {
                     Some(choice) => choice,
                     None if self.settings.scans_all_edges() => self.choose_by_scan(visit, id)?,
                     None => self.choose(id),
                 };
-                self.leave_root(visit, choice)?
+                self.step_from_root(visit, choice)?
             } else {
                 match visit.state.turn(&mut visit.actions)? {
-                    Turn::Over => return self.end_deal(visit, id),
+                    Turn::Over => return self.finish_in_deal(visit, id),
                     Turn::Chance => self.draw_in_deal(visit, id)?,
                     Turn::Seat(seat) => {
                         visit.seat = seat;
-                        if let Some(outcome) = self.ask(visit, id)? {
+                        if let Some(outcome) = self.stop_for_evaluation(visit, id)? {
                             return Ok(outcome);
                         }
                         self.choose_in_deal(visit, id)?
@@ -86,8 +91,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// The root's actions are the same in all deals.
-    fn leave_root(
+    /// Takes an edge of the root; its actions are the same in all deals.
+    fn step_from_root(
         &mut self,
         visit: &mut Visit<G>,
         choice: Choice,
@@ -109,28 +114,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    fn end_deal(
+    fn finish_in_deal(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<WalkEnd, SearchError<G::Error>> {
+    ) -> Result<DescentEnd, SearchError<G::Error>> {
         let value = self.returns(&visit.state)?;
         if self.pool[id].kind() == NodeKind::Leaf {
             self.pool[id].set_kind(NodeKind::Terminal);
         }
-        self.note_depth(visit);
+        self.record_depth(visit);
         self.backup(&visit.path, value, false);
         self.tree.progress.started += u64::from(!visit.counted);
         self.tree.progress.finished += 1;
-        Ok(WalkEnd::Finished)
+        Ok(DescentEnd::Finished)
     }
 
-    /// Decides whether an evaluator must be asked before the seat to move can choose.
-    fn ask(
+    /// Ends the descent if the seat to move needs an evaluation first; `None` if its priors are
+    /// known.
+    fn stop_for_evaluation(
         &mut self,
         visit: &mut Visit<G>,
         id: NodeId,
-    ) -> Result<Option<WalkEnd>, SearchError<G::Error>> {
+    ) -> Result<Option<DescentEnd>, SearchError<G::Error>> {
         let n = visit.actions.len();
         match n {
             0 => return Err(SearchError::NoActions),
@@ -150,11 +156,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(None);
         }
         if self.tree.views.is_waiting(id, visit.own_key) {
-            return Ok(Some(WalkEnd::Collision));
+            return Ok(Some(DescentEnd::Collision));
         }
-        visit.walks_on = !fresh && !self.settings.config.stop_at_new_views;
-        self.note_depth(visit);
-        Ok(Some(WalkEnd::Leaf))
+        visit.resumes = !fresh && !self.settings.config.stop_at_new_views;
+        self.record_depth(visit);
+        Ok(Some(DescentEnd::Leaf))
     }
 
     /// Draws an outcome of chance in this deal.
@@ -173,14 +179,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         if self.pool[id].kind() == NodeKind::Leaf {
             self.pool[id].set_kind(NodeKind::Chance);
         }
-        self.pass(visit, id, outcomes.iter().map(|outcome| outcome.0));
+        self.list_legal_edges(visit, id, outcomes.iter().map(|outcome| outcome.0));
         let drawn = self.tree.rng.pick(outcomes.iter().map(|outcome| outcome.1));
         let probability = outcomes[drawn].1 as f32;
         self.scratch.outcomes = outcomes;
         self.take_edge(visit, id, drawn, probability)
     }
 
-    /// Takes one of the actions that are legal in this deal, of which the seat's priors are known.
+    /// Selects one of the legal actions in this deal; their priors are known.
     fn choose_in_deal(
         &mut self,
         visit: &mut Visit<G>,
@@ -196,7 +202,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             ),
         }
         let actions = std::mem::take(&mut visit.actions);
-        self.pass(visit, id, actions.iter().copied());
+        self.list_legal_edges(visit, id, actions.iter().copied());
         visit.actions = actions;
         let chosen = if self.settings.scans_all_edges() {
             self.best_available_by_scan(visit, id, &priors)
@@ -208,18 +214,24 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.take_edge(visit, id, chosen, prior)
     }
 
-    /// Notes what can be taken from a node in this deal: the indices are in the scratch.
-    fn pass(&mut self, visit: &mut Visit<G>, id: NodeId, actions: impl Iterator<Item = u32>) {
+    /// Writes the edge indices of the legal actions in this deal to the scratch and to the visit.
+    fn list_legal_edges(
+        &mut self,
+        visit: &mut Visit<G>,
+        id: NodeId,
+        actions: impl Iterator<Item = u32>,
+    ) {
         self.scratch.edge_indices.clear();
         for (i, action) in actions.enumerate() {
             let index = self.pool.infoset_index(id, action, i, &mut self.tree.bytes);
             self.pool.prefetch_child(id, index);
             self.scratch.edge_indices.push(index as u32);
-            visit.passed.push((id, index as u32));
+            visit.legal_edges.push((id, index as u32));
         }
     }
 
-    /// Counts what was passed as available once more, and takes the edge at a index of the scratch.
+    /// Counts one more available visit for the legal edges, and takes the edge at index `chosen` of
+    /// the scratch.
     fn take_edge(
         &mut self,
         visit: &mut Visit<G>,
@@ -245,7 +257,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(step)
     }
 
-    /// The index, among those in the scratch, of the edge that the rule takes.
+    /// The index in the scratch of the edge with the highest score.
     fn best_available(&self, id: NodeId, seat: Seat, priors: &[f32]) -> usize {
         let (scale, fpu) = self.scale_and_urgency(id, seat, priors);
         let edges = self.pool.infoset_edges(id);
@@ -309,8 +321,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.best_candidate(&context, &candidates)
     }
 
-    /// The scale of scores at a node and its first-play urgency, in a deal where `seat` chooses among
-    /// the edges in the scratch.
+    /// The scale of scores and the first-play urgency at a node, for `seat` and the edges in the
+    /// scratch.
     fn scale_and_urgency(&self, id: NodeId, seat: Seat, priors: &[f32]) -> (Scale, f32) {
         let edges = self.pool.infoset_edges(id);
         let tried = || {
@@ -335,15 +347,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (scale, first_play_urgency(rule, scale, value, mass))
     }
 
-    /// Takes back what a walk that came to nothing had counted as available.
-    pub(crate) fn take_back(&mut self, passed: &[(NodeId, u32)]) {
-        for &(id, index) in passed {
+    /// Undoes the available visits counted by an abandoned descent.
+    pub(crate) fn undo_legal_edges(&mut self, edges: &[(NodeId, u32)]) {
+        for &(id, index) in edges {
             self.pool.infoset_edges_mut(id)[index as usize].available -= 1;
         }
     }
 
-    /// Takes in an evaluation of a leaf below the root: the simulation ends, or its walk goes on with
-    /// the priors that it now has.
+    /// Applies the evaluation of a leaf below the root: the simulation ends, or its descent
+    /// continues with the new priors.
     pub(crate) fn expand_view(&mut self, visit: &Visit<G>, logits: &mut Vec<f32>, values: &[f32]) {
         let id = visit.end();
         self.tree.views.stop_waiting(id, visit.own_key);
@@ -351,12 +363,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[id].set_pending(false);
         if !self.settings.config.flat_priors {
             softmax(logits);
-            self.remember(id, visit.own_key, logits);
+            self.store_priors(id, visit.own_key, logits);
         }
-        if visit.walks_on {
-            let mut walk = visit.clone();
-            walk.counted = true;
-            return self.tree.suspended.push_back(Box::new(walk));
+        if visit.resumes {
+            let mut descent = visit.clone();
+            descent.counted = true;
+            return self.tree.suspended.push_back(Box::new(descent));
         }
         self.backup(&visit.path, V::from_seats(values), false);
         for (i, &action) in visit.actions.iter().enumerate() {
@@ -370,29 +382,29 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.progress.finished += 1;
     }
 
-    /// Keeps the priors of a view at a node, as precisely as the tree keeps priors.
-    fn remember(&mut self, id: NodeId, own_key: u64, priors: &[f32]) {
+    /// Stores the priors of a view at a node, in the stored format.
+    fn store_priors(&mut self, id: NodeId, own_key: u64, priors: &[f32]) {
         let bits = self.pool.bits();
         let priors = priors.iter().map(|&prior| bits.quantise(prior)).collect();
         let tree = &mut *self.tree;
         tree.views.insert(id, own_key, priors, &mut tree.bytes);
     }
 
-    /// Deals with a walk that came to a view which waited for its evaluation: one that had been
-    /// evaluated on its way waits as well, others come to nothing.
-    pub(crate) fn unblock(&mut self, walk: Box<Visit<G>>) {
-        if walk.counted {
+    /// Handles a descent that collided with a waiting view: suspends it if it was evaluated before
+    /// on its path, otherwise abandons it.
+    pub(crate) fn unblock(&mut self, descent: Box<Visit<G>>) {
+        if descent.counted {
             self.tree.progress.waiting += 1;
-            self.tree.suspended.push_back(walk);
+            self.tree.suspended.push_back(descent);
         } else {
-            self.take_back(&walk.passed);
+            self.undo_legal_edges(&descent.legal_edges);
         }
     }
 
-    /// Gives up the walks that were to go on.
-    pub(crate) fn give_up(&mut self) {
-        while let Some(walk) = self.tree.suspended.pop_front() {
-            self.take_back(&walk.passed);
+    /// Abandons all suspended descents.
+    pub(crate) fn abandon_suspended(&mut self) {
+        while let Some(descent) = self.tree.suspended.pop_front() {
+            self.undo_legal_edges(&descent.legal_edges);
             self.tree.progress.waiting -= 1;
             self.tree.progress.started -= 1;
         }

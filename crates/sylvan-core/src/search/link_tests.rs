@@ -1,5 +1,5 @@
-//! The steps that backups cache for the next walk are those that the rule of the search would take,
-//! and every link of the tree leads to the child it belongs to, whatever was done to the tree.
+//! Every step cached by a backup equals the selection rule's choice, and every link leads to its
+//! child, after any operation on the tree.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ use crate::search::playouts::HashRandom;
 use crate::search::selection::Choice;
 use crate::search::tree::Search;
 
-/// Nim with one heap: take one to seven; whoever takes the last one wins.
+/// Nim with one heap: take one to seven; the seat that takes the last one wins.
 #[derive(Clone, Debug)]
 struct Nim {
     heap: u32,
@@ -75,11 +75,11 @@ impl Game for Nim {
     }
 
     fn key(&self) -> u64 {
-        self.history // of the path, so that values differ where heaps are equal
+        self.history // a hash of the path, so that equal heaps have different values
     }
 }
 
-/// Counts the cached steps below a node; panics at one that is wrong.
+/// Counts the cached steps below a node; panics at a wrong one.
 fn check(search: &mut Search<Nim, Duel>, id: NodeId) -> u32 {
     let Some(family) = search.pool.family(id) else {
         return 0;
@@ -116,12 +116,12 @@ fn check_tree(forest: &mut Forest<Nim, Duel>) -> u32 {
     check(&mut search, root)
 }
 
-/// Miri runs a thousand times slower: a small search shows it every kind of access all the same.
+/// Miri runs a thousand times slower; a small search also has every kind of access.
 const SIMULATIONS: u64 = if cfg!(miri) { 60 } else { 3000 };
 const ABANDONED: usize = if cfg!(miri) { 2 } else { 20 };
 
 #[test]
-fn cached_steps_are_those_that_would_be_taken() {
+fn cached_steps_equal_the_selection_rule() {
     let asked = AtomicBool::new(false);
     let timing = Timing {
         deadline: None,
@@ -150,7 +150,7 @@ fn cached_steps_are_those_that_would_be_taken() {
             assert!(forest.run(&HashRandom, &timing).is_ok());
             cached += check_tree(&mut forest);
             for _ in 0..ABANDONED {
-                // A batch that nobody evaluates leaves the tree as it was.
+                // An abandoned batch leaves the tree unchanged.
                 forest.begin(false, |_| None);
                 assert!(forest.select(&timing).is_ok());
                 forest.abandon();

@@ -1,9 +1,9 @@
-//! Ask and tell where a model is learned: what it says of the last steps goes in, and the leaves of
-//! the next ones are found, in one go per thread.
+//! Select and update with a learned model: applies the model's output for the last batch and
+//! selects the next leaves, in one pass per thread.
 //!
-//! A model may give values for the seat to move alone (one seat, or two of a zero-sum game), one
-//! per seat in seat order, or one per seat beginning with the mover: the seat to move for values,
-//! for rewards the seat that made the step.
+//! A model may give values for the mover only (one seat, or two of a zero-sum game), one per seat
+//! in seat order, or one per seat starting with the mover. The mover is the seat to move for
+//! values, and the seat that made the step for rewards.
 
 use crate::contracts::game::{Game, MAX_SEATS, Seat};
 use crate::contracts::values::Values;
@@ -19,12 +19,12 @@ pub enum SeatArray<'a> {
     Mover(&'a [f32]),
     /// `[B, S]` in seat order.
     Seats(&'a [f32]),
-    /// `[B, S]` from the mover on.
+    /// `[B, S]` starting with the mover.
     FromMover(&'a [f32]),
 }
 
 impl SeatArray<'_> {
-    /// Those of one leaf in seat order; false if one is not finite.
+    /// Writes the numbers of one leaf in seat order; returns false if one is not finite.
     #[inline]
     fn read(self, leaf: usize, mover: Seat, out: &mut [f32]) -> bool {
         if let (Self::Mover(numbers), [out]) = (self, &mut *out) {
@@ -47,23 +47,22 @@ impl SeatArray<'_> {
     }
 }
 
-/// What a model says of the batch in flight.
+/// The output of a model for the batch in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelOutput<'a> {
     /// Logits, `width` for each leaf.
     pub policy: &'a [f32],
     pub width: usize,
-    /// The actions that they belong to, rising within each leaf; without, all of them in order.
+    /// The actions of the logits, rising within each leaf; `None` for all actions in order.
     pub actions: Option<&'a [i64]>,
     pub values: SeatArray<'a>,
     pub rewards: SeatArray<'a>,
 }
 
-/// Why a search over a model could not go on; nothing is in flight then.
+/// An error that stops a search over a model; nothing is in flight then.
 #[derive(Debug)]
 pub enum StepError<E> {
-    /// Leaf number so much of the batch, of a tree, has a policy without a finite logit, or with one
-    /// that is no number.
+    /// The policy of a leaf has a NaN or +inf logit, or no finite one.
     Policy {
         leaf: usize,
         tree: usize,
@@ -76,7 +75,7 @@ pub enum StepError<E> {
 }
 
 impl<G: Game, V: Values> Forest<G, V> {
-    /// Takes in what a model says of the batch, if there is one, and fills the next.
+    /// Applies the model's output for the batch, if there is one, and fills the next.
     pub fn step(
         &mut self,
         output: Option<&ModelOutput>,
@@ -106,8 +105,8 @@ impl<G: Game, V: Values> Forest<G, V> {
 }
 
 impl<G: Game, V: Values> Shard<G, V> {
-    /// Takes in what a model says of the shard's part of the batch; `first` are the numbers of its
-    /// first tree and leaf.
+    /// Applies the model's output for the shard's part of the batch; `first` holds the numbers of
+    /// its first tree and leaf.
     fn update(
         &mut self,
         output: &ModelOutput,

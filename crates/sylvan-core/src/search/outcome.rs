@@ -1,13 +1,12 @@
-//! What a search found: statistics of any node, the policy, the action to take.
+//! The outcome of a search: the policy target and the action to take.
 //!
 //! The *policy target* is the visit distribution at temperature 1 (PUCT, UCT) or the improved
-//! policy (Gumbel), whatever temperature picks the action. Both respect proofs: edges that are
-//! closed have no part in them, and at a proven root only edges that keep its value have. A root
-//! none of whose eligible edges was visited falls back to its priors. Visits that were only forced
-//! do not count (`forced_playouts.rs`).
+//! policy (Gumbel), for any temperature of the picked action. Both use proofs: closed edges get 0,
+//! and at a proven root only edges that keep its value are eligible. If no eligible edge was
+//! visited, the target is the priors. Forced visits do not count (`forced_playouts.rs`).
 //!
-//! Temperature works on logarithms of counts relative to the greatest,
-//! `p ∝ exp((ln n - ln n_max) / T)`, so small temperatures cannot overflow; 0 is the greatest count,
+//! Temperature is applied to logarithms of counts relative to the greatest, `p ∝ exp((ln n - ln
+//! n_max) / T)`, so small temperatures cannot overflow; temperature 0 takes the greatest count,
 //! ties to the higher prior, then the lower index.
 //!
 //! Twin: `sylvan.reference.outcome`.
@@ -21,21 +20,21 @@ use crate::search::gumbel::{Sums, Tried};
 use crate::search::sequential_halving::Rank;
 use crate::search::tree::Search;
 
-/// The root's edges as a search leaves them: those tried one by one, the others together.
+/// The root's edges after a search: the tried ones individually, the untried ones together.
 pub(crate) struct RootSummary {
     /// By falling prior, then rising index.
     pub tried: Vec<Tried>,
     sums: Sums,
-    /// Which of them an action may be chosen from.
+    /// Whether each tried edge may be chosen.
     eligible: Vec<bool>,
-    /// Whether it may be one of the others; there are some then.
-    fresh: bool,
+    /// Whether an untried edge may be chosen.
+    includes_untried: bool,
     /// The index of the preferred action.
     pub best: usize,
 }
 
 impl RootSummary {
-    /// The tried edges that an action may be chosen from, with what there is of each.
+    /// The eligible tried edges, each with its entry of `each`.
     fn eligible_of<'a, T>(&'a self, each: &'a [T]) -> impl Iterator<Item = (&'a Tried, &'a T)> {
         let edges = self.tried.iter().zip(each).zip(&self.eligible);
         edges
@@ -45,22 +44,22 @@ impl RootSummary {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// What the search says of the root's edges.
+    /// Summarises the root's edges.
     pub(crate) fn root_summary(&self) -> RootSummary {
         let (tried, sums) = self.tried(self.tree.root);
-        let (eligible, fresh) = self.eligible(&tried);
+        let (eligible, includes_untried) = self.eligible(&tried);
         let mut found = RootSummary {
             tried,
             sums,
             eligible,
-            fresh,
+            includes_untried,
             best: 0,
         };
         found.best = self.preferred(&found);
         found
     }
 
-    /// Which of the root's tried edges an action may be chosen from, and whether from the others.
+    /// Whether each tried edge of the root may be chosen, and whether an untried one may.
     fn eligible(&self, tried: &[Tried]) -> (Vec<bool>, bool) {
         let root = &self.pool[self.tree.root];
         let (seat, discount) = (root.seat(), self.settings.config.discount);
@@ -89,15 +88,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         policy
     }
 
-    /// Writes the policy target over the root's edges; by what factor it differs from the priors of
-    /// those that were not tried.
+    /// Writes the policy target over the root's edges; returns its ratio to the priors of untried
+    /// edges.
     pub(crate) fn target(&self, found: &RootSummary, policy: &mut [f32]) -> f64 {
         let growth = match self.settings.config.selection {
             Selection::Gumbel { .. } => {
                 let mut tried = found.tried.clone();
                 let shares = self.share(self.tree.root, &mut tried, &found.sums);
                 let weights = tried.iter().map(|edge| shares.tried(edge));
-                self.spread(found, shares.fresh_factors(), weights, policy)
+                self.spread(found, shares.untried_factors(), weights, policy)
             }
             _ => self.count(found, policy),
         };
@@ -108,10 +107,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         })
     }
 
-    /// The visit distribution as policy; None if there are no visits. Untried edges have no part in
-    /// it.
+    /// Writes the visit distribution as policy; returns `None` if there are no visits. Untried
+    /// edges get 0.
     fn count(&self, found: &RootSummary, policy: &mut [f32]) -> Option<f64> {
-        let earned = self.earned_visits(found);
+        let earned = self.unforced_visits(found);
         let sum: u64 = found.eligible_of(&earned).map(|(_, &n)| u64::from(n)).sum();
         policy.fill(0.0);
         for (edge, &n) in found.eligible_of(&earned) {
@@ -120,9 +119,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (sum > 0).then_some(0.0)
     }
 
-    /// Makes weights a policy: those given of tried edges, of the others their priors times the first
-    /// factor, divided by the second. By what factor the latter differ in the end; None if all
-    /// weights are 0.
+    /// Normalises weights to a policy: `weights` for tried edges; for untried edges their priors
+    /// times `factors.0`, divided by `factors.1`. Returns the ratio of the policy to the priors of
+    /// untried edges, `None` if all weights are 0.
     fn spread(
         &self,
         found: &RootSummary,
@@ -130,7 +129,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         weights: impl Iterator<Item = f32>,
         policy: &mut [f32],
     ) -> Option<f64> {
-        if found.fresh {
+        if found.includes_untried {
             self.tree.edges.write_untried(factors, policy);
         } else {
             policy.fill(0.0);
@@ -149,12 +148,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Some(f64::from(factors.0 / factors.1) / sum)
     }
 
-    /// The index of the action that the search prefers.
+    /// The index of the preferred action.
     pub fn best(&self) -> usize {
         self.root_summary().best
     }
 
-    /// The same where the rest is known.
+    /// The same from a summary.
     fn preferred(&self, found: &RootSummary) -> usize {
         let gumbel = self.tree.progress.gumbel.as_ref();
         let completion = gumbel.map(|_| self.completion(self.tree.root, &found.sums));
@@ -170,16 +169,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 None => edge.visits,
             };
             let rank = Rank::new(index, perturbed_logit(index), sigma(edge), edge.prior);
-            if best.is_none_or(|(most, top)| count > most || count == most && rank.leads(&top)) {
+            if best.is_none_or(|(most, top)| count > most || count == most && rank.precedes(&top)) {
                 best = Some((count, rank));
             }
         }
-        if found.fresh && best.is_none_or(|(most, _)| most == 0) {
+        if found.includes_untried && best.is_none_or(|(most, _)| most == 0) {
             let next = gumbel.map_or_else(|| Some(edges.best().0), |gumbel| gumbel.next(edges));
             let sigma = completion.map_or(0.0, |c| c.of_untried());
-            let rank = next.map(|i| Rank::new(i, perturbed_logit(i), sigma, edges.in_force(i)));
+            let rank =
+                next.map(|i| Rank::new(i, perturbed_logit(i), sigma, edges.current_prior(i)));
             if let Some(rank) = rank
-                && best.is_none_or(|(_, top)| rank.leads(&top))
+                && best.is_none_or(|(_, top)| rank.precedes(&top))
             {
                 return rank.index;
             }
@@ -187,8 +187,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map_or(0, |(_, rank)| rank.index)
     }
 
-    /// The index of the action picked at the search's temperature; one draw unless it is 0, and
-    /// the same answer when asked again.
+    /// The index of the action picked at the search's temperature; one draw unless it is 0.
+    /// Repeated calls return the same index.
     pub fn pick(&mut self) -> usize {
         let temperature = self.settings.config.temperature;
         if temperature == 0.0 {

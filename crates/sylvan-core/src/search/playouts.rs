@@ -1,11 +1,11 @@
-//! Evaluators that need no knowledge of a game: uniform, hash-random and playouts, at random or by a
-//! policy of the game's own.
+//! Evaluators for any game: uniform, hash-random, and playouts by random moves or a policy of the
+//! game.
 
 use crate::contracts::evaluator::{Evaluator, Leaf};
 use crate::contracts::game::{Action, Game, Turn};
 use crate::contracts::rng::{Rng, mix};
 
-/// Equal priors, and the middle of the range of returns for every seat.
+/// Equal priors, and the middle of the value range for every seat.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uniform;
 
@@ -29,8 +29,8 @@ impl<G: Game> Evaluator<G> for Uniform {
     }
 }
 
-/// Logits in -2..2 and values in -1..1 that are random but fixed by the position: the stand-in
-/// for a network where only the search is measured.
+/// Pseudo-random logits in -2..2 and values in -1..1, determined by the position: replaces a
+/// network in benchmarks of the search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashRandom;
 
@@ -42,7 +42,7 @@ impl<G: Game> Evaluator<G> for HashRandom {
         values: &mut [f32],
     ) -> Result<(), G::Error> {
         let key = leaf.state.key();
-        // 16 bits of a multiplied key are random enough here and cost next to nothing.
+        // 16 bits of a multiplied key are random enough here and very cheap.
         let number = |x: u64, width: f32| (x >> 48) as i32 as f32 * (width / 65536.0) - width / 2.0;
         logits.clear();
         logits.extend(leaf.actions.iter().map(|&action| {
@@ -60,13 +60,14 @@ impl<G: Game> Evaluator<G> for HashRandom {
     }
 }
 
-/// Who plays a game on to its end.
+/// A policy for playouts.
 pub trait Playout<G: Game>: Send + Sync {
-    /// The action of the seat to move, one of `actions`, which are legal and some. Where something is
-    /// hidden, it should read no more of the state than that seat may.
+    /// Chooses one of `actions`, the legal actions of the seat to move; never empty. With hidden
+    /// information, it should only read what that seat may see.
     fn choose(&self, state: &G, actions: &[Action], rng: &mut Rng) -> Result<Action, G::Error>;
 
-    /// Takes that action; whose turn it is then, with the legal actions, unless the policy needs none.
+    /// Takes the chosen action and returns whose turn it is then; updates `actions` unless the
+    /// policy does not need them.
     fn step(
         &self,
         state: &mut G,
@@ -79,7 +80,7 @@ pub trait Playout<G: Game>: Send + Sync {
     }
 }
 
-/// Any legal action, all equally likely.
+/// Uniformly random legal actions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtRandom;
 
@@ -115,12 +116,12 @@ impl<G: Game> Playout<G> for Box<dyn Playout<G>> {
     }
 }
 
-/// Equal priors, and the mean result of games played on by a policy.
+/// Equal priors, and the mean result of playouts by a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Rollout<P = AtRandom> {
     /// Games per evaluation.
     pub playouts: u32,
-    /// A game is cut off after so many steps and counts as the middle of the range.
+    /// The most steps of a playout; a truncated game counts as the middle of the value range.
     pub max_length: u32,
     /// Discount of the search, for games with rewards.
     pub discount: f64,

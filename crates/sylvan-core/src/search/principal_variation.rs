@@ -1,10 +1,10 @@
-//! Lines: what the search expects to be played from any of its nodes on.
+//! Principal variations: the expected line of play from a node.
 //!
-//! Where nothing is proven, or a draw is: the most visited child, surely better ones first. Where a
-//! win or a loss is proven, down to positions in which the game is over: the winner takes the
-//! shortest way, the loser the longest, so that the length of the line is the distance to the end
-//! inside the proof. A proof with a gap (its subtree was dropped to save memory, or it rests on
-//! a table) has no such line, and is followed by visits.
+//! Without a proof, or with a proven draw: follow the most visited child, proven better ones first.
+//! With a proven win or loss down to the end of the game: the winner takes the shortest line, the
+//! loser the longest, so the length of the line is the distance to the end inside the proof. An
+//! incomplete proof (its subtree was dropped to save memory, or it comes from a tablebase) has no
+//! such line; follow visits there.
 //!
 //! A win is a proven value above 0 for the seat to move, a loss one below.
 
@@ -16,8 +16,7 @@ use crate::memory::node::{NodeId, NodeKind};
 use crate::search::tree::Search;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// The line of actions that the search expects: from the root the preferred one, then those
-    /// that `line` gives.
+    /// The expected line from the root: the preferred action, then `line`.
     pub fn principal_variation(&self) -> Vec<Action> {
         if self.pool[self.tree.root].kind() != NodeKind::Decision {
             return Vec::new();
@@ -30,7 +29,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         actions
     }
 
-    /// What is expected to be played from a node on.
+    /// The expected line from a node.
     pub fn line(&self, id: NodeId) -> Vec<Action> {
         let mut actions = Vec::new();
         let mut next = Some(id);
@@ -41,7 +40,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 break;
             }
             next = match self.pool[id].kind() {
-                NodeKind::Decision => self.favourite(id),
+                NodeKind::Decision => self.best_child(id),
                 _ => None,
             };
             actions.extend(next.map(|child| self.pool[child].action));
@@ -49,7 +48,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         actions
     }
 
-    /// The way to the end of the game below a proven win or loss, last action first, if it takes at
+    /// The line to the end of the game below a proven win or loss, last action first, if it has at
     /// most `most` actions.
     fn ending(&self, id: NodeId, most: u32) -> Option<Vec<Action>> {
         let node = &self.pool[id];
@@ -107,8 +106,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best
     }
 
-    /// The child most worth following: not closed, surely best, most visited, first tried.
-    fn favourite(&self, id: NodeId) -> Option<NodeId> {
+    /// The best child: not closed, then proven best, then most visited, then first tried.
+    fn best_child(&self, id: NodeId) -> Option<NodeId> {
         let seat = self.pool[id].seat();
         let discount = self.settings.config.discount;
         let mut best: Option<((bool, f64, u32), NodeId)> = None;
@@ -118,12 +117,12 @@ impl<G: Game, V: Values> Search<'_, G, V> {
                 continue;
             }
             let proven = self.settings.config.proofs && self.pool[id].is_proven();
-            let surely = if proven {
+            let lower_bound = if proven {
                 node.step_bounds(seat, discount).0
             } else {
                 0.0
             };
-            let key = (q > CLOSED, surely, node.visits);
+            let key = (q > CLOSED, lower_bound, node.visits);
             if best.is_none_or(|(top, _)| key > top) {
                 best = Some((key, child));
             }

@@ -1,24 +1,22 @@
-//! Proofs: results that are known, not estimated, and what follows from them.
+//! Proofs: proven results and their use.
 //!
-//! Two seats that play for win, draw or loss (`Duel`): every node has bounds on seat 0's result.
-//! A finished game has its result for both (a result strictly between is rounded outwards); a
-//! decision node has, for its seat, the highest lower bound and the highest upper bound of its
-//! edges, an untried edge being anything from -1 to 1; a chance node the lowest lower and the
-//! highest upper bound. Any other game (`Seats`): a node is exact when it is finished, or when
-//! all its edges are; a decision node then has the values of the edge that is best for its seat
-//! (the lowest index among equals), a chance node the mean. If one seat's result fixes all (one
-//! seat, or two of a zero-sum game; no rewards, no discount), an edge that reaches the highest
-//! return is enough.
+//! Two seats with win, draw or loss (`Duel`): every node has bounds on seat 0's result. A finished
+//! game has its result as both bounds (a result strictly between is rounded outwards). A decision
+//! node has, for its seat, the highest lower bound and the highest upper bound of its edges; an
+//! untried edge has -1 and 1. A chance node has the lowest lower and the highest upper bound.
 //!
-//! What follows:
-//! - a walk that comes to a proven node ends there with the proven value, and a proven root ends
-//!   the search;
-//! - the Q of an edge is held inside its bounds;
-//! - an edge is *closed*, and not taken again, when it is proven to be worth less to the seat that
-//!   chooses than another edge surely is, or proven to be worth the least there is while another
-//!   edge may be worth more.
+//! Any other game (`Seats`): a node is exact when it is finished, or when all its edges are. A
+//! decision node then has the values of the best edge for its seat (the lowest index on ties), a
+//! chance node the mean. If one seat's result determines all (one seat, or two of a zero-sum game;
+//! no rewards, no discount), one edge with the highest return is enough.
 //!
-//! Bounds only ever tighten, and dropping a subtree keeps them.
+//! Use:
+//! - a descent ends at a proven node with the proven value, and a proven root ends the search;
+//! - the Q of an edge is clamped to its bounds;
+//! - an edge is *closed* (never selected again) if its upper bound, for the seat to move, is below
+//!   the lower bound of another edge or equal to the lowest return.
+//!
+//! Bounds only tighten, and dropping a subtree keeps them.
 //!
 //! Twin: `sylvan.reference.proofs`. Papers: Winands et al. 2008 (MCTS-Solver); Cazenave and
 //! Saffidine 2010 (score bounds).
@@ -30,7 +28,7 @@ use crate::memory::pool::Pool;
 use crate::search::tree::Search;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Records the result of a finished game; whether that tells anything.
+    /// Records the result of a finished game; returns whether it bounds the node.
     pub fn prove_terminal(&mut self, id: NodeId, value: &V) -> bool {
         if V::BOUNDS {
             let result = value.seat(0);
@@ -41,17 +39,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.pool[id].is_bounded()
     }
 
-    /// Draws conclusions at a node some of whose children's bounds changed: closes edges, tightens
-    /// the node's own bounds; whether those changed.
-    pub fn conclude(&mut self, id: NodeId) -> bool {
+    /// Updates a node after bounds of its children changed: closes edges and tightens its own
+    /// bounds; returns whether those changed.
+    pub fn update_proof(&mut self, id: NodeId) -> bool {
         let decision = self.pool[id].kind() == NodeKind::Decision;
         if decision {
             self.close_edges(id);
         }
         if V::BOUNDS {
-            self.conclude_bounds(id, decision)
+            self.update_bounds(id, decision)
         } else {
-            self.conclude_exact(id, decision)
+            self.update_exact(id, decision)
         }
     }
 
@@ -60,17 +58,17 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let discount = self.settings.config.discount;
         let bounds = |pool: &Pool<V>, child: NodeId| pool[child].step_bounds(seat, discount);
         let lows = self.pool.ids(id).map(|child| bounds(self.pool, child).0);
-        let surely = lows.fold(f64::NEG_INFINITY, f64::max);
+        let highest_low = lows.fold(f64::NEG_INFINITY, f64::max);
         let least = self.least_return();
         for slot in 0..self.pool.num_children(id) as u16 {
             let high = bounds(self.pool, self.pool.child(id, slot)).1;
-            if high < surely || high <= least {
+            if high < highest_low || high <= least {
                 self.pool.close(id, slot);
             }
         }
     }
 
-    /// The least that any edge can be worth, where that is known.
+    /// The lowest possible value of an edge, -inf if unknown.
     pub(crate) fn least_return(&self) -> f64 {
         let plain = !self.settings.rules.has_rewards && self.settings.config.discount == 1.0;
         if plain {
@@ -80,7 +78,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    fn conclude_bounds(&mut self, id: NodeId, decision: bool) -> bool {
+    fn update_bounds(&mut self, id: NodeId, decision: bool) -> bool {
         let (old_low, old_high) = self.pool[id].bounds();
         let untried = self.pool.num_children(id) < usize::from(self.pool[id].num_edges);
         let bounds = self.pool.ids(id).map(|child| self.pool[child].bounds());
@@ -96,7 +94,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (low, high) != (old_low, old_high)
     }
 
-    fn conclude_exact(&mut self, id: NodeId, decision: bool) -> bool {
+    fn update_exact(&mut self, id: NodeId, decision: bool) -> bool {
         if self.pool[id].is_exact() {
             return false;
         }
@@ -107,7 +105,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             && children.iter().all(|&child| self.pool[child].is_exact());
         let step = |child: NodeId| {
             let node = &self.pool[child];
-            V::exact(&node.extra).through(&node.extra, discount)
+            V::exact(&node.extra).step_value(&node.extra, discount)
         };
         let exact = if decision {
             let seat = self.pool[id].seat();
@@ -130,7 +128,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         true
     }
 
-    /// The return that no other edge can better and that fixes the other seat's as well.
+    /// The highest return, if it also determines the other seat's; otherwise +inf.
     fn decisive_return(&self) -> f64 {
         let rules = &self.settings.rules;
         let fixed = rules.num_players == 1 || rules.zero_sum;

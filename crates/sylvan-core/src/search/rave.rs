@@ -1,4 +1,4 @@
-//! RAVE.
+//! RAVE: the AMAF statistics of `widening.rs`.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,20 @@ use crate::memory::node::NodeKind;
 use crate::search::tree::Search;
 use crate::search::visit::Step;
 
-/// All moves as first: by action, how often a node's seat took it from here on, and what it got.
+/// All moves as first: per action, how often a node's seat took it here or below, and its value
+/// sum.
 pub type Amaf = HashMap<Action, (u32, f64)>;
 
-/// Bytes of one entry, with its place in the map.
+/// Bytes of one entry in the map.
 pub const AMAF_BYTES: u64 = 40;
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Notes at every node of a path what came of the actions that its seat took from there on.
+    /// Adds a value to the AMAF statistics of every node of a path.
     #[cold]
-    pub(crate) fn note_amaf(&mut self, path: &[Step], mut value: V) {
+    pub(crate) fn update_amaf(&mut self, path: &[Step], mut value: V) {
         let discount = self.settings.config.discount;
         for at in (0..path.len() - 1).rev() {
-            value = value.through(&self.pool[path[at + 1].node].extra, discount);
+            value = value.step_value(&self.pool[path[at + 1].node].extra, discount);
             let node = &self.pool[path[at].node];
             if node.kind() != NodeKind::Decision {
                 continue;

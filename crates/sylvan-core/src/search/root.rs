@@ -1,9 +1,9 @@
-//! The root: its priors as the evaluator gave them, its noise, and how it moves.
+//! The root: its noise, and advancing to a new root.
 //!
-//! Noise is drawn once per search, after the root's expansion, and mixed into the original priors:
-//! P = (1 - fraction) * prior + fraction * noise with noise ~ Dirichlet(alpha), so that a second
-//! search of the same root does not add noise to noise. Priors of the root are kept in full
-//! precision; a node that becomes root starts from what the tree remembered of them.
+//! Noise is drawn once per search, after the root's expansion, and mixed into the evaluator's
+//! priors: P = (1 - fraction) * prior + fraction * noise with noise ~ Dirichlet(alpha), so a second
+//! search of the same root does not add noise to noise. The root's priors have full precision; a
+//! node that becomes root starts with its stored, rounded priors.
 
 use crate::contracts::config::Selection;
 use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
@@ -14,35 +14,35 @@ use crate::search::scale::MinMaxStats;
 use crate::search::sequential_halving::Noise;
 use crate::search::tree::{Progress, Search, Tree};
 
-/// Where a move led, by the rules of the game alone.
+/// The result of a move, by the rules of the game.
 #[derive(Clone, Copy, Debug)]
 pub struct Transition {
     pub turn: Turn,
-    /// What the end pays each seat; zeros while the game goes on.
+    /// The return of each seat; zeros while the game continues.
     pub returns: [f64; MAX_SEATS],
-    /// What the move paid each seat.
+    /// The reward of the move for each seat.
     pub rewards: [f64; MAX_SEATS],
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// Starts the tree, number `stream` of its forest, again from another state.
+    /// Restarts the tree, number `stream` of its forest, from another state.
     pub fn plant(&mut self, state: G, stream: u64) {
         self.pool.remove_subtree(self.tree.root, self.tree);
         self.start(state, stream);
     }
 
-    /// The same where the pool holds nothing of the tree any more.
+    /// The same if the pool holds no nodes of the tree any more.
     pub(crate) fn start(&mut self, state: G, stream: u64) {
         let seed = self.settings.config.seed;
         let old = std::mem::replace(self.tree, Tree::new(state, self.pool, seed, stream));
         self.tree.index_in_shard = old.index_in_shard;
         self.tree.rng = old.rng;
         self.tree.evaluations = old.evaluations;
-        self.tree.kept = old.kept; // for its room
+        self.tree.kept = old.kept; // reuses its memory
         self.tree.kept.clear();
     }
 
-    /// Starts a new search of the tree as it stands.
+    /// Starts a new search of the current tree.
     pub fn begin(&mut self, noise: Option<Vec<f64>>) {
         self.tree.progress = Progress {
             noise,
@@ -55,18 +55,18 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Gives the root its noise, once it is expanded.
+    /// Applies noise to the root after its expansion.
     pub fn prepare_root(&mut self) {
         let n = self.tree.edges.actions.len();
-        let handed = self.tree.progress.noise.take();
+        let given = self.tree.progress.noise.take();
         if let Selection::Gumbel { scale, .. } = self.settings.config.selection {
-            let noise = handed.map_or_else(
+            let noise = given.map_or_else(
                 || {
                     let rng = self.tree.rng.clone();
                     self.tree.rng.skip(n);
                     Noise::Drawn(rng, if self.settings.quiet { 0.0 } else { scale })
                 },
-                Noise::Handed,
+                Noise::Given,
             );
             let priors = std::mem::take(&mut self.tree.edges.priors);
             self.set_priors(&priors);
@@ -76,7 +76,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let mut priors = self.tree.edges.priors.clone();
         if let Some(dirichlet) = self.settings.config.noise.filter(|_| !self.settings.quiet) {
-            let noise = handed.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
+            let noise = given.unwrap_or_else(|| self.tree.rng.dirichlet(dirichlet.alpha, n));
             for (prior, noise) in priors.iter_mut().zip(noise) {
                 let mixed = (1.0 - dirichlet.fraction) * f64::from(*prior);
                 *prior = (mixed + dirichlet.fraction * noise) as f32;
@@ -85,7 +85,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.set_priors(&priors);
     }
 
-    /// Puts these priors of the root in force, for visited and unvisited edges.
+    /// Sets the root's current priors, for visited and unvisited edges.
     fn set_priors(&mut self, priors: &[f32]) {
         let root = self.tree.root;
         let mut order = self.pool.ids(root).collect::<Vec<_>>();
@@ -106,15 +106,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Selection::Gumbel { max_considered, .. } => max_considered,
             _ => usize::try_from(simulations).unwrap_or(usize::MAX),
         };
-        self.tree.edges.rank(tried.saturating_add(1)); // and the best that is left
+        self.tree.edges.rank(tried.saturating_add(1)); // one more: the best edge left
         let best = self.tree.edges.best();
         self.pool.reorder(root, &order, best);
     }
 
     /// Makes the position after `action` the new root and frees the rest; with `keep`, its subtree
-    /// stays. A position that the tree does not know starts a new tree, and so does one in which a
-    /// root has other moves than a node inside: a drawn game that is searched all the same. Nothing
-    /// may be in flight.
+    /// stays. Starts a new tree if the position is not in the tree, or if its legal actions as a
+    /// root differ from those inside the tree (a claimable draw ends the game only inside the
+    /// tree). Nothing may be in flight.
     pub fn advance(&mut self, action: Action, keep: bool) -> Result<Transition, G::Error> {
         let mut state = self.tree.state.clone();
         state.apply(action)?;
@@ -129,8 +129,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(transition)
     }
 
-    /// The same along some actions to a state that is given, because a view alone cannot tell what
-    /// its seat sees next.
+    /// The same along several actions to a given state, because the next view cannot be derived
+    /// from a view and an action.
     pub fn advance_to(&mut self, actions: &[Action], mut state: G) -> Result<(), G::Error> {
         state.set_root();
         for &action in actions {
@@ -140,8 +140,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.adopt_root()
     }
 
-    /// Makes the node behind `action` the root and frees the rest; a new one if it is not `same` as
-    /// that in the tree.
+    /// Makes the child of `action` the root and frees the rest; adds a new node unless `same`.
     fn reroot(&mut self, action: Action, same: bool) {
         self.tree.sweep.reset();
         self.tree.q_range = MinMaxStats::default();
@@ -150,7 +149,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let mut kept = others.iter().copied();
         let kept = kept.find(|&child| {
             let child = &self.pool[child];
-            // A proof whose edges were dropped has nothing to choose from.
+            // A proven node whose edges were dropped has no actions to choose from.
             let bare = child.kind() == NodeKind::Leaf && child.is_proven();
             same && !bare && child.action == action
         });
@@ -182,7 +181,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(transition)
     }
 
-    /// Moves the edges of a node that became root out of the pool.
+    /// Moves the edges of the new root out of the pool.
     fn adopt_root(&mut self) -> Result<(), G::Error> {
         let root = self.tree.root;
         if self.deals() {
@@ -212,8 +211,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(())
     }
 
-    /// Makes a node of an information-set tree ready to be searched from, if its view's seat is to
-    /// move there; until then it only leads on.
+    /// Prepares the new root of an information-set tree, if the seat of its view is to move there;
+    /// otherwise another `advance` must follow.
     fn adopt_view(&mut self) -> Result<(), G::Error> {
         self.tree.edges = RootEdges::default();
         let root = self.tree.root;
@@ -223,7 +222,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(());
         }
         if self.pool[root].num_edges == 0 {
-            self.pool[root].set_kind(NodeKind::Leaf); // of an end in other deals, too
+            self.pool[root].set_kind(NodeKind::Leaf); // it may be terminal in other deals
             return Ok(());
         }
         let n = actions.len();
@@ -237,7 +236,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let indices = indices.iter().map(|a| actions.iter().position(|b| a == b));
         let indices: Option<Vec<usize>> = indices.collect();
         let (Some(priors), Some(indices), Turn::Seat(seat)) = (priors, indices, turn) else {
-            return self.replant(); // it was never searched in this view
+            return self.replant(); // it was never visited with this view
         };
         let children: Vec<NodeId> = self.pool.ids(root).collect();
         for (&child, &index) in children.iter().zip(&indices) {
@@ -257,7 +256,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(())
     }
 
-    /// Starts the tree anew from the state at its root.
+    /// Restarts the tree from the state of its root.
     fn replant(&mut self) -> Result<(), G::Error> {
         let root = self.tree.root;
         self.pool.remove_subtree(root, self.tree);

@@ -1,4 +1,4 @@
-//! The edges of a root, in full precision.
+//! The edges of a root, with priors in full precision.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::PriorBits;
@@ -10,19 +10,18 @@ use crate::search::top_actions::indices_of_greatest;
 #[derive(Clone, Debug, Default)]
 pub struct RootEdges {
     pub actions: Vec<Action>,
-    /// As the evaluator gave them.
+    /// The evaluator's priors, without noise.
     pub priors: Vec<f32>,
-    /// The evaluator's value for the seat to move, which the Gumbel rule mixes with Q.
+    /// The evaluator's value for the seat to move; the Gumbel rule mixes it with Q.
     pub raw: f32,
-    /// 32-bit codes of the priors in force (with noise), 0 where visited.
+    /// 32-bit codes of the current priors (with noise), 0 if visited.
     pub(super) codes: Vec<u32>,
-    /// Places of the highest codes, in falling order; behind them are those of all others that are
-    /// not visited.
+    /// Indices of the highest codes, in falling order; all other unvisited edges come after them.
     first: Vec<u16>,
 }
 
 pub(super) const EXACT: PriorBits = PriorBits::ThirtyTwo;
-/// Edges of a root whose order is known: to look for the next one among thousands takes its time.
+/// The most edges that are sorted in advance: scanning thousands for the next one is slow.
 const RANKED: usize = 64;
 
 impl RootEdges {
@@ -41,8 +40,7 @@ impl RootEdges {
         (self.actions.len() * (size_of::<Action>() + size_of::<f32>() + size_of::<u32>())) as u64
     }
 
-    /// Finds out which come first, once priors are in force: as many as can be tried, if those are
-    /// few.
+    /// Sorts the first edges by their current priors: as many as can be tried, at most `RANKED`.
     pub(super) fn rank(&mut self, most: usize) {
         let most = most.min(RANKED);
         let codes = &self.codes;
@@ -72,23 +70,23 @@ impl RootEdges {
         }
     }
 
-    /// Priors in force; those of visited edges stand in the children.
-    pub fn current(&self) -> Vec<f32> {
+    /// The current priors; those of visited edges are stored in the children.
+    pub fn current_priors(&self) -> Vec<f32> {
         self.codes.iter().map(|&code| EXACT.decode(code)).collect()
     }
 
-    /// A prior as the tree keeps it.
-    pub fn kept(&self, prior: f32) -> f32 {
+    /// A prior after rounding to its stored format.
+    pub fn quantised(&self, prior: f32) -> f32 {
         EXACT.quantise(prior)
     }
 
-    /// The prior in force of an unvisited edge.
-    pub fn in_force(&self, index: usize) -> f32 {
+    /// The current prior of an unvisited edge.
+    pub fn current_prior(&self, index: usize) -> f32 {
         EXACT.decode(self.codes[index])
     }
 
-    /// Writes the priors in force of unvisited edges, times the first factor and divided by the
-    /// second; zeros where edges are visited.
+    /// Writes the current priors of unvisited edges, times `factors.0`, divided by `factors.1`;
+    /// zeros for visited edges.
     pub fn write_untried(&self, factors: (f32, f32), out: &mut [f32]) {
         spread(&self.codes, factors.0, factors.1, out);
     }
@@ -104,7 +102,7 @@ impl RootEdges {
     pub fn mark_unvisited(&mut self, index: usize, prior: f32) {
         self.codes[index] = EXACT.encode(prior);
         if !self.first.contains(&(index as u16)) {
-            self.first.clear(); // it may come before them
+            self.first.clear(); // it may precede them
         }
     }
 }

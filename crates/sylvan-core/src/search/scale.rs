@@ -1,4 +1,4 @@
-//! The scale of scores: maps a return to it, by known or by learned bounds.
+//! The scale of scores: maps Q to it, by a known or a learned value range.
 
 use crate::contracts::config::ValueRange;
 use crate::contracts::game::Game;
@@ -8,7 +8,7 @@ use crate::memory::node::NodeId;
 use crate::memory::simd;
 use crate::search::tree::Search;
 
-/// The least and greatest Q that the search has seen.
+/// The least and greatest Q seen by the search.
 #[derive(Clone, Copy, Debug)]
 pub struct MinMaxStats {
     pub min: f32,
@@ -57,8 +57,8 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// What maps the Q of a node's children to the scale of scores; where the range of values is
-    /// known, families have it on that scale already.
+    /// Maps the Q of a node's children to the scale of scores; `None` if the value range is known,
+    /// because families then store Q on that scale.
     #[inline]
     pub fn learned_scale(&self, id: NodeId) -> Option<Scale> {
         match self.settings.known {
@@ -72,7 +72,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.scale_of(|| self.sibling_range(id))
     }
 
-    /// The scale of scores where it is learned; `siblings` gives the least and greatest Q of a node.
+    /// The learned scale of scores; `siblings` returns the least and greatest Q of a node.
     pub(crate) fn scale_of(&self, siblings: impl FnOnce() -> (f32, f32)) -> Scale {
         let (min, max) = match self.settings.config.value_range {
             ValueRange::Siblings => siblings(),

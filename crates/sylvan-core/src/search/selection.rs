@@ -1,4 +1,4 @@
-//! Selection: the edge a simulation takes from a node.
+//! Selection: the edge that a simulation takes from a node.
 //!
 //! PUCT, for the seat `s` to move at the node:
 //!
@@ -7,18 +7,19 @@
 //!     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)    (the logarithm is optional)
 //! ```
 //!
-//! `n` counts an edge's visits, those in flight included; `N` the node's, its own evaluation
-//! included, so the first choice already follows the priors. `Q_s` is the mean over finished
-//! visits; before the first it is the first-play urgency. Ties: higher prior, then lower index.
+//! `n` counts an edge's visits, including visits in flight; `N` counts the node's visits, including
+//! its own evaluation, so the first selection already follows the priors. `Q_s` is the mean over
+//! finished visits; before the first it is the first-play urgency. Ties: higher prior, then lower
+//! index.
 //!
 //! Units: `P` sums to about 1 over legal actions. `Q` is seat `s`'s return on the scale of
-//! `ValueRange`; `c_puct` is on that scale, so another range is another `c_puct`.
+//! `ValueRange`; `c_puct` is on that scale too, so it depends on the range.
 //!
-//! Rounding: Q, P / (1 + n) and c(N) * sqrt(N) are single precision, each rounded once from double
-//! arithmetic (P / (1 + n): single); their product and sum are single.
+//! Rounding: Q and c(N) * sqrt(N) are computed in double precision and rounded once to single; P /
+//! (1 + n), the product and the sum are single precision.
 //!
-//! Cost: unvisited edges share one Q and wait apart from the visited children, so the scan reads
-//! the visited ones and the prior of the best unvisited.
+//! Cost: unvisited edges share one Q and are stored apart from visited children, so the scan reads
+//! only the visited children and the best unvisited prior.
 //!
 //! Limits: chance nodes sample instead; closed edges (`proofs.rs`) have Q = -inf.
 //!
@@ -34,17 +35,17 @@ use crate::memory::simd::{best_scaled, best_score};
 use crate::search::scale::Scale;
 use crate::search::tree::Search;
 
-/// An edge to follow.
+/// A selected edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     /// The child in this slot, and its number.
     Visited(u16, NodeId),
-    /// The legal action at this place, never tried before, and its prior.
+    /// The index of an unvisited action, and its prior.
     New(usize, f32),
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// The edge that the rule of this search takes from a decision node.
+    /// Selects an edge of a decision node by the rule of this search.
     #[inline]
     pub fn choose(&mut self, id: NodeId) -> Choice {
         match self.settings.config.selection {
@@ -76,7 +77,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Choice::Visited(slot as u16, child)
     }
 
-    /// The place and prior of the best unvisited edge of a node that has one.
+    /// The index and prior of the best unvisited edge of a node that has one.
     #[inline(always)]
     pub(crate) fn next_unvisited(&self, id: NodeId) -> (usize, f32) {
         match self.pool.head(&self.pool[id]) {
@@ -85,14 +86,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    /// Whether a visited child comes before the best unvisited edge, at equal scores.
+    /// Whether a visited child precedes the best unvisited edge on a tie.
     #[cold]
     fn tie_goes_to(&self, id: NodeId, child: NodeId) -> bool {
         let (child, (index, prior)) = (&self.pool[child], self.best_unvisited(id));
         child.prior > prior || (child.prior == prior && usize::from(child.index) < index)
     }
 
-    /// The best child where some have no finished visit and so the first-play urgency for Q.
+    /// The best child if some have no finished visit; those have the first-play urgency as Q.
     #[cold]
     fn best_of_unfinished(&self, id: NodeId, explore: f32) -> (usize, f32) {
         let mass = self.pool.head(&self.pool[id]).map_or(0.0, |head| head.mass);
@@ -107,13 +108,13 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         })
     }
 
-    /// The best child where the range of values is learned.
+    /// The best child with a learned value range.
     fn best_of_learned(&self, id: NodeId, scale: Scale, explore: f32) -> (usize, f32) {
         let groups = self.pool.groups(self.pool[id].owned);
         best_scaled(groups, scale.shift, scale.factor, explore)
     }
 
-    /// The first of the highest scores and its place.
+    /// The slot and score of the child with the highest score, the first on ties.
     fn best_of(&self, id: NodeId, score: impl Fn(Child) -> f32) -> (usize, f32) {
         let mut best = (0, f32::NEG_INFINITY);
         for (slot, child) in self.pool.children(id).enumerate() {
@@ -125,7 +126,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best
     }
 
-    /// The first-play urgency at a node whose tried edges have this prior mass.
+    /// The first-play urgency at a node; `mass` is the prior mass of its tried edges.
     #[inline]
     pub fn fpu(&self, id: NodeId, mass: f32) -> f32 {
         let rule = self.settings.fpu(id == self.tree.root);
@@ -143,16 +144,17 @@ pub(crate) fn first_play_urgency(rule: Fpu, scale: Scale, value: f32, mass: f32)
     }
 }
 
-/// What PUCT needs to know where the range of values is known (`Settings::fast_puct`).
+/// Constants of PUCT with a known value range (`Settings::fast_puct`).
 #[derive(Clone, Copy, Debug)]
 pub struct FastPuct {
     pub scale: Scale,
-    /// In the tree and at the root.
+    /// Below the root, and at the root.
     urgency: [Urgency; 2],
 }
 
-/// A rule of first-play urgency as numbers, so that none needs a branch: the node's value times
-/// `weight`, which is 0 or 1, plus `constant`, less `reduction` times the root of the tried mass.
+/// A rule of first-play urgency as one formula without branches: `weight * value + constant -
+/// reduction * sqrt(mass)`, with `weight` 0 or 1, the node's value, and the prior mass of its tried
+/// edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Urgency {
     weight: f32,
@@ -184,7 +186,7 @@ impl FastPuct {
         fast_puct.then_some(Self { scale, urgency })
     }
 
-    /// The first-play urgency of the root is not that of other nodes.
+    /// Whether the root has another first-play urgency than other nodes.
     #[inline]
     pub(crate) fn root_differs(&self) -> bool {
         self.urgency[0] != self.urgency[1]
@@ -206,9 +208,9 @@ impl FastPuct {
     }
 }
 
-/// The step that the next walk will take from an open node with this family, and the child's slot,
-/// if there is no tie; `unvisited_score` is the score of the best unvisited edge. No child may wait for its
-/// first visit.
+/// The next step from an open node with this family, and the child's slot; `UNKNOWN` on a tie.
+/// `unvisited_score` is the score of the best unvisited edge. Every child must have a finished
+/// visit.
 #[inline]
 pub(crate) fn next_step(family: &mut FamilyMut, explore: f32, unvisited_score: f32) -> (Link, u16) {
     let (slot, score) = best_score(family.groups(), explore);

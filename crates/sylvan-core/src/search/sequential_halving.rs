@@ -1,8 +1,8 @@
-//! Sequential halving at the root of a Gumbel search (`gumbel.rs`): the noise, the edges that are
-//! considered, and the schedule of their visits (Karnin et al. 2013).
+//! Sequential halving at the root of a Gumbel search (`gumbel.rs`): the noise, the considered edges
+//! and the schedule of their visits (Karnin et al. 2013).
 //!
-//! Cost: of thousands of legal actions few are considered, those with the highest g + ln P, and only
-//! where that may be an action has its logarithms taken.
+//! Cost: of thousands of legal actions, only the few with the highest g + ln P are considered, and
+//! logarithms are computed only for actions that may be among them.
 
 use crate::contracts::config::Selection;
 use crate::contracts::game::Game;
@@ -18,23 +18,23 @@ use crate::search::tree::Search;
 #[derive(Clone, Debug)]
 pub struct GumbelRoot {
     noise: Noise,
-    /// Places and g + ln P of the legal actions, by rising position; of many only those that may be
-    /// considered.
+    /// Indices and g + ln P of the legal actions, by rising index; of many actions only those that
+    /// may be considered.
     perturbed_logits: Vec<(u16, f64)>,
-    /// The positions with the highest of them, as many as are considered, in falling order.
+    /// The indices of the considered actions, by falling g + ln P.
     first: Vec<u16>,
-    /// The visit count considered by each simulation.
+    /// The visit count of the edges considered by each simulation.
     pub(crate) schedule: Vec<u32>,
-    /// Visits per legal action before this search; nothing if there were none.
+    /// Visits per legal action before this search; empty if there were none.
     pub(crate) base: Vec<u32>,
-    pub(crate) listed: Listed,
+    pub(crate) cache: TriedCache,
 }
 
-/// The tried edges of the root as they were when it last chose.
+/// The tried edges of the root at its last selection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct TriedCache {
     pub tried: Vec<Tried>,
-    /// The position of the one that was taken.
+    /// The position of the selected edge in `tried`.
     pub taken: usize,
     /// Finished visits of the root.
     pub visits: u32,
@@ -58,16 +58,16 @@ impl GumbelRoot {
         )
     }
 
-    /// Visits of an edge that this search made.
+    /// The visits of an edge in this search.
     pub fn new_visits(&self, index: usize, visits: u32) -> u32 {
         visits - self.base.get(index).copied().unwrap_or(0)
     }
 
-    /// How many of the tried edges have the scheduled visits, and the position of the last of them.
+    /// The number of tried edges with the scheduled visits, and the position of the last of them.
     pub(crate) fn due(&self, scheduled: u32, tried: &[Tried]) -> (usize, usize) {
         let mut due = (0, 0);
         for (position, edge) in tried.iter().enumerate() {
-            // Which ones have cannot be foreseen: no branches.
+            // No branches: they would be mispredicted.
             let visits = self.new_visits(edge.index.into(), edge.started);
             let is_due = !edge.closed & (visits == scheduled);
             due.0 += usize::from(is_due);
@@ -76,8 +76,8 @@ impl GumbelRoot {
         due
     }
 
-    /// The visits of the edges among which the next simulation chooses: as many as are scheduled, else
-    /// the nearest count below, else the nearest above.
+    /// The visit count of the edges considered by the next simulation: the scheduled count,
+    /// otherwise the nearest lower count, otherwise the nearest higher.
     pub(crate) fn considered(&self, scheduled: u32, tried: &[Tried], untried: bool) -> u32 {
         let (mut below, mut above) = (None, u32::MAX);
         if untried {
@@ -94,42 +94,46 @@ impl GumbelRoot {
         below.unwrap_or(above)
     }
 
-    /// Visits that this search may still make to an edge which now has so many, the one under way
-    /// included. No edge is considered with more visits than the schedule ends with, because
-    /// whenever a count is due some edge has no more: fewer visits were made than would take all
-    /// beyond it. (Closed edges are passed over, but a learned model knows none.)
+    /// The most visits that an edge can still get in this search, including the one in flight. No
+    /// edge is considered with more visits than the last scheduled count, because at each count
+    /// some edge has no more: the visits so far are too few for all edges to exceed it. (Closed
+    /// edges are skipped, but a learned model has none.)
     pub fn visits_left(&self, index: usize, visits: u32) -> usize {
         let most = self.schedule.last().map_or(u32::MAX, |&last| last + 1);
         most.saturating_sub(self.new_visits(index, visits)) as usize
     }
 
-    /// The untried edge that comes next: the highest g + ln P, then prior, then the lower index.
+    /// The next untried edge: the highest g + ln P, then the higher prior, then the lower index.
     pub(crate) fn next(&self, edges: &RootEdges) -> Option<usize> {
         let mut first = self.first.iter().map(|&index| usize::from(index));
         first.find(|&i| edges.is_unvisited(i)).or_else(|| {
             let perturbed_logits = self.noise.perturbed_logits(edges).into_iter();
             let others = perturbed_logits.filter(|&(i, _)| edges.is_unvisited(i.into()));
-            let next = others.max_by(|a, b| ahead(&edges.priors, a, b));
+            let next = others.max_by(|a, b| compare_perturbed(&edges.priors, a, b));
             next.map(|(i, _)| i.into())
         })
     }
 }
 
-/// Where g comes from.
+/// The source of g.
 #[derive(Clone, Debug)]
 pub enum Noise {
-    Handed(Vec<f64>),
-    /// What the generator gives from here on, times a scale.
+    Given(Vec<f64>),
+    /// The next draws of the generator, times a scale.
     Drawn(Rng, f64),
 }
 
 impl Noise {
-    /// g + ln P of all edges of the root, by rising position.
+    /// g + ln P of all edges of the root, by rising index.
     fn perturbed_logits(&self, edges: &RootEdges) -> Vec<(u16, f64)> {
-        let mut logs: Vec<f64> = edges.priors.iter().map(|&p| edges.kept(p).into()).collect();
+        let mut logs: Vec<f64> = edges
+            .priors
+            .iter()
+            .map(|&p| edges.quantised(p).into())
+            .collect();
         ln_all(&mut logs);
         let noise = match self {
-            Self::Handed(noise) => noise.clone(),
+            Self::Given(noise) => noise.clone(),
             Self::Drawn(rng, scale) => {
                 let mut noise = rng.clone().gumbel(logs.len());
                 noise.iter_mut().for_each(|g| *g *= scale);
@@ -140,10 +144,10 @@ impl Noise {
         (0..).zip(perturbed_logits).collect()
     }
 
-    /// The same of few edges, among which are the `n` highest.
+    /// g + ln P of a few edges, including the `n` highest.
     ///
-    /// g is `-ln E` with `E = -ln u` of a uniform number u, so that the order is that of P / E, and
-    /// E lies between `1 - u` and `(1 - u) / u`: most edges need no logarithm.
+    /// g is `-ln E` with `E = -ln u` of a uniform number u, so the order is that of P / E, and E is
+    /// between `1 - u` and `(1 - u) / u`: most edges need no logarithm.
     fn highest_logits(&self, edges: &RootEdges, n: usize) -> Vec<(u16, f64)> {
         let Self::Drawn(rng, 1.0) = self else {
             return self.perturbed_logits(edges);
@@ -153,7 +157,7 @@ impl Noise {
         }
         let mut rng = rng.clone();
         let uniform: Vec<f64> = edges.priors.iter().map(|_| rng.open_uniform()).collect();
-        let prior = |i: usize| f64::from(edges.kept(edges.priors[i]));
+        let prior = |i: usize| f64::from(edges.quantised(edges.priors[i]));
         let most: Vec<f32> = (0..uniform.len())
             .map(|i| (prior(i) / (1.0 - uniform[i])) as f32)
             .collect();
@@ -163,17 +167,17 @@ impl Noise {
         };
         let mut bounds: Vec<f64> = indices_of_greatest(&most, n).iter().map(least).collect();
         bounds.sort_unstable_by(|a, b| b.total_cmp(a));
-        let floor = (bounds[n - 1] * (1.0 - 1e-6)) as f32; // less than rounding makes of it
+        let floor = (bounds[n - 1] * (1.0 - 1e-6)) as f32; // below any rounding error
         let positions = (0..most.len()).filter(|&i| most[i] >= floor);
         let perturbed_logit = |i: usize| -ln(-ln(uniform[i])) + ln(prior(i));
         positions.map(|i| (i as u16, perturbed_logit(i))).collect()
     }
 }
 
-/// Edges of which all have their logarithms taken.
+/// With fewer edges, compute all logarithms.
 const FEW: usize = 64;
 
-/// What decides between edges of the root with equally many visits.
+/// The order of the root's edges with equal visits.
 #[derive(Clone, Copy)]
 pub(crate) struct Rank {
     /// g + ln P + sigma(completed), and without sigma.
@@ -194,7 +198,7 @@ impl Rank {
         }
     }
 
-    pub fn leads(&self, other: &Self) -> bool {
+    pub fn precedes(&self, other: &Self) -> bool {
         if self.score != other.score {
             return self.score > other.score;
         }
@@ -203,8 +207,8 @@ impl Rank {
     }
 }
 
-/// How two positions of the root with their perturbed_logits compare before anything was tried.
-fn ahead(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
+/// Compares two indices with their g + ln P, before any visit.
+fn compare_perturbed(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
     let prior = |position: u16| priors[usize::from(position)];
     let order = a.1.total_cmp(&b.1);
     order
@@ -212,7 +216,7 @@ fn ahead(priors: &[f32], a: &(u16, f64), b: &(u16, f64)) -> std::cmp::Ordering {
         .then(b.0.cmp(&a.0))
 }
 
-/// The visit count that each simulation considers, for `m` considered edges.
+/// The visit count considered by each simulation, for `m` considered edges.
 pub fn schedule(m: usize, simulations: usize) -> Vec<u32> {
     if m <= 1 {
         return (0..simulations as u32).collect();
@@ -242,19 +246,19 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let considered = max_considered.min(edges.priors.len());
         let perturbed_logits = noise.highest_logits(edges, considered);
         let mut first = perturbed_logits.clone();
-        first.sort_unstable_by(|a, b| ahead(&edges.priors, b, a));
+        first.sort_unstable_by(|a, b| compare_perturbed(&edges.priors, b, a));
         first.truncate(considered);
         GumbelRoot {
             schedule: schedule(considered, simulations),
             base: self.started_at_root(),
-            listed: Listed::default(),
+            cache: TriedCache::default(),
             first: first.into_iter().map(|(position, _)| position).collect(),
             perturbed_logits,
             noise,
         }
     }
 
-    /// Visits started per legal action of the root, nothing if there are none.
+    /// Visits started per legal action of the root; empty if there are none.
     fn started_at_root(&self) -> Vec<u32> {
         let mut base = Vec::new();
         for id in self.pool.ids(self.tree.root) {
@@ -270,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_aims_are_among_those_that_are_computed() {
+    fn highest_logits_contain_the_highest() {
         let mut rng = Rng::new(9, 0);
         for round in 0..400 {
             let n = 60 + rng.below(600);
@@ -283,7 +287,7 @@ mod tests {
             let noise = Noise::Drawn(Rng::new(round as u64, 1), 1.0);
             let considered = 1 + rng.below(20);
             let highest = |mut perturbed_logits: Vec<(u16, f64)>| {
-                perturbed_logits.sort_by(|a, b| ahead(&edges.priors, b, a));
+                perturbed_logits.sort_by(|a, b| compare_perturbed(&edges.priors, b, a));
                 perturbed_logits.truncate(considered);
                 perturbed_logits
             };
@@ -294,8 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn no_edge_is_visited_more_often_than_the_schedule_says() {
-        // Whichever of the edges with the scheduled count is taken.
+    fn no_edge_exceeds_the_last_scheduled_count() {
+        // Take a random edge with the scheduled count.
         let mut rng = Rng::new(10, 0);
         for _ in 0..2000 {
             let (m, simulations) = (1 + rng.below(20), rng.below(200));
@@ -312,7 +316,8 @@ mod tests {
 
     #[test]
     fn schedules_halve() {
-        // 16 simulations over 4 edges: two rounds for each of four, then the better two get the rest.
+        // 16 simulations over 4 edges: two visits for each of four, then the better two get the
+        // rest.
         assert_eq!(
             schedule(4, 16),
             [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]

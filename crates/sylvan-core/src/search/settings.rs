@@ -1,4 +1,4 @@
-//! A configuration and the rules of a game, made ready for a search.
+//! The settings of a search and the rules of its game, with precomputed tables.
 
 use crate::contracts::config::{Config, Fpu, Selection, ValueRange};
 use crate::contracts::game::Rules;
@@ -6,30 +6,30 @@ use crate::contracts::numbers::ln;
 use crate::search::scale::Scale;
 use crate::search::selection::FastPuct;
 
-/// A configuration and a game's rules, made ready for use.
+/// The settings of a search and the rules of its game, with precomputed tables.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub config: Config,
     pub rules: Rules,
-    /// The scale of scores, where the range of values is known.
+    /// The scale of scores, if the value range is known.
     pub known: Option<Scale>,
-    /// c(N), if it does not grow.
+    /// c(N), if it is constant.
     constant: Option<f64>,
-    /// `c(N) * sqrt(N)` for small N: roots take long, and logarithms longer.
+    /// `c(N) * sqrt(N)` for small N, because square roots and logarithms are slow.
     explore: Vec<f32>,
     /// Logarithms of small N, for UCT.
     logs: Vec<f64>,
-    /// What the backup needs to choose, where the range is known and the rule is PUCT.
+    /// PUCT with a known value range: the backup selects the next steps.
     pub fast_puct: Option<FastPuct>,
-    /// The first child of a node is the one with the highest prior, whose action its edges note.
+    /// The first child of a node has the highest prior; its action is the note of the edges.
     pub first_is_best: bool,
-    /// The search that has begun explores without noise and forced playouts.
+    /// The current search uses no noise and no forced playouts.
     pub quiet: bool,
-    /// Every simulation has a deal of its own (`information_set.rs`).
+    /// Every simulation draws its own deal (`information_set.rs`).
     pub deals: bool,
 }
 
-/// Of visits for which exploration is tabled: a large search needs many, a small one starts sooner.
+/// Size of the precomputed exploration table: large for large searches, small for a quick start.
 const EXPLORE_TABLE: std::ops::RangeInclusive<u64> = 1 << 10..=1 << 15;
 
 impl Settings {
@@ -67,8 +67,7 @@ impl Settings {
         settings
     }
 
-    /// The same for trees whose simulations have deals of their own: nothing can be proven, and no
-    /// step be noted.
+    /// The same for information-set trees: without proofs and cached steps, because deals differ.
     pub fn with_deals(self) -> Self {
         Self {
             fast_puct: None,
@@ -81,7 +80,7 @@ impl Settings {
         }
     }
 
-    /// The prior of each of `n` edges below the root, where they are equal.
+    /// The prior of each of `n` edges below the root, with flat priors.
     #[inline]
     pub fn flat_prior(&self, n: usize) -> f32 {
         self.config.prior_bits.quantise(1.0 / n as f32)

@@ -1,4 +1,4 @@
-//! Statistics of any node, as a user sees them.
+//! Statistics of any node, for users.
 
 use crate::contracts::game::{Action, Game, Seat};
 use crate::contracts::rng::mix;
@@ -6,24 +6,24 @@ use crate::contracts::values::Values;
 use crate::memory::node::{NodeId, NodeKind};
 use crate::search::tree::Search;
 
-/// One edge, as a user sees it.
+/// The statistics of one edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeStats {
     pub action: Action,
     /// N
     pub visits: u32,
-    /// W of the step for the seat that chooses: visits times mean of reward + discount * value.
+    /// W of the step for the seat to move: the sum of reward + discount * value over its visits.
     pub w: f64,
-    /// P, with the root's noise in force.
+    /// P, with noise at the root.
     pub prior: f32,
-    /// Proven bounds of its worth to the seat that chooses; infinite where nothing is known.
+    /// Proven bounds of its value for the seat to move; infinite if nothing is proven.
     pub bounds: (f64, f64),
     pub kind: NodeKind,
-    /// Visits of its node at which it could be chosen.
+    /// Visits of its node at which it was legal.
     pub available: u32,
 }
 
-/// One node, as a user sees it.
+/// The statistics of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeStats {
     pub kind: NodeKind,
@@ -59,8 +59,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         })
     }
 
-    /// One number over the actions and visit counts of all nodes: equal trees have equal
-    /// signatures.
+    /// A hash of the actions and visit counts of all nodes: equal trees have equal signatures.
     pub fn signature(&self) -> u64 {
         let mut hash = 0;
         let mut stack = vec![(self.tree.root, 0)];
@@ -142,7 +141,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         Ok(edges)
     }
 
-    /// The same in an information-set tree, whose nodes have lists of what they have seen.
+    /// The same in an information-set tree.
     fn infoset_stats(&self, id: NodeId) -> Vec<EdgeStats> {
         let mut edges: Vec<EdgeStats> = if id == self.tree.root {
             let actions = self.tree.edges.actions.iter().copied();
@@ -163,11 +162,11 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             let child = &self.pool[child];
             edges[usize::from(child.index)].prior = child.prior;
         }
-        edges.retain(|edge| edge.available > 0); // walks that were given up leave their actions
+        edges.retain(|edge| edge.available > 0); // abandoned descents leave their actions
         edges
     }
 
-    /// Adds what is known of visited children to the edges of a node.
+    /// Adds the statistics of visited children to the edges of a node.
     fn add_children(&self, id: NodeId, edges: &mut [EdgeStats]) {
         let (node, discount) = (&self.pool[id], self.settings.config.discount);
         for child in self.pool.ids(id) {

@@ -1,58 +1,57 @@
-//! What a tree keeps of a learned model's policy at a leaf.
+//! Selects the actions of a learned model's policy that a leaf stores.
 //!
-//! A model has an opinion on every action, thousands of them, and a search tries few: at most as
-//! many as it has simulations left. Edges are tried by falling prior, as the tree stores it, then
-//! rising action. So only the first ones in that order are kept, and not a visit changes. Priors
-//! are the softmax over all actions with a finite logit; with `top_k`, over the highest of these,
-//! ties to the lower action.
+//! A model gives logits for thousands of actions, but a search tries at most as many as it has
+//! simulations left, by falling stored prior, then rising action. So storing only the first ones in
+//! that order does not change any visit. Priors are the softmax over all actions with a finite
+//! logit; with `top_k`, over the highest of these, ties to the lower action.
 //!
-//! Cost: one pass finds the greatest of every group of 8 logits and one adds up exponentials. The
-//! k-th greatest of the groups bounds the k-th greatest logit from below, so that few groups are
-//! read again. A group is a lane of a block: its logits lie 8 apart, so that eight groups are compared
-//! at once.
+//! Cost: one pass finds the maximum of every group of 8 logits and one adds up exponentials. The
+//! k-th greatest maximum is a lower bound of the k-th greatest logit, so few groups are read again.
+//! The logits of a group are 8 apart, so that eight groups are compared at once.
 
 use crate::contracts::game::Action;
 use crate::contracts::numbers::{PADDING, PriorBits, exp, pad, softmax_padded, softmax_scale};
 use crate::contracts::simd::multiversioned;
 use crate::contracts::simd::{COLUMNS, Columns};
 
-/// Groups that are compared at once, and logits of a group.
+/// Groups compared at once, and logits per group.
 const LANES: usize = COLUMNS;
 /// Logits of eight groups.
 const BLOCK: usize = LANES * LANES;
 
-/// The edges of a leaf, by rising action, and room for finding them.
+/// The edges of a leaf, by rising action, and buffers.
 #[derive(Debug, Default)]
 pub struct TopActions {
     pub actions: Vec<Action>,
-    /// Goes on with zeros up to a multiple of `PADDING`.
+    /// Padded with zeros to a multiple of `PADDING`.
     pub priors: Vec<f32>,
-    /// `priors` are logits still.
+    /// `priors` still holds logits.
     raw: bool,
     /// The greatest logit of each group.
     tops: Vec<f32>,
-    /// Finite logits, where not all are, and their indices.
+    /// The finite logits and their indices, if not all are finite.
     finite: Vec<f32>,
     names: Vec<Action>,
-    /// What a index counts, and behind that the index, turned round: the greater come first.
+    /// The rank of an index in the high bits, the inverted index in the low bits: greater keys
+    /// first.
     keys: Vec<u64>,
     sorted: Vec<u64>,
     order: Vec<f32>,
 }
 
-/// What one pass over logits finds.
+/// The result of one pass over logits.
 #[derive(Clone, Copy, Debug)]
 struct Scan {
     greatest: f32,
     least: f32,
-    /// None is NaN or +inf.
+    /// No logit is NaN or +inf.
     valid: bool,
 }
 
 impl TopActions {
-    /// Keeps up to `most` of the actions to which these logits belong, one each, and which `top_k`
-    /// leaves if that is not 0. False, and nothing of use is kept, if one is NaN or +inf or none is
-    /// finite. Priors are there once it is `finish`ed.
+    /// Selects up to `most` of the actions 0, 1, ... with these logits, after restricting them to
+    /// the `top_k` highest unless it is 0. Returns false if a logit is NaN or +inf or if none is
+    /// finite; the contents are then undefined. Call `finish` to get priors.
     pub fn fill(&mut self, logits: &[f32], top_k: usize, most: usize, bits: PriorBits) -> bool {
         let n = logits.len();
         self.raw = false;
@@ -87,7 +86,7 @@ impl TopActions {
         true
     }
 
-    /// The same where all logits are finite, `max` is the greatest and `tops` are known.
+    /// The same for finite logits with maximum `max` and known `tops`.
     fn choose(&mut self, logits: &[f32], max: f32, top_k: usize, most: usize, bits: PriorBits) {
         let n = logits.len();
         self.priors.clear();
@@ -119,21 +118,20 @@ impl TopActions {
         self.raw = true;
     }
 
-    /// Makes logits priors. Apart from `fill`, because a softmax reads together what was just
-    /// written apart, and waits for it: something else may be done meanwhile.
+    /// Turns logits into priors. Separate from `fill`, because wide loads right after narrow stores
+    /// break store forwarding: the caller can do other work in between.
     pub fn finish(&mut self) {
         if std::mem::take(&mut self.raw) {
             softmax_padded(&mut self.priors, self.actions.len());
         }
     }
 
-    /// A number that at least `k` logits are not below; the lowest of all if there are too few
-    /// groups to tell.
+    /// A lower bound of the `k`-th greatest logit; -inf if there are fewer than `k` groups.
     fn bound(&mut self, k: usize) -> f32 {
         if k > self.tops.len() {
             return f32::NEG_INFINITY;
         }
-        // Of many groups, larger ones tell well enough.
+        // With many groups, merge them: the bound stays good enough.
         self.order.clear();
         self.order.extend_from_slice(&self.tops);
         let mut len = self.order.len();
@@ -148,8 +146,8 @@ impl TopActions {
             .1
     }
 
-    /// Lists the keys of logits that are not below a floor.
-    fn gather(&mut self, logits: &[f32], floor: f32, count: impl Fn(f32) -> u32) {
+    /// Lists the keys of logits that are at least `floor`.
+    fn gather(&mut self, logits: &[f32], floor: f32, rank: impl Fn(f32) -> u32) {
         self.keys.clear();
         for (block, tops) in self.tops.chunks(LANES).enumerate() {
             if !reaches(tops, floor) {
@@ -157,7 +155,7 @@ impl TopActions {
             }
             let logits = &logits[block * BLOCK..];
             for (lane, _) in tops.iter().enumerate().filter(|(_, top)| **top >= floor) {
-                // Which ones cannot be foreseen: no branches.
+                // No branches: they would be mispredicted.
                 let (mut indices, mut found) = ([0; LANES + 1], 0);
                 let group = logits.iter().skip(lane).step_by(LANES).take(LANES);
                 for (i, &logit) in group.enumerate() {
@@ -165,13 +163,14 @@ impl TopActions {
                     found += usize::from(logit >= floor);
                 }
                 for &i in &indices[..found] {
-                    self.keys.push(key(count(logits[i]), block * BLOCK + i));
+                    self.keys.push(key(rank(logits[i]), block * BLOCK + i));
                 }
             }
         }
     }
 
-    /// Lists the indices of the `k` greatest keys by rising index; what the least of them counts.
+    /// Lists the indices of the `k` greatest keys by rising index; returns the least rank among
+    /// them.
     fn pick(&mut self, k: usize) -> u32 {
         let least = if self.keys.len() > k {
             self.sorted.clear();
@@ -192,9 +191,9 @@ impl TopActions {
         (least >> 32) as u32
     }
 
-    /// Lists the `k` edges that come first, with their priors `exp(logit - max) * scale`.
+    /// Lists the first `k` edges, with their priors `exp(logit - max) * scale`.
     fn most_likely(&mut self, logits: &[f32], max: f32, scale: f32, k: usize, bits: PriorBits) {
-        // As far apart, two logits have different codes; the exponential may be off by 3e-7.
+        // Two logits that differ by more have different codes; `exp` has a relative error of 3e-7.
         let apart = match bits {
             PriorBits::Eight => 0.0607,
             PriorBits::Sixteen => 5e-4,
@@ -205,7 +204,7 @@ impl TopActions {
         self.gather(logits, bound, |logit| bits.encode(prior(logit)));
         let lowest = bits.encode(0.0);
         if self.pick(k) == lowest {
-            // Below some prior all have the same code: of these the first, gathered or not.
+            // All small priors have the lowest code: take the first of them, gathered or not.
             self.actions
                 .retain(|&index| bits.encode(prior(logits[index as usize])) > lowest);
             let mut room = k - self.actions.len();
@@ -224,7 +223,7 @@ impl TopActions {
         self.pad();
     }
 
-    /// Keeps of the listed edges the `k` that come first.
+    /// Keeps the first `k` of the listed edges.
     fn cut(&mut self, k: usize, bits: PriorBits) {
         let names = std::mem::take(&mut self.actions);
         self.keys.clear();
@@ -233,7 +232,7 @@ impl TopActions {
             .extend(codes.enumerate().map(|(index, code)| key(code, index)));
         self.pick(k);
         for (i, action) in self.actions.iter_mut().enumerate() {
-            let index = *action as usize; // not before `i`
+            let index = *action as usize; // at least `i`
             self.priors[i] = self.priors[index];
             *action = names[index];
         }
@@ -251,22 +250,22 @@ fn all_finite(logits: &[f32]) -> bool {
     logits.iter().filter(|x| !x.is_finite()).count() == 0
 }
 
-fn key(count: u32, index: usize) -> u64 {
-    u64::from(count) << 32 | u64::from(!(index as u32))
+fn key(rank: u32, index: usize) -> u64 {
+    u64::from(rank) << 32 | u64::from(!(index as u32))
 }
 
-/// A whole number in the order of floats; zeros of both signs are equal.
+/// Maps floats to integers in the same order; zeros of both signs are equal.
 fn ordered(x: f32) -> u32 {
     let bits = (x + 0.0).to_bits();
     bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)
 }
 
-/// Whether one of few numbers is not below a floor.
+/// Whether a number is at least `floor`.
 fn reaches(numbers: &[f32], floor: f32) -> bool {
     numbers.iter().filter(|&&x| x >= floor).count() > 0
 }
 
-/// Places, rising, among which are those of the `k` greatest numbers, and few others.
+/// Indices, rising, that contain those of the `k` greatest numbers and few others.
 pub fn indices_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
     let mut list = TopActions::default();
     if k < numbers.len() {
@@ -282,7 +281,7 @@ pub fn indices_of_greatest(numbers: &[f32], k: usize) -> Vec<u16> {
 }
 
 multiversioned! {
-    /// Makes each number the greater of itself and another.
+    /// Replaces each number by the maximum of itself and another.
     fn raise(numbers: &mut [f32], others: &[f32]) {
         for (number, &other) in numbers.iter_mut().zip(others) {
             *number = if other > *number { other } else { *number };
@@ -291,7 +290,7 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// Finds the greatest of every group, and of all, and whether all are numbers.
+    /// Finds the maximum of every group, the extremes of all, and NaN or +inf.
     fn scan(logits: &[f32], tops: &mut Vec<f32>) -> Scan {
         tops.clear();
         tops.resize(logits.len().div_ceil(BLOCK) * LANES, f32::NEG_INFINITY);
@@ -322,7 +321,7 @@ mod tests {
     use crate::contracts::numbers::softmax;
     use crate::contracts::rng::Rng;
 
-    /// The definition: all priors, then the first by stored prior and index.
+    /// The definition: compute all priors, then take the first by stored prior and index.
     fn expected(
         logits: &[f32],
         top_k: usize,
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_are_among_the_places() {
+    fn indices_of_greatest_contain_the_greatest() {
         let mut rng = Rng::new(6, 0);
         for _ in 0..2000 {
             let n = 1 + rng.below(400);
@@ -393,13 +392,13 @@ mod tests {
             assert_eq!(
                 numbers.iter().filter(|&&x| x >= least).count(),
                 indices.len(),
-                "all that are not less"
+                "all numbers that are not less"
             );
         }
     }
 
     #[test]
-    fn what_is_no_number_is_noticed() {
+    fn nan_and_infinity_are_refused() {
         let mut list = TopActions::default();
         let mut fill = |logits: &[f32]| list.fill(logits, 0, 9, PriorBits::Eight);
         for index in [0, 7, 15, 16, 20] {

@@ -1,11 +1,12 @@
 //! A tree and the search that grows it.
 //!
-//! `Tree` is what belongs to one root: its state, its random stream, the progress of the search.
-//! `Search` is a tree at work, together with the pool that holds its nodes and the settings it
-//! follows; the steps of the algorithm are methods of it, one file each:
-//! `descend.rs` walks to a leaf (`information_set.rs` where something is hidden), `selection.rs` (`uct.rs`, `gumbel.rs`, `forced_playouts.rs`) picks the edges,
-//! `expand.rs` takes in an evaluation, `backup.rs` carries it to the root, `proofs.rs` draws
-//! conclusions, `root.rs` prepares the root, `budget.rs` drops what is least useful.
+//! `Tree` holds the data of one root: its state, its random stream, the progress of the search.
+//! `Search` borrows a tree together with the pool of its nodes and the settings. The steps of the
+//! algorithm are methods of `Search`, one file each: `descend.rs` goes down to a leaf
+//! (`information_set.rs` with hidden information), `selection.rs` (`uct.rs`, `gumbel.rs`,
+//! `forced_playouts.rs`) selects edges, `expand.rs` applies an evaluation, `backup.rs` adds it to
+//! the path, `proofs.rs` updates proven bounds, `root.rs` prepares the root, `budget.rs` drops the
+//! least visited subtrees.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -28,50 +29,50 @@ use crate::search::visit::Visit;
 use crate::sources::deals::ViewPriors;
 use crate::sources::rules::KeptStates;
 
-/// How far the current search of a tree has come.
+/// The progress of the current search of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Simulations started and finished by this search.
     pub started: u64,
     pub finished: u64,
-    /// Leaves that wait for an evaluation.
+    /// Leaves waiting for an evaluation.
     pub waiting: usize,
-    /// The greatest depth a simulation reached.
+    /// The greatest depth reached by a simulation.
     pub depth: u32,
-    /// Why no further simulation will start.
+    /// The reason why no further simulation will start.
     pub stop: Option<Stop>,
-    /// Noise handed in for this search, one number per legal action of the root.
+    /// Noise given by the caller, one number per legal action of the root.
     pub noise: Option<Vec<f64>>,
     pub gumbel: Option<GumbelRoot>,
-    /// The action picked after so many finished simulations.
+    /// The number of finished simulations at the last pick, and the picked action.
     pub picked: Option<(u64, usize)>,
 }
 
 #[derive(Debug)]
 pub struct Tree<G> {
-    /// The state at the root; all others are derived from it.
+    /// The root's state; all others are derived from it.
     pub state: G,
     pub root: NodeId,
     pub edges: RootEdges,
-    /// States of expanded nodes, where the game wants them kept.
+    /// States of expanded nodes, with `KEEP_STATES`.
     pub kept: KeptStates<G>,
-    /// What actions brought that were taken later, where the search asks (`widening.rs`).
+    /// AMAF statistics, with RAVE (`widening.rs`).
     pub amaf: HashMap<NodeId, Amaf>,
-    /// Priors of the seats' own views, in an information-set tree.
+    /// Priors per view, in an information-set tree.
     pub views: ViewPriors,
-    /// Walks that go on now that they have their priors.
+    /// Descents that can continue now that they have their priors.
     pub suspended: VecDeque<Box<Visit<G>>>,
     pub rng: Rng,
     pub q_range: MinMaxStats,
     pub progress: Progress,
-    /// Evaluations asked for since the tree was made.
+    /// Evaluations requested since the tree was created.
     pub evaluations: u64,
-    /// The same since it was planted.
-    pub arrived: u64,
+    /// Evaluations requested since its last reset: the next free slot.
+    pub slots: u64,
     pub nodes: u64,
     pub bytes: u64,
     pub sweep: Sweep,
-    /// Its place among the trees of its shard.
+    /// Its index in its shard.
     pub index_in_shard: usize,
     /// `half_mix` of the number of its random stream.
     stream: u64,
@@ -93,7 +94,7 @@ impl<G: Game> Tree<G> {
             q_range: MinMaxStats::default(),
             progress: Progress::default(),
             evaluations: 0,
-            arrived: 0,
+            slots: 0,
             nodes: 1,
             bytes,
             sweep: Sweep::default(),
@@ -104,40 +105,40 @@ impl<G: Game> Tree<G> {
         tree
     }
 
-    /// A number that names the next evaluation (`Leaf::ticket`).
+    /// The seed of the next evaluation (`Leaf::ticket`).
     pub fn next_ticket(&mut self) -> u64 {
         self.evaluations += 1;
         finish(self.stream.wrapping_add(self.evaluations))
     }
 
-    /// How many evaluations were asked for before this one.
-    pub fn arrive(&mut self) -> u64 {
-        self.arrived += 1;
-        self.arrived - 1
+    /// The slot of the next evaluation: the number of evaluations before it.
+    pub fn next_slot(&mut self) -> u64 {
+        self.slots += 1;
+        self.slots - 1
     }
 
-    /// Keeps the state of a node that was expanded, if the game wants that.
-    pub fn keep(&mut self, id: NodeId, state: &G) {
+    /// Stores the state of an expanded node, with `KEEP_STATES`.
+    pub fn store_state(&mut self, id: NodeId, state: &G) {
         if G::KEEP_STATES && id != self.root {
             self.bytes += self.kept.insert(id, state);
         }
     }
 
-    /// Forgets the state of a node.
+    /// Drops the state of a node.
     pub fn forget_state(&mut self, id: NodeId) {
         if G::KEEP_STATES {
             self.bytes -= self.kept.remove(id);
         }
     }
 
-    /// Forgets the priors of views at a node.
+    /// Drops the priors per view at a node.
     pub fn forget_views(&mut self, id: NodeId) {
         if G::HIDDEN {
             self.bytes -= self.views.remove(id);
         }
     }
 
-    /// No simulation will start and none is under way.
+    /// No simulation is in flight and none will start.
     pub fn is_done(&self) -> bool {
         self.progress.stop.is_some() && self.progress.waiting == 0
     }
@@ -167,7 +168,7 @@ impl<G: Game> Owner for Tree<G> {
     }
 }
 
-/// Buffers that a walk needs, kept between walks.
+/// Buffers reused between descents.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub actions: Vec<Action>,
@@ -176,23 +177,23 @@ pub struct Scratch {
     pub outcomes: Vec<(Action, f64)>,
     pub seats: Vec<f64>,
     pub levels: Vec<Level>,
-    /// Of the actions legal in a deal: where the node has them, and their priors.
+    /// The edge indices of the legal actions in a deal, and their priors.
     pub edge_indices: Vec<u32>,
     pub priors: Vec<f32>,
 }
 
-/// A tree at work.
+/// A tree with everything that a search of it needs.
 pub struct Search<'a, G: Game, V: Values> {
     pub pool: &'a mut Pool<V>,
     pub tree: &'a mut Tree<G>,
     pub settings: &'a Settings,
     pub scratch: &'a mut Scratch,
-    /// Bytes that this tree may take.
+    /// The byte budget of this tree.
     pub budget: u64,
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// The place and prior of the best unvisited edge, or `NO_EDGE`.
+    /// The index and prior of the best unvisited edge, or `NO_EDGE`.
     #[inline]
     pub fn best_unvisited(&self, id: NodeId) -> (usize, f32) {
         if id == self.tree.root {
@@ -204,7 +205,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
     /// The prior of every edge of a decision node, in the game's order.
     pub fn priors(&self, id: NodeId) -> Vec<f32> {
         let mut priors: Vec<f32> = if id == self.tree.root {
-            self.tree.edges.current()
+            self.tree.edges.current_priors()
         } else {
             let n = usize::from(self.pool[id].num_edges);
             (0..n)

@@ -1,7 +1,7 @@
-//! UCT: every edge once, then the best of `Q_s(a) + c_uct * sqrt(ln N / n(a))`.
+//! UCT: takes every edge once, then the highest `Q_s(a) + c_uct * sqrt(ln N / n(a))`.
 //!
-//! Counts, Q, scale and ties as in `selection.rs`; scores are doubles. An edge whose visits are all
-//! in flight has the first-play urgency for Q. Paper: Kocsis and Szepesvári 2006.
+//! Counts, Q, scale and ties are as in `selection.rs`; scores are doubles. An edge without a
+//! finished visit has the first-play urgency as Q. Paper: Kocsis and Szepesvári 2006.
 
 use crate::contracts::game::Game;
 use crate::contracts::values::Values;

@@ -1,22 +1,22 @@
-//! One walk from the root, and where it led.
+//! One descent from the root: its path and its leaf.
 
 use crate::contracts::evaluator::Leaf;
 use crate::contracts::game::{Action, Game, Seat};
 use crate::memory::node::NodeId;
 
-/// One step of a walk from the root.
+/// One step of a descent.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub node: NodeId,
-    /// The node's slot in its parent's block; 0 at the root.
+    /// The node's slot in its parent's family; 0 at the root.
     pub slot: u16,
 }
 
-/// A walk from the root, and where it led.
+/// A descent from the root: its path and its leaf.
 #[derive(Clone, Debug)]
 pub struct Visit<G> {
-    /// The state after the first `synced` steps of the path; in games whose states are not kept,
-    /// always that at its end.
+    /// The state after the first `synced` steps of the path; without `KEEP_STATES` always the state
+    /// at its end.
     pub state: G,
     pub synced: usize,
     pub path: Vec<Step>,
@@ -24,15 +24,15 @@ pub struct Visit<G> {
     /// The legal actions at the leaf.
     pub actions: Vec<Action>,
     pub ticket: u64,
-    /// The tree, counted within its shard.
+    /// The index of the tree in its shard.
     pub tree: usize,
-    /// Nodes passed in this deal, and the places of what was legal there.
-    pub passed: Vec<(NodeId, u32)>,
+    /// Node and edge index of every edge that was legal in this deal along the path.
+    pub legal_edges: Vec<(NodeId, u32)>,
     /// `Game::own_key` at the leaf.
     pub own_key: u64,
-    /// The walk goes on from the leaf once it has priors.
-    pub walks_on: bool,
-    /// It counts as a simulation that has started.
+    /// The descent continues below the leaf after its priors arrive.
+    pub resumes: bool,
+    /// It was already counted as a started simulation.
     pub counted: bool,
 }
 
@@ -46,19 +46,19 @@ impl<G: Game> Visit<G> {
             actions: Vec::new(),
             ticket: 0,
             tree: 0,
-            passed: Vec::new(),
+            legal_edges: Vec::new(),
             own_key: 0,
-            walks_on: false,
+            resumes: false,
             counted: false,
         }
     }
 
-    /// The node that the walk has come to.
+    /// The last node of the path.
     pub fn end(&self) -> NodeId {
         self.path[self.path.len() - 1].node
     }
 
-    /// The position as an evaluator sees it.
+    /// The leaf, for an evaluator.
     pub fn leaf(&self) -> Leaf<'_, G> {
         Leaf {
             state: &self.state,

@@ -1,30 +1,30 @@
-//! Two options of PUCT and UCT: progressive widening, and RAVE.
+//! Two options of PUCT and UCT: progressive widening and RAVE.
 //!
-//! *Widening* (Coulom 2007; Chaslot et al. 2008): a node of N visits has at most
+//! *Widening* (Coulom 2007; Chaslot et al. 2008): a node with N visits has at most
 //!
 //! ```text
 //!     k(N) = ceil(widening * N ^ widening_power)
 //! ```
 //!
-//! edges that were tried, the most_likely first; where all of those are closed, one more may be.
+//! tried edges, in the order of their priors; if all of them are closed, one more may be tried.
 //!
-//! *RAVE* (Gelly and Silver 2011): what an action is worth later in a simulation, taken by the same
-//! seat, says something of what it is worth now. Every node keeps, per action, the mean result of the
-//! simulations through it in which its seat took that action there or below (the first time counts),
-//! and mixes it into Q, or into the first-play urgency:
+//! *RAVE* (Gelly and Silver 2011): the value of an action later in a simulation estimates its value
+//! now. Every node stores, per action, the mean result of the simulations through it in which its
+//! seat took that action there or below (only the first time counts), and mixes it into Q or the
+//! first-play urgency:
 //!
 //! ```text
 //!     Q'(a) = (1 - b) * Q(a) + b * AMAF(a)      b = sqrt(k / (3 N + k))
 //! ```
 //!
-//! `k` (`rave`) is the number of visits at which both count the same. Only actions inside the tree
-//! are seen, not those of a playout.
+//! `k` (`rave`) is the number of visits at which both have equal weight. Only actions inside the
+//! tree count, not those of a playout.
 //!
 //! N includes visits in flight and the node's own evaluation. Rounding: k(N), AMAF sums and b are
 //! doubles; b, the mean and Q' are then single.
 //!
-//! Cost: a choice looks at every edge of the node, so both are for games and budgets where that is
-//! little. Twin: `sylvan.reference.selection`, `sylvan.reference.search.backup`.
+//! Cost: each selection scans every edge of the node, so use these options only with few edges or
+//! few simulations. Twin: `sylvan.reference.selection`, `sylvan.reference.search.backup`.
 
 use crate::contracts::config::Selection;
 use crate::contracts::game::{Action, Game, Seat};
@@ -45,7 +45,7 @@ impl Settings {
         self.config.widening.is_some() || self.config.rave > 0.0
     }
 
-    /// The most edges of a node with so many visits that may be tried.
+    /// The most edges that may be tried at a node with this many visits.
     pub fn width(&self, visits: u32) -> usize {
         let Some((factor, power)) = self.config.widening else {
             return usize::MAX;
@@ -55,18 +55,18 @@ impl Settings {
     }
 }
 
-/// An edge as the rule sees it.
+/// An edge to score.
 pub(crate) struct Candidate {
     pub prior: f32,
     pub action: Action,
-    /// Visits at which it could be taken.
+    /// Visits at which it was legal.
     pub available: u32,
-    /// The node behind it.
+    /// Its node, if it was tried.
     pub child: Option<NodeId>,
     pub closed: bool,
 }
 
-/// A node at which a choice is made.
+/// The node at which an edge is selected.
 pub(crate) struct ChoiceContext {
     pub id: NodeId,
     pub seat: Seat,
@@ -75,7 +75,7 @@ pub(crate) struct ChoiceContext {
 }
 
 impl<G: Game, V: Values> Search<'_, G, V> {
-    /// The edge that the rule takes from a node of a tree without deals, or from any root.
+    /// Selects an edge of a node in a tree without deals, or of any root.
     pub(crate) fn choose_by_scan(
         &mut self,
         visit: &mut Visit<G>,
@@ -124,14 +124,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(actions.to_vec());
         }
         if G::LEARNED {
-            return Ok((0..self.pool[id].num_edges.into()).collect()); // all of them, in order
+            return Ok((0..self.pool[id].num_edges.into()).collect()); // all actions, in order
         }
         self.sync(visit)?;
         visit.state.turn(&mut self.scratch.actions)?;
         Ok(self.scratch.actions.clone())
     }
 
-    /// The place of the best of some edges; ties go to the higher prior, then to the first.
+    /// The index of the best edge; ties go to the higher prior, then to the first.
     pub(crate) fn best_candidate(&self, context: &ChoiceContext, edges: &[Candidate]) -> usize {
         let started = self.pool[context.id].started();
         let tried = edges.iter().filter(|edge| edge.child.is_some()).count();
@@ -162,7 +162,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         best.map_or(0, |(i, _)| i)
     }
 
-    /// The score of an edge by the rule, where `mixed` changes its Q.
+    /// The score of an edge; `mixed` maps its Q to Q'.
     fn candidate_score(
         &self,
         context: &ChoiceContext,

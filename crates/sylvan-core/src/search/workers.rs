@@ -1,15 +1,17 @@
-//! A thread pool: idle threads wait for work, so that a batch does not pay for starting them.
+//! A thread pool: idle threads wait for work, so that a batch need not start threads.
 //!
-//! A forest on 16 threads shares out its work several times per batch: select, observe, update. To
-//! start and join 15 threads takes 170 µs (on a machine of two cores), as long as 16 threads need to
-//! select 4000 leaves of Connect Four; to wake sleeping threads takes 55 µs. So an idle thread spins
-//! for about as long as it would take to wake it, yields its core meanwhile, and then sleeps. The
-//! caller works too: it does its own part, then every part that no thread has begun, because on a
-//! busy machine threads come late. A thread that the system refuses is therefore no error.
+//! A forest on 16 threads distributes work several times per batch: select, observe, update.
+//! Starting and joining 15 threads takes 170 µs (on a machine with two cores), as long as 16
+//! threads need to select 4000 leaves of Connect Four; waking sleeping threads takes 55 µs. So an
+//! idle thread spins for about the time it would take to wake it, yielding its core, and then
+//! sleeps. The caller works too: it does its own part, then every part that no thread has started,
+//! because on a busy machine threads start late. So it is no error if the system refuses to start a
+//! thread.
 //!
 //! Idle threads belong to the process, not to a forest. After a fork the child has none of its
-//! parent's threads and starts new ones; a lock that another thread held at that moment stays locked
-//! in the child, so the list of idle threads is only ever tried, and done without if it is taken.
+//! parent's threads and starts new ones; a lock held by another thread at the fork stays locked in
+//! the child, so the list of idle threads is only locked with `try_lock`, and not used if that
+//! fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,11 +34,11 @@ static IDLE: Mutex<IdleThreads> = Mutex::new(IdleThreads {
     threads: Vec::new(),
 });
 
-/// Attempts to lock the list before a thread does without it.
+/// Attempts to lock the list before giving up.
 const LOCK_ATTEMPTS: usize = 100;
 
 impl IdleThreads {
-    /// Does something with the list of this process; `None` if others keep it locked.
+    /// Calls `work` with the list of this process; returns `None` if it stays locked.
     fn with<T>(work: impl FnOnce(&mut Vec<Sender<Job>>) -> T) -> Option<T> {
         let mut idle = (0..LOCK_ATTEMPTS).find_map(|_| {
             let locked = IDLE.try_lock().ok();
@@ -46,7 +48,8 @@ impl IdleThreads {
             locked
         })?;
         if idle.process != process::id() {
-            // After a fork: these threads are the parent's, and dropping a sender may take a lock.
+            // After a fork: these threads are the parent's. Leak them: dropping a sender may take a
+            // lock.
             std::mem::forget(std::mem::take(&mut idle.threads));
             idle.process = process::id();
         }
@@ -54,16 +57,16 @@ impl IdleThreads {
     }
 }
 
-/// How long a thread spins before it sleeps.
+/// The time a thread spins before it sleeps.
 const SPIN_TIME: Duration = Duration::from_micros(50);
 
-/// Asks again and again for `SPIN_TIME`, until there is an answer.
-fn spin<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+/// Polls for up to `SPIN_TIME`, until there is a result.
+fn spin<T>(mut poll: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     loop {
         for _ in 0..20 {
-            if let Some(answer) = ask() {
-                return Some(answer);
+            if let Some(result) = poll() {
+                return Some(result);
             }
             hint::spin_loop();
         }
@@ -74,8 +77,8 @@ fn spin<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
-/// Does a job on an idle thread, or on a new one. Where the system refuses a thread the job is dropped:
-/// whoever shares out work does what nobody has begun.
+/// Runs a job on an idle thread or on a new one. Drops the job if the system refuses a thread: the
+/// caller does every job that was not started.
 fn start(mut job: Job) {
     if let Some(thread) = IdleThreads::with(Vec::pop).flatten() {
         match thread.send(job) {
@@ -96,16 +99,16 @@ fn start(mut job: Job) {
     });
 }
 
-/// Counts jobs that have not ended, for one thread that waits until there are none.
+/// Counts unfinished jobs; one thread waits until there are none.
 struct Latch {
     left: AtomicUsize,
-    waits: Thread,
+    waiter: Thread,
 }
 
 impl Latch {
     fn down(&self) {
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.waits.unpark();
+            self.waiter.unpark();
         }
     }
 
@@ -119,7 +122,7 @@ impl Latch {
     }
 }
 
-/// A job that the first thread to ask for it does.
+/// A job that runs once, on the first thread that calls `run`.
 #[derive(Clone)]
 struct Once(Arc<Mutex<Option<Job>>>);
 
@@ -136,8 +139,8 @@ impl Once {
     }
 }
 
-/// Jobs that borrow from a caller's stack. Dropping it, by a panic too, does what no thread has begun
-/// and waits for the rest, so that no job outlives what it borrows.
+/// Jobs that borrow from a caller's stack. Dropping it, also by a panic, runs the jobs that no
+/// thread has started and waits for the others, so that no job outlives its borrows.
 struct Borrowing {
     jobs: Vec<Once>,
     latch: Arc<Latch>,
@@ -150,7 +153,7 @@ impl Drop for Borrowing {
     }
 }
 
-/// Works on every item, on a thread each if there are several; the first error in order.
+/// Calls `work` on every item, each on its own thread; returns the first error in order.
 pub(crate) fn each<T: Send, E: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<(), E> + Sync,
@@ -158,7 +161,7 @@ pub(crate) fn each<T: Send, E: Send>(
     each_on(items, work, start)
 }
 
-/// The same on the threads that `start` hands jobs to. `start` may drop a job.
+/// The same with threads from `start`, which may drop a job.
 fn each_on<T: Send, E: Send>(
     items: &mut [T],
     work: impl Fn(&mut T) -> Result<(), E> + Sync,
@@ -172,12 +175,12 @@ fn each_on<T: Send, E: Send>(
     }
     let caught = |item: &mut T| catch_unwind(AssertUnwindSafe(|| work(item)));
     let mut results: Vec<_> = others.iter().map(|_| None).collect();
-    // Declared after all that jobs borrow, so that it is dropped before.
+    // Declared after everything that jobs borrow, so that it is dropped first.
     let mut borrowing = Borrowing {
         jobs: Vec::with_capacity(others.len()),
         latch: Arc::new(Latch {
             left: AtomicUsize::new(0),
-            waits: thread::current(),
+            waiter: thread::current(),
         }),
     };
     for (item, result) in others.iter_mut().zip(&mut results) {
@@ -185,18 +188,18 @@ fn each_on<T: Send, E: Send>(
         let caught = &caught;
         let job: Box<dyn FnOnce() + Send + '_> = Box::new(move || {
             *result = Some(caught(item));
-            latch.down(); // from here on nothing borrowed is touched
+            latch.down(); // do not use borrowed data after this
         });
-        // SAFETY: the job borrows from this call, which neither returns nor unwinds before `borrowing`
-        // is dropped. That runs the job or waits for its end: a job is counted before any thread can
-        // see it, it catches panics, and it counts down once, when it has ended.
+        // SAFETY: the job borrows from this call, which neither returns nor unwinds before
+        // `borrowing` is dropped. The drop runs the job or waits for its end: a job is counted
+        // before any thread can see it, it catches panics, and it counts down once, at its end.
         let job = unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Job>(job) };
         let job = Once::new(job);
         borrowing.latch.left.fetch_add(1, Ordering::AcqRel);
         borrowing.jobs.push(job.clone());
         start(Box::new(move || job.run()));
     }
-    let mine = caught(first); // this thread would only wait
+    let mine = caught(first); // this thread would otherwise only wait
     drop(borrowing);
     let mut outcome = Ok(());
     for result in std::iter::once(Some(mine)).chain(results).flatten() {
@@ -211,7 +214,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_item_is_worked_on_once_and_the_first_error_counts() {
+    fn each_visits_every_item_once_and_returns_the_first_error() {
         for _ in 0..100 {
             let mut items: Vec<usize> = (0..9).collect();
             let worked = each(&mut items, |item| {
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_used_again() {
+    fn threads_are_reused() {
         let mut seen = HashSet::new();
         for _ in 0..50 {
             let mut ids = [thread::current().id(); 3];
@@ -236,7 +239,7 @@ mod tests {
             };
             seen.extend(ids);
         }
-        // Other tests take and give threads at the same time.
+        // Other tests use the pool at the same time.
         assert!(seen.len() < 50, "{} threads for 150 jobs", seen.len());
     }
 
@@ -256,23 +259,23 @@ mod tests {
 
     #[test]
     fn no_job_outlives_the_call_that_it_borrows_from() {
-        // The second job cannot be started: by the time that the panic arrives here, the first has
-        // ended, though it was begun before and takes long.
-        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        // Starting the second job panics. The first, started before and slow, has ended when the
+        // panic arrives here.
+        let (started_jobs, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let started = AtomicUsize::new(0);
         let mut items = [0, 1, 2];
         let caught = catch_unwind(AssertUnwindSafe(|| {
             each_on(
                 &mut items,
                 |_| {
-                    begun.fetch_add(1, Ordering::AcqRel);
+                    started_jobs.fetch_add(1, Ordering::AcqRel);
                     thread::sleep(Duration::from_millis(50));
                     ended.fetch_add(1, Ordering::AcqRel);
                     Ok::<(), ()>(())
                 },
                 |job| {
                     if started.fetch_add(1, Ordering::AcqRel) == 1 {
-                        while begun.load(Ordering::Acquire) == 0 {
+                        while started_jobs.load(Ordering::Acquire) == 0 {
                             thread::yield_now();
                         }
                         panic!("no thread");
@@ -282,11 +285,11 @@ mod tests {
             )
         }));
         assert!(caught.is_err());
-        assert_eq!(ended.load(Ordering::Acquire), 2); // the second was done by the caller
+        assert_eq!(ended.load(Ordering::Acquire), 2); // the caller did the second
     }
 
     #[test]
-    fn a_panic_waits_for_the_others_and_goes_on() {
+    fn a_panic_propagates_after_the_other_jobs_ended() {
         let done = AtomicUsize::new(0);
         for bad in 0..4 {
             let mut items = [0, 1, 2, 3];

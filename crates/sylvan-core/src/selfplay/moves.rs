@@ -7,14 +7,14 @@ use crate::search::forest::Forest;
 use crate::search::root::Transition;
 use crate::search::workers::each;
 
-/// Where moves led. N trees, S seats.
+/// The results of moves. N trees, S seats.
 #[derive(Clone, Debug, Default)]
 pub struct Transitions {
-    /// `[N]` whose turn it is: a seat, `CHANCE`, `OVER`, or `UNMOVED` where nothing was played.
+    /// `[N]` whose turn it is: a seat, `CHANCE`, `OVER`, or `UNMOVED` if no action was taken.
     pub turns: Vec<i8>,
-    /// `[N, S]` what the end pays; zeros while a game goes on.
+    /// `[N, S]` returns; zeros while a game continues.
     pub returns: Vec<f32>,
-    /// `[N, S]` what the move paid.
+    /// `[N, S]` rewards of the moves.
     pub rewards: Vec<f32>,
 }
 
@@ -50,7 +50,7 @@ impl Transitions {
     }
 }
 
-/// Why a move cannot be made in some tree.
+/// An error of a move in some tree.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError<E> {
     #[error("the game failed")]
@@ -61,8 +61,8 @@ pub enum MoveError<E> {
 
 impl<G: Game, V: Values> Forest<G, V> {
     /// Takes `actions[i]` in tree i, unless it is negative; nothing may be in flight. With `keep`
-    /// the subtrees behind them stay. Unless all are legal, none is taken; where the game itself
-    /// fails, some are.
+    /// the subtrees of these actions stay. If one is illegal, none is taken; after an error of the
+    /// game, some may have been taken.
     pub fn play(
         &mut self,
         actions: &[i64],
@@ -95,7 +95,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         Ok(all)
     }
 
-    /// Fails at the first action that its root does not have.
+    /// Fails at the first illegal action.
     fn check_legal(&self, actions: &[i64]) -> Result<(), MoveError<G::Error>> {
         let (mut legal, mut outcomes) = (Vec::new(), Vec::new());
         for (i, &action) in actions
@@ -122,8 +122,8 @@ impl<G: Game, V: Values> Forest<G, V> {
         Ok(())
     }
 
-    /// An outcome of chance for each tree where `uniforms[i]`, from 0 to 1, is not negative: the
-    /// first whose probability, added to those before, exceeds it; -1 for the others.
+    /// Draws a chance outcome for each tree where `uniforms[i]`, in 0..1, is not negative: the
+    /// first outcome whose cumulative probability exceeds it; -1 for the other trees.
     pub fn draw(&self, uniforms: &[f64]) -> Result<Vec<i64>, G::Error> {
         let mut outcomes = Vec::new();
         let mut drawn = vec![-1; uniforms.len()];
@@ -131,7 +131,7 @@ impl<G: Game, V: Values> Forest<G, V> {
             self.tree(i).state.chance_outcomes(&mut outcomes)?;
             let mut sum = 0.0;
             for &(action, probability) in &outcomes {
-                drawn[i] = i64::from(action); // the last one if rounding leaves a gap
+                drawn[i] = i64::from(action); // the last one if the sum is below 1 by rounding
                 sum += probability;
                 if sum > uniform {
                     break;

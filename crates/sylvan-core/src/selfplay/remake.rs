@@ -1,46 +1,45 @@
-//! Positions made again from a first state and the actions since: what a learner sees of games that
-//! are kept as moves.
+//! Rebuilds positions from a start state and the actions played: the learner's input from games
+//! stored as moves.
 //!
-//! A position that a search thought about is searched as a root, so that a game which could have
-//! been claimed drawn still lists its moves. Rows are dealt to threads; a row depends on nothing but
-//! itself.
+//! Each position is marked as a root, as in the search, so that it lists its legal actions even if
+//! a draw could be claimed. Rows are divided among threads; each row depends only on itself.
 
 use std::convert::Infallible;
 
 use crate::contracts::game::{Action, Game};
 use crate::search::workers::each;
 
-/// One position, and the policy target that belongs to it.
+/// One position and its policy target.
 #[derive(Debug)]
 pub struct Row<'a, G> {
     pub start: &'a G,
-    /// What was played from `start` on.
+    /// The actions played from `start`.
     pub actions: &'a [u16],
-    /// Actions that are legal in the position …
+    /// Legal actions of the policy target.
     pub target: &'a [u16],
-    /// … and the weight of each of them, in proportion to its probability.
+    /// The weight of each action in `target`, proportional to its probability.
     pub policy: &'a [u16],
 }
 
-/// What a batch of n rows becomes; the policy's two are zero at first.
+/// The output arrays of a batch of n rows; `policy` and `legal` must be zero at first.
 #[derive(Debug)]
 pub struct Arrays<'a, C> {
     /// `[n, cells]`
     pub observations: &'a mut [C],
-    /// `[n, logits]` the probabilities, each where a network has its action's logit.
+    /// `[n, logits]` probabilities, at the logits' indices.
     pub policy: &'a mut [f32],
-    /// `[n, logits]` where the legal actions are.
+    /// `[n, logits]` mask of legal actions.
     pub legal: &'a mut [bool],
 }
 
-/// A target names an action that is not legal: the actions do not belong to this game.
+/// A policy target contains an illegal action: the actions do not belong to this game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalTarget {
     pub row: usize,
     pub action: u16,
 }
 
-/// Makes every row's position; `logit` says where a policy has the logit of a legal action.
+/// Rebuilds every row's position; `logit` returns the policy index of a legal action.
 pub fn remake<G: Game<Error = Infallible>>(
     rows: &[Row<'_, G>],
     logit: impl Fn(&G, Action) -> Action + Sync,
@@ -71,7 +70,7 @@ pub fn remake<G: Game<Error = Infallible>>(
         })
         .collect();
     each(&mut parts, |(first, rows, arrays)| {
-        some(rows, &logit, arrays).map_err(|illegal| IllegalTarget {
+        remake_rows(rows, &logit, arrays).map_err(|illegal| IllegalTarget {
             row: illegal.row + *first,
             ..illegal
         })
@@ -79,7 +78,7 @@ pub fn remake<G: Game<Error = Infallible>>(
 }
 
 /// The same for the rows of one thread.
-fn some<G: Game<Error = Infallible>>(
+fn remake_rows<G: Game<Error = Infallible>>(
     rows: &[Row<'_, G>],
     logit: &impl Fn(&G, Action) -> Action,
     arrays: &mut Arrays<'_, G::Cell>,

@@ -1,6 +1,6 @@
-//! All trees of a forest at once: what their searches found, and a move in each. Self-play reads
-//! and moves thousands of trees between two searches, so the work is shared by the forest's threads
-//! and the results are flat arrays, tree after tree.
+//! The outcomes of all searches of a forest. Self-play reads thousands of trees between two
+//! searches, so the forest's threads share the work and the results are flat arrays, tree after
+//! tree.
 
 use crate::contracts::game::{Game, Seat};
 use crate::contracts::numbers::ln;
@@ -11,7 +11,7 @@ use crate::search::forest::Forest;
 use crate::search::tree::Search;
 use crate::search::workers::each;
 
-/// What the searches of some trees found. N trees, S seats.
+/// The outcomes of searches. N trees, S seats.
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
     /// `[N + 1]` tree i has the edges `offsets[i]..offsets[i + 1]`; none if its root is not
@@ -22,13 +22,13 @@ pub struct Outcomes {
     /// The policy target.
     pub policy: Vec<f32>,
     pub visits: Vec<u32>,
-    /// As the evaluator gave them, without noise.
+    /// The evaluator's priors, without noise.
     pub priors: Vec<f32>,
-    /// `[N]` the action that the search prefers; -1 where there are no edges.
+    /// `[N]` the preferred action; -1 without edges.
     pub best: Vec<i32>,
-    /// `[N]` the seat to move; -1 where there are no edges.
+    /// `[N]` the seat to move; -1 without edges.
     pub seats: Vec<i8>,
-    /// `[N, S]` the root's value per seat; zeros where there are no edges.
+    /// `[N, S]` the root's value per seat; zeros without edges.
     pub values: Vec<f32>,
     /// `[N]` KL(policy || priors) in nats.
     pub surprise: Vec<f32>,
@@ -36,7 +36,7 @@ pub struct Outcomes {
     pub simulations: Vec<u32>,
 }
 
-/// Room in an `Outcomes` for what is there once per edge.
+/// Slices of the per-edge arrays of an `Outcomes`.
 struct EdgeSlices<'a> {
     actions: &'a mut [i32],
     policy: &'a mut [f32],
@@ -68,7 +68,7 @@ impl<'a> EdgeSlices<'a> {
 }
 
 impl Outcomes {
-    /// Adds a tree, whose edges go where there is room for as many.
+    /// Adds a tree; writes its edges to `room`, which has their length.
     fn add<G: Game, V: Values>(&mut self, search: &Search<'_, G, V>, room: EdgeSlices<'_>) {
         let seats = search.settings.rules.num_players;
         let root = &search.pool[search.tree.root];
@@ -115,7 +115,8 @@ impl Outcomes {
     }
 }
 
-/// KL(p || q) in nats; `q` need not add up to 1. Beyond some places, p is q times `growth`.
+/// KL(p || q) in nats; `q` need not sum to 1. At all other indices than `tried`, p is q times
+/// `growth`.
 fn divergence(p: &[f32], q: &[f32], tried: impl Iterator<Item = usize>, growth: f64) -> f32 {
     let total = sum(q);
     let term = |p: f64, ratio: f64| if p > 0.0 { p * ln(ratio * total) } else { 0.0 };
@@ -132,7 +133,7 @@ fn divergence(p: &[f32], q: &[f32], tried: impl Iterator<Item = usize>, growth: 
 }
 
 multiversioned! {
-    /// The sum of many numbers, to within rounding.
+    /// The sum of many numbers, in any order.
     fn sum(numbers: &[f32]) -> f64 {
         const LANES: usize = 16;
         let (chunks, rest) = numbers.as_chunks::<LANES>();
@@ -148,7 +149,7 @@ multiversioned! {
 }
 
 impl<G: Game, V: Values> Forest<G, V> {
-    /// What the searches of all trees found.
+    /// The outcomes of all searches.
     pub fn outcomes(&mut self) -> Outcomes {
         let mut all = self.allocate_outcomes();
         let (budget, settings) = (self.budget(), &self.settings);
@@ -184,7 +185,7 @@ impl<G: Game, V: Values> Forest<G, V> {
         all
     }
 
-    /// `Outcomes` with offsets and room for all edges.
+    /// `Outcomes` with offsets and allocated per-edge arrays.
     fn allocate_outcomes(&self) -> Outcomes {
         let mut offsets = vec![0];
         let mut last = 0;

@@ -1,8 +1,8 @@
-//! Deals of hidden cards: a view, which is what one seat knows, completed to a full state.
+//! Deals of hidden cards: complete a view (the information of one seat) to a full state.
 //!
-//! Every simulation of an information-set search draws its own deal (`search/information_set.rs`). The
-//! evaluator's priors depend on what the seat to move sees in that deal, so a tree keeps them per node
-//! and view (`Game::own_key`). The tree's byte budget includes them.
+//! Every simulation of an information-set search draws its own deal (`search/information_set.rs`).
+//! The evaluator's priors depend on the view of the seat to move in that deal, so a tree stores
+//! them per node and view (`Game::own_key`). The tree's byte budget includes them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use crate::contracts::game::Game;
 use crate::contracts::rng::Rng;
 use crate::memory::node::NodeId;
 
-/// Draws a deal: `state` becomes a copy of the view, completed by `Game::sample`. One draw from `rng`.
+/// Draws a deal: copies the view to `state` and completes it by `Game::sample`. One draw from
+/// `rng`.
 pub fn deal<G: Game>(view: &G, state: &mut G, rng: &mut Rng) -> Result<(), G::Error> {
     if G::KEEP_STATES {
         *state = view.share();
@@ -20,35 +21,35 @@ pub fn deal<G: Game>(view: &G, state: &mut G, rng: &mut Rng) -> Result<(), G::Er
     state.sample(&mut rng.split())
 }
 
-/// What an evaluator said of the seats' own views at the nodes of an information-set tree. A view is
-/// named by its node and by `Game::own_key`.
+/// The evaluator's priors per view at the nodes of an information-set tree. A view is identified by
+/// its node and `Game::own_key`.
 #[derive(Debug, Default)]
 pub struct ViewPriors {
     priors: HashMap<NodeId, HashMap<u64, Box<[f32]>>>,
-    /// Views that wait for their evaluation.
+    /// Views waiting for their evaluation.
     waiting: HashSet<(NodeId, u64)>,
 }
 
-/// Bytes of one view's priors, about: the array and its entries in the maps.
+/// The approximate bytes of one view's priors: the array and its entries in the maps.
 fn bytes(priors: &[f32]) -> u64 {
     64 + 4 * priors.len() as u64
 }
 
 impl ViewPriors {
-    /// Priors of the legal actions, in the game's order, if the view was evaluated.
+    /// The priors of the legal actions, in the game's order, if the view was evaluated.
     #[inline]
     pub fn get(&self, id: NodeId, own_key: u64) -> Option<&[f32]> {
         self.priors.get(&id)?.get(&own_key).map(|priors| &**priors)
     }
 
-    /// Keeps priors; `used` counts the bytes.
+    /// Stores priors; `used` counts the bytes.
     pub fn insert(&mut self, id: NodeId, own_key: u64, priors: Box<[f32]>, used: &mut u64) {
         *used += bytes(&priors);
         let old = self.priors.entry(id).or_default().insert(own_key, priors);
         *used -= old.map_or(0, |old| bytes(&old));
     }
 
-    /// Drops all priors at a node; returns the bytes that are free again.
+    /// Drops all priors at a node; returns the freed bytes.
     pub fn remove(&mut self, id: NodeId) -> u64 {
         let removed = self.priors.remove(&id);
         removed.map_or(0, |views| views.values().map(|priors| bytes(priors)).sum())
@@ -67,7 +68,7 @@ impl ViewPriors {
         self.waiting.remove(&(id, own_key));
     }
 
-    /// Nothing waits any more.
+    /// Clears the waiting views.
     pub fn clear_waiting(&mut self) {
         self.waiting.clear();
     }

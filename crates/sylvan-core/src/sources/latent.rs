@@ -1,60 +1,60 @@
-//! States of a learned model (MuZero): the search knows no rules, only slots.
+//! States of a learned model (MuZero): the search uses slot numbers instead of rules.
 //!
-//! Hidden states stay where the model keeps them. A tree numbers them: slot 0 is the root's, and
-//! every evaluation that the tree asks for gets the next one. A leaf says which slot its last step
-//! started from, which action it took and into which slot the model shall write; what the step paid
-//! and which actions follow is told with the evaluation (`Game::LEARNED`, `model_step.rs`). Below the root no action
-//! is illegal, except those to which the model gives no probability at all (a logit of -inf).
+//! The model stores the hidden states; the tree numbers them. Slot 0 is the root's, and every
+//! evaluation that the tree requests gets the next slot. A leaf gives the slot of its parent, the
+//! action, and the slot for the model's output. The evaluation returns the reward of the step and
+//! the legal actions (`Game::LEARNED`, `model_step.rs`). Below the root every action is legal,
+//! except those with a logit of -inf.
 //!
-//! Whose turn it is, the model is not asked: seats move one after another.
+//! Seats move in turn; the model does not predict the seat to move.
 
 use std::sync::Arc;
 
 use crate::contracts::game::{Action, Game, Rules, Seat, Sure, Turn};
 
-/// What is the same in all states of a search.
+/// Properties shared by all states of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     pub num_players: usize,
-    /// All actions, whether legal at the root or not.
+    /// The number of all actions, legal at the root or not.
     pub num_actions: usize,
     pub zero_sum: bool,
     pub value_range: (f64, f64),
-    /// Nodes keep all their edges, not only those that can still be tried.
+    /// Nodes store all their edges, not only as many as can still be tried.
     pub whole: bool,
 }
 
 /// The legal actions of a state.
 #[derive(Clone, Debug)]
 enum Legal {
-    /// Inside the tree nobody knows them.
+    /// Unknown below the root.
     Unknown,
     All,
     Some(Arc<[Action]>),
 }
 
-/// A state: where it comes from and where it is kept. Threads share nothing through it, below the
-/// roots.
+/// A state: the step that led to it and its slot. Below the root it holds no shared data, so copies
+/// by several threads do not contend.
 #[derive(Clone, Debug)]
 pub struct Latent {
     model: Model,
     legal: Legal,
     seat: Seat,
-    /// The slot that the last step started from, and its action; meaningless at a root.
+    /// The parent's slot and the action of the last step; undefined at a root.
     pub parent: u32,
     pub action: Action,
-    /// Its own slot, once it waits for its evaluation.
+    /// Its own slot, set when it starts to wait for its evaluation.
     pub slot: u32,
 }
 
 impl Latent {
-    /// A root where `seat` chooses from `legal`, which is not empty.
+    /// A root where `seat` is to move with the legal actions `legal`, which is not empty.
     pub fn new(model: Model, seat: Seat, legal: Arc<[Action]>) -> Self {
         Self::root_of(model, seat, Legal::Some(legal))
     }
 
-    /// Another root of the same model, where `seat` chooses from the actions that `legal` marks, all
-    /// if it is None.
+    /// Another root of the same model, where `seat` is to move; `legal` masks the legal actions,
+    /// `None` allows all.
     pub fn root(&self, seat: Seat, legal: Option<&[bool]>) -> Self {
         let all = 0..self.model.num_actions as Action;
         let legal = match legal {
@@ -86,7 +86,7 @@ impl Latent {
         self.seat
     }
 
-    /// The legal actions of a root; inside the tree, all.
+    /// The legal actions of a root; below the root, all actions.
     pub fn legal(&self) -> Vec<Action> {
         match &self.legal {
             Legal::Some(legal) => legal.to_vec(),
@@ -94,7 +94,7 @@ impl Latent {
         }
     }
 
-    /// The state after an action.
+    /// Applies an action.
     pub fn step(&mut self, action: Action) {
         self.legal = Legal::Unknown;
         let next = self.seat + 1;
@@ -132,7 +132,7 @@ impl Game for Latent {
     }
 
     fn action_at(&self, index: usize, _: &mut Vec<Action>) -> Sure<Action> {
-        Ok(index as Action) // nodes with fewer actions than there are have a list of them
+        Ok(index as Action) // nodes with a subset of the actions store it as a list
     }
 
     fn apply(&mut self, action: Action) -> Sure {
@@ -144,12 +144,12 @@ impl Game for Latent {
         if self.model.whole { usize::MAX } else { left }
     }
 
-    fn arrive(&mut self, number: u64) {
+    fn assign_slot(&mut self, number: u64) {
         self.slot = number as u32;
     }
 
     fn returns(&self, out: &mut [f64]) -> Sure {
-        out.fill(0.0); // never asked: no state of a model is known to be the last
+        out.fill(0.0); // never called: no state of a model is terminal
         Ok(())
     }
 

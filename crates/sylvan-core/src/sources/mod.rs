@@ -1,5 +1,5 @@
-//! Where states come from.
+//! The three sources of states.
 
-pub(crate) mod rules; // states derived by applying actions, or kept where that is slow
-pub(crate) mod deals; // views completed to deals, and the priors of views
-pub(crate) mod latent; // states of a learned model, which are slot numbers
+pub(crate) mod rules; // real states, derived by applying actions or stored
+pub(crate) mod deals; // deals sampled from views, and the priors per view
+pub(crate) mod latent; // slot numbers for the states of a learned model

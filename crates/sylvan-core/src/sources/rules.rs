@@ -1,7 +1,9 @@
-//! States from rules: a state is derived again by applying the actions of its path to the root's.
+//! States from rules: the tree derives a state by applying the actions of its path to the root's
+//! state.
 //!
-//! Games for which that is too slow (`Game::KEEP_STATES`: one written in Python, a learned model) have
-//! the states of expanded nodes kept here, by node number. The tree's byte budget includes them.
+//! For games where that is too slow (`Game::KEEP_STATES`: games written in Python, learned models),
+//! the tree stores the states of expanded nodes here, by node number. Its byte budget includes
+//! them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -9,7 +11,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::contracts::game::Game;
 use crate::memory::node::NodeId;
 
-/// Hashes node numbers, which nobody can choose in order to make them collide.
+/// A fast hash for node numbers; they are not chosen by an attacker.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeHasher(u64);
 
@@ -44,13 +46,13 @@ impl<G: Game> KeptStates<G> {
         self.0.get(&id)
     }
 
-    /// Keeps a state; returns the bytes it takes.
+    /// Stores a state; returns its size in bytes.
     pub fn insert(&mut self, id: NodeId, state: &G) -> u64 {
         self.0.insert(id, state.share());
         state.bytes()
     }
 
-    /// Drops the state of a node; returns the bytes that are free again.
+    /// Drops the state of a node; returns the freed bytes.
     pub fn remove(&mut self, id: NodeId) -> u64 {
         self.0.remove(&id).map_or(0, |state| state.bytes())
     }

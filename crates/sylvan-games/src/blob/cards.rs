@@ -1,7 +1,7 @@
 //! Cards and sets of cards.
 //!
-//! A card is `suit · 13 + rank`: suits ♠0 ♥1 ♣2 ♦3, ranks 2 = 0 … ace = 12. A set is a `u64` with a
-//! bit per card, so that a suit is 13 bits in a row and the higher card of a suit is the higher bit.
+//! A card is `suit · 13 + rank`: suits ♠0 ♥1 ♣2 ♦3, ranks 2 = 0 … ace = 12. A set is a `u64` with
+//! one bit per card, so a suit is 13 consecutive bits and a higher card of a suit is a higher bit.
 
 pub type Card = u8;
 /// A set of cards, bit `c` for card `c`.
@@ -9,14 +9,14 @@ pub type Cards = u64;
 
 pub const RANKS: u8 = 13;
 pub const SUITS: u8 = 4;
-/// Where a card is asked for and there is none.
+/// Marks a missing card.
 pub const NO_CARD: Card = 255;
-/// A trump suit that no card has.
+/// Marks a round without trump.
 pub const NO_TRUMP: u8 = 4;
 
 #[inline]
 pub const fn suit(card: Card) -> u8 {
-    // A division by 13 for numbers below 64.
+    // Division by 13, exact for numbers below 64.
     ((card as u16 * 79) >> 10) as u8
 }
 
@@ -59,7 +59,7 @@ pub const fn of_suits(suits: u8) -> Cards {
     cards
 }
 
-/// The cards of a set, from the lowest code.
+/// The cards of a set, in rising order.
 #[inline]
 pub fn each(mut cards: Cards) -> impl Iterator<Item = Card> {
     std::iter::from_fn(move || {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_take_apart() {
+    fn cards_round_trip_through_suit_and_rank() {
         for code in 0..52 {
             assert_eq!((suit(code), rank(code)), (code / 13, code % 13));
             assert_eq!(card(suit(code), rank(code)), code);

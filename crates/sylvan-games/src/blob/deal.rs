@@ -1,26 +1,27 @@
-//! Dealing: a new round's cards, and deals drawn uniformly from those that fit a view.
+//! Dealing: the cards of a new round, and uniform samples of the deals consistent with a view.
 //!
-//! What a view leaves open is who holds which of the unseen cards: every hidden seat holds a known
-//! number of them, none of a suit in which it has shown a void, and the undealt stock holds the
-//! rest. All deals that fit are equally likely before bids and plays are read for what they mean,
-//! and `complete` draws each with exactly the same probability, by counting:
+//! A view does not show who holds which unseen card. Every hidden seat holds a known number of
+//! them, none of a suit in which it has shown a void, and the undealt stock holds the rest. All
+//! consistent deals are equally likely, apart from the evidence of bids and plays, and `complete`
+//! draws each with exactly the same probability, by counting:
 //!
-//! Hidden seats with the same voids form a *group*; those without any, and the stock, are free.
-//! Suits that the same groups lack form a *class*. If the groups 1 … G are served in turn, and `r`
-//! cards of the classes are left when it is group g's turn, the number of ways to serve it and the
-//! groups after it is
+//! Hidden seats with the same voids form a *group*; seats without voids, and the stock, are free.
+//! Suits missing in the same groups form a *class*. The groups 1 … G get their cards in turn. If
+//! `r` cards of the classes are left for group g, the number of ways to deal to it and the groups
+//! after it is
 //!
 //! ```text
 //! W(g, r) = Σ_k  Π_c C(r_c, k_c) · W(g + 1, r - k),     W(G + 1, r) = 1,
 //! ```
 //!
 //! over all `k` with k_c = 0 for the classes that the group lacks and Σ_c k_c its number of cards.
-//! A group draws `k` in proportion to its terms, then cards of each class at random, which its
-//! members share at random; the free seats share what is left. The numbers are integers below 2^128
-//! (the most, eight players with six cards each, is 3·10^36), so nothing is rounded.
+//! For each group, draw `k` with probability proportional to its term, then random cards of each
+//! class, and divide them at random among its seats; the free seats divide the rest. All numbers
+//! are integers below 2^128 (at most 3·10^36, for eight players with six cards each), so nothing is
+//! rounded.
 //!
-//! `W` is made when first asked for and kept by the thread until a view of another shape comes: the
-//! simulations of a search, which all start from one view, share it.
+//! Each thread computes `W` on first use and caches it until a view of another shape needs it: the
+//! simulations of a search all start from one view and share it.
 
 use std::cell::RefCell;
 
@@ -38,10 +39,10 @@ impl Blob {
         self.in_phase(Phase::Dealing, || "a deal".into(), "it is dealt already")?;
         while self.phase == Phase::Dealing {
             let left = self.undealt();
-            let place = rng.below(left.count_ones() as usize);
+            let index = rng.below(left.count_ones() as usize);
             let card = each(left)
-                .nth(place)
-                .expect("a place below the number of cards");
+                .nth(index)
+                .expect("an index below the number of cards");
             self.deal_card(card);
         }
         Ok(())
@@ -53,7 +54,7 @@ impl Blob {
         debug_assert_eq!(dealt, Ok(()));
     }
 
-    /// Deals a round as given: the hands by seat, and the card turned up where one is.
+    /// Deals given hands, one per seat, and the card turned up, if the rules need one.
     pub fn deal(&mut self, hands: &[Vec<i64>], turned_up: Option<i64>) -> Result<(), BlobError> {
         self.in_phase(Phase::Dealing, || "a deal".into(), "it is dealt already")?;
         if hands.len() != self.num_players() {
@@ -73,7 +74,7 @@ impl Blob {
         Ok(())
     }
 
-    /// Chance deals a card: round by round from the dealer's left, then the one that is turned up.
+    /// Deals one card: one to each seat in turn from the dealer's left, then the card turned up.
     pub(super) fn deal_card(&mut self, card: Card) {
         let (n, all) = (self.options.players, self.options.players * self.cards);
         if self.dealt < all {
@@ -88,7 +89,7 @@ impl Blob {
         }
     }
 
-    /// Cards that leave the stock before the first bid, the one that is turned up among them.
+    /// The number of cards dealt before the first bid, including the card turned up.
     pub(super) fn cards_to_deal(&self) -> u8 {
         let turns_up = u8::from(self.options.trump_of(self.round).is_none());
         self.options.players * self.cards + turns_up
@@ -123,8 +124,8 @@ impl Blob {
             .fold(self.options.deck(), |left, hand| left & !hand)
     }
 
-    /// Fills the hidden hands of a view with a deal that fits it: all are equally likely, or as likely
-    /// as the view's belief says. A state in which nothing is hidden stays as it is.
+    /// Fills the hidden hands of a view with a consistent deal, drawn uniformly or by the view's
+    /// belief. Does nothing to a full state.
     pub fn complete(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
         let belief = self.belief;
         if self.viewer != NOBODY && belief.weighs(self) {
@@ -133,7 +134,7 @@ impl Blob {
         self.complete_uniformly(rng)
     }
 
-    /// The same, whatever the belief.
+    /// The same, always uniformly.
     pub fn complete_uniformly(&mut self, rng: &mut Rng) -> Result<(), BlobError> {
         if self.viewer == NOBODY {
             return Ok(());
@@ -154,26 +155,26 @@ thread_local! {
     static TABLE: RefCell<Table> = RefCell::default();
 }
 
-/// What a view leaves open.
+/// The hidden part of a view.
 pub(super) struct Hidden {
     unseen: Cards,
-    /// Hidden seats that hold cards: seat, cards, suits that it lacks.
+    /// Hidden seats with cards: seat, number of cards, voids.
     seats: [(Seat, u8, u8); MAX_SEATS],
     len: usize,
 }
 
-/// The part of `Hidden` that the number of deals depends on.
+/// The part of `Hidden` that determines the number of deals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shape {
     /// Unseen cards of each class.
     classes: [u8; 4],
     num_classes: u8,
     num_groups: u8,
-    /// Cards of each group, and the classes, a bit each, that it may hold.
+    /// The number of cards of each group, and the bit mask of classes that it may hold.
     groups: [(u8, u8); MAX_SEATS],
 }
 
-/// The groups behind a shape: suits of each class, voids of each group.
+/// A shape with the unseen cards of each class and the voids of each group.
 struct Groups {
     shape: Shape,
     class_suits: [Cards; 4],
@@ -183,7 +184,7 @@ struct Groups {
 impl Hidden {
     pub(super) fn of(state: &Blob) -> Self {
         let unseen = state.unseen();
-        // A void in a suit of which nothing is left says nothing.
+        // Ignore voids in suits without unseen cards.
         let left = (0..4).fold(0, |left, s| left | u8::from(unseen & of_suit(s) != 0) << s);
         let mut hidden = Self {
             unseen,
@@ -224,15 +225,14 @@ impl Hidden {
             shape.groups[group].0 += size;
         }
         let mut lacking = [0_u8; 4];
-        for colour in 0..4 {
-            let cards = self.unseen & of_suit(colour);
+        for suit in 0..4 {
+            let cards = self.unseen & of_suit(suit);
             if cards == 0 {
                 continue;
             }
             let voids = &found.voids[..usize::from(shape.num_groups)];
-            let lacks = (voids.iter().enumerate()).fold(0, |all, (group, voids)| {
-                all | (voids >> colour & 1) << group
-            });
+            let lacks = (voids.iter().enumerate())
+                .fold(0, |all, (group, voids)| all | (voids >> suit & 1) << group);
             let known = &lacking[..usize::from(shape.num_classes)];
             let class = known
                 .iter()
@@ -253,7 +253,7 @@ impl Hidden {
         found
     }
 
-    /// Ways to give the groups their cards; 0 if no deal fits.
+    /// The number of ways to deal to the groups; 0 if no deal is consistent.
     pub(super) fn count(&self) -> u128 {
         let needed: u32 = self.seats().iter().map(|seat| u32::from(seat.1)).sum();
         if needed > self.unseen.count_ones() {
@@ -263,7 +263,8 @@ impl Hidden {
         TABLE.with_borrow_mut(|table| table.ways_of(&groups.shape))
     }
 
-    /// The number of deals: those of `count`, times the ways to share within groups and the rest.
+    /// The number of deals: `count` times the ways to divide the cards within groups and free
+    /// seats.
     pub(super) fn deals(&self) -> u128 {
         let groups = self.groups();
         let mut deals = self.count();
@@ -287,7 +288,7 @@ impl Hidden {
         deals
     }
 
-    /// Writes a random deal into the hands of the hidden seats; false if there is none.
+    /// Writes a random deal to the hands of the hidden seats; returns false if there is none.
     fn fill(&self, table: &mut Table, hands: &mut [Cards; MAX_SEATS], rng: &mut Rng) -> bool {
         let mut free = Pool::default();
         if self.seats().iter().all(|seat| seat.2 == 0) {
@@ -327,7 +328,7 @@ impl Hidden {
         true
     }
 
-    /// Gives the seats with these voids their cards from a pool, at random.
+    /// Deals random cards from a pool to the seats with these voids.
     fn share(&self, pool: &mut Pool, voids: u8, hands: &mut [Cards; MAX_SEATS], rng: &mut Rng) {
         for &(seat, size, _) in self.seats().iter().filter(|seat| seat.2 == voids) {
             hands[usize::from(seat)] = pool.take_random(size, rng);
@@ -335,7 +336,7 @@ impl Hidden {
     }
 }
 
-/// Cards in a list, to be drawn from.
+/// A list of cards to draw from.
 #[derive(Clone, Copy)]
 struct Pool {
     cards: [Card; 52],
@@ -373,10 +374,10 @@ impl Pool {
 
     #[inline]
     fn draw(&mut self, rng: &mut Rng) -> Card {
-        let place = rng.below(self.len);
+        let index = rng.below(self.len);
         self.len -= 1;
-        let card = self.cards[place];
-        self.cards[place] = self.cards[self.len];
+        let card = self.cards[index];
+        self.cards[index] = self.cards[self.len];
         card
     }
 
@@ -399,12 +400,13 @@ impl Pool {
     }
 }
 
-/// `W` of the head of this file for one shape.
+/// A table of `W` (see the head of this file) for one shape.
 #[derive(Default)]
 struct Table {
     shape: Shape,
     total: u128,
-    /// By group and the cards left of all classes but the last, which follow from their sum.
+    /// Indexed by group and the cards left of all classes except the last, which follows from the
+    /// sum.
     ways: Vec<u128>,
     strides: [usize; 3],
     size: usize,
@@ -413,7 +415,7 @@ struct Table {
 const UNKNOWN: u128 = u128::MAX;
 
 impl Table {
-    /// `W` of all groups; makes the table for this shape if it is for another one.
+    /// `W` of all groups; rebuilds the table if it is for another shape.
     fn ways_of(&mut self, shape: &Shape) -> u128 {
         if self.shape == *shape && self.size > 0 {
             return self.total;
@@ -438,25 +440,25 @@ impl Table {
         if group == usize::from(self.shape.num_groups) {
             return 1;
         }
-        let place = self.place(group, left);
-        if self.ways[place] == UNKNOWN {
+        let index = self.index(group, left);
+        if self.ways[index] == UNKNOWN {
             let (mut ways, shape) = (0, self.shape);
             for_each_split(&shape, group, left, |counts, weight| {
                 ways += weight * self.ways(group + 1, &less(left, counts));
                 true
             });
-            self.ways[place] = ways;
+            self.ways[index] = ways;
         }
-        self.ways[place]
+        self.ways[index]
     }
 
-    fn place(&self, group: usize, left: &[u8; 4]) -> usize {
+    fn index(&self, group: usize, left: &[u8; 4]) -> usize {
         let classes = usize::from(self.shape.num_classes) - 1;
         let strides = self.strides[..classes].iter().zip(left);
         group * self.size + strides.map(|(s, &l)| s * usize::from(l)).sum::<usize>()
     }
 
-    /// How many cards of each class a group gets.
+    /// Draws the number of cards of each class for a group.
     fn draw(&mut self, group: usize, left: &[u8; 4], rng: &mut Rng) -> [u8; 4] {
         let mut ticket = below(rng, self.ways(group, left));
         let mut drawn = [0; 4];
@@ -478,8 +480,8 @@ fn less(left: &[u8; 4], counts: &[u8; 4]) -> [u8; 4] {
     std::array::from_fn(|class| left[class] - counts[class])
 }
 
-/// Calls `found` with the cards per class that a group may get and `Π C(left, count)`, until it
-/// says false.
+/// Calls `found` with every split of a group's cards over the classes and `Π C(left, count)`, until
+/// it returns false.
 fn for_each_split(
     shape: &Shape,
     group: usize,
@@ -500,7 +502,7 @@ fn for_each_split(
         for second in 0..=rooms[1].min(need - first) {
             let b = a * u128::from(choose(rooms[1], second));
             let need = need - first - second;
-            // The last class takes what the others leave over, as far as it has cards.
+            // The last class provides the rest, up to its number of cards.
             for third in need.saturating_sub(rooms[3])..=rooms[2].min(need) {
                 let counts = [first, second, third, need - third];
                 let c = choose(rooms[2], third) * choose(rooms[3], need - third);

@@ -1,21 +1,21 @@
-//! What the seat to move sees, as numbers for a network.
+//! The observation of the seat to move.
 //!
-//! A flat array, the same for 3 to 8 players and 1 to 13 cards. Seats are counted from the one to
-//! move; the blocks of seats that nobody has are zero. All cells are 0 or 1.
+//! A flat array, the same for 3 to 8 players and 1 to 13 cards. Seats are numbered from the seat to
+//! move; the blocks of empty seats are zero. All cells are 0 or 1.
 //!
-//! | cells | what |
+//! | cells | contents |
 //! |---|---|
 //! | 52 | own hand |
-//! | 52 | cards that it has not seen |
+//! | 52 | unseen cards |
 //! | 52 | the card turned up |
 //! | 5 | trump: ♠ ♥ ♣ ♦ none |
-//! | 4 | suit that was led to the trick |
+//! | 4 | suit led in the trick |
 //! | 2 | bidding, playing |
 //! | 14 | cards dealt to each seat |
 //! | 14 | cards left in the own hand |
-//! | 14 | the bid that the hook forbids |
+//! | 14 | bid forbidden by the hook rule |
 //! | 9 | players |
-//! | 8 × 140 | of each seat: cards played in finished tricks (52), card in the trick (52), bid (14), tricks won (14), suits it lacks (4), is there, deals, leads the trick, is winning it |
+//! | 8 × 140 | per seat: cards played in finished tricks (52), card in the trick (52), bid (14), tricks won (14), voids (4), present, dealer, leads the trick, winning it |
 
 use super::cards::{Cards, NO_CARD, bit};
 use super::state::{Blob, Phase};
@@ -43,18 +43,18 @@ impl Writer<'_> {
         self.at += width;
     }
 
-    /// One of `width`, or none if `place` is beyond them.
+    /// Writes a one-hot vector of length `width`; all zeros if `index` is beyond it.
     #[inline]
-    fn one_of(&mut self, place: u8, width: usize) {
-        if usize::from(place) < width {
-            self.cells[self.at + usize::from(place)] = 1.0;
+    fn one_hot(&mut self, index: u8, width: usize) {
+        if usize::from(index) < width {
+            self.cells[self.at + usize::from(index)] = 1.0;
         }
         self.at += width;
     }
 }
 
 impl Blob {
-    /// Writes what the seat to move sees; `cells` has `OBSERVATION_LEN` of them.
+    /// Writes the observation of the seat to move to `OBSERVATION_LEN` cells.
     pub fn encode(&self, cells: &mut [f32]) {
         cells.fill(0.0);
         let mut out = Writer { cells, at: 0 };
@@ -67,18 +67,18 @@ impl Blob {
         out.set(own, 52);
         out.set(self.options.deck() & !(own | self.gone | up), 52);
         out.set(up, 52);
-        out.one_of(self.trump, 5);
-        out.one_of(if self.in_trick > 0 { self.led } else { NO_CARD }, 4);
-        out.one_of(u8::from(self.phase != Phase::Bidding), 2);
-        out.one_of(self.cards, 14);
-        out.one_of(own.count_ones() as u8, 14);
-        out.one_of(self.forbidden_bid().unwrap_or(NO_CARD), 14);
-        out.one_of(self.options.players, 9);
+        out.one_hot(self.trump, 5);
+        out.one_hot(if self.in_trick > 0 { self.led } else { NO_CARD }, 4);
+        out.one_hot(u8::from(self.phase != Phase::Bidding), 2);
+        out.one_hot(self.cards, 14);
+        out.one_hot(own.count_ones() as u8, 14);
+        out.one_hot(self.forbidden_bid().unwrap_or(NO_CARD), 14);
+        out.one_hot(self.options.players, 9);
         self.encode_seats(&mut out);
     }
 
-    /// Writes what no seat sees: all hands, 52 cells each, from the seat to move on; zeros where
-    /// nobody sits. `cells` has `HANDS_LEN` of them.
+    /// Writes all hands, 52 cells each, starting with the seat to move, to `HANDS_LEN` cells; zeros
+    /// for empty seats. Contains hidden information.
     pub fn encode_hands(&self, cells: &mut [u8]) {
         cells.fill(0);
         let mut seat = self.turn;
@@ -112,8 +112,8 @@ impl Blob {
             let i = usize::from(seat);
             out.set(before[i], 52);
             out.set(now[i], 52);
-            out.one_of(self.bids[i], 14);
-            out.one_of(self.tricks[i], 14);
+            out.one_hot(self.bids[i], 14);
+            out.one_hot(self.tricks[i], 14);
             out.set(u64::from(self.voids[i]), 4);
             let flags = [
                 true,

@@ -1,5 +1,4 @@
-//! What can be wrong with options, moves, deals and what a seat claims to have seen; the state they
-//! were meant for is left as it was.
+//! Errors of options, moves, deals and observed plays; after an error the state is unchanged.
 
 use thiserror::Error;
 
@@ -65,7 +64,7 @@ pub enum BlobError {
     Hidden { seat: u8, viewer: u8 },
     #[error("not a deal: {reason}")]
     Deal { reason: String },
-    #[error("{text:?} is no {what}: {rule}")]
+    #[error("{text:?} is not a {what}: {rule}")]
     Notation {
         text: String,
         what: &'static str,

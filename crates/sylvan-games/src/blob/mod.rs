@@ -1,35 +1,27 @@
-//! Blob, also known as Oh Hell: bids, tricks, and cards that nobody else may see.
+//! Blob, also known as Oh Hell: bids, tricks and hidden hands.
 //!
-//! Three to eight seats. In every round each seat gets some cards, says how many tricks it will
-//! take, and scores only if it takes exactly as many. The dealer bids last and must not make the
-//! bids add up to the number of tricks, so somebody misses. Suit must be followed; the highest
-//! trump, or the highest card of the suit led, takes the trick and leads to the next. A game is a
+//! Three to eight seats. In every round each seat gets some cards, bids a number of tricks, and
+//! scores only if it takes exactly that many. The dealer bids last and must not make the bids add
+//! up to the number of tricks, so at least one seat misses. Players must follow suit; the highest
+//! trump, or the highest card of the suit led, takes the trick and leads the next. A game is a
 //! sequence of rounds; `options.rs` has the variants.
 //!
-//! *Actions* are cards 0 to 51 (`suit · 13 + rank`) and bids 52 to 65 (52 is a bid of none). *Chance*
-//! deals card by card, from the dealer's left. A *round* pays each seat its utility (`score.rs`): as
-//! a reward if another round follows, as the return if the play ends with it. A search is about one
-//! round: a view ends with its round, and no deal to come is ever looked at.
-//!
-//! | file | holds |
-//! |---|---|
-//! | `cards`, `notation` | cards and sets of them; their names |
-//! | `options`, `score` | the rules as options; what a round pays |
-//! | `state`, `play` | a state; the moves |
-//! | `view`, `deal` | what a seat knows; deals that fit it |
-//! | `encoding` | what a network sees |
+//! *Actions* are cards 0 to 51 (`suit · 13 + rank`) and bids 52 to 65 (52 is a bid of 0). *Chance*
+//! deals card by card, from the dealer's left. A *round* pays each seat its utility (`score.rs`):
+//! as a reward if another round follows, as the return if the game ends with it. A search covers
+//! one round: a view ends with its round, so a search never sees later deals.
 
-pub mod bots;
-pub mod cards;
-mod deal;
-mod encoding;
-mod error;
-mod notation;
-mod options;
-mod play;
-mod score;
-mod state;
-mod view;
+pub mod cards; // cards and sets of cards
+mod notation; // names of cards, suits and actions
+mod error; // errors of options, moves and deals
+mod score; // points and utilities of a round
+mod options; // the variants of the rules
+mod state; // the state of a game
+mod deal; // deals, new or consistent with a view
+mod play; // legal actions, bids and tricks
+mod view; // the information of one seat
+mod encoding; // the observation of the seat to move
+pub mod bots; // players without search, and beliefs about hidden hands
 
 use sylvan_core::{Action, Game, Rng, Rules, Seat, Sure, Turn};
 
@@ -47,7 +39,7 @@ use crate::hash::mix;
 
 impl Blob {
     #[inline]
-    fn whose(&self) -> Turn {
+    fn current_turn(&self) -> Turn {
         match self.phase {
             Phase::Dealing => Turn::Chance,
             Phase::Over => Turn::Over,
@@ -55,13 +47,13 @@ impl Blob {
         }
     }
 
-    /// What the round that ended last paid each seat.
+    /// Writes the utility of each seat for the last finished round.
     fn pay(&self, cards: u8, out: &mut [f64]) {
         let most = self.options.scoring.most(cards);
         utilities(self.last_points(), most, self.options.rivalry, out);
     }
 
-    /// The least and the most that a seat can still be paid, the whole game taken together.
+    /// The range of a seat's total utility.
     fn pay_range(&self) -> (f64, f64) {
         let range = |cards| {
             let shares = self.options.scoring.share_range(cards);
@@ -100,7 +92,7 @@ impl Game for Blob {
         }
     }
 
-    /// The deals of later rounds are none of a search's business: from here on chance makes them.
+    /// Removes the seed, so that a search cannot read later deals: chance deals them.
     fn set_root(&mut self) {
         self.seeded = false;
         self.seed = 0;
@@ -110,9 +102,9 @@ impl Game for Blob {
         self.viewer()
     }
 
-    /// Panics if no deal fits: no such view is ever made.
+    /// Panics if no deal fits the view; every view has one.
     fn sample(&mut self, rng: &mut Rng) -> Sure {
-        self.complete(rng).expect("a view that a deal fits");
+        self.complete(rng).expect("a view has a consistent deal");
         Ok(())
     }
 
@@ -125,13 +117,13 @@ impl Game for Blob {
     fn turn(&self, actions: &mut Vec<Action>) -> Sure<Turn> {
         actions.clear();
         self.for_each_legal(|action| actions.push(action));
-        Ok(self.whose())
+        Ok(self.current_turn())
     }
 
     #[inline]
     fn step_at_random(&mut self, _: &mut Vec<Action>, rng: &mut Rng) -> Sure<Turn> {
         self.take(self.at_random(rng));
-        Ok(self.whose())
+        Ok(self.current_turn())
     }
 
     fn chance_outcomes(&self, outcomes: &mut Vec<(Action, f64)>) -> Sure {

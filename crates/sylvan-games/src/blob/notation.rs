@@ -1,7 +1,7 @@
-//! Cards, suits and actions in words.
+//! Names of cards, suits and actions.
 //!
-//! A card is written rank first, `A♠`, `10♥`; read in either order, with letters for suits, `T` for
-//! ten, and in any case: `as`, `SA`, `10h`, `th`.
+//! A card is written rank first, `A♠`, `10♥`. The parser accepts either order, letters for suits,
+//! `T` for ten, and upper or lower case: `as`, `SA`, `10h`, `th`.
 
 use sylvan_core::Action;
 
@@ -30,7 +30,7 @@ pub const fn suit_name(suit: u8) -> &'static str {
     SUIT_NAMES[if suit < 4 { suit as usize } else { 4 }]
 }
 
-/// `7♥`, or `bid 2`.
+/// The name of an action: `7♥` or `bid 2`.
 pub fn action_name(action: Action) -> String {
     if action < FIRST_BID {
         card_name(action as Card)
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cards_are_read_as_they_are_written() {
+    fn card_names_round_trip() {
         for code in 0..52 {
             assert_eq!(parse_card(&card_name(code)), Ok(code));
         }

@@ -1,8 +1,7 @@
-//! The rules as options: how many play, which rounds, what is trump, who may bid what, what it pays.
+//! The rules as options: players, rounds, trump, forbidden bids, scoring.
 //!
-//! The default is Blob as it is played with `10 + bid` for an exact bid and nothing otherwise; the
-//! other values are the variants of Oh Hell that rule pages and other programs know.
-//! `Options::open_spiel` is the round that OpenSpiel calls `oh_hell`.
+//! The default is Blob with `10 + bid` points for an exact bid and 0 otherwise; the other values
+//! are common variants of Oh Hell. `Options::open_spiel` is OpenSpiel's game `oh_hell`.
 
 use super::cards::{self, Cards};
 use super::error::BlobError;
@@ -11,31 +10,31 @@ use super::score::Scoring;
 pub const MIN_PLAYERS: u8 = 3;
 pub const MAX_PLAYERS: u8 = 8;
 pub const MAX_CARDS: u8 = 13;
-/// The longest sequence of rounds: down from 13 and up again, with a one-card round for each of
-/// eight players and the extra one of the legacy sequence.
+/// The longest sequence of rounds: from 13 cards down and up again, with a one-card round for each
+/// of eight players and the extra one of the legacy sequence.
 pub const MAX_ROUNDS: usize = 36;
 
-/// What makes a suit trump in a round.
+/// The rule that determines the trump suit of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trump {
-    /// By the round's number: ♠, ♥, ♣, ♦, none, and again.
+    /// By the round's number: ♠, ♥, ♣, ♦, none, then repeating.
     Rotation,
     /// The suit of the card turned up after the deal; none if the whole deck was dealt.
     TurnedUp,
     /// This suit in all rounds.
     Fixed(u8),
-    /// Never.
+    /// No trump.
     None,
 }
 
 /// Whether the dealer, who bids last, may make the bids add up to the number of tricks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// It may not.
+    /// No.
     Dealer,
-    /// It may.
+    /// Yes.
     Off,
-    /// It may in the last round only.
+    /// Only in the last round.
     OffInLast,
 }
 
@@ -47,7 +46,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Any rounds; checked by `Options::new`.
+    /// Any rounds; `Options::checked` validates them.
     pub fn list(cards: &[u8]) -> Result<Self, BlobError> {
         if cards.is_empty() || cards.len() > MAX_ROUNDS {
             return Err(BlobError::option(
@@ -64,7 +63,7 @@ impl Sequence {
         })
     }
 
-    /// The sequence of a name, from or up to `most` cards; `extra` is one more one-card round.
+    /// A named sequence, with at most `most` cards; `extra` adds one more one-card round.
     pub fn named(name: &str, most: u8, players: u8, extra: bool) -> Result<Self, BlobError> {
         if most == 0 || most > MAX_CARDS {
             let rule = format!("it must be 1 to {MAX_CARDS}");
@@ -109,19 +108,19 @@ pub struct Options {
     pub trump: Trump,
     pub hook: Hook,
     pub scoring: Scoring,
-    /// Suits and ranks of the deck, the lowest ones.
+    /// The number of suits and ranks in the deck, from the lowest.
     pub suits: u8,
     pub ranks: u8,
     /// The seat that deals the first round.
     pub first_dealer: u8,
-    /// Trump may be led only after one has been played, or from a hand of nothing else.
+    /// Trump may be led only after one has been played, or from a hand of trumps only.
     pub break_trump: bool,
-    /// λ of `score.rs`: how much of the others' mean is taken off a seat's own points.
+    /// λ of `score.rs`: the weight of the others' mean, subtracted from a seat's own points.
     pub rivalry: f64,
 }
 
 impl Options {
-    /// The default rules for so many players, with this sequence.
+    /// The default rules with these players and rounds.
     pub const fn new(players: u8, sequence: Sequence) -> Self {
         Self {
             players,
@@ -137,7 +136,8 @@ impl Options {
         }
     }
 
-    /// OpenSpiel's `oh_hell`: one round, a card turned up, a point per trick and 10 for an exact bid.
+    /// OpenSpiel's `oh_hell`: one round, trump turned up, 1 point per trick and 10 for an exact
+    /// bid.
     pub fn open_spiel(players: u8, tricks: u8, dealer: u8) -> Result<Self, BlobError> {
         let options = Self {
             trump: Trump::TurnedUp,
@@ -152,7 +152,7 @@ impl Options {
         options.checked()
     }
 
-    /// These options, if they fit together.
+    /// Validates the options and returns them.
     pub fn checked(self) -> Result<Self, BlobError> {
         let within = |option, value: u8, low: u8, high: u8| {
             if (low..=high).contains(&value) {
@@ -196,16 +196,16 @@ impl Options {
         (0..self.suits).fold(0, |deck, i| deck | suit << (i * cards::RANKS))
     }
 
-    /// What is trump in a round by its number; `None` if a card must be turned up for it.
+    /// The trump suit of a round; `None` if a card must be turned up.
     pub fn trump_of(&self, round: u8) -> Option<u8> {
         let cards = self.sequence.rounds()[usize::from(round)];
         match self.trump {
             Trump::Rotation => {
-                let place = round % (self.suits + 1);
-                Some(if place == self.suits {
+                let suit = round % (self.suits + 1);
+                Some(if suit == self.suits {
                     cards::NO_TRUMP
                 } else {
-                    place
+                    suit
                 })
             }
             Trump::Fixed(suit) => Some(suit),

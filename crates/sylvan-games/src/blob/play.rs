@@ -1,8 +1,8 @@
-//! The moves: what may be bid and played, and what follows from it.
+//! Legal bids and cards, and their effects.
 //!
-//! `take` trusts its caller, for searches; `act` checks everything first and changes nothing on an
-//! error. Both serve views too: in a view the seats whose hands are hidden play whatever the seat
-//! that looks has not got.
+//! `take` does not check the action, for searches; `act` checks it first and changes nothing on an
+//! error. Both work on views too: there a seat with a hidden hand may play any card that it can
+//! hold.
 
 use sylvan_core::{Action, Rng, Seat};
 
@@ -12,13 +12,14 @@ use super::options::Hook;
 use super::state::{Blob, NO_BID, Phase};
 use crate::hash::mix;
 
-/// Actions below this are cards, this and those above are bids.
+/// Actions below this are cards, the others are bids.
 pub const FIRST_BID: Action = 52;
-/// Cards 0 to 51, bids 52 (none) to 65 (thirteen).
+/// Cards 0 to 51, bids 52 (0 tricks) to 65 (13 tricks).
 pub const NUM_ACTIONS: usize = 66;
 
 impl Blob {
-    /// The bid that the hook forbids the dealer; `None` for others, or where it forbids none.
+    /// The bid forbidden to the dealer by the hook rule; `None` for other seats, or if none is
+    /// forbidden.
     #[inline]
     pub fn forbidden_bid(&self) -> Option<u8> {
         if self.phase != Phase::Bidding || self.turn != self.dealer {
@@ -36,15 +37,14 @@ impl Blob {
         (hooked && sum <= self.cards).then(|| self.cards - sum)
     }
 
-    /// The bids that may be made, a bit each.
+    /// The bit mask of legal bids.
     #[inline]
     pub fn bid_mask(&self) -> u32 {
         let all = (2 << self.cards) - 1;
         self.forbidden_bid().map_or(all, |bid| all & !(1 << bid))
     }
 
-    /// The cards that the seat to move may play; in a view, where its hand is hidden, those that it
-    /// may have.
+    /// The cards that the seat to move may play; with a hidden hand, the cards that it can hold.
     #[inline]
     pub fn playable(&self) -> Cards {
         if self.is_hidden(self.turn) {
@@ -83,7 +83,7 @@ impl Blob {
         }
     }
 
-    /// One of the legal actions, all equally likely; one draw from 0 to their number.
+    /// A uniformly random legal action; one call of `rng.below`.
     #[inline]
     pub(super) fn at_random(&self, rng: &mut Rng) -> Action {
         let (first, mut left) = match self.phase {
@@ -96,8 +96,8 @@ impl Blob {
         first + left.trailing_zeros()
     }
 
-    /// Takes a legal action, or a card dealt by chance. An illegal one leads to a state that no game
-    /// has, but breaks nothing.
+    /// Applies a legal action, or a card dealt by chance. An illegal one leads to an unreachable
+    /// state, but not to a panic.
     #[inline]
     pub fn take(&mut self, action: Action) {
         self.paid = false;
@@ -121,21 +121,21 @@ impl Blob {
         }
     }
 
-    /// The seat to move puts a card on the table.
+    /// Plays a card of the seat to move.
     #[inline]
     fn put(&mut self, card: Card) {
-        let (seat, colour) = (self.turn, suit(card));
+        let (seat, suit) = (self.turn, suit(card));
         let own = usize::from(seat);
         if self.in_trick == 0 {
             self.leaders[usize::from(self.tricks_done)] = seat;
-            self.led = colour;
+            self.led = suit;
             self.best = card;
             self.winner = seat;
-            if self.options.break_trump && colour == self.trump && !self.broken {
-                self.voids[own] |= self.all_suits() & !(1 << colour); // it had nothing else to lead
+            if self.options.break_trump && suit == self.trump && !self.broken {
+                self.voids[own] |= self.all_suits() & !(1 << suit); // it had only trumps
             }
         } else {
-            if colour != self.led {
+            if suit != self.led {
                 self.voids[own] |= 1 << self.led;
             }
             if self.beats(card) {
@@ -143,7 +143,7 @@ impl Blob {
                 self.winner = seat;
             }
         }
-        self.broken |= colour == self.trump;
+        self.broken |= suit == self.trump;
         self.history = mix(self.history ^ u64::from(card));
         self.played[usize::from(self.count)] = card;
         self.count += 1;
@@ -157,14 +157,14 @@ impl Blob {
         }
     }
 
-    /// Whether a card would take the current trick from the best one so far.
+    /// Whether a card beats the best card of the current trick.
     #[inline]
     pub fn beats(&self, card: Card) -> bool {
-        let (colour, best) = (suit(card), suit(self.best));
-        if colour == best {
+        let (suit, best) = (suit(card), suit(self.best));
+        if suit == best {
             card > self.best
         } else {
-            colour == self.trump
+            suit == self.trump
         }
     }
 
@@ -193,7 +193,7 @@ impl Blob {
         }
     }
 
-    /// Takes an action of the seat to move, or says why it cannot.
+    /// Applies an action of the seat to move, with all checks.
     pub fn act(&mut self, action: i64) -> Result<(), BlobError> {
         match self.phase {
             Phase::Over => Err(BlobError::GameOver),
@@ -240,7 +240,7 @@ impl Blob {
         Ok(())
     }
 
-    /// Why a card that is held may not be played.
+    /// The error for an illegal card in the hand.
     fn misplay(&self, seat: Seat, card: Card, hand: Cards) -> BlobError {
         if self.in_trick == 0 {
             return BlobError::TrumpNotBroken { seat, card };
@@ -254,7 +254,7 @@ impl Blob {
         }
     }
 
-    /// Fails unless it is this seat's turn.
+    /// Returns an error unless it is this seat's turn.
     pub fn check_turn(&self, seat: i64) -> Result<(), BlobError> {
         let turn = self.turn;
         match self.phase {

@@ -1,6 +1,6 @@
-//! What a round pays: points, and the utility that searches and networks work for.
+//! The points of a round, and the utility that searches and networks maximise.
 //!
-//! Points, for a bid `b` and `t` tricks, missed by `d = |b - t|`:
+//! Points, for a bid `b` and `t` tricks, with the error `d = |b - t|`:
 //!
 //! ```text
 //! exact (b = t):   exact + per_bid · b + square · b² + trick · t
@@ -10,10 +10,10 @@
 //! Utility of seat s, exact at the end of a round and never clipped:
 //!
 //! ```text
-//! u_s = p_s - λ · mean of the others' p,    p = points / the most that the round can pay
+//! u_s = p_s - λ · mean of the others' p,    p = points / highest possible points of the round
 //! ```
 //!
-//! λ = 0 is a seat's own points, λ = 1 its points above the others' mean, which add up to zero.
+//! λ = 0 gives a seat's own points, λ = 1 its points above the others' mean, which sum to zero.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scoring {
@@ -35,25 +35,25 @@ const NOTHING: Scoring = Scoring {
 };
 
 impl Scoring {
-    /// 10 + bid, or nothing.
+    /// 10 + bid, or 0.
     pub const EXACT_10_PLUS_BID: Self = Self {
         exact: 10,
         per_bid: 1,
         ..NOTHING
     };
-    /// A point per trick, and 10 if the bid was exact.
+    /// 1 point per trick, and 10 for an exact bid.
     pub const TRICKS_PLUS_10: Self = Self {
         exact: 10,
         trick: 1,
         ..NOTHING
     };
-    /// A point per trick, and 5 if the bid was exact.
+    /// 1 point per trick, and 5 for an exact bid.
     pub const TRICKS_PLUS_5: Self = Self {
         exact: 5,
         trick: 1,
         ..NOTHING
     };
-    /// 10 + bid², or minus 5, 15, 30, … for one, two, three tricks off.
+    /// 10 + bid², or -5, -15, -30, … for an error of one, two, three tricks.
     pub const SQUARE: Self = Self {
         exact: 10,
         square: 1,
@@ -61,7 +61,7 @@ impl Scoring {
         growing: true,
         ..NOTHING
     };
-    /// 10 + bid, or minus one for each trick off.
+    /// 10 + bid, or -1 per trick of error.
     pub const MINUS_MISSED: Self = Self {
         exact: 10,
         per_bid: 1,
@@ -95,13 +95,13 @@ impl Scoring {
         }
     }
 
-    /// The most that a round of so many cards pays.
+    /// The highest possible points of a round with this many cards.
     #[inline]
     pub const fn most(&self, cards: u8) -> f64 {
         self.points(cards, cards) as f64
     }
 
-    /// The least and the most of `p`, the share of the most that a round pays.
+    /// The range of `p`, the share of the highest possible points.
     pub fn share_range(&self, cards: u8) -> (f64, f64) {
         (
             -f64::from(self.lost(i16::from(cards))) / self.most(cards),
@@ -110,12 +110,12 @@ impl Scoring {
     }
 }
 
-/// The range of utilities when shares have the range `shares`.
+/// The range of utilities for a range of shares.
 pub fn utility_range(shares: (f64, f64), rivalry: f64) -> (f64, f64) {
     (shares.0 - rivalry * shares.1, shares.1 - rivalry * shares.0)
 }
 
-/// Utilities of all seats from their points.
+/// The utilities of all seats from their points.
 #[inline]
 pub fn utilities(points: &[i16], most: f64, rivalry: f64, out: &mut [f64]) {
     let sum: f64 = points.iter().map(|&p| f64::from(p)).sum();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn no_points_leave_their_range() {
+    fn points_stay_in_their_range() {
         for (name, scoring) in Scoring::NAMED {
             for cards in 1..=13 {
                 let (low, high) = scoring.share_range(cards);

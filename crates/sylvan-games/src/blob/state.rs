@@ -1,8 +1,8 @@
-//! The state of a game: one plain block of memory, so that a copy is a `memcpy`.
+//! The state of a game: plain data, so that a copy is a `memcpy`.
 //!
-//! It holds the round in play (hands, bids, cards in the order they fell) and the totals of the
-//! rounds before. A *view* is the same type with everything erased that one seat cannot see; what is
-//! erased and how it is filled again stands in `view.rs` and `deal.rs`.
+//! It holds the current round (hands, bids, cards in the order of play) and the totals of earlier
+//! rounds. A *view* has the same type, without the information that one seat cannot see; `view.rs`
+//! removes it and `deal.rs` samples it.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use super::error::BlobError;
 use super::options::{MAX_CARDS, Options};
 use crate::hash::mix;
 
-/// A bid that has not been made.
+/// Marks a missing bid.
 pub(super) const NO_BID: u8 = 255;
-/// The viewer of a state in which nothing is hidden.
+/// The viewer of a full state.
 pub(super) const NOBODY: Seat = 255;
 
-/// What happens next in a round.
+/// The phase of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Chance gives out a card.
+    /// Chance deals the next card.
     Dealing,
     Bidding,
     Playing,
@@ -44,36 +44,36 @@ impl fmt::Display for Phase {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blob {
     pub(super) options: Options,
-    /// How a view is completed to deals.
+    /// The distribution of deals sampled from a view.
     pub(super) belief: Belief,
-    /// What each seat holds; in a view nothing for the others.
+    /// The hand of each seat; in a view, empty for the other seats.
     pub(super) hands: [Cards; MAX_SEATS],
     /// All cards played in this round.
     pub(super) gone: Cards,
-    /// Stands for all that was public since the round began.
+    /// A hash of the public history of this round.
     pub(super) history: u64,
-    /// From which the rounds are dealt, if `seeded`; otherwise dealing is left to chance.
+    /// The seed of all deals, if `seeded`; otherwise chance deals.
     pub(super) seed: u64,
-    /// The cards of this round in the order they fell.
+    /// The cards of this round in the order of play.
     pub(super) played: [Card; 52],
-    /// Who led each trick of this round.
+    /// The seat that led each trick of this round.
     pub(super) leaders: [Seat; MAX_CARDS as usize],
-    /// Points of the finished rounds, and of the last of them.
+    /// Points of all finished rounds, and of the last one.
     pub(super) totals: [i16; MAX_SEATS],
     pub(super) last: [i16; MAX_SEATS],
     pub(super) bids: [u8; MAX_SEATS],
     pub(super) tricks: [u8; MAX_SEATS],
-    /// Suits, a bit each, of which a seat has shown to have none.
+    /// Bit masks of the suits in which a seat has shown a void.
     pub(super) voids: [u8; MAX_SEATS],
     pub(super) seeded: bool,
-    /// The play ends with this round.
+    /// The game ends with this round.
     pub(super) alone: bool,
-    /// The last step ended a round, and another follows.
+    /// The last step ended a round, and another round follows.
     pub(super) paid: bool,
     /// A trump has been played in this round.
     pub(super) broken: bool,
     pub(super) phase: Phase,
-    /// The seat from which the rest is hidden, or `NOBODY`.
+    /// The seat of a view, or `NOBODY`.
     pub(super) viewer: Seat,
     pub(super) round: u8,
     pub(super) cards: u8,
@@ -86,7 +86,7 @@ pub struct Blob {
     /// Cards played in this round.
     pub(super) count: u8,
     pub(super) tricks_done: u8,
-    /// Cards in the current trick, the suit that was led, the best card and who played it.
+    /// The number of cards in the current trick, the suit led, the best card and its seat.
     pub(super) in_trick: u8,
     pub(super) led: u8,
     pub(super) best: Card,
@@ -94,10 +94,10 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// The first round, not yet dealt.
+    /// Starts a game.
     ///
-    /// With a seed every round is dealt as soon as it begins; without, dealing is chance's, card by
-    /// card, or the caller's (`deal`, `shuffle`, `enter`).
+    /// With a seed every round is dealt when it begins; without, chance deals card by card, or the
+    /// caller deals (`deal`, `shuffle`, `enter`).
     pub fn new(options: Options, seed: Option<u64>) -> Result<Self, BlobError> {
         let mut state = Self {
             options: options.checked()?,
@@ -138,7 +138,7 @@ impl Blob {
         Ok(state)
     }
 
-    /// The game at the beginning of a later round, with the points so far; a round to be dealt.
+    /// Starts a game at a later round, with the points so far; the round is not dealt.
     pub fn at_round(options: Options, round: u8, totals: &[i16]) -> Result<Self, BlobError> {
         let mut state = Self::new(options, None)?;
         let rounds = options.sequence.rounds().len();
@@ -155,7 +155,7 @@ impl Blob {
         Ok(state)
     }
 
-    /// Sets the table for a round; deals it if the game has a seed.
+    /// Begins a round; deals it if the game has a seed.
     pub(super) fn begin_round(&mut self, round: u8) {
         let players = self.options.players;
         self.hands = [0; MAX_SEATS];
@@ -210,7 +210,7 @@ impl Blob {
         self.phase
     }
 
-    /// The seat to bid or to play.
+    /// The seat to move.
     pub const fn to_play(&self) -> Seat {
         self.turn
     }
@@ -242,7 +242,7 @@ impl Blob {
         (self.turned_up != NO_CARD).then_some(self.turned_up)
     }
 
-    /// What a seat holds, if that can be seen.
+    /// The hand of a seat; an error if it is hidden.
     pub fn hand(&self, seat: Seat) -> Result<Cards, BlobError> {
         if self.is_hidden(seat) {
             let viewer = self.viewer;
@@ -251,7 +251,7 @@ impl Blob {
         Ok(self.hands[usize::from(seat)])
     }
 
-    /// Cards that a seat holds, seen or not.
+    /// The number of cards in a seat's hand, visible or hidden.
     #[inline]
     pub fn hand_size(&self, seat: Seat) -> u8 {
         if self.phase == Phase::Dealing {
@@ -282,7 +282,7 @@ impl Blob {
         self.tricks[usize::from(seat)]
     }
 
-    /// Suits, a bit each, of which a seat has shown to have none.
+    /// The bit mask of the suits in which a seat has shown a void.
     pub fn voids_of(&self, seat: Seat) -> u8 {
         self.voids[usize::from(seat)]
     }
@@ -297,12 +297,12 @@ impl Blob {
         &self.last[..self.num_players()]
     }
 
-    /// The cards that fell in this round, in order.
+    /// The cards played in this round, in order.
     pub fn fallen(&self) -> &[Card] {
         &self.played[..usize::from(self.count)]
     }
 
-    /// The cards that fell in this round with who played them, in order.
+    /// The seats and cards played in this round, in order.
     pub fn plays(&self) -> impl Iterator<Item = (Seat, Card)> {
         let n = self.num_players();
         self.fallen().iter().enumerate().map(move |(i, &card)| {
@@ -311,29 +311,29 @@ impl Blob {
         })
     }
 
-    /// The current trick: who played what, the leader first.
+    /// The seats and cards of the current trick, the leader first.
     pub fn trick(&self) -> impl Iterator<Item = (Seat, Card)> {
         self.plays().skip(usize::from(self.count - self.in_trick))
     }
 
-    /// The best card of the current trick with its seat, if one has been led.
+    /// The seat and card that currently win the trick, if a card was led.
     pub fn best(&self) -> Option<(Seat, Card)> {
         (self.in_trick > 0).then_some((self.winner, self.best))
     }
 
-    /// The suit that was led to the current trick.
+    /// The suit led in the current trick.
     pub fn led(&self) -> Option<u8> {
         (self.in_trick > 0).then_some(self.led)
     }
 
-    /// Cards of the deck that are neither in a hand that is seen, nor played, nor turned up.
+    /// The cards of the deck that are not in a visible hand, played or turned up.
     pub fn unseen(&self) -> Cards {
         let held = self.hands.iter().fold(0, |all, hand| all | hand);
         let up = self.turned_up().map_or(0, bit);
         self.options.deck() & !(held | self.gone | up)
     }
 
-    /// The same state, whose play ends with the round.
+    /// The same state, but the game ends with this round.
     #[must_use]
     pub const fn this_round(mut self) -> Self {
         self.alone = true;
@@ -342,12 +342,12 @@ impl Blob {
         self
     }
 
-    /// Whether the rounds deal themselves from a seed, and which.
+    /// The seed of all deals, if there is one.
     pub fn seed(&self) -> Option<u64> {
         self.seeded.then_some(self.seed)
     }
 
-    /// The same state, whose later rounds are dealt from this seed, or by chance.
+    /// The same state, with later rounds dealt from this seed, or by chance.
     #[must_use]
     pub fn seeded(mut self, seed: Option<u64>) -> Self {
         self.seeded = seed.is_some();
@@ -355,7 +355,7 @@ impl Blob {
         self
     }
 
-    /// The same state, played for another utility (`score.rs`).
+    /// The same state with another utility (`score.rs`).
     pub fn with_rivalry(mut self, rivalry: f64) -> Result<Self, BlobError> {
         self.options = Options {
             rivalry,
@@ -365,7 +365,7 @@ impl Blob {
         Ok(self)
     }
 
-    /// The same state, whose views draw deals as what the others did makes them likely.
+    /// The same state; its views sample deals by this belief.
     #[must_use]
     pub const fn with_belief(mut self, belief: Belief) -> Self {
         self.belief = belief;
@@ -376,7 +376,7 @@ impl Blob {
         self.belief
     }
 
-    /// Whether the play ends with this round, whatever the sequence says.
+    /// Whether the game ends with this round, regardless of the sequence.
     pub const fn is_alone(&self) -> bool {
         self.alone
     }
@@ -386,13 +386,13 @@ impl Blob {
         self.alone || usize::from(self.round) + 1 == self.options.sequence.rounds().len()
     }
 
-    /// Equal where a seat knows the same: all that was public, and its hand.
+    /// A hash of a seat's information: the public history and its hand.
     #[inline]
     pub fn view_key(&self, seat: Seat) -> u64 {
         mix(self.history ^ mix(self.hands[usize::from(seat)] ^ (u64::from(seat) << 56)))
     }
 
-    /// Bytes that no other state has: of the same options, round, hands and public history.
+    /// A collision-free key: options, round, hands and public history.
     pub fn exact_key(&self) -> Vec<u8> {
         let mut key = format!("{:?}", self.options).into_bytes();
         if self.seeded {
@@ -415,7 +415,7 @@ impl Blob {
         key
     }
 
-    /// Suits of the deck.
+    /// The bit mask of the deck's suits.
     pub(super) const fn all_suits(&self) -> u8 {
         (1 << self.options.suits) - 1
     }

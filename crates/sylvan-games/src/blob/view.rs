@@ -1,11 +1,11 @@
-//! What a seat knows.
+//! Views: the information of one seat.
 //!
-//! `view(seat)` erases the other hands, the seed of the deals and the rounds to come; what stays is
-//! the seat's hand and what everyone saw: bids, cards in their order, trump, the card turned up, and
-//! who has shown to be out of a suit. `complete` (`deal.rs`) fills the hands again.
+//! `view(seat)` erases the other hands, the seed of the deals and later rounds; it keeps the seat's
+//! hand and the public information: bids, cards in the order of play, trump, the card turned up,
+//! and shown voids. `complete` (`deal.rs`) samples the hidden hands.
 //!
-//! A view takes moves like any state, so that it can follow a real table: the moves of the others
-//! are checked against what is known, and refused if no deal fits them.
+//! A view accepts moves like any state, so that it can follow a real game: it checks the moves of
+//! the other seats, and refuses one that is consistent with no deal.
 
 use sylvan_core::{Action, Seat};
 
@@ -16,7 +16,7 @@ use super::notation::{card_name, suit_name};
 use super::state::{Blob, NOBODY, Phase};
 
 impl Blob {
-    /// What a seat knows of this round: the play ends with it.
+    /// The view of a seat; the game ends with this round.
     pub fn view(&self, seat: Seat) -> Result<Self, BlobError> {
         self.seat(i64::from(seat))?;
         self.hand(seat)?;
@@ -31,7 +31,7 @@ impl Blob {
         Ok(view)
     }
 
-    /// The view of a seat at a real table, whose cards somebody else has dealt.
+    /// The view of a seat in a real game, from its hand.
     pub fn enter(
         &self,
         seat: i64,
@@ -52,7 +52,7 @@ impl Blob {
         Ok(view)
     }
 
-    /// The seat that looks, if anything is hidden.
+    /// The seat of a view; `None` for a full state.
     pub fn viewer(&self) -> Option<Seat> {
         (self.viewer != NOBODY).then_some(self.viewer)
     }
@@ -62,7 +62,7 @@ impl Blob {
         self.viewer != NOBODY && self.viewer != seat
     }
 
-    /// The cards that the seat to move, whose hand is hidden, may play for all that is known.
+    /// The cards that the seat to move, with a hidden hand, can play in some consistent deal.
     pub(super) fn may_play(&self) -> Cards {
         let cards = self.unseen() & !of_suits(self.voids[usize::from(self.turn)]);
         each(cards)
@@ -76,12 +76,12 @@ impl Blob {
         after
     }
 
-    /// Whether there is any deal that fits a view.
+    /// Whether any deal is consistent with the view.
     pub fn has_deals(&self) -> bool {
         self.viewer == NOBODY || self.phase == Phase::Over || Hidden::of(self).count() > 0
     }
 
-    /// The number of deals that fit a view: who may hold what of the unseen cards.
+    /// The number of deals consistent with the view.
     pub fn num_deals(&self) -> u128 {
         if self.viewer == NOBODY || self.phase == Phase::Over {
             return 1;
@@ -89,7 +89,7 @@ impl Blob {
         Hidden::of(self).deals()
     }
 
-    /// A seat whose hand is hidden plays a card.
+    /// Plays a card of a seat with a hidden hand.
     pub(super) fn play_hidden(&mut self, card: Card) -> Result<(), BlobError> {
         self.may_hold(self.turn, card)?;
         let after = self.after_hidden(card);
@@ -106,7 +106,7 @@ impl Blob {
         Ok(())
     }
 
-    /// Fails if what is known says that a seat whose hand is hidden does not have a card.
+    /// Returns an error if a seat with a hidden hand cannot hold a card.
     fn may_hold(&self, seat: Seat, card: Card) -> Result<(), BlobError> {
         let impossible = |reason: String| Err(BlobError::Impossible { seat, card, reason });
         if self.options.deck() & bit(card) == 0 {
@@ -133,7 +133,7 @@ impl Blob {
         Ok(())
     }
 
-    /// A hand from codes, which the deck has, each once, and as many as the round deals.
+    /// A hand from card numbers; checks that the deck has them, each once, and their number.
     pub(super) fn hand_of(&self, seat: Seat, codes: &[i64]) -> Result<Cards, BlobError> {
         let mut hand = 0;
         for &code in codes {
@@ -164,7 +164,8 @@ impl Blob {
         Ok(hand)
     }
 
-    /// Turns up a card, if the rules of the round ask for one.
+    /// Sets the card turned up; an error if the rules of the round need one and it is missing, or
+    /// vice versa.
     pub(super) fn set_turned_up(&mut self, code: Option<i64>) -> Result<(), BlobError> {
         let wanted = self.options.trump_of(self.round).is_none();
         let reason = match (code, wanted) {
@@ -185,7 +186,7 @@ impl Blob {
         })
     }
 
-    /// Everything that could be in the hand of a seat that is hidden.
+    /// The cards that a seat can hold; its hand if it is visible.
     pub fn possible(&self, seat: Seat) -> Cards {
         if !self.is_hidden(seat) {
             return self.hands[usize::from(seat)];

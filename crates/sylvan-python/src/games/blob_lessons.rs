@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sylvan_core::{Action, Game};
-use sylvan_games::blob::bots::{Kept, Round, Rows, Study, Table, advance};
+use sylvan_games::blob::bots::{Round, RoundSlices, Rows, Study, Table, advance};
 use sylvan_games::blob::{HANDS_LEN, NUM_ACTIONS, OBSERVATION_LEN};
 
 use super::blob::PyBlob;
@@ -125,9 +125,9 @@ pub fn blob_rows<'py>(
     let (actions, marks, verdicts) = (actions.as_slice()?, marks.as_slice()?, verdicts.as_slice()?);
     let hand_at = hand_at.as_slice()?;
     let (ply_at, verdict_at) = (ply_at.as_slice()?, verdict_at.as_slice()?);
-    let kept = |&place: &i64| -> Option<Kept<'_>> {
+    let kept = |&place: &i64| -> Option<RoundSlices<'_>> {
         let place = usize::try_from(place).ok()?;
-        Some(Kept {
+        Some(RoundSlices {
             table: tables.get(place * 5..place * 5 + 5)?,
             hands: part(hands, hand_at, place)?,
             actions: part(actions, ply_at, place)?,
@@ -135,7 +135,7 @@ pub fn blob_rows<'py>(
             verdicts: part(verdicts, verdict_at, place)?,
         })
     };
-    let rounds: Option<Vec<Kept<'_>>> = places.as_slice()?.iter().map(kept).collect();
+    let rounds: Option<Vec<RoundSlices<'_>>> = places.as_slice()?.iter().map(kept).collect();
     let rounds = rounds.ok_or_else(|| damaged("its parts are not where they should be"))?;
     let parts = py.detach(|| in_threads(&rounds, temperature, threads));
     let mut rows = Rows::default();
@@ -168,8 +168,8 @@ fn damaged(what: &str) -> PyErr {
 }
 
 /// The rows of the rounds, a part per thread; `None` where one is no round.
-fn in_threads(rounds: &[Kept<'_>], temperature: f32, threads: usize) -> Vec<Option<Rows>> {
-    let rows = |part: &[Kept<'_>]| {
+fn in_threads(rounds: &[RoundSlices<'_>], temperature: f32, threads: usize) -> Vec<Option<Rows>> {
+    let rows = |part: &[RoundSlices<'_>]| {
         let mut rows = Rows::default();
         let sound = part.iter().all(|round| rows.add(round, temperature));
         sound.then_some(rows)

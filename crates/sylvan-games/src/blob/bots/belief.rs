@@ -1,25 +1,27 @@
-//! Deals weighted by what the others have done: a seat that bid three hardly holds nothing.
+//! Deals weighted by the other seats' bids and plays: a seat that bid three rarely holds a weak
+//! hand.
 //!
-//! Deals that fit a view are equally likely until bids and plays are read for what they mean. With a
-//! policy π as the model of the other seats, a deal's weight is the chance that they would have done
-//! what they did:
+//! Without the evidence of bids and plays, all deals consistent with a view are equally likely.
+//! With a policy π as the model of the other seats, a deal's weight is the likelihood of their
+//! actions:
 //!
 //! ```text
 //! w(deal) = Π_t  (1 - noise) · [π(state_t) = action_t] + noise / legal actions_t
 //! ```
 //!
-//! over the moves of the other seats in this round, replayed in that deal. The noise is a floor: no
-//! deal that fits is ruled out by a model that may be wrong. Several candidates are drawn uniformly
-//! for each deal that is kept.
+//! over the moves of the other seats in this round, replayed in that deal. The noise gives every
+//! consistent deal a positive weight, because the model may be wrong. Several candidates are drawn
+//! uniformly for each deal.
 //!
-//! `draw` keeps many at once by systematic resampling: one random offset, then equal steps through
-//! the sum of weights, which keeps each in proportion with the least variance.
+//! `draw` returns many deals, by systematic resampling: one random offset, then equal steps through
+//! the cumulative weights, which is proportional to the weights with the least variance.
 //!
-//! `pick` keeps one, for a search that deals anew for each simulation: by rejection, a candidate is
-//! taken with the chance `w / bound`. If none of them is, the one whose `e / w` is least, with `e`
-//! exponentially distributed, which is each in proportion to its weight. Weights only fall while
-//! moves are replayed, so a candidate is given up as soon as neither can come to pass, mostly at the
-//! first bid that its seat would not have made.
+//! `pick` returns one, for a search with a new deal per simulation. Rejection sampling accepts a
+//! candidate with probability `w / bound`. If none is accepted, it takes the candidate with the
+//! least `e / w`, with `e` exponentially distributed, which selects each with probability
+//! proportional to its weight. Weights only decrease during the replay, so a candidate is dropped
+//! as soon as it can neither be accepted nor selected, usually at the first bid that differs from
+//! the model's.
 
 use std::ops::ControlFlow;
 
@@ -34,28 +36,28 @@ use crate::blob::state::{Blob, NO_BID, Phase};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
-    /// Candidates, or at most so many, per deal that is kept; 1 keeps all, so that deals are uniform.
+    /// Candidates per deal (for `pick`, the most); 1 gives uniform deals.
     pub candidates: u32,
-    /// How often a seat bids, and plays, as if at random; 1 leaves such moves unread.
+    /// The probability of a random bid, and of a random play; 1 ignores them.
     pub bid_noise: f32,
     pub play_noise: f32,
 }
 
 impl Belief {
-    /// All deals that fit are equally likely.
+    /// All consistent deals are equally likely.
     pub const UNIFORM: Self = Self {
         candidates: 1,
         bid_noise: 1.0,
         play_noise: 1.0,
     };
-    /// Deals are weighed by the others' bids. Their plays add nothing that could be measured.
+    /// Deals are weighted by the others' bids. Weighting by plays showed no measurable gain.
     pub const WEIGHTED: Self = Self {
         candidates: 4,
         bid_noise: 0.1,
         play_noise: 1.0,
     };
 
-    /// `count` deals that fit a view, in proportion to their weights.
+    /// Draws `count` deals consistent with a view, by their weights.
     pub fn draw(
         &self,
         view: &Blob,
@@ -83,10 +85,10 @@ impl Belief {
             .map(|deal| self.weight(deal, viewer, temper, 0.0))
             .collect();
         let kept = resample(&weights, count as usize, rng.uniform());
-        Ok(kept.into_iter().map(|place| deals[place]).collect())
+        Ok(kept.into_iter().map(|index| deals[index]).collect())
     }
 
-    /// Completes a view to one of some candidates, each as likely as its weight says.
+    /// Completes a view to one of several candidates, by their weights.
     pub fn pick(&self, view: &mut Blob, temper: &Temper, rng: &mut Rng) -> Result<(), BlobError> {
         let viewer = view.viewer().unwrap_or(view.to_play());
         let bound = self.bound(view, viewer);
@@ -108,7 +110,7 @@ impl Belief {
         Ok(())
     }
 
-    /// At least the greatest weight that a deal can have.
+    /// An upper bound of the weights.
     fn bound(&self, view: &Blob, viewer: Seat) -> f64 {
         let own = view.bids[usize::from(viewer)] != NO_BID;
         let bids = view.bids_made - u8::from(own);
@@ -121,13 +123,13 @@ impl Belief {
         }
     }
 
-    /// Whether it makes a difference: somebody has bid, and that is read.
+    /// Whether deals have different weights: a seat has bid, and the belief uses bids or plays.
     pub fn weighs(&self, view: &Blob) -> bool {
         self.candidates > 1 && view.bids_made > 0 && self.bid_noise.min(self.play_noise) < 1.0
     }
 
-    /// The chance that the seats other than `viewer` would have done what they did in this deal; of
-    /// one that is not above `least`, anything that is not.
+    /// The likelihood of the actions of the seats other than `viewer` in this deal; if it is not
+    /// above `least`, any number that is not.
     pub fn weight(&self, deal: &Blob, viewer: Seat, temper: &Temper, least: f64) -> f64 {
         let mut weight = 1.0;
         replay(deal, |state, action| {
@@ -155,8 +157,7 @@ impl Belief {
     }
 }
 
-/// Calls `visit` with every state of the round so far, from its deal on, and what was done there, as
-/// long as it says so.
+/// Calls `visit` with every state of the round so far and its action, until it returns `Break`.
 pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action) -> ControlFlow<()>) {
     let mut state = *deal;
     state.begin_round(deal.round);
@@ -166,8 +167,8 @@ pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action) -> ControlFlow<(
     }
     (state.trump, state.turned_up, state.dealt) = (deal.trump, deal.turned_up, deal.dealt);
     state.phase = Phase::Bidding;
-    for place in 0..deal.bids_made + deal.count {
-        let action = match place.checked_sub(deal.bids_made) {
+    for ply in 0..deal.bids_made + deal.count {
+        let action = match ply.checked_sub(deal.bids_made) {
             None => FIRST_BID + Action::from(deal.bids[usize::from(state.turn)]),
             Some(card) => Action::from(deal.played[usize::from(card)]),
         };
@@ -178,19 +179,19 @@ pub fn replay(deal: &Blob, mut visit: impl FnMut(&Blob, Action) -> ControlFlow<(
     }
 }
 
-/// Systematic resampling: `count` places in proportion to their weights; `offset` in 0..1.
+/// Systematic resampling: draws `count` indices by their weights; `offset` is in 0..1.
 fn resample(weights: &[f64], count: usize, offset: f64) -> Vec<usize> {
     let total: f64 = weights.iter().sum();
     let step = total / count as f64;
-    let (mut place, mut sum) = (0, weights[0]);
+    let (mut index, mut sum) = (0, weights[0]);
     let mut kept = Vec::with_capacity(count);
     for i in 0..count {
         let target = (i as f64 + offset) * step;
-        while sum <= target && place + 1 < weights.len() {
-            place += 1;
-            sum += weights[place];
+        while sum <= target && index + 1 < weights.len() {
+            index += 1;
+            sum += weights[index];
         }
-        kept.push(place);
+        kept.push(index);
     }
     kept
 }
@@ -200,13 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resampling_is_in_proportion() {
+    fn resampling_is_proportional_to_weights() {
         assert_eq!(resample(&[1.0, 1.0, 2.0], 4, 0.5), [0, 1, 2, 2]);
         assert_eq!(resample(&[0.0, 3.0, 0.0], 2, 0.0), [1, 1]);
         let mut counts = [0; 3];
         for i in 0..1000 {
-            for place in resample(&[0.2, 0.5, 0.3], 1, f64::from(i) / 1000.0) {
-                counts[place] += 1;
+            for index in resample(&[0.2, 0.5, 0.3], 1, f64::from(i) / 1000.0) {
+                counts[index] += 1;
             }
         }
         assert_eq!(counts, [200, 500, 300]);

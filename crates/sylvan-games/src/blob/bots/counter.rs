@@ -1,22 +1,23 @@
-//! The card counter: chances from the cards that are out, and the bid or card most likely to pay.
+//! The card counter: estimates probabilities from the unseen cards, and takes the bid or card with
+//! the highest expected value.
 //!
-//! Every card of the hand has an *outlook*: `sure`, the chance that it takes a trick even if the seat
-//! would rather lose it, and `possible ≥ sure`, the chance that it takes one if the seat tries.
-//! With S sure tricks and F that can be taken or left, a seat that needs `d` more tricks makes it if
-//! S ≤ d ≤ S + F. Cards taken as independent, that is
+//! Every card of the hand has an *outlook*: `sure`, the probability that it takes a trick even if
+//! the seat wants to lose it, and `possible ≥ sure`, the probability that it takes one if the seat
+//! tries. With S sure tricks and F optional ones, a seat that needs `d` more tricks makes its bid
+//! if S ≤ d ≤ S + F. With independent cards, the probability is
 //!
 //! ```text
 //! M(d) = P(S ≤ d) - P(S + F ≤ d - 1),
 //! ```
 //!
 //! from two sums of independent events. The bid maximises its points times M(b); the card played
-//! maximises q · M₁(d - 1) + (1 - q) · M₀(d), where q is its chance to take this trick and M₁ and M₀
-//! are about the other cards, on lead or not.
+//! maximises q · M₁(d - 1) + (1 - q) · M₀(d), where q is its probability to take this trick and M₁
+//! and M₀ are computed from the other cards, with and without the lead.
 //!
-//! A card loses to a seat that holds a higher one of its suit, or has none of it and a trump
-//! (`odds.rs` counts). How far a seat uses that depends on whether it is *hungry*, short of its bid,
-//! or *done*, and on how much choice it has: with one card left, none. Those weights are `Temper`'s;
-//! they were tuned by play against the rule bot.
+//! A card loses to a seat that holds a higher card of its suit, or a trump and no card of its suit
+//! (`odds.rs` has the probabilities). How often a seat uses such a card depends on whether it is
+//! *hungry* (below its bid) or *done*, and on its choice: with one card left it has none. `Temper`
+//! holds these weights; they were tuned by games against the rule bot.
 
 use sylvan_core::{Action, MAX_SEATS};
 
@@ -25,26 +26,27 @@ use crate::blob::cards::{Card, Cards, NO_TRUMP, each, of_suit, suit};
 use crate::blob::play::FIRST_BID;
 use crate::blob::state::{Blob, NO_BID, Phase};
 
-/// What the card counter takes the others to do; chances and factors, mostly 0 to 1.
+/// The model of the other seats; probabilities and factors, mostly 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Temper {
-    /// A seat that can take a later trick from a card that is meant to win does so, by a higher card
-    /// and by a trump: if it is hungry, done, yet to bid.
+    /// The probability that a seat that can beat a card played to win does so in a later trick, by
+    /// a higher card and by a trump: if it is hungry, done, or has not bid.
     pub over: [f32; 3],
     pub ruff: [f32; 3],
-    /// The same from a card that is meant to lose.
+    /// The same for a card played to lose.
     pub save: [f32; 3],
     pub spare: [f32; 3],
-    /// The same in the current trick: hungry, done.
+    /// The same in the current trick: if it is hungry or done.
     pub over_now: [f32; 2],
     pub ruff_now: [f32; 2],
-    /// A trick comes in which a side card, a trump, can win, for each card of the hand.
+    /// The probability, per card of the hand, of a trick in which a side card, or a trump, can win.
     pub reach: [f32; 2],
-    /// The seat uses the lead for a card.
+    /// The probability that the seat uses the lead for a card.
     pub lead: f32,
-    /// What each trick bid above the others' share leaves of `possible`, and of `sure`.
+    /// The factor of `possible`, and of `sure`, for each trick that the others bid above their
+    /// share.
     pub crowd: [f32; 2],
-    /// The worth of a trick that a hungry seat does not get, as a share of the own bid's.
+    /// The value of a trick denied to a hungry seat, as a share of the value of the own bid.
     pub spoil: f32,
 }
 
@@ -79,8 +81,8 @@ pub fn choose(state: &Blob, temper: &Temper) -> Action {
     best.0
 }
 
-/// Calls `found` with every legal action, in their order, and what it is worth: a bid its expected
-/// points as a share of the most, a card the chance that the bid is made.
+/// Calls `found` with every legal action, in order, and its value: for a bid, its expected points
+/// as a share of the highest possible; for a card, the probability that the bid is made.
 pub fn judge(state: &Blob, temper: &Temper, found: impl FnMut(Action, f32)) {
     let counter = Counter::new(state, temper);
     match state.phase {
@@ -89,7 +91,7 @@ pub fn judge(state: &Blob, temper: &Temper, found: impl FnMut(Action, f32)) {
     }
 }
 
-/// The chance that a card takes a trick, whether wanted or not, and if wanted.
+/// The probability that a card takes a trick, even if unwanted (`sure`) and if wanted (`possible`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Outlook {
     sure: f32,
@@ -101,13 +103,13 @@ struct Counter<'a> {
     temper: &'a Temper,
     odds: Odds,
     hand: Cards,
-    /// By seat: 0 hungry, 1 done, 2 yet to bid, 3 not in question.
+    /// Per seat: 0 hungry, 1 done, 2 has not bid, 3 ignored (the own or an empty seat).
     moods: [usize; MAX_SEATS],
-    /// What is left of `possible` and `sure` after the others' bids.
+    /// The factors of `possible` and `sure` from the others' bids.
     crowd: [f32; 2],
 }
 
-/// How much seats use what they hold: by a higher card, by a trump; 0 for seats that cannot.
+/// The probability that each seat uses a higher card or a trump; 0 for seats that cannot.
 #[derive(Default)]
 struct Uses {
     over: Lanes,
@@ -135,7 +137,7 @@ impl<'a> Counter<'a> {
         counter
     }
 
-    /// Less is possible where the others have bid for more than their share.
+    /// The factors of `possible` and `sure`: below 1 if the others bid more than their share.
     fn crowded(&self) -> [f32; 2] {
         let (mut bid, mut seats) = (0.0, 0.0);
         for seat in (0..MAX_SEATS).filter(|&seat| self.moods[seat] < 2) {
@@ -147,8 +149,8 @@ impl<'a> Counter<'a> {
         self.temper.crowd.map(|crowd| crowd.powf(above))
     }
 
-    /// The weights of the seats by their moods, where they have `left` cards: with one card they have
-    /// no choice.
+    /// The probabilities per seat by its mood, with `left` cards in hand: with one card it has no
+    /// choice.
     fn uses(&self, over: &[f32], ruff: &[f32], left: u32) -> Uses {
         let choice = 1.0 - 1.0 / left as f32;
         let used = |weight: f32| 1.0 - (1.0 - weight) * choice;
@@ -164,35 +166,35 @@ impl<'a> Counter<'a> {
         uses
     }
 
-    /// Unseen cards of its suit that are higher than a card.
+    /// The number of unseen higher cards of a card's suit.
     fn higher(&self, card: Card) -> u32 {
         let above = (u64::MAX << card) << 1;
         (self.odds.unseen & of_suit(suit(card)) & above).count_ones()
     }
 
-    /// The chance that no seat beats a card to which its own suit is played.
+    /// The probability that no seat beats a card in a trick of its suit.
     #[inline]
     fn stands(&self, card: Card, uses: &Uses) -> f32 {
-        let (colour, trump) = (suit(card), self.state.trump);
-        let none = self.odds.none_of(colour, self.higher(card));
-        if trump == NO_TRUMP || colour == trump {
+        let (suit, trump) = (suit(card), self.state.trump);
+        let none = self.odds.none_of(suit, self.higher(card));
+        if trump == NO_TRUMP || suit == trump {
             return product(|seat| 1.0 - uses.over[seat] * (1.0 - none[seat]));
         }
-        let (lacks, trumps) = (self.odds.lacks(colour), self.odds.lacks(trump));
+        let (lacks, trumps) = (self.odds.lacks(suit), self.odds.lacks(trump));
         product(|seat| {
             let ruff = lacks[seat] * (1.0 - trumps[seat]);
             1.0 - uses.over[seat] * (1.0 - none[seat]) - uses.ruff[seat] * ruff
         })
     }
 
-    /// The outlook of a card among `left` that the seat will then hold, on lead and not; `wins` and
-    /// `loses` are how the others treat a card that is meant to.
+    /// The outlook of a card among `left` in the hand, with and without the lead; `wins` and
+    /// `loses` describe how the others react to a card played to win and to lose.
     fn outlook(&self, card: Card, left: u32, wins: &Uses, loses: &Uses) -> [Outlook; 2] {
         let possible = self.stands(card, wins) * self.crowd[0];
         let sure = self.stands(card, loses) * self.crowd[1];
         let trump = suit(card) == self.state.trump;
         let miss = match (left, trump) {
-            // The last card wins if it is led, is a trump, or is of the suit that comes.
+            // The last card can win if it is led, is a trump, or is of the suit led.
             (1, true) => 0.0,
             (1, false) => 0.75,
             _ => power(1.0 - self.temper.reach[usize::from(trump)], left),
@@ -239,38 +241,38 @@ impl<'a> Counter<'a> {
         let now = self.uses_now();
         let mut outlooks = [[Outlook::default(); 2]; 13];
         let mut chances = [Chances::default(), Chances::default()];
-        for (place, card) in each(self.hand).enumerate() {
-            outlooks[place] = self.outlook(card, left, &wins, &loses);
-            chances[0].add(outlooks[place][0]);
-            chances[1].add(outlooks[place][1]);
+        for (index, card) in each(self.hand).enumerate() {
+            outlooks[index] = self.outlook(card, left, &wins, &loses);
+            chances[0].add(outlooks[index][0]);
+            chances[1].add(outlooks[index][1]);
         }
         let chances = chances.map(Chances::summed);
         let spoil = t.spoil * self.appetite();
         let legal = self.state.playable_from(self.hand);
-        for (place, card) in each(self.hand).enumerate() {
+        for (index, card) in each(self.hand).enumerate() {
             if legal >> card & 1 == 0 {
                 continue;
             }
             let take = self.takes(card, &now);
             let mut worth = take * spoil;
             if take > 0.0 {
-                worth += take * chances[0].make_without(outlooks[place][0], need - 1);
+                worth += take * chances[0].make_without(outlooks[index][0], need - 1);
             }
             if take < 1.0 {
-                worth += (1.0 - take) * chances[1].make_without(outlooks[place][1], need);
+                worth += (1.0 - take) * chances[1].make_without(outlooks[index][1], need);
             }
             found(Action::from(card), worth);
         }
     }
 
-    /// The share of the others that is hungry, less the share that is done.
+    /// The share of hungry seats minus the share of other seats.
     fn appetite(&self) -> f32 {
         let sign = |&mood: &usize| [1.0, -1.0, -1.0, 0.0][mood];
         let sum: f32 = self.moods.iter().map(sign).sum();
         sum / (f32::from(self.state.options.players) - 1.0)
     }
 
-    /// How the seats that have yet to play to this trick treat a card.
+    /// The probabilities of the seats that have not played to this trick.
     fn uses_now(&self) -> Uses {
         let (state, t) = (self.state, self.temper);
         let left = state.cards - state.tricks_done;
@@ -286,14 +288,14 @@ impl<'a> Counter<'a> {
         uses
     }
 
-    /// The chance that a card takes the current trick.
+    /// The probability that a card takes the current trick.
     fn takes(&self, card: Card, now: &Uses) -> f32 {
         let state = self.state;
         if state.in_trick > 0 && !state.beats(card) {
             return 0.0;
         }
         let chance = if state.in_trick > 0 && suit(card) != state.led {
-            // A trump on another suit: only who lacks that suit can go over it.
+            // A trump on another suit: only a seat void in that suit can beat it.
             let lacks = self.odds.lacks(state.led);
             let none = self.odds.none_of(suit(card), self.higher(card));
             product(|seat| 1.0 - now.ruff[seat] * lacks[seat] * (1.0 - none[seat]))
@@ -307,8 +309,8 @@ impl<'a> Counter<'a> {
 #[inline]
 fn product(of: impl Fn(usize) -> f32) -> f32 {
     let factors: Lanes = std::array::from_fn(of);
-    let halves: [f32; 4] = std::array::from_fn(|i| factors[i] * factors[i + 4]);
-    (halves[0] * halves[2]) * (halves[1] * halves[3])
+    let pairs: [f32; 4] = std::array::from_fn(|i| factors[i] * factors[i + 4]);
+    (pairs[0] * pairs[2]) * (pairs[1] * pairs[3])
 }
 
 #[inline]
@@ -343,7 +345,7 @@ impl Chances {
         self.len += 1;
     }
 
-    /// The sums of both up to each number.
+    /// Turns both into cumulative distributions.
     fn summed(mut self) -> Self {
         for count in 0..self.len {
             self.sure[count + 1] += self.sure[count];
@@ -352,7 +354,7 @@ impl Chances {
         self
     }
 
-    /// M(need), of sums.
+    /// M(need), from cumulative distributions.
     fn make(&self, need: i32) -> f32 {
         if need < 0 || need > self.len as i32 {
             return 0.0;
@@ -362,7 +364,7 @@ impl Chances {
         (self.sure[need] - short).max(0.0)
     }
 
-    /// M(need), of sums, without a card that was added.
+    /// M(need), from cumulative distributions, without one of the cards.
     fn make_without(&self, card: Outlook, need: i32) -> f32 {
         if need < 0 || need >= self.len as i32 {
             return 0.0;
@@ -373,13 +375,14 @@ impl Chances {
     }
 }
 
-/// The chance of at most `n` events without one of this chance, where `sums` has those with it:
+/// The probability of at most `n` events without one of probability p; `sums` is the cumulative
+/// distribution with it:
 ///
 /// ```text
 /// sums(n) = (1 - p) · F(n) + p · F(n - 1)
 /// ```
 ///
-/// solved from the end at which rounding does not grow.
+/// Solved from the end where rounding errors do not grow.
 #[inline]
 fn at_most(sums: &[f32; 14], len: usize, chance: f32, n: i32) -> f32 {
     if n < 0 {
@@ -400,7 +403,7 @@ fn at_most(sums: &[f32; 14], len: usize, chance: f32, n: i32) -> f32 {
     }
 }
 
-/// One more independent event to a distribution over 0..=len.
+/// Adds one independent event to a distribution over 0..=len.
 #[inline]
 fn add(distribution: &mut [f32; 14], len: usize, chance: f32) {
     for count in (0..=len).rev() {
@@ -415,7 +418,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_that_was_added_can_be_taken_back() {
+    fn make_without_equals_make_of_the_other_cards() {
         let cards = [
             (0.0, 0.1),
             (0.1, 0.6),
@@ -427,16 +430,16 @@ mod tests {
         let cards = cards.map(|(sure, possible)| Outlook { sure, possible });
         let of = |without: Option<usize>| {
             let mut chances = Chances::default();
-            for (place, &card) in cards.iter().enumerate() {
-                if without != Some(place) {
+            for (index, &card) in cards.iter().enumerate() {
+                if without != Some(index) {
                     chances.add(card);
                 }
             }
             chances.summed()
         };
-        for (place, &card) in cards.iter().enumerate() {
+        for (index, &card) in cards.iter().enumerate() {
             for need in -1..8 {
-                let expected = of(Some(place)).make(need);
+                let expected = of(Some(index)).make(need);
                 let found = of(None).make_without(card, need);
                 assert!((found - expected).abs() < 1e-5, "{card:?} {need}");
             }
@@ -447,9 +450,9 @@ mod tests {
     fn making_a_bid_by_hand() {
         let mut chances = Chances::default();
         let card = |sure, possible| Outlook { sure, possible };
-        chances.add(card(1.0, 1.0)); // takes a trick in any case
-        chances.add(card(0.0, 1.0)); // as one likes
-        chances.add(card(0.0, 0.5)); // perhaps
+        chances.add(card(1.0, 1.0)); // always takes a trick
+        chances.add(card(0.0, 1.0)); // takes a trick if wanted
+        chances.add(card(0.0, 0.5)); // takes a trick if wanted, with probability 0.5
         let chances = chances.summed();
         let makes: Vec<f32> = (-1..5).map(|need| chances.make(need)).collect();
         assert_eq!(makes, [0.0, 0.0, 1.0, 1.0, 0.5, 0.0]);

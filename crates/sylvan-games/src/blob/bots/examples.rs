@@ -1,13 +1,13 @@
-//! Rounds to learn from: played by bots, with what was thought of each decision.
+//! Training rounds played by bots, with policy targets.
 //!
-//! A *student* is a seat whose decisions are learned from. Without rollouts it plays as the card
-//! counter, and the lesson is its choice. With rollouts every legal action is judged in some deals
-//! that fit what the seat sees (`rollouts.rs`); the lesson is what each of them came to, and the best
-//! is played. Now and then a student plays any legal action instead, so that what follows a mistake
-//! is learned as well. The other seats are card counters and rule bots.
+//! A *student* is a seat whose decisions become training examples. Without rollouts it plays like
+//! the card counter, and the target is its choice. With rollouts every legal action is evaluated in
+//! sampled deals of the seat's view (`rollouts.rs`); the target is their utilities, and the best
+//! action is played. Sometimes a student plays a random legal action instead, so that positions
+//! after mistakes are learned too. The other seats are card counters and rule bots.
 //!
-//! A round follows from a seed and its number alone. It is kept as its deal and its actions, a byte
-//! each: all that a network sees is made again from them (`Round::lessons`).
+//! A round depends only on a seed and its number. It is stored as its deal and its actions, one
+//! byte each; observations are rebuilt from them (`RoundSlices::lessons`).
 
 use sylvan_core::{Action, Rng, Seat};
 
@@ -19,29 +19,29 @@ use crate::blob::options::{MAX_CARDS, MAX_PLAYERS, MIN_PLAYERS, Options, Sequenc
 use crate::blob::play::NUM_ACTIONS;
 use crate::blob::state::{Blob, Phase};
 
-/// A ply is not learned from: it was forced, or a bot's that is no student.
+/// Not a training example: a forced action, or not a student's.
 const NOTHING: u8 = 0;
-/// What was played is the lesson.
+/// The target is the action played.
 const CHOICE: u8 = 1;
-/// There is a verdict on every legal action.
+/// The target is the utilities of all legal actions.
 const VERDICTS: u8 = 2;
-/// The number that stands for a utility of 1.
+/// The stored number of a utility of 1.
 const ONE: f64 = 127.0;
 
-/// Which rounds are played, and how.
+/// The distribution of training rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Study {
-    /// Deals in which a student tries every action; 0: students are card counters.
+    /// Deals per decision of a student; 0: students are card counters.
     pub deals: u32,
-    /// How often a student plays any legal action.
+    /// The probability that a student plays a random legal action.
     pub explore: f64,
-    /// Share of rounds at the table that is measured by: five players, up to seven cards.
+    /// The share of rounds like those of the rating games: five players, up to seven cards.
     pub usual: f64,
     /// The most cards of a round.
     pub most_cards: u8,
 }
 
-/// A round as it is kept.
+/// A stored round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// Players, cards, dealer, trump, the card turned up (or `NO_CARD`).
@@ -49,18 +49,18 @@ pub struct Round {
     /// The cards of all seats, one hand after another.
     pub hands: Vec<u8>,
     pub actions: Vec<u8>,
-    /// What is learned from each action.
+    /// The kind of target of each action.
     pub marks: Vec<u8>,
-    /// Utilities of the legal actions in rising order, of each ply that has verdicts.
+    /// The utilities of the legal actions in rising order, for each ply with `VERDICTS`.
     pub verdicts: Vec<i8>,
 }
 
-/// A decision as a network sees it.
+/// One training example.
 #[derive(Debug)]
 pub struct Lesson<'a> {
     pub state: &'a Blob,
     pub seat: Seat,
-    /// Probabilities of all actions.
+    /// The policy target over all actions.
     pub policy: [f32; NUM_ACTIONS],
 }
 
@@ -72,7 +72,7 @@ enum Role {
 }
 
 impl Study {
-    /// The round of a number.
+    /// Plays the round with this number.
     pub fn play(&self, seed: u64, number: u64) -> Round {
         let mut rng = Rng::new(seed, number);
         let mut state = self.dealt(&mut rng);
@@ -104,7 +104,7 @@ impl Study {
         round
     }
 
-    /// A table with its cards dealt, the play ending with the round.
+    /// A random table, dealt, whose game ends with the round.
     fn dealt(&self, rng: &mut Rng) -> Blob {
         let usual = rng.uniform() < self.usual;
         let (players, most) = if usual {
@@ -116,8 +116,8 @@ impl Study {
         let cards = 1 + rng.below(usize::from(most.min(self.most_cards))) as u8;
         let trump = match rng.below(11) {
             10 => Trump::TurnedUp,
-            place if place % 5 == 4 => Trump::None,
-            place => Trump::Fixed((place % 5) as u8),
+            number if number % 5 == 4 => Trump::None,
+            number => Trump::Fixed((number % 5) as u8),
         };
         let sequence = Sequence::list(&[cards]).expect("one round is a sequence");
         let options = Options {
@@ -125,12 +125,12 @@ impl Study {
             first_dealer: rng.below(usize::from(players)) as u8,
             ..Options::new(players, sequence)
         };
-        let mut state = Blob::new(options, None).expect("options that fit together");
-        state.shuffle(rng).expect("a round that is not dealt");
+        let mut state = Blob::new(options, None).expect("valid options");
+        state.shuffle(rng).expect("an undealt round");
         state.this_round()
     }
 
-    /// Half of all tables are students alone.
+    /// Random roles; half of all tables have only students.
     fn roles(&self, rng: &mut Rng) -> [Role; 8] {
         let mut roles = [Role::Student; 8];
         if rng.below(2) == 0 {
@@ -156,7 +156,7 @@ impl Study {
         }
         let explored = (rng.uniform() < self.explore).then(|| legal[rng.below(legal.len())]);
         if self.deals == 0 {
-            // A random choice is no lesson.
+            // A random action is not a target.
             round
                 .marks
                 .push(if explored.is_some() { NOTHING } else { CHOICE });
@@ -184,9 +184,9 @@ fn unlearned(bot: &Bot, state: &Blob, round: &mut Round, rng: &mut Rng) -> Actio
     bot.choose(state, rng)
 }
 
-/// A kept round by its parts, which need not own their bytes.
+/// A stored round, borrowed.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct RoundSlices<'a> {
     pub table: &'a [u8],
     pub hands: &'a [u8],
     pub actions: &'a [u8],
@@ -195,8 +195,8 @@ pub struct Kept<'a> {
 }
 
 impl Round {
-    pub fn kept(&self) -> Kept<'_> {
-        Kept {
+    pub fn slices(&self) -> RoundSlices<'_> {
+        RoundSlices {
             table: &self.table,
             hands: &self.hands,
             actions: &self.actions,
@@ -206,11 +206,11 @@ impl Round {
     }
 }
 
-impl Kept<'_> {
-    /// Calls `found` with every decision that is learned from; the state in which the round ended,
-    /// or `None` where the bytes are no round of Blob.
+impl RoundSlices<'_> {
+    /// Calls `found` with every training example; returns the final state, or `None` if the bytes
+    /// are not a round of Blob.
     ///
-    /// Verdicts become probabilities in proportion to exp(utility / temperature).
+    /// Utilities become probabilities proportional to exp(utility / temperature).
     pub fn lessons(&self, temperature: f32, mut found: impl FnMut(&Lesson<'_>)) -> Option<Blob> {
         let mut state = self.first()?;
         let mut verdicts = self.verdicts;
@@ -246,7 +246,7 @@ impl Kept<'_> {
         (state.phase() == Phase::Over && verdicts.is_empty()).then_some(state)
     }
 
-    /// How many decisions are learned from.
+    /// The number of training examples.
     pub fn len(&self) -> usize {
         self.marks.iter().filter(|&&mark| mark != NOTHING).count()
     }
@@ -255,7 +255,7 @@ impl Kept<'_> {
         self.len() == 0
     }
 
-    /// The table with its cards dealt; `None` if there is none like that.
+    /// The dealt table; `None` if it is invalid.
     fn first(&self) -> Option<Blob> {
         let &[players, cards, dealer, trump, turned_up] = self.table else {
             return None;
@@ -295,7 +295,7 @@ fn softmax(legal: &[Action], utilities: &[i8], temperature: f32, policy: &mut [f
     policy.iter_mut().for_each(|weight| *weight /= sum);
 }
 
-/// Rows of a batch; a row per lesson.
+/// Rows of a batch, one per training example.
 #[derive(Debug, Default)]
 pub struct Rows {
     /// `[n, OBSERVATION_LEN]`
@@ -303,14 +303,14 @@ pub struct Rows {
     /// `[n, NUM_ACTIONS]`
     pub policy: Vec<f32>,
     pub legal: Vec<bool>,
-    /// `[n, 8]` what each seat got as a share of the most that the round pays, from the seat to move
-    /// on; NaN for seats that nobody has.
+    /// `[n, 8]` points of each seat as a share of the highest possible, starting with the seat to
+    /// move; NaN marks empty seats.
     pub values: Vec<f32>,
 }
 
 impl Rows {
-    /// Adds the lessons of a round; false if it is none.
-    pub fn add(&mut self, round: &Kept<'_>, temperature: f32) -> bool {
+    /// Adds the training examples of a round; returns false if it is invalid.
+    pub fn add(&mut self, round: &RoundSlices<'_>, temperature: f32) -> bool {
         let mut seats = Vec::with_capacity(round.len());
         let over = round.lessons(temperature, |lesson| {
             let at = self.observations.len();
@@ -329,9 +329,9 @@ impl Rows {
         };
         let (n, most) = (over.num_players(), over.options.scoring.most(over.cards));
         for seat in seats {
-            for place in 0..8 {
-                let share = || f64::from(over.last[(usize::from(seat) + place) % n]) / most;
-                let value = if place < n { share() as f32 } else { f32::NAN };
+            for offset in 0..8 {
+                let share = || f64::from(over.last[(usize::from(seat) + offset) % n]) / most;
+                let value = if offset < n { share() as f32 } else { f32::NAN };
                 self.values.push(value);
             }
         }
@@ -352,17 +352,17 @@ mod tests {
     };
 
     #[test]
-    fn what_is_kept_is_what_was_played() {
+    fn stored_rounds_replay_exactly() {
         for number in 0..60 {
             let study = Study {
                 deals: (number % 3) as u32,
                 ..STUDY
             };
             let round = study.play(5, number);
-            let kept = round.kept();
+            let slices = round.slices();
             let mut verdicts = round.verdicts.clone().into_iter();
             let mut count = 0;
-            let over = kept.lessons(0.1, |lesson| {
+            let over = slices.lessons(0.1, |lesson| {
                 count += 1;
                 assert_eq!(lesson.state.to_play(), lesson.seat);
                 assert!((lesson.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
@@ -379,18 +379,18 @@ mod tests {
                 }
             });
             let over = over.expect("a round");
-            assert_eq!(count, kept.len());
+            assert_eq!(count, slices.len());
             let hands: u64 = round.hands.iter().fold(0, |all, &card| all | bit(card));
             assert_eq!(hands, over.gone);
             let mut rows = Rows::default();
-            assert!(rows.add(&kept, 0.1));
+            assert!(rows.add(&slices, 0.1));
             assert_eq!(rows.values.len(), 8 * count);
             assert_eq!(study.play(5, number), round);
         }
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn invalid_bytes_are_refused() {
         let round = STUDY.play(1, 1);
         let mut rows = Rows::default();
         for spoil in [
@@ -402,7 +402,7 @@ mod tests {
         ] {
             let mut spoilt = round.clone();
             spoil(&mut spoilt);
-            assert!(!rows.add(&spoilt.kept(), 0.1));
+            assert!(!rows.add(&spoilt.slices(), 0.1));
         }
     }
 }

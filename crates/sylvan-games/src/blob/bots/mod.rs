@@ -1,27 +1,25 @@
-//! Players that need no search, for yardsticks and for playing games out: random, one that wins every
-//! trick it can, the rule bot, the card counter; flat Monte Carlo, which asks them; and exact bids on
-//! one card.
+//! Players without a tree search, as baselines and for playouts.
 //!
-//! A bot reads the hand of the seat to move and what everyone saw, nothing else: permuting hidden
-//! hands leaves its choice as it is.
+//! A bot reads only the hand of the seat to move and public information: permuting hidden hands
+//! does not change its choice.
 
-mod belief;
-mod counter;
-mod examples;
-mod odds;
-pub mod one_card;
-mod playout;
-mod rollouts;
-mod rule;
-mod table;
-mod tables;
+mod rule; // the rule bot
+mod odds; // the probabilities of hidden cards per seat
+mod counter; // the card counter
+pub mod one_card; // exact bids in rounds of one card
+mod belief; // deals weighted by the other seats' bids and plays
+mod rollouts; // flat Monte Carlo with the card counter
+mod playout; // the card counter as an evaluator
+mod table; // whole games between bots
+mod tables; // many rounds at once, with some seats played from outside
+mod examples; // training rounds played by bots
 
 use sylvan_core::playouts;
 use sylvan_core::{Action, Rng, Sure, Turn};
 
 pub use belief::{Belief, replay};
 pub use counter::{TEMPER, Temper};
-pub use examples::{Kept, Lesson, Round, Rows, Study};
+pub use examples::{Lesson, Round, RoundSlices, Rows, Study};
 pub use playout::Playout;
 pub use rollouts::{Rollouts, Verdict};
 pub use table::{Tally, play_game};
@@ -32,13 +30,13 @@ use super::state::{Blob, Phase};
 /// A player by its rules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bot {
-    /// Any legal action, all equally likely.
+    /// A uniformly random legal action.
     Random,
-    /// Bids as the rule bot, takes every trick it can.
+    /// Bids like the rule bot, takes every trick it can.
     WinEveryTrick,
     Rule,
     Counter(Temper),
-    /// The best of all actions over sampled deals, played out by the card counter.
+    /// The best action over sampled deals, with playouts by the card counter.
     Rollouts(Rollouts),
 }
 
@@ -67,6 +65,6 @@ impl playouts::Playout<Blob> for Bot {
     #[inline]
     fn step(&self, state: &mut Blob, _: &mut Vec<Action>, rng: &mut Rng) -> Sure<Turn> {
         state.take(Self::choose(self, state, rng));
-        Ok(state.whose())
+        Ok(state.current_turn())
     }
 }

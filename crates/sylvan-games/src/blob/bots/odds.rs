@@ -1,13 +1,13 @@
-//! Who holds what: the chances that hidden cards lie with a seat, by suit.
+//! The probabilities that a seat holds hidden cards, by suit.
 //!
-//! Unseen cards of a suit are alike before bids and plays are read, so the chance that a seat holds
-//! one of them is its expected number of them over their number. Those expected numbers form a table
-//! of holders (the other seats and the undealt stock) by suits, with known sums of rows (hand sizes)
-//! and columns (unseen cards of the suit) and zeros at voids; iterative proportional fitting scales
-//! rows and columns in turn until both sums fit. Without voids every holder has its share of all.
+//! Apart from the evidence of bids and plays, unseen cards of a suit are equivalent, so the
+//! probability that a seat holds one of them is its expected number of them over their number. The
+//! expected numbers form a table of holders (the other seats and the undealt stock) by suits, with
+//! known row sums (hand sizes) and column sums (unseen cards of the suit) and zeros at voids;
+//! iterative proportional fitting scales rows and columns in turn until both sums fit. Without
+//! voids every holder has its share of all suits.
 //!
-//! Numbers of all seats are worked on at once, a lane each; the lane of the seat that reckons, which
-//! hides nothing from itself, serves the stock.
+//! All seats are computed at once, one lane each; the lane of the own seat is used for the stock.
 
 use sylvan_core::{MAX_SEATS, Seat};
 
@@ -17,15 +17,15 @@ use crate::blob::state::Blob;
 /// A number for each seat.
 pub type Lanes = [f32; MAX_SEATS];
 
-/// Rounds of fitting; the sums are then right to a few percent at worst.
+/// Iterations of fitting; the sums are then correct to a few percent at worst.
 const ROUNDS: usize = 4;
 
-/// What the seat to move can reckon of the others' hands.
+/// The probabilities of the other hands, for the seat to move.
 pub struct Odds {
-    /// Cards that the seat has not seen.
+    /// Cards unseen by the seat to move.
     pub unseen: Cards,
     counts: [usize; 4],
-    /// By suit and number: the chance that a seat holds none of so many given unseen cards of it.
+    /// By suit and number: the probability that a seat holds none of this many given unseen cards.
     none_of: [[Lanes; 14]; 4],
 }
 
@@ -53,13 +53,13 @@ impl Odds {
         }
     }
 
-    /// The chances that seats hold none of `count` given unseen cards of a suit.
+    /// The probabilities that seats hold none of `count` given unseen cards of a suit.
     #[inline]
     pub fn none_of(&self, suit: u8, count: u32) -> &Lanes {
         &self.none_of[usize::from(suit)][count as usize]
     }
 
-    /// The chances that seats hold none of a suit.
+    /// The probabilities that seats are void in a suit.
     #[inline]
     pub fn lacks(&self, suit: u8) -> &Lanes {
         let suit = usize::from(suit);
@@ -67,7 +67,7 @@ impl Odds {
     }
 }
 
-/// By suit and seat: the chance that the seat holds a given unseen card of the suit.
+/// By suit and seat: the probability that the seat holds a given unseen card of the suit.
 fn holds(state: &Blob, own: Seat, counts: &[usize; 4]) -> [Lanes; 4] {
     let own = usize::from(own);
     let total = counts.iter().sum::<usize>().max(1) as f32;
@@ -102,7 +102,7 @@ fn holds(state: &Blob, own: Seat, counts: &[usize; 4]) -> [Lanes; 4] {
     table
 }
 
-/// Scales the table to the sizes of hands, then to the numbers of cards of the suits.
+/// Scales the table to the hand sizes, then to the numbers of unseen cards per suit.
 #[inline]
 fn fit(table: &mut [Lanes; 4], sizes: &Lanes, counts: &[usize; 4]) {
     let mut factors = [0.0; MAX_SEATS];
@@ -129,9 +129,9 @@ mod tests {
     use crate::blob::options::{Options, Sequence};
     use crate::blob::state::Phase;
 
-    /// Against the shares of sampled deals, in rounds with voids.
+    /// Compares with the frequencies in sampled deals, in rounds with voids.
     #[test]
-    fn odds_are_those_of_deals() {
+    fn odds_match_sampled_deals() {
         let (mut error, mut cells) = (0.0, 0.0);
         for seed in 0..60 {
             let options = Options::new(4, Sequence::list(&[6]).unwrap());

@@ -1,19 +1,18 @@
 //! Exact bids in rounds of one card.
 //!
-//! With one card each there is nothing to play: who wins is settled by the deal, so a bid changes
-//! nothing but its own points, and what a seat does not know are the others' cards. It knows their
-//! bids. Seats bid in turn, so the game is solved from the first bidder on: who bids first has the
-//! chances of the deck; each later seat knows, for every earlier one, the set of cards with which
-//! that seat bids as it did, and bids
+//! With one card each, the deal determines the winner, so a bid changes only the bidder's own
+//! points. A seat does not know the other cards, but it knows the earlier bids. Seats bid in turn,
+//! so the game can be solved from the first bidder: it has the probabilities of the deck. Each
+//! later seat knows, for every earlier one, the set of cards that lead to its bid, and bids
 //!
 //! ```text
 //!     argmax over b of  p · points(b, 1) + (1 - p) · points(b, 0),   p = P(win | own card, bids)
 //! ```
 //!
-//! Where all seats bid so, none can gain by bidding otherwise. p is a ratio of whole numbers: deals
-//! in which every other card loses to the own one, of all deals that fit the bids.
+//! If all seats bid like this, none can gain by another bid. p is a ratio of integers: the deals in
+//! which every other card loses to the own one, over all deals consistent with the bids.
 //!
-//! Utility: own points. Equal bids: the lower one. A bid that no card would make tells nothing.
+//! Utility: own points. Ties go to the lower bid. A bid that no card would make is ignored.
 
 use sylvan_core::{Action, MAX_SEATS};
 
@@ -22,8 +21,8 @@ use crate::blob::play::FIRST_BID;
 use crate::blob::score::Scoring;
 use crate::blob::state::{Blob, Phase};
 
-/// The bid of the seat to move, and the chance that its card wins; `None` unless it is to bid on one
-/// card, which it sees.
+/// The bid of the seat to move, and the probability that its card wins; `None` unless it must bid
+/// on one visible card.
 pub fn bid(state: &Blob) -> Option<(Action, f64)> {
     let hand = state.hands[usize::from(state.turn)];
     if state.cards != 1 || state.phase != Phase::Bidding || hand.count_ones() != 1 {
@@ -32,7 +31,7 @@ pub fn bid(state: &Blob) -> Option<(Action, f64)> {
     let mut table = Bidding::new(state);
     let mut seat = state.after(state.dealer);
     while seat != state.turn {
-        table.heard(state.bids[usize::from(seat)]);
+        table.add_bid(state.bids[usize::from(seat)]);
         seat = state.after(seat);
     }
     let chance = table.chance(hand.trailing_zeros() as Card);
@@ -51,15 +50,15 @@ fn best_bid(scoring: &Scoring, chance: f64, mask: u32) -> u8 {
     }
 }
 
-/// What the bids so far say.
+/// The information of the bids so far.
 struct Bidding {
     deck: Cards,
     trump: u8,
     players: usize,
     scoring: Scoring,
-    /// The cards with which each seat that has bid, from the leader on, bids as it did.
+    /// The cards that lead to the bid of each seat that has bid, starting with the leader.
     hands: [Cards; MAX_SEATS],
-    heard: usize,
+    num_bids: usize,
 }
 
 impl Bidding {
@@ -71,22 +70,22 @@ impl Bidding {
             players: state.num_players(),
             scoring: state.options.scoring,
             hands: [0; MAX_SEATS],
-            heard: 0,
+            num_bids: 0,
         }
     }
 
-    /// The next seat has bid, which is not the last and so may bid as it likes.
-    fn heard(&mut self, bid: u8) {
+    /// Adds the bid of the next seat; it is not the last, so every bid was legal.
+    fn add_bid(&mut self, bid: u8) {
         let fits = |&card: &Card| best_bid(&self.scoring, self.chance(card), 3) == bid;
         let hands: Cards = each(self.deck).filter(fits).map(bit).sum();
-        self.hands[self.heard] = hands;
-        self.heard += 1;
-        if ways(&self.hands[..self.heard]) == 0 {
-            self.hands[self.heard - 1] = self.deck;
+        self.hands[self.num_bids] = hands;
+        self.num_bids += 1;
+        if ways(&self.hands[..self.num_bids]) == 0 {
+            self.hands[self.num_bids - 1] = self.deck;
         }
     }
 
-    /// The chance that a card of the next seat to bid wins.
+    /// The probability that a card of the next seat to bid wins.
     fn chance(&self, card: Card) -> f64 {
         let others = self.deck & !bit(card);
         let fit = self.deals(others, others);
@@ -99,8 +98,8 @@ impl Bidding {
             of_suit(self.trump)
         };
         let losing = others & !higher & !ruffs;
-        // A card that is neither led nor a trump wins nothing unless its suit is led.
-        let led = if self.heard == 0 || is_trump {
+        // A side card that is not led wins only if its suit is led.
+        let led = if self.num_bids == 0 || is_trump {
             losing
         } else {
             losing & own
@@ -112,32 +111,32 @@ impl Bidding {
         }
     }
 
-    /// Deals to the other seats that fit the bids, the leader's card from `first`, others from
-    /// `rest`, of which `first` is a part.
+    /// The number of deals to the other seats consistent with the bids, with the leader's card from
+    /// `first` and the others from `rest`; `first` is a subset of `rest`.
     fn deals(&self, first: Cards, rest: Cards) -> u64 {
         let mut hands = self.hands;
-        for (place, hand) in hands[..self.heard].iter_mut().enumerate() {
-            *hand &= if place == 0 { first } else { rest };
+        for (index, hand) in hands[..self.num_bids].iter_mut().enumerate() {
+            *hand &= if index == 0 { first } else { rest };
         }
-        let mut deals = ways(&hands[..self.heard]);
+        let mut deals = ways(&hands[..self.num_bids]);
         let left = u64::from(rest.count_ones());
-        for dealt in self.heard..self.players - 1 {
+        for dealt in self.num_bids..self.players - 1 {
             deals *= left.saturating_sub(dealt as u64);
         }
         deals
     }
 }
 
-/// The ways to take a card from each set, no card twice.
+/// The number of ways to take one card from each set, no card twice.
 fn ways(sets: &[Cards]) -> u64 {
     let mut counts = [0; 1 << MAX_SEATS];
     let all = (1 << sets.len()) - 1;
     counts[0] = 1;
     for card in each(sets.iter().fold(0, |all, set| all | set)) {
         for served in (0..=all).rev() {
-            for (place, set) in sets.iter().enumerate() {
-                if served >> place & 1 == 1 && set & bit(card) != 0 {
-                    counts[served] += counts[served & !(1 << place)];
+            for (index, set) in sets.iter().enumerate() {
+                if served >> index & 1 == 1 && set & bit(card) != 0 {
+                    counts[served] += counts[served & !(1 << index)];
                 }
             }
         }
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_are_counted() {
+    fn ways_by_hand() {
         assert_eq!(ways(&[]), 1);
         assert_eq!(ways(&[0b111]), 3);
         assert_eq!(ways(&[0b111, 0b111]), 6);

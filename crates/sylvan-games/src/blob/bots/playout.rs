@@ -1,10 +1,10 @@
-//! The card counter as an evaluator: the value of a leaf is what its deal comes to when the card
-//! counter plays for every seat to the end of the round, and priors lean to its choice for the seat
-//! to move, from that seat's view. How far may differ for one seat: who searches knows that he will
-//! think again, and takes the others to play as they do.
+//! The card counter as an evaluator: the value of a leaf is the result when the card counter plays
+//! all seats to the end of the round, and the priors favour its choice for the seat to move, from
+//! that seat's view. One seat, the one that searches, may have another logit, because it searches
+//! again at its next move.
 //!
-//! The policy draws nothing, so one deal has one value: averaging is left to a search that samples
-//! another deal for each simulation.
+//! The policy is deterministic, so one deal has one value: the search averages over the deals of
+//! its simulations.
 
 use sylvan_core::{Action, Evaluator, Leaf, Seat, Sure};
 
@@ -14,14 +14,14 @@ use crate::blob::state::{Blob, Phase};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Playout {
-    /// The logit of the card counter's choice; all others have 0.
+    /// The logit of the card counter's choice; all other actions have 0.
     pub lean: f32,
-    /// The same of one seat.
+    /// One seat with another logit.
     pub own: Option<(Seat, f32)>,
 }
 
 impl Playout {
-    /// Fills in the logits; the card counter's choice.
+    /// Writes the logits; returns the card counter's choice.
     fn judge(&self, leaf: &Leaf<'_, Blob>, logits: &mut Vec<f32>) -> Action {
         let first = counter::choose(leaf.state, &TEMPER);
         let lean = match self.own {

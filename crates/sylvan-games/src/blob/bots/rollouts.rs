@@ -1,15 +1,14 @@
-//! Flat Monte Carlo: every legal action tried in the same sampled deals, each played to the end of
-//! the round by the card counter; the best mean utility wins.
+//! Flat Monte Carlo: tries every legal action in the same sampled deals, with a playout by the card
+//! counter to the end of the round, and takes the best mean utility.
 //!
-//! No tree: what follows an action is the policy's play, so a plan may differ by deal only as far as
-//! the policy's own view does. Ties go to the policy's own choice, then to the lower action.
+//! There is no tree: the policy plays all later moves, so they depend on the deal only through the
+//! policy's own view. Ties go to the policy's own choice, then to the lower action.
 //!
-//! `choose` spends as many playouts as `judge`, deals times actions, by sequential halving: in every
-//! one of log2(actions) rounds the actions that are left are tried in equally many playouts, in new
-//! deals that they share, and the worse half goes. The last two then have met more deals than all
-//! would have, two and a third times as many where there were eight actions. What the card counter
-//! itself expects of an action counts beside them, as half as many deals. Bids on one card are exact
-//! (`one_card.rs`): there is nothing to play out.
+//! `choose` uses as many playouts as `judge`, deals times actions, by sequential halving: each of
+//! log2(actions) rounds tries the remaining actions in new deals, the same for all, and drops the
+//! worse half; all rounds have equally many playouts. So the last two actions are tried in more
+//! deals: with eight actions, 2 1/3 times as many. The card counter's own estimate of an action
+//! counts as half as many deals. Bids on one card are exact (`one_card.rs`) and need no playouts.
 
 use sylvan_core::{Action, Rng, Seat};
 
@@ -20,16 +19,16 @@ use crate::blob::play::NUM_ACTIONS;
 use crate::blob::score::utilities;
 use crate::blob::state::{Blob, Phase};
 
-/// The weight of what the card counter expects of an action, as a share of the deals it is tried in.
-const PRESUMED: f64 = 0.5;
+/// The weight of the card counter's own estimate of an action, as a share of the deals.
+const PRIOR_WEIGHT: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rollouts {
     /// Sampled deals per decision.
     pub deals: u32,
-    /// λ of the utility that it works for, whatever that of the game.
+    /// λ of the bot's own utility; may differ from the game's.
     pub rivalry: f64,
-    /// How those deals are drawn.
+    /// The distribution of the deals.
     pub belief: Belief,
     pub temper: Temper,
 }
@@ -45,7 +44,7 @@ impl Default for Rollouts {
     }
 }
 
-/// What rollouts say of one action.
+/// The rollout statistics of one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     pub action: Action,
@@ -74,7 +73,7 @@ impl Rollouts {
             return own;
         };
         let mut left = verdicts_on(&view);
-        self.presume(&view, &mut left);
+        self.add_prior(&view, &mut left);
         let playouts = self.deals * left.len() as u32;
         let rounds = left.len().next_power_of_two().ilog2();
         while left.len() > 1 {
@@ -91,8 +90,8 @@ impl Rollouts {
         left[0].action
     }
 
-    /// All legal actions of the seat to move, with what came of them. The state may be a view of
-    /// that seat or the whole game: the rest of the hands is not read.
+    /// The statistics of all legal actions of the seat to move. The state may be a view of that
+    /// seat or a full state: other hands are not read.
     pub fn judge(&self, state: &Blob, rng: &mut Rng) -> Vec<Verdict> {
         let Ok(view) = state.view(state.turn) else {
             return Vec::new();
@@ -108,19 +107,19 @@ impl Rollouts {
         verdicts
     }
 
-    /// Begins with what the card counter expects of every action, as if it were some deals' mean: few
-    /// playouts are noisy, and where they cannot tell actions apart its judgement is better than none.
-    fn presume(&self, view: &Blob, verdicts: &mut [Verdict]) {
+    /// Starts with the card counter's own estimate of every action, weighted as some deals: few
+    /// playouts are noisy, and the estimate helps where they do not separate the actions.
+    fn add_prior(&self, view: &Blob, verdicts: &mut [Verdict]) {
         let scoring = &view.options.scoring;
         let paid = match view.phase {
             Phase::Playing => {
                 let bid = view.bids[usize::from(view.turn)];
                 f64::from(scoring.points(bid, bid)) / scoring.most(view.cards)
             }
-            _ => 1.0, // of a bid it says the share itself
+            _ => 1.0, // the value of a bid is already a share
         };
         let mut left = verdicts.iter_mut();
-        let weight = paid * PRESUMED * f64::from(self.deals);
+        let weight = paid * PRIOR_WEIGHT * f64::from(self.deals);
         counter::judge(view, &self.temper, |_, worth| {
             if let Some(verdict) = left.next() {
                 verdict.utility = weight * f64::from(worth);
@@ -128,7 +127,7 @@ impl Rollouts {
         });
     }
 
-    /// Adds what comes of some actions in new deals.
+    /// Adds the results of actions in new deals.
     fn try_in(&self, view: &Blob, deals: u32, verdicts: &mut [Verdict], rng: &mut Rng) {
         let deals = self.belief.draw(view, deals, &self.temper, rng);
         for deal in deals.unwrap_or_default() {
@@ -154,7 +153,7 @@ impl Rollouts {
     }
 }
 
-/// The legal actions of a view's seat, of which nothing is known yet.
+/// Empty statistics for the legal actions of a view's seat.
 fn verdicts_on(view: &Blob) -> Vec<Verdict> {
     let mut verdicts = Vec::with_capacity(NUM_ACTIONS);
     view.for_each_legal(|action| {

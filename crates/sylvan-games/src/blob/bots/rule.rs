@@ -1,16 +1,16 @@
-//! The rule bot: a bid from the worth of single cards, and play by strength alone.
+//! The rule bot: bids by the values of single cards, and plays by card strength.
 //!
-//! *Bid*: the rounded sum of the chances of its cards: trumps A 1, K 0.85, Q 0.65, J 0.45, lower 0.25;
-//! side suits A 0.8, K 0.45 (0.2 in a suit of more than four), Q 0.15 (0.05 in one of more than
-//! three); 0.4 for each side suit that it lacks if it has two trumps or more. The nearest bid that is
-//! allowed, the lower of two.
+//! *Bid*: the rounded sum of card values: trumps A 1, K 0.85, Q 0.65, J 0.45, lower 0.25; side
+//! suits A 0.8, K 0.45 (0.2 in a suit of more than four), Q 0.15 (0.05 in a suit of more than
+//! three); 0.4 for each void side suit with two trumps or more. It takes the nearest legal bid, the
+//! lower one on ties.
 //!
-//! *Play*, while short of the bid: lead the strongest card; follow with the strongest card that
-//! wins, the cheapest one if last; else throw the weakest. With the bid met: lead the weakest, follow
-//! with the strongest card that loses; if all win, the strongest if last, else the weakest. Trumps
-//! are stronger than all others.
+//! *Play*, while below the bid: lead the strongest card; follow with the strongest winning card
+//! (the weakest winning card if last); otherwise discard the weakest. With the bid met: lead the
+//! weakest; follow with the strongest losing card; if all win, play the strongest if last,
+//! otherwise the weakest. Trumps are stronger than all other cards.
 //!
-//! The bot that wins every trick it can bids alike and plays as if it were always short.
+//! The bot that wins every trick it can bids the same and plays as if it were always below its bid.
 
 use sylvan_core::Action;
 
@@ -30,7 +30,7 @@ pub fn bid(state: &Blob) -> Action {
     nearest_bid(state, worth.round() as i32)
 }
 
-/// The legal bid that is nearest, the lower of two.
+/// The nearest legal bid, the lower one on ties.
 pub fn nearest_bid(state: &Blob, wanted: i32) -> Action {
     let mask = state.bid_mask();
     let bids = (0..=i32::from(state.cards)).filter(|&bid| mask >> bid & 1 == 1);
@@ -58,8 +58,8 @@ fn tricks_worth(hand: Cards, trump: u8, suits: u8) -> f64 {
         };
     }
     if trumps >= 2 {
-        let side = (0..4).filter(|&colour| suits >> colour & 1 == 1 && colour != trump);
-        worth += 0.4 * side.filter(|&colour| hand & of_suit(colour) == 0).count() as f64;
+        let side = (0..4).filter(|&suit| suits >> suit & 1 == 1 && suit != trump);
+        worth += 0.4 * side.filter(|&suit| hand & of_suit(suit) == 0).count() as f64;
     }
     worth
 }

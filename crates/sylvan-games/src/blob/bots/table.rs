@@ -1,4 +1,4 @@
-//! Whole games between bots, and what is counted of them.
+//! Whole games between bots, and their statistics.
 
 use sylvan_core::{Rng, Seat};
 
@@ -7,16 +7,16 @@ use crate::blob::options::Options;
 use crate::blob::state::{Blob, Phase};
 use crate::blob::{BlobError, MAX_CARDS};
 
-/// What one seat did in a game.
+/// The statistics of one seat in a game.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub points: i32,
-    /// By cards of the round: rounds played, bids made.
+    /// Rounds played and bids made, indexed by the cards of the round.
     pub rounds: [u32; MAX_CARDS as usize + 1],
     pub made: [u32; MAX_CARDS as usize + 1],
-    /// Bids of none.
+    /// Bids of 0.
     pub zero_bids: u32,
-    /// By tricks less bid, from -13 to 13.
+    /// Rounds by tricks minus bid, from -13 to 13.
     pub off: [u32; 27],
 }
 
@@ -31,9 +31,9 @@ impl Tally {
     }
 }
 
-/// Plays the game whose deals follow from a seed, with a bot in every seat; a tally per seat.
+/// Plays the game of a seed, with a bot in every seat; returns a tally per seat.
 ///
-/// What a bot draws depends on the seed, its seat and the round alone.
+/// A bot's random numbers depend only on the seed, its seat and the round.
 pub fn play_game(options: Options, seed: u64, bots: &[Bot]) -> Result<Vec<Tally>, BlobError> {
     let mut state = Blob::new(options, Some(seed))?;
     let mut tallies = vec![Tally::default(); state.num_players()];

@@ -1,8 +1,7 @@
-//! Many rounds side by side, in which some seats are played from outside: by a network that wants
-//! to be asked about many hands at once.
+//! Many rounds at once, with some seats played from outside, by a network that evaluates batches.
 //!
-//! `advance` plays every round on until a seat is to move that no bot has. Rounds do not depend on
-//! each other, nor on how they are dealt to threads.
+//! `advance` plays every round until a seat without a bot is to move. Rounds do not depend on each
+//! other or on the threads.
 
 use sylvan_core::{Action, Rng};
 
@@ -13,14 +12,14 @@ use crate::blob::state::{Blob, Phase};
 #[derive(Clone, Debug)]
 pub struct Table {
     pub state: Blob,
-    /// Who sits where; `None` is played from outside.
+    /// The bot of each seat; `None` is played from outside.
     pub cast: Vec<Option<Bot>>,
-    /// What each seat draws from.
+    /// The random number generator of each seat.
     pub rngs: Vec<Rng>,
 }
 
 impl Table {
-    /// Plays on while a bot is to move, or a seat from outside has but one thing to do.
+    /// Plays while a bot is to move, or a seat from outside has only one legal action.
     pub fn advance(&mut self) {
         while self.state.phase() != Phase::Over {
             let seat = usize::from(self.state.to_play());
@@ -33,7 +32,7 @@ impl Table {
         }
     }
 
-    /// The legal action, if there is but one.
+    /// The legal action, if there is only one.
     fn only(&self) -> Option<Action> {
         let (mut count, mut only) = (0, 0);
         self.state.for_each_legal(|action| {
@@ -48,7 +47,7 @@ impl Table {
     }
 }
 
-/// Plays all rounds on until they wait or are over.
+/// Advances all rounds.
 pub fn advance(tables: &mut [Table], threads: usize) {
     let share = tables.len().div_ceil(threads.max(1)).max(1);
     std::thread::scope(|scope| {
@@ -63,9 +62,9 @@ mod tests {
     use super::*;
     use crate::blob::options::{Options, Sequence};
 
-    /// Asked from outside or by themselves, bots play the same round.
+    /// A bot that is played from outside gives the same round.
     #[test]
-    fn seats_from_outside_are_asked_in_turn() {
+    fn a_bot_played_from_outside_gives_the_same_round() {
         let options = Options::new(4, Sequence::list(&[5]).unwrap());
         for seed in 0..20 {
             let state = Blob::new(options, Some(seed)).unwrap().this_round();
