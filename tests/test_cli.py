@@ -277,7 +277,7 @@ class TestAnalyze:
             (["7k/5KQ1/8/8/8/8/8/8 b - - 0 1"], ["finished"]),
             ([SHUFFLED], ["Chess960"]),
             (["--game", "connect4", "--chess960"], ["--chess960 is for chess, not connect4"]),
-            (["--pgn", "x.pgn", "--chess960"], ["leave out --chess960"]),
+            (["--pgn", "x.pgn", "--chess960"], ["omit --chess960"]),
             (["--game", "chss"], ["chss", "chess"]),
             (["--game", "connect4", "9"], ["9"]),
             (["--game", "connect4", "--evaluator", "material"], ["material"]),

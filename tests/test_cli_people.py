@@ -270,7 +270,7 @@ class TestPlay:
         assert done.exit_code == 0 and "1  2  3  4  5  6  7" in done.stdout
         done = play("2\n", "tictactoe", "0314")
         assert done.exit_code == 0 and "You win." in done.stdout
-        assert "Only chess has PGN" in play("save x.pgn\n", "tictactoe").stdout
+        assert "saved as PGN" in play("save x.pgn\n", "tictactoe").stdout
 
     @needs_nets
     def test_a_network(self):

@@ -97,14 +97,14 @@ def test_eight_bits_are_for_onnx(tmp_path):
     ("source", "target", "sentence"),
     [
         ("absent.pb", "out.onnx", "There is no file"),
-        ("net.txt", "out.onnx", "give one of .pb, .pb.gz"),
+        ("net.txt", "out.onnx", ".pb, .pb.gz"),
         ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
         ("small.pb", "nowhere/out.onnx", "there is no folder"),
         ("bad.pb.gz", "out.onnx", "is not a network of lc0"),
         ("bad.safetensors", "out.onnx", "is cut off"),
         ("bad.safetensors", "out.safetensors", "is .safetensors already: there is nothing"),
         ("bad.onnx", "out.onnx", "is .onnx already: there is nothing to convert"),
-        ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx: end"),
+        ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx"),
     ],
 )
 def test_what_cannot_be_converted(source, target, sentence, tmp_path):

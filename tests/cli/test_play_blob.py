@@ -111,7 +111,7 @@ def test_a_broken_file_is_one_sentence(content, tmp_path):
 
 def test_saving_needs_a_name_and_a_folder(tmp_path):
     done = play(f"save\nsave {tmp_path}/no/such/blob.json\nquit\n", *SMALL)
-    assert "Where to?" in done.stdout and "there is no folder" in done.stdout
+    assert "Give a file name" in done.stdout and "there is no folder" in done.stdout
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_saving_needs_a_name_and_a_folder(tmp_path):
         (["--side", "black"], "--side is not for blob"),
         (["4"], "position is not for blob"),
         (["--resume", "no.json"], "no.json: No such file"),
-        (["--resume", "no.json", "--seat", "1"], "give nothing else"),
+        (["--resume", "no.json", "--seat", "1"], "--resume no.json has its own"),
     ],
 )
 def test_what_cannot_be_played_is_refused(words, said):

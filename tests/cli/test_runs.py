@@ -220,8 +220,8 @@ def test_export_copies_what_is_there_already(two, network):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("one", "x.pt"), "has no ending that says what to write: .onnx or .safetensors"),
-        (("one", "x.onnx", "--last"), "has no network yet: let it go on until its first rating"),
+        (("one", "x.pt"), ".onnx or .safetensors"),
+        (("one", "x.onnx", "--last"), "has no network yet"),
         (("two", "x.onnx"), "has no network yet"),
         (("one", "no/x.onnx"), "cannot be written: there is no folder"),
     ],

@@ -140,10 +140,10 @@ def test_a_run_that_goes_on_keeps_its_settings(asked):
         (["gym:Pendulum-v1"], "Pendulum-v1 has continuous actions, Box(1,): Sylvan takes"),
         (["gym:CartPol-v1"], "Gymnasium has no environment 'CartPol-v1': did you mean"),
         (["connect4", "--set", "lerning_rate=1"], "did you mean 'learner.learning_rate'?"),
-        (["connect4", "--set", "learner.batch"], "has no value: write it as --set section.name"),
+        (["connect4", "--set", "learner.batch"], "has no value: write --set section.name"),
         (["connect4", "--set", "learner.batch=0"], "learner.batch is 0: it must be at least 1"),
         (["connect4", "--preset", "tpu"], "There is no preset 'tpu': use cpu, gpu8, big or auto"),
-        (["connect4", "--config", "x.json"], "no settings file by its name"),
+        (["connect4", "--config", "x.json"], "x.json is not a settings file"),
         (["connect4", "--from", "runs/nowhere"], "runs/nowhere"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_run_from_the_command_line(tmp_path):
     code, output = sylvan("connect4", "--run", folder)
     assert code == 2 and "game.name is 'tictactoe', not 'connect4'" in output
     code, output = sylvan("tictactoe", "--run", folder, "--from", folder)
-    assert code == 2 and "has begun already, so --from" in output
+    assert code == 2 and "already started, so --from" in output
 
 
 def test_help_teaches():

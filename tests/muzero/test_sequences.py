@@ -401,7 +401,7 @@ def test_a_gap_in_the_searches_is_refused(tmp_path):
     record = made_up(generator(), 2, 6, 0, "end", 0)
     counts = np.diff(record.policy_offsets)
     replay = SequenceReplay(tmp_path, ring(2))
-    for ply, sentence in ((2, "without a search among"), (5, "last ply")):
+    for ply, sentence in ((2, "unsearched plies"), (5, "last ply")):
         keep = np.repeat(np.arange(6) != ply, counts)
         left = np.where(np.arange(6) == ply, 0, counts)
         fields = vars(record) | {

@@ -141,9 +141,9 @@ def test_a_test_errs_as_seldom_as_it_says(elo, wrong):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: elo_difference(-1, 0, 0), "numbers from 0 up"),
-        (lambda: Sprt(5, 5), "second"),
-        (lambda: Sprt(0, math.nan), "second"),
+        (lambda: elo_difference(-1, 0, 0), "-1, 0, 0"),
+        (lambda: Sprt(5, 5), "elo1"),
+        (lambda: Sprt(0, math.nan), "elo1"),
         (lambda: Sprt(0, 5, alpha=0.7), r"alpha.*0.7"),
         (lambda: Sprt(0, 5).llr((1, 2)), r"3 .*5 "),
     ],

@@ -294,7 +294,7 @@ class TestSpecs:
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")
-        with pytest.raises(ConfigError, match="think"):
+        with pytest.raises(ConfigError, match="limit"):
             spec.limited(Limits())
 
     def test_time_controls(self):

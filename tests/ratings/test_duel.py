@@ -117,7 +117,7 @@ def test_a_game_that_goes_on_is_cut_off():
 
 
 def test_an_opening_that_always_ends_the_game_is_refused():
-    with pytest.raises(ConfigError, match="after 9"):
+    with pytest.raises(ConfigError, match="9 random plies"):
         duel(TICTACTOE, First(), Last(), 2, opening_plies=9)
     with pytest.raises(ConfigError, match=r"games.*0"):
         duel(TICTACTOE, First(), Last(), 0)

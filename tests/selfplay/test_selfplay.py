@@ -252,7 +252,7 @@ def test_a_faulty_evaluator_is_not_blamed_on_the_game():
 
 
 def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):
-    monkeypatch.setattr("sylvan.selfplay.selfplay.WATCHED", 0.0)
+    monkeypatch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
     seen = []
     play = self_play("tictactoe")
     play.play(skewed, 0, seen.append)
