@@ -139,7 +139,7 @@ def test_a_saved_configuration_is_read_as_it_was(config, tmp_path):
 
 def test_a_saved_configuration_explains_itself():
     text = toml_text(full(), "The head.")
-    assert text.startswith("# The head.\n\n[run]\n# everything random in the run follows from it\n")
+    assert text.startswith("# The head.\n\n[run]\n# seed of all random choices")
     assert all(len(line) <= 100 for line in text.splitlines())
     for name, section in SECTIONS.items():
         assert f"\n[{name}]\n" in text
