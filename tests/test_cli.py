@@ -54,7 +54,7 @@ def test_version():
     assert (done.exit_code, done.stdout) == (0, f"sylvan {metadata.version('sylvan')}\n")
 
 
-def test_version_needs_nothing_dear():
+def test_version_imports_no_slow_module():
     code = "import sys, sylvan.cli; print([m for m in ('rich', 'chess') if m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert loaded.stdout == "[]\n", loaded.stdout + loaded.stderr
@@ -68,7 +68,7 @@ def test_no_command_shows_the_help():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_teaches(command):
+def test_help_has_examples(command):
     done = sylvan(command, "--help")
     assert done.exit_code == 0
     assert command == "doctor" or f"sylvan {command} " in done.stdout.partition("Examples:")[2]
@@ -85,11 +85,11 @@ def test_help_teaches(command):
         (["perft", SHUFFLED, "2"], ["Chess960"]),
     ],
 )
-def test_wrong_words(words, said):
+def test_unknown_commands_and_options(words, said):
     assert_user_error(sylvan(*words), *said)
 
 
-def test_our_own_mistakes_keep_their_traceback(monkeypatch):
+def test_internal_errors_keep_their_traceback(monkeypatch):
     def broken():
         raise ZeroDivisionError
 
@@ -113,7 +113,7 @@ class TestDoctor:
         extras = facts("doctor")["extras"]
         assert extras["openspiel"]["packages"].items() <= extras["dev"]["packages"].items()
 
-    def test_says_how_to_install_what_is_missing(self, monkeypatch):
+    def test_shows_how_to_install_a_missing_extra(self, monkeypatch):
         import sylvan.cli.diagnosis as module
 
         real = module.version
@@ -398,5 +398,5 @@ class TestBar:
     def test_is_silent_when_it_does_not(self, monkeypatch):
         assert self.shown(monkeypatch, terminal=True, seconds=0.0) == ""
 
-    def test_is_silent_away_from_a_terminal(self, monkeypatch):
+    def test_is_silent_without_a_terminal(self, monkeypatch):
         assert self.shown(monkeypatch, terminal=False, seconds=0.6) == ""

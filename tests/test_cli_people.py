@@ -320,7 +320,7 @@ class TestMatch:
         assert found["games"] == 2 and found["endings"] == {"length": 2}
         assert found["elo_interval_95"][0] < 0 < found["elo_interval_95"][1]
 
-    def test_going_on(self, tmp_path):
+    def test_a_match_is_continued(self, tmp_path):
         file = str(tmp_path / "match.jsonl")
         words = ["match", "random", "random", "--max-plies", "10", "--out", file]
         assert facts(*words, "--games", "2")["games"] == 2

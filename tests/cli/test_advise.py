@@ -104,7 +104,7 @@ def test_a_whole_game_at_the_terminal():
         (("0", "0", "1"), "1X", "no card"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_changes_nothing(entries, wrong, said):
+def test_impossible_entries_are_refused_and_change_nothing(entries, wrong, said):
     copilot = copilot_of(*entries)
     before, table = copilot.notes, copilot.table.to_json()
     with pytest.raises(SylvanError) as error:
@@ -122,7 +122,7 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(entries, wrong, said
         ([], "2 cards"),
     ],
 )
-def test_a_hand_that_cannot_be_is_refused(hand, said):
+def test_an_impossible_hand_is_refused(hand, said):
     copilot = Copilot(Notes(0, RULES))
     with pytest.raises(SylvanError, match=said):
         copilot.enter_hand(hand)
@@ -144,7 +144,7 @@ def test_voids_that_leave_no_deal_are_refused():
     assert copilot.notes is before
 
 
-def test_nothing_comes_before_the_hand():
+def test_the_hand_must_be_entered_first():
     copilot = Copilot(Notes(0, RULES))
     with pytest.raises(WrongPhase, match="hand"):
         copilot.enter("1")
@@ -181,7 +181,7 @@ def test_the_hand_is_corrected():
         copilot.enter_hand(["7S", "10H"])
 
 
-def test_everything_is_taken_back():
+def test_all_entries_can_be_undone():
     copilot = copilot_of("0", "0", "1")
     for _ in range(4):
         copilot.undo()
@@ -190,7 +190,7 @@ def test_everything_is_taken_back():
         copilot.undo()
 
 
-def test_trump_is_the_tables():
+def test_trump_can_be_entered():
     copilot = copilot_of("0", "0", "1")
     assert copilot.table.trump == 0
     for name, suit in (("hearts", 1), ("♦", 3), ("C", 2), ("none", None)):
@@ -246,7 +246,7 @@ def test_every_command(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["9" * 25, "9" * 5000])
-def test_numbers_beyond_all_bounds_are_refused(number):
+def test_huge_numbers_are_refused(number):
     lines = [f"points {number} 0 0", f"round {number}", "AS 10H", number, "0"]
     lines += [f"correct 1 {number}", f"correct {number} 1"]
     done = advise("\n".join(lines) + "\n", "--rule", "players=3", "--rule", "cards=2")
@@ -255,7 +255,7 @@ def test_numbers_beyond_all_bounds_are_refused(number):
     assert played.exit_code == 0, played.exception
 
 
-def test_a_card_turned_up_is_asked_for():
+def test_the_prompt_is_for_the_turned_up_card():
     words = ["--rule", "players=3", "--rule", "cards=2", "--rule", "trump=turned_up"]
     done = advise("QH\nQH 2S\nAS 2S\nquit\n", *words)
     assert "trump not turned up yet" in done.stdout
@@ -272,7 +272,7 @@ WORDS = [
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
-def test_nothing_that_is_typed_ends_in_a_traceback(lines):
+def test_no_input_causes_a_traceback(lines):
     words = ["--rule", "players=3", "--rule", "cards=2", "--simulations", "20"]
     done = advise("AS 10H\n" + "\n".join(lines) + "\n", *words)
     assert done.exit_code == 0, (lines, done.exception)
@@ -295,7 +295,7 @@ def test_nothing_that_is_typed_ends_in_a_traceback(lines):
         ({"points": [1, 2]}, "has no notes"),
     ],
 )
-def test_a_broken_file_is_one_sentence(document, said, tmp_path):
+def test_a_broken_file_is_refused(document, said, tmp_path):
     file = tmp_path / "table.json"
     if not isinstance(document, str):
         document = json.dumps(copilot_of("0", "0").to_json() | document)
@@ -304,7 +304,7 @@ def test_a_broken_file_is_one_sentence(document, said, tmp_path):
     assert done.exit_code == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_what_is_no_game_of_cards_is_refused():
+def test_other_games_are_refused():
     done = CliRunner().invoke(app, ["advise", "chess"])
     assert done.exit_code == 2 and "no copilot for 'chess'" in done.stderr
     done = advise("", "--seat", "5")

@@ -63,7 +63,7 @@ def asked(tmp_path, monkeypatch):
     return calls
 
 
-def test_the_preset_is_what_a_plain_command_gets(asked):
+def test_the_preset_is_the_default(asked):
     assert sylvan("connect4", "--preset", "cpu")[0] == 0
     config, folder, start = asked[0]
     assert config == TrainingConfig(**preset_settings("connect4", "cpu"))
@@ -116,13 +116,13 @@ def test_the_preset_fits_the_game_with_its_arguments(asked, tmp_path):
     ],
 )
 @pytest.mark.parametrize("game", ["connect4", "tictactoe"])
-def test_one_budget_takes_the_place_of_another(asked, game, option, budget):
+def test_a_new_budget_replaces_the_old_one(asked, game, option, budget):
     sylvan(game, "--preset", "cpu", *option)
     run = asked[0][0].run
     assert (run.steps, run.minutes) == budget
 
 
-def test_a_run_that_goes_on_keeps_its_settings(asked):
+def test_a_resumed_run_keeps_its_settings(asked):
     sylvan("connect4", "--preset", "cpu", "--steps", 3, "--set", "learner.batch=32")
     sylvan("connect4")
     sylvan("connect4", "--minutes", 9, "--set", "c_puct=3")
@@ -184,7 +184,7 @@ def test_a_run_from_the_command_line(tmp_path):
     assert code == 2 and "already started, so --from" in output
 
 
-def test_help_teaches():
+def test_help_has_examples():
     code, output = sylvan("--help")
     assert code == 0
     assert "sylvan train connect4" in output and "my_game.py:MyGame" in output

@@ -94,7 +94,7 @@ def test_records_are_plays_of_the_game(name):
     assert played.statistics.positions == 180
 
 
-def test_what_is_noted_is_what_a_search_finds():
+def test_records_contain_the_results_of_the_search():
     """The policy target and the value of a ply, by a search of that position alone."""
     played = actor(CARTPOLE, noise=False, positions=200, temperature=0.0)
     for record in played.play(model_of(CARTPOLE), 0)[:3]:
@@ -112,7 +112,7 @@ def test_what_is_noted_is_what_a_search_finds():
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", NIM])
-def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
+def test_an_interrupted_run_resumes_bit_for_bit(name):
     settings = {"positions": 250, "max_plies": 180} if name == "chess" else {"positions": 50}
     whole, model = actor(name, **settings), model_of(name)
     expected = [[fields(r) for r in whole.play(model, step)] for step in range(5)]
@@ -127,7 +127,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
     assert found == expected and sum(map(len, expected)) > (2 if name == "chess" else 5)
 
 
-def test_what_is_played_does_not_depend_on_how_long_it_takes():
+def test_games_do_not_depend_on_timing():
     quick, slow = (
         [fields(record) for record in actor("gym:test/Walk-v0", params=params).play(model, 3)]
         for params, model in (({}, Hashed(2)), ({"nap": 0.001}, Hashed(2)))
@@ -136,7 +136,7 @@ def test_what_is_played_does_not_depend_on_how_long_it_takes():
 
 
 @both
-def test_a_step_that_fails_leaves_the_games_as_they_were():
+def test_a_step_that_fails_leaves_the_games_unchanged():
     played, same, model = actor(CARTPOLE), actor(CARTPOLE), model_of(CARTPOLE)
     for each in (played, same):
         each.play(model, 0)
@@ -216,7 +216,7 @@ def test_two_halves_may_be_planned_at_once():
 
 
 @both
-def test_the_halves_take_turns_in_coming_first(halves):
+def test_the_halves_alternate_in_being_first(halves):
     """With positions for one half only, both halves' games go on all the same."""
     played = actor("connect4", positions=3)
     records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
@@ -229,7 +229,7 @@ def test_the_halves_take_turns_in_coming_first(halves):
 
 @both
 @pytest.mark.parametrize("how", ["time limit", "move limit"])
-def test_an_episode_that_is_cut_off_is_continued_by_the_value_of_a_search(how):
+def test_a_truncated_episode_bootstraps_from_a_search(how):
     name = "gym:test/Endless-v0"
     params = {"max_episode_steps": 6} if how == "time limit" else {}
     limit = None if how == "time limit" else 6
@@ -263,14 +263,14 @@ def test_an_episode_that_waits_for_its_last_search_survives_a_restart():
     assert found == expected and any(expected)
 
 
-def test_games_of_two_are_agreed_upon_at_the_move_limit():
+def test_games_of_two_seats_are_adjudicated_at_the_move_limit():
     records = actor("connect4", max_plies=5).play(Hashed(7, 2), 0)
     assert records and {record.ending for record in records} == {"limit"}
     assert all(record.returns.tolist() == [0, 0] for record in records)
     assert all(len(record) == 5 for record in records)
 
 
-def test_a_seat_that_sees_no_hope_resigns():
+def test_a_losing_seat_resigns():
     played = actor("connect4", resign_below=-0.05, resign_turns=1, resign_play_on=0.0)
     records = [record for step in range(3) for record in played.play(Hashed(7, 2), step)]
     given_up = [record for record in records if record.ending == "resign"]
@@ -280,7 +280,7 @@ def test_a_seat_that_sees_no_hope_resigns():
         assert record.returns[loser] == -1 and record.returns[1 - loser] == 1
 
 
-def test_rewards_on_the_way_and_at_the_end_make_the_score():
+def test_the_score_adds_rewards_and_return():
     name = f"{HERE / 'games.py'}:Ring"
     played = actor(name, params={"seats": 1, "length": 5})
     records = played.play(Hashed(4, 1), 0)
@@ -302,7 +302,7 @@ def test_openings_are_random_and_not_learned_from(name):
         assert record.searched.tolist() == list(range(record.searched[0], len(record)))
 
 
-def test_fast_searches_teach_no_policy():
+def test_policies_of_fast_searches_are_not_learned():
     played = actor("connect4", full_share=0.5, fast_simulations=2, positions=400)
     weights = np.concatenate([record.weights for record in played.play(Hashed(7, 2), 0)])
     assert set(weights.tolist()) == {0.0, 1.0}
@@ -318,7 +318,7 @@ def test_fast_searches_teach_no_policy():
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", ["Fickle", "Unready"])
-def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):
+def test_an_episode_that_fails_is_dropped_and_the_others_continue(name):
     name = f"gym:test/{name}-v0"
     played, state = actor(name, positions=60), None
     dropped, records, again = 0, [], []
@@ -342,18 +342,18 @@ def test_an_environment_that_does_not_start_with_some_seed_is_tried_with_another
     assert not played.notes and played.play(Hashed(2), 0)
 
 
-def test_an_environment_that_never_starts_is_one_sentence():
+def test_an_environment_that_never_starts_raises_one_sentence():
     with pytest.raises(GameContractError, match=r"OSError.*\(no coin\)"):
         actor("gym:test/Dead-v0")
 
 
-def test_where_every_episode_fails_it_is_said_once():
+def test_if_every_episode_fails_one_error_is_raised():
     played = actor("gym:test/Broken-v0")
     with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         played.play(Hashed(2), 0)
 
 
-def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress():
+def test_a_nondeterministic_environment_loses_episodes_in_progress():
     name = "gym:test/Moody-v0"
     played = actor(name, positions=40)
     assert "is not deterministic" in played.notes[0]
@@ -370,7 +370,7 @@ def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress(
     ("game", "sentence"),
     [("Dice", "--algorithm alphazero"), ("Twice", "seat")],
 )
-def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
+def test_games_with_chance_or_irregular_turns_are_refused(game, sentence):
     name = f"{HERE / 'games.py'}:{game}"
     with pytest.raises(ConfigError, match=sentence):
         actor(name, params={"seats": 2})
@@ -381,7 +381,7 @@ def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
         played.play(Hashed(4, 2), 0)
 
 
-def test_settings_that_make_no_sense_are_refused():
+def test_invalid_settings_are_refused():
     with pytest.raises(ConfigError, match=r"search\.seconds"):
         actor(CARTPOLE, seconds=1.0)
     with pytest.raises(ConfigError, match=r"restart_share"):
@@ -394,7 +394,7 @@ def test_settings_that_make_no_sense_are_refused():
         actor("tictactoe").load_state_dict(played.state_dict())
 
 
-def test_a_model_that_gives_nonsense_is_one_sentence_and_loses_nothing():
+def test_a_model_that_returns_nan_raises_and_loses_no_games():
     class Nan(Hashed):
         """Gives no numbers."""
 

@@ -60,12 +60,12 @@ def test_the_interval_is_the_usual_one():
     assert found.interval == pytest.approx((2.5 - half, 2.5 + half))
 
 
-def test_a_search_over_a_model_walks_to_what_pays():
+def test_a_search_over_a_model_walks_to_the_reward():
     found = play_episodes(CORRIDOR, LatentSide("model", corridor_model(), PLAY), 2)
     assert found.returns.tolist() == pytest.approx([0.8, 0.8])
 
 
-def test_progress_of_episodes_is_told():
+def test_progress_of_episodes_is_reported():
     told = []
     play_episodes(CORRIDOR, Always(1), 2, watch=lambda over, count: told.append((over, count)))
     assert told == [(0, 2), (0, 2), (2, 2)]
@@ -94,7 +94,7 @@ def test_an_episode_that_fails_is_dropped_and_the_others_count(kind):
 
 
 @pytest.mark.usefixtures("environments")
-def test_where_every_episode_fails_it_is_said_in_a_sentence():
+def test_if_every_episode_fails_one_error_is_raised():
     with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         play_episodes(GameSpec("gym:test/Broken-v0"), Always(1), 3)
 

@@ -7,7 +7,7 @@ from sylvan.ratings.arena import ArenaConfig
 from tests.muzero.models import ByHeart
 
 
-def test_a_model_known_by_heart_makes_few_mistakes_and_fewer_with_search():
+def test_an_exact_model_makes_few_mistakes_and_fewer_with_search():
     part = tic_tac_toe_set()
     model = ByHeart(part.states)
     few = learned_mistake_rates(model, GameSpec("tictactoe"), 100, positions=100)

@@ -78,7 +78,7 @@ def test_the_total_is_the_weighted_sum_of_the_parts():
 
 
 @pytest.mark.slow
-def test_a_tiny_network_learns_a_batch_by_heart():
+def test_a_tiny_network_overfits_one_batch():
     batch = Counted(Counter()).sample(32, generator(3))
     learner = learner_of(
         "mlp2x32",
@@ -124,7 +124,7 @@ def test_the_model_knows_the_counter_several_steps_ahead():
 
 
 @pytest.mark.parametrize("size", ["mlp2x16", "1x8"])
-def test_it_goes_on_to_the_bit(size):
+def test_it_resumes_bit_for_bit(size):
     game = Counter(shape=(2, 3, 3), actions=9)
 
     def fresh():
@@ -143,7 +143,7 @@ def test_it_goes_on_to_the_bit(size):
         assert np.array_equal(value, other[name]), name
 
 
-def test_nan_stops_it_with_the_weights_as_they_were_and_the_batch_saved(tmp_path):
+def test_nan_stops_training_and_saves_the_batch(tmp_path):
     learner = learner_of(folder=tmp_path)
     batch = Counted(Counter()).sample(16, generator(3))
     batch.reward[4, 2] = np.nan
@@ -177,7 +177,7 @@ class Prioritised(Counted):
         self.heard.append((places, errors))
 
 
-def test_priorities_are_how_far_the_values_of_first_states_are_off():
+def test_priorities_are_the_value_errors_of_first_states():
     learner, replay = learner_of(), Prioritised(Counter())
     batch = replay.sample(16, generator(5))
     said = learner.network.initial_inference(torch.from_numpy(batch.observations)).value
@@ -208,12 +208,12 @@ def test_packed_planes_of_chess_are_learned_from():
         (Counted(Counter(shape=(7,))), r"\(7,\).*\(6,\)"),
     ],
 )
-def test_batches_that_do_not_fit_are_refused_in_a_sentence(replay, sentence):
+def test_wrong_batches_are_refused(replay, sentence):
     with pytest.raises(TrainingError, match=sentence):
         learner_of().train(replay, 1, 0.5, generator())
 
 
-def test_networks_that_do_not_fit_are_refused_in_a_sentence():
+def test_wrong_networks_are_refused():
     with pytest.raises(NetworkError, match=r"Network.*learned model"):
         MuZeroLearner(build_network("mlp1x8", game=TicTacToe()), LearnerConfig(), "cpu")
     without = build_muzero("mlp1x8", game=Counter(), config=MuZeroConfig(consistency=0.0))
@@ -227,7 +227,7 @@ def test_networks_that_do_not_fit_are_refused_in_a_sentence():
         learner_of(loss="my.py:loss")
 
 
-def test_policies_that_name_their_actions_are_spread_out_on_the_device():
+def test_sparse_policies_are_expanded_on_the_device():
     game = Counter(actions=5)
     learner = learner_of(game=game)
     batch = Counted(game).sample(8, generator(3))

@@ -133,7 +133,7 @@ def test_losses_are_those_of_numpy(unroll):
     assert np.allclose(errors.numpy(), np.abs(said - batch.value[:, 0, 0]), atol=1e-5)
 
 
-def test_the_entropy_is_the_least_that_the_policy_can_cost():
+def test_the_entropy_is_the_lower_bound_of_the_policy_loss():
     rng = np.random.default_rng(0)
     batch = Counted(Counter(), 3).sample(9, rng)
     batch.policy[...] = rng.dirichlet([1, 1], batch.policy.shape[:2]) * batch.alive[..., None]
@@ -145,7 +145,7 @@ def test_the_entropy_is_the_least_that_the_policy_can_cost():
     assert sequence_entropy(targets).item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_only_a_share_of_a_gradient_goes_through():
+def test_a_gradient_is_scaled():
     x = torch.tensor([2.0, -3.0], requires_grad=True)
     y = scaled_gradient(x, 0.5)
     assert torch.equal(y, x)
@@ -177,7 +177,7 @@ def test_the_gradient_of_step_k_is_halved_k_times(steps):
     assert torch.allclose(halved, whole / 2**steps, rtol=1e-4, atol=1e-9)
 
 
-def test_the_first_state_gets_its_own_gradient_whole():
+def test_the_first_state_gets_its_own_gradient_unscaled():
     network = model(spread=5.0)
     batch = Counted(Counter(), 3).sample(6, np.random.default_rng(1))
     batch.policy_weight[:, 1:] = 0
@@ -185,7 +185,7 @@ def test_the_first_state_gets_its_own_gradient_whole():
     assert whole.abs().max() > 1e-4 and torch.equal(halved, whole)
 
 
-def test_no_gradient_goes_through_what_was_seen():
+def test_encoded_states_get_no_gradient():
     """The loss pulls the state foreseen to the state seen, never the other way round."""
     network = model(consistency=1.0)
     batch = Counted(Counter(), 2, length=(9, 10)).sample(6, np.random.default_rng(1))
@@ -229,7 +229,7 @@ def test_an_examples_gradient_does_not_depend_on_how_many_have_a_target():
     )
 
 
-def test_a_batch_without_weight_costs_nothing():
+def test_a_batch_without_weight_has_no_loss():
     network = model()
     batch = Counted(Counter(), 2).sample(4, np.random.default_rng(2))
     batch.weight[...] = 0
@@ -237,7 +237,7 @@ def test_a_batch_without_weight_costs_nothing():
     assert all(part.item() == 0 for part in parts.values())
 
 
-def test_values_of_all_seats_count_alike():
+def test_values_of_all_seats_have_equal_weight():
     """Three seats, scalars: the mean of their squared errors, the seat to move first."""
     network = model(game=Counter(players=3))
     batch = Counted(Counter(players=3), 1).sample(3, np.random.default_rng(0))
@@ -257,7 +257,7 @@ def test_values_of_all_seats_count_alike():
     assert parts["reward"].item() == pytest.approx((paid * weight).sum().item(), rel=1e-4)
 
 
-def test_of_two_seats_only_the_movers_number_is_said():
+def test_two_seats_share_one_output():
     network = build_muzero("2x8", game=TicTacToe(), seed=0)
     game = Counter(players=2, shape=(2, 3, 3), actions=9)
     batch = Counted(game, 2).sample(4, np.random.default_rng(0))

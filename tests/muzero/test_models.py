@@ -66,7 +66,7 @@ def models(request, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_all_models_say_what_the_network_says(models):
+def test_all_models_agree_with_the_network(models):
     game, eager, others = models
     seen = observations_of(game)
     rng = np.random.default_rng(1)
@@ -96,7 +96,7 @@ def test_searches_make_the_same_visits(models):
 
 
 @pytest.mark.parametrize("name", ["mlp", "tower"])
-def test_new_weights_are_taken_over_when_told_and_not_before(name):
+def test_new_weights_are_used_after_refresh_and_not_before(name):
     network, game = network_of(name)
     model, seen = TorchModel(network, "cpu", threads=1), observations_of(game)
     assert isinstance(model.inner, SwappedModel)
@@ -129,7 +129,7 @@ def _fails(*_args, **_options):
 
 
 @pytest.mark.slow
-def test_files_are_planned_with_where_there_is_no_pytorch(tmp_path):
+def test_exported_files_work_without_pytorch(tmp_path):
     network, game = network_of("tower")
     export_muzero(network, tmp_path)
     np.save(tmp_path / "seen.npy", observations_of(game, 3))
@@ -150,7 +150,7 @@ np.save(sys.argv[1] + "/found.npy", [each.policy for each in found])
 
 
 @pytest.mark.parametrize("kind", ["processor", "files", "device"])
-def test_wrong_shapes_are_refused_in_a_sentence(kind, tmp_path):
+def test_wrong_shapes_are_refused(kind, tmp_path):
     network, _ = network_of("mlp")
     export_muzero(network, tmp_path)
     model = {
@@ -176,7 +176,7 @@ def test_packed_planes_of_another_encoding_are_refused():
         TorchModel(network, "cpu").initial_inference(Chess(encoder="az119").observation()[None])
 
 
-def test_what_is_no_folder_of_three_networks_is_refused(tmp_path):
+def test_a_folder_without_three_networks_is_refused(tmp_path):
     with pytest.raises(NetworkError, match=r"representation\.onnx"):
         OnnxModel(tmp_path)
     network, _ = network_of("mlp")

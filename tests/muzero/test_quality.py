@@ -42,7 +42,7 @@ def corridor_record(ending="end", returns=0.0):
     )
 
 
-def test_a_perfect_model_of_an_environment_errs_nowhere():
+def test_a_perfect_model_of_an_environment_has_no_error():
     left = {1: 0.7, 2: 0.8, 3: 0.9, 4: 1.0}  # what is still to come on the way right
     model = ByHeart([Corridor(c) for c in range(1, 5)], lambda position: [left[position.cell]])
     record = corridor_record()
@@ -56,7 +56,7 @@ def test_a_perfect_model_of_an_environment_errs_nowhere():
     assert all(found.value[k] < 1e-6 for k in (1, 2, 3))
 
 
-def test_a_blind_model_errs_by_what_was_paid():
+def test_the_error_of_a_zero_model_is_the_reward():
     model = ByHeart([Corridor(c) for c in range(1, 5)])
     model.recurrent_inference = lambda hidden, actions: model.said(
         [Corridor(2)] * len(actions), [[0.0]] * len(actions)
@@ -98,7 +98,7 @@ def test_a_perfect_model_of_a_game_knows_its_rewards_and_legal_moves():
     assert max(found.reward.values()) < 1e-6
 
 
-def test_a_model_without_a_clue_has_the_share_of_legal_moves_that_there_are():
+def test_a_uniform_policy_has_the_share_of_legal_moves():
     records = games(6)
 
     class Nothing:
@@ -116,6 +116,6 @@ def test_a_model_without_a_clue_has_the_share_of_legal_moves_that_there_are():
     assert found.value[0] == pytest.approx(np.mean(results))
 
 
-def test_nothing_is_said_of_no_records():
+def test_no_records_give_no_figures():
     found = model_quality(None, TICTACTOE, [], TargetConfig(), np.random.default_rng(0))
     assert found.numbers() == {} and found.positions == 0

@@ -84,9 +84,7 @@ class FreshOracle(Oracle):
     ("name", "params", "seats"),
     [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
 )
-def test_new_targets_are_those_of_games_that_were_thought_through_now(
-    name, params, seats, mix, td_steps, tmp_path
-):
+def test_new_targets_equal_a_search_of_each_position(name, params, seats, mix, td_steps, tmp_path):
     spec = GameSpec(name, params)
     model = Hashed(spec.first().num_actions, seats)
     targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
@@ -118,9 +116,7 @@ def test_new_targets_are_those_of_games_that_were_thought_through_now(
     ("name", "params", "seats"),
     [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
 )
-def test_fresh_values_continue_rewards_by_what_the_model_says(
-    name, params, seats, mix, td_steps, tmp_path
-):
+def test_fresh_values_bootstrap_from_the_model(name, params, seats, mix, td_steps, tmp_path):
     spec = GameSpec(name, params)
     model = Hashed(spec.first().num_actions, seats)
     targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
@@ -156,7 +152,7 @@ def valued(record, spec, model):
     return GameRecord(**vars(record) | {"values": np.array(values, np.float32)})
 
 
-def test_a_model_that_says_one_number_for_two_seats(tmp_path):
+def test_a_model_with_one_value_for_two_seats(tmp_path):
     """As networks do whose game is one of win and loss."""
 
     class Single(Hashed):
@@ -177,7 +173,7 @@ def test_a_model_that_says_one_number_for_two_seats(tmp_path):
     np.testing.assert_array_equal(batches[0].value, batches[1].value)
 
 
-def test_a_share_of_the_batch_is_new_and_the_rest_as_it_was(tmp_path):
+def test_a_share_of_the_batch_is_new_and_the_rest_unchanged(tmp_path):
     spec = GameSpec("connect4")
     replay = SequenceReplay(tmp_path, spec, PLAIN, targets=TargetConfig(td_steps=2))
     replay.append([random_record(spec, generator(n), fast=0.0) for n in range(4)])

@@ -113,7 +113,7 @@ class Oracle:
 @pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=40)
-def test_stretches_are_what_their_definition_says(data):
+def test_segments_match_their_definition(data):
     seats = data.draw(st.integers(1, 4), "seats")
     discount = data.draw(st.sampled_from([1.0, 0.9]), "discount")
     td_steps = data.draw(st.none() | st.integers(1, 9), "td_steps")
@@ -162,7 +162,7 @@ def compare(batch, b, first, record, targets, number):
                 assert batch.actions[b, k] == record.actions[state]
 
 
-def test_a_history_says_the_same_before_the_end(tmp_path):
+def test_game_history_agrees_before_the_end(tmp_path):
     """`GameHistory` asks a record one state at a time, by another way."""
     targets = TargetConfig(discount=0.9, td_steps=3)
     records = [made_up(generator(n), 2, 8, 0, "end", n) for n in range(3)]
@@ -220,7 +220,7 @@ def test_two_seats_worked_out_by_hand(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect4"])
-def test_a_symmetry_turns_a_whole_stretch(name, tmp_path):
+def test_a_symmetry_applies_to_a_whole_segment(name, tmp_path):
     """Playing the batch's actions from its first state leads to what the batch shows."""
     spec = GameSpec(name)
     records = [random_record(spec, generator(n), plies=12) for n in range(4)]
@@ -260,7 +260,7 @@ def shown_by(symmetry, batch, same, b):
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=25)
-def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
+def test_lead_in_segments_replay_the_opening(name, openings, unroll, seed):
     """A lead-in shows the opening's states, its moves, and knows nothing else of them; from the
     first searched state on it is like any other segment.
     """
@@ -315,7 +315,7 @@ def shown_in(spec, record):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_policies_over_many_actions_name_those_that_they_have(share, tmp_path, monkeypatch):
+def test_policies_over_many_actions_are_sparse(share, tmp_path, monkeypatch):
     """The same batch in both forms, some of it thought through again."""
     spec = GameSpec("tictactoe")
     replay = SequenceReplay(tmp_path, spec, unroll=4)
@@ -383,7 +383,7 @@ def test_batches_are_the_same_after_a_restart(tmp_path):
     assert replay.window < replay.positions
 
 
-def test_priorities_say_what_is_drawn(tmp_path):
+def test_priorities_determine_the_draws(tmp_path):
     config = ReplayConfig(prioritised=True, alpha=1.0, beta=1.0)
     replay = SequenceReplay(tmp_path, ring(1), config, unroll=2)
     replay.append([made_up(generator(n), 1, 10, 0, "end", n) for n in range(2)])

@@ -13,13 +13,13 @@ controls = st.one_of(st.none(), st.integers(1, 200))
 
 
 @given(st.floats(-100.0, 20_000.0), increments, controls, overheads)
-def test_the_overhead_is_never_touched(time, increment, moves_to_go, overhead):
+def test_the_overhead_is_never_spent(time, increment, moves_to_go, overhead):
     given = budget(Clock(time, increment, moves_to_go), overhead)
     assert 0.0 <= given.aim <= given.most <= max(0.0, time - overhead)
 
 
 @given(times, increments, overheads)
-def test_more_time_is_never_less_thought(time, increment, overhead):
+def test_more_time_never_gives_a_smaller_budget(time, increment, overhead):
     less, more = (budget(Clock(t, increment), overhead) for t in (time, time * 1.5))
     assert less.aim <= more.aim and less.most <= more.most
 
@@ -101,7 +101,7 @@ def test_a_move_time_is_kept(seconds, overhead):
     st.floats(0.0, 1e6),
     st.booleans(),
 )
-def test_enough_is_enough(aim, elapsed, a, b, rate, settled):
+def test_when_a_search_stops(aim, elapsed, a, b, rate, settled):
     limits = Budget(aim, 3 * aim)
     leaders = Leaders(max(a, b), min(a, b), rate, settled)
     end = limits.aim if settled else limits.most

@@ -36,7 +36,7 @@ def test_the_interval_when_everything_was_won():
     assert estimate.high == math.inf
 
 
-def test_draws_alone_leave_doubt():
+def test_draws_alone_give_a_wide_interval():
     few, many = elo_difference(0, 5, 0), elo_difference(0, 500, 0)
     assert few.elo == many.elo == 0
     assert few.high > 100 and few.low == pytest.approx(-few.high)
@@ -44,7 +44,7 @@ def test_draws_alone_leave_doubt():
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_turned_round_it_changes_sign(wins, draws, losses):
+def test_swapping_wins_and_losses_changes_the_sign(wins, draws, losses):
     one, other = elo_difference(wins, draws, losses), elo_difference(losses, draws, wins)
     assert one.elo == pytest.approx(-other.elo)
     assert one.low == pytest.approx(-other.high)
@@ -57,7 +57,7 @@ def test_the_estimate_lies_in_its_interval(wins, draws, losses):
     assert estimate.low <= estimate.elo <= estimate.high
 
 
-def test_the_interval_holds_what_it_promises():
+def test_the_interval_covers_the_truth_in_95_percent():
     """Of simulated matches with draws, the interval has the truth in it in 95 %, or a bit more."""
     rng = np.random.default_rng(1)
     for win, draw in [(0.5, 0.3), (0.2, 0.5), (0.75, 0.1), (0.9, 0.08)]:
@@ -123,7 +123,7 @@ def test_bounds():
 
 
 @pytest.mark.parametrize(("elo", "wrong"), [(0.0, "H1"), (80.0, "H0")])
-def test_a_test_errs_as_seldom_as_it_says(elo, wrong):
+def test_the_error_rate_of_the_sequential_test(elo, wrong):
     """Simulated matches of pairs at either hypothesis: the other is accepted in about 5 %."""
     test, rng, verdicts = Sprt(0, 80), random.Random(7), []
     win = score_of_elo(elo) - 0.15  # with 30 % draws

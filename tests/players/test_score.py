@@ -70,7 +70,7 @@ def test_the_share_of_draws_is_found_again(q, draws):
 
 
 @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
-def test_a_network_says_how_many_games_are_drawn():
+def test_a_network_gives_the_share_of_draws():
     """At the root's own value, the shares are the network's."""
     maia, game = load_evaluator(Path(NETS) / "maia-1500.pb.gz"), Chess(moves="e4 e5 Nf3")
     win, draw, loss = maia.infer(game.encoded(maia.encoding).observation()[None]).value[0]
@@ -85,7 +85,7 @@ def test_the_other_side_has_the_other_shares(q):
     assert (-Score(q)).cp == -Score(q).cp
 
 
-def test_the_built_in_evaluator_shows_as_it_counts():
+def test_material_scores_are_shown_unchanged():
     """A pawn up, as `material` squashes it (400 centipawns: the root of one half)."""
     assert centipawns(100 / math.hypot(100, 400)) == 100
     assert centipawns(math.sqrt(0.5)) == 400
@@ -138,7 +138,7 @@ def all_replies_lose(board, moves):
     return bool(replies)
 
 
-def test_a_lost_position_says_in_how_many_moves():
+def test_a_lost_position_has_a_mate_distance():
     lost = Chess("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", ["a1a6"])  # whatever Black plays, 2. mates
     score = result_score(sylvan.search(lost, simulations=1000))
     assert (score.mate, score.q, score.wdl, str(score)) == (-1, -1.0, (0, 0, 1000), "#-1")

@@ -73,7 +73,7 @@ def test_shares_of_time_are_of_the_whole_step():
     }
 
 
-def test_the_best_is_the_earliest_of_equals_and_skips_what_was_not_rated():
+def test_the_best_is_the_earliest_of_ties_and_skips_unrated_steps():
     columns = to_columns(
         [line(1), line(2, **{"rating.elo": 5.0}), line(3, **{"rating.elo": 5.0}), line(4)]
     )
@@ -100,7 +100,7 @@ FULL = Facts(
 )
 
 
-def test_everything_that_is_asked_for_is_shown():
+def test_all_figures_are_shown():
     text = shown(FULL, 110)
     for fact in (
         "connect4 · runs/first",
@@ -147,7 +147,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
     progress=numbers,
     width=st.integers(20, 130),
 )
-def test_no_number_breaks_the_picture(rows, progress, width):
+def test_any_number_can_be_drawn(rows, progress, width):
     lines = [{**row, "step": step} for step, row in enumerate(rows)]
     facts = Facts("t\x1b[31m[bold]", 1, progress=progress, columns=to_columns(lines))
     assert "[31m[bold]" in shown(facts, 130)  # markup in a name stays text
@@ -188,14 +188,14 @@ def test_without_a_terminal_there_is_a_line_per_step(tmp_path):
     assert "\x1b" not in stream.file.getvalue()
 
 
-def test_quiet_says_nothing(tmp_path, capsys):
+def test_quiet_prints_nothing(tmp_path, capsys):
     watcher = terminal_watcher(quiet=True)
     assert type(watcher) is Watcher
     play(watcher, tmp_path)
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_gets_the_picture_and_is_given_back(tmp_path):
+def test_a_terminal_gets_the_live_view_and_is_restored(tmp_path):
     stream = console(terminal=True)
     watcher = terminal_watcher(console=stream)
     assert isinstance(watcher, LiveView)
@@ -207,7 +207,7 @@ def test_a_terminal_gets_the_picture_and_is_given_back(tmp_path):
     watcher.close()
 
 
-def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
+def test_a_resumed_run_shows_its_earlier_curves(tmp_path):
     for step in range(1, 6):
         Metrics(tmp_path).log(step, **runs.line(step))
     Metrics(tmp_path).log(5, rating={"elo": 31.0})
@@ -219,7 +219,7 @@ def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
     assert facts.best == (31.0, 5) and 25.0 <= facts.elapsed < 27.0
 
 
-def test_several_watchers_hear_the_same(tmp_path):
+def test_several_watchers_receive_the_same_events(tmp_path):
     """Every method of a watcher, so that one that is added is passed on too."""
     heard = []
 

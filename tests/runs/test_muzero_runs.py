@@ -58,7 +58,7 @@ def renamed(cartpole, tmp_path, name):
     return folder
 
 
-def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
+def test_the_files_of_a_muzero_run(cartpole):
     networks = {str(path.relative_to(cartpole / "networks")) for path in cartpole.rglob("*.onnx")}
     parts = ("representation", "dynamics", "prediction")
     assert networks == {f"{which}/{part}.onnx" for which in ("best", "last") for part in parts}
@@ -73,7 +73,7 @@ def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Fickle", "Unready"])
-def test_a_run_goes_on_though_episodes_of_its_environment_fail(kind, tmp_path):
+def test_a_run_continues_if_episodes_fail(kind, tmp_path):
     pytest.importorskip("tests.muzero.environments")
     config = tiny_learned(2, f"gym:test/{kind}-v0")
     config = config.replace(arena=config.arena.replace(every=1, games=12))
@@ -92,7 +92,7 @@ def test_a_game_is_rated_in_the_arena_and_on_its_solved_states(tictactoe):
 
 
 @pytest.mark.slow
-def test_its_report_shows_what_the_model_foresees(cartpole, tictactoe):
+def test_the_report_shows_the_models_errors(cartpole, tictactoe):
     page = write_report(cartpole).read_text()
     for plot in ("rating", "model-reward", "model-value", "returns", "consistency-loss"):
         assert f'id="{plot}"' in page
@@ -100,14 +100,14 @@ def test_its_report_shows_what_the_model_foresees(cartpole, tictactoe):
     assert 'id="model-legal"' in write_report(tictactoe).read_text()
 
 
-def test_lists_show_returns_as_they_are(cartpole):
+def test_lists_show_returns(cartpole):
     _, text = command("runs", "list", cartpole.parent)
     (line,) = [line for line in text.splitlines() if line.startswith("pole")]
     assert "CartPole-v1" in line and "+" not in line
     assert "rating.return" in command("runs", "show", cartpole)[1]
 
 
-def test_an_agent_acts_in_an_environment_of_its_own(cartpole):
+def test_an_agent_acts_in_an_environment(cartpole):
     import gymnasium
 
     agent, environment = sylvan.load(cartpole), gymnasium.make("CartPole-v1")
@@ -120,7 +120,7 @@ def test_an_agent_acts_in_an_environment_of_its_own(cartpole):
     assert sylvan.load(cartpole, simulations=9).plan(observation).simulations == 9
 
 
-def test_an_agent_needs_no_environment_where_it_shows_vectors(cartpole, tmp_path):
+def test_an_agent_needs_no_environment_for_vectors(cartpole, tmp_path):
     """The folder was moved to where nobody can import what the run was trained in."""
     agent = sylvan.load(renamed(cartpole, tmp_path, "gym:nomod:Pole-v0"))
     seen = np.array([0.1, 0, 0.05, 0])
@@ -135,7 +135,7 @@ def test_a_run_has_two_networks(cartpole):
             load(cartpole, which="foo")
 
 
-def test_an_agent_takes_a_game_or_what_its_seat_sees(tictactoe):
+def test_an_agent_takes_a_game_or_an_observation(tictactoe):
     agent, game = sylvan.load(tictactoe), TicTacToe([0, 4])
     action = agent.act(game)
     assert action in game.legal_actions()
@@ -157,7 +157,7 @@ def test_frames_are_stacked_as_in_training(tmp_path):
     assert agent.plan(second).value == agent.search.run(np.concatenate([second, second])).value
 
 
-def test_models_on_onnx_runtime_and_pytorch_say_the_same(cartpole):
+def test_models_on_onnx_runtime_and_pytorch_agree(cartpole):
     onnx = load_model(cartpole)
     assert isinstance(onnx, OnnxModel)
     (cartpole / "networks/best").rename(cartpole / "networks/away")
@@ -171,7 +171,7 @@ def test_models_on_onnx_runtime_and_pytorch_say_the_same(cartpole):
         assert np.allclose(one, other, atol=1e-3)
 
 
-def test_what_has_no_model_says_so(tmp_path):
+def test_loading_a_run_without_a_model_raises(tmp_path):
     with pytest.raises(RunError, match="run"):
         sylvan.load(tmp_path)
     run = Run.create(tmp_path / "rules", tiny(1))
@@ -212,7 +212,7 @@ def test_an_episode_is_watched_as_pictures(cartpole, tmp_path, capfd, monkeypatc
         ("Filmed", 4, "raised OSError (no coin) in the episode of seed 4"),
     ],
 )
-def test_what_cannot_be_filmed_says_why(cartpole, tmp_path, kind, seed, sentence):
+def test_watch_reports_why_it_cannot_render(cartpole, tmp_path, kind, seed, sentence):
     pytest.importorskip("tests.muzero.environments")
     folder = renamed(cartpole, tmp_path, f"gym:test/{kind}-v0")
     refused(sentence, "watch", folder, "--seed", seed)
@@ -245,14 +245,14 @@ def test_the_model_is_a_player_of_matches(tictactoe):
         player_spec(f"{tictactoe}:seconds=1")
 
 
-def test_discounts_that_pull_apart_are_refused(tmp_path):
+def test_different_discounts_are_refused(tmp_path):
     config = tiny_learned(1)
     config = config.replace(search=config.search.replace(discount=0.5))
     with pytest.raises(ConfigError, match=r"search\.discount.*0\.5.*targets\.discount.*0\.99"):
         train(config, tmp_path / "run")
 
 
-def test_values_that_do_not_suit_the_seats_are_refused_by_the_settings_name(tmp_path):
+def test_a_value_kind_for_other_seats_is_refused(tmp_path):
     config = tiny_learned(1)
     wrong = config.replace(muzero=config.muzero.replace(value_kind="wdl"))
     sentence = r"muzero\.value_kind is 'wdl'.* CartPole-v1 has 1: set it to auto, scalar or cat"
@@ -262,7 +262,7 @@ def test_values_that_do_not_suit_the_seats_are_refused_by_the_settings_name(tmp_
     assert train(config, tmp_path / "run").step == 1  # which the wrong command does not stand in
 
 
-def test_a_game_that_hides_cards_is_refused_with_its_reason(tmp_path):
+def test_a_game_with_hidden_information_is_refused(tmp_path):
     sentence = "blob has hidden information"
     refused(sentence, "train", "blob", "--algorithm", "muzero", "--run", tmp_path / "run")
     assert not (tmp_path / "run").exists()

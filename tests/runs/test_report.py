@@ -56,7 +56,7 @@ def test_a_run_at_its_best_is_marked_once():
     assert [text.get_text() for text in axes.texts] == ["best -5"]
 
 
-def test_the_policy_loss_stands_over_the_entropy_it_cannot_go_below():
+def test_the_policy_loss_is_drawn_with_its_lower_bound():
     lines = drawn("policy-loss", curves(line(1), line(2)))
     assert lines["policy loss"][1] == [2.0, 1.0]
     assert lines["entropy of the targets"][1] == [0.9, 0.45]
@@ -74,7 +74,7 @@ def test_time_is_a_stack_of_shares():
     assert tops == pytest.approx([60, 80, 90, 90])
 
 
-def test_runs_over_each_other_have_a_colour_and_a_name_each():
+def test_overlaid_runs_have_a_colour_and_a_name_each():
     one, two = curves(line(1), line(2), label="one"), curves(line(1), label="two")
     for plot in ("value-loss", "policy-loss", "speed"):
         assert {"one", "two"} <= set(drawn(plot, one, two))
@@ -102,13 +102,13 @@ def test_long_curves_are_drawn_as_measured_and_smoothed():
         ([NAN] + [0.0, 4.0] * 25, [NAN, 0.0] + [2.0] * 49),
     ],
 )
-def test_smoothing_skips_what_is_not_there(values, wanted):
+def test_smoothing_skips_missing_values(values, wanted):
     np.testing.assert_allclose(smooth(np.array(values)), wanted)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
-def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
+def test_every_plot_has_a_sentence_and_is_a_png(plot):
     more = {"rating.mistakes.hard": 0.1, "selfplay.first_seat": 0.1, "selfplay.draws": 0.5}
     more |= {"loss.reward": 0.3, "loss.consistency": -0.8, "selfplay.return": 9.0}
     more["loss.reconstruction"] = 2.0
@@ -122,7 +122,7 @@ def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
 
 
 @pytest.mark.slow
-def test_numbers_that_do_not_exist_break_no_plot():
+def test_plots_accept_nan_and_infinity():
     bad = {name: NAN if step % 2 else math.inf for step, name in enumerate(line(1))}
     for plot in PLOTS:
         figure(plot, [curves(bad, line(2), bad)]).draw_without_rendering()
@@ -136,7 +136,7 @@ def test_equal_numbers_give_equal_bytes():
 # --- the report --------------------------------------------------------------------------------
 
 
-def test_the_page_holds_its_pictures_and_sentences(tmp_path):
+def test_the_page_contains_its_plots_and_sentences(tmp_path):
     run = write_run(tmp_path / "a<b>", [10.0, NAN, 60.0, 40.0])
     page = write_report(run)
     text = page.read_text()
@@ -151,7 +151,7 @@ def test_the_page_holds_its_pictures_and_sentences(tmp_path):
     assert not re.search(r"<script|https?://|src=\"(?!data:)", text)
 
 
-def test_a_report_made_again_has_no_old_pictures(tmp_path):
+def test_a_new_report_has_no_old_plots(tmp_path):
     run = write_run(tmp_path / "run", [NAN, NAN])
     (run / "report").mkdir()
     (run / "report" / "rating.png").write_bytes(b"old")
@@ -209,7 +209,7 @@ def test_a_comparison_is_one_page(tmp_path):
     assert "<th>learner.learning_rate</th><td>0.001</td><td>0.1</td>" in text
 
 
-def test_nothing_measured_is_nothing_to_draw(tmp_path):
+def test_a_run_without_metrics_has_no_report(tmp_path):
     with pytest.raises(RunError, match="metrics"):
         write_report(tmp_path)
     assert not (tmp_path / "report").exists()
@@ -219,7 +219,7 @@ def test_nothing_measured_is_nothing_to_draw(tmp_path):
     ("module", "sentence"),
     [("matplotlib.figure", r"'sylvan.train.'")],
 )
-def test_without_matplotlib_there_is_a_sentence(tmp_path, monkeypatch, module, sentence):
+def test_without_matplotlib_the_error_names_the_extra(tmp_path, monkeypatch, module, sentence):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=sentence):
         write_report(write_run(tmp_path / "run", [1.0]))
@@ -228,7 +228,7 @@ def test_without_matplotlib_there_is_a_sentence(tmp_path, monkeypatch, module, s
 # --- TensorBoard -------------------------------------------------------------------------------
 
 
-def test_without_tensorboard_there_is_a_sentence(monkeypatch):
+def test_without_tensorboard_the_error_names_the_extra(monkeypatch):
     from sylvan.runs.tensorboard import TensorBoard
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
@@ -237,7 +237,7 @@ def test_without_tensorboard_there_is_a_sentence(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of TensorBoard's reader
-def test_a_run_that_goes_on_has_every_step_once(tmp_path):
+def test_a_resumed_run_has_every_step_once(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

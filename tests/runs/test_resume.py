@@ -71,7 +71,7 @@ def test_killed_fourteen_times_a_run_ends_with_the_same_bits(undisturbed, tmp_pa
 
 
 @pytest.mark.slow
-def test_killed_from_outside_a_command_goes_on(undisturbed, tmp_path):
+def test_a_command_killed_from_outside_resumes(undisturbed, tmp_path):
     """`sylvan train` in a process of its own, killed as soon as it has done something new."""
     folder = tmp_path / "run"
     code = (

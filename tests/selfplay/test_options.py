@@ -100,7 +100,7 @@ def test_chance_is_drawn_as_often_as_it_says():
         assert all(record.seats[ply] == -1 for record in records)
 
 
-def test_games_start_again_where_others_were_mistaken():
+def test_games_restart_at_the_largest_value_error():
     play = self_play("tictactoe", positions=400, restart_share=0.5, restart_memory=5)
     records = [record for step in range(3) for record in play.play(skewed, step)]
     assert play.statistics.restarts > 0
@@ -140,7 +140,7 @@ def record(values, returns, rewards=None):
     )
 
 
-def test_the_largest_value_error_ply():
+def test_the_ply_of_the_largest_value_error():
     """Ply 0 is no position to start from; the others count for the seat to move."""
     assert largest_value_error(record([1.0, 0.5, -0.5, 0.75], (-1.0, 1.0))) == (1, 0.5)
     assert largest_value_error(record([1.0, 0.5, 0.5, 0.75], (-1.0, 1.0))) == (2, 1.5)
@@ -153,7 +153,7 @@ def test_the_largest_value_error_ply():
 # --- ends ----------------------------------------------------------------------------------------
 
 
-def test_a_game_without_end_is_broken_off():
+def test_an_endless_game_ends_at_the_limit():
     settings = {"positions": 90, "max_plies": 10}
     for record in self_play(game("Endless"), **settings).play(flat, 0):
         assert len(record) == 10 and record.ending == "limit"
@@ -165,7 +165,7 @@ def test_a_game_without_end_is_broken_off():
     assert play.statistics.limits == play.statistics.games > 0
 
 
-def test_chess_is_judged_by_material():
+def test_chess_at_the_limit_is_estimated_by_material():
     assert Chess().estimate() == (0, 0)
     assert Chess("4k3/8/8/8/8/8/q7/R3K3 w - - 0 1").estimate() == (-0.25, 0.25)
     play = self_play("chess", games=4, positions=60, max_plies=12, verdict="estimate")
@@ -208,7 +208,7 @@ def test_false_resignations_are_counted_in_games_that_are_played_on():
     assert play.statistics.played_on == on and 0 < on < len(records)
 
 
-def test_only_two_seats_against_each_other_can_resign():
+def test_resignation_needs_a_zero_sum_game_of_two_seats():
     with pytest.raises(ConfigError, match=r"resign_below.*-0.9"):
         self_play(game("Four"), resign_below=-0.9)
 

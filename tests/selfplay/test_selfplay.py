@@ -117,7 +117,7 @@ def skewed_seats(leaves):
 @pytest.mark.parametrize("spec", ["connect4", NIM, PIG], ids=["connect4", "nim", "pig"])
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_goes_on_from_its_state_to_the_bit(spec, selection, threads):
+def test_a_run_resumes_from_its_state_bit_for_bit(spec, selection, threads):
     settings = {
         "selection": selection,
         "full_share": 0.5,
@@ -142,7 +142,7 @@ def test_a_run_goes_on_from_its_state_to_the_bit(spec, selection, threads):
         np.testing.assert_array_equal(value, same[name], err_msg=name)
 
 
-def test_time_does_not_matter():
+def test_games_do_not_depend_on_timing():
     """However long the evaluator takes, for one half or the other, the same is played."""
     import time
 
@@ -171,7 +171,7 @@ class Beside:
         return skewed(leaves)
 
 
-def test_an_evaluator_may_overlap_by_itself():
+def test_an_asynchronous_evaluator():
     one, other = (self_play("tictactoe") for _ in range(2))
     beside = Beside()
     found = one.play(beside, 0)
@@ -181,7 +181,7 @@ def test_an_evaluator_may_overlap_by_itself():
     assert beside.most == 2 and beside.waiting == 0
 
 
-def test_other_steps_and_seeds_play_otherwise():
+def test_other_steps_and_seeds_play_other_games():
     def actions(seed, step):
         return [r.actions.tolist() for r in self_play("connect4", seed).play(skewed, step)]
 
@@ -240,7 +240,7 @@ def test_a_game_that_raises_is_named_and_nothing_is_lost(name, fault):
         np.testing.assert_array_equal(value, after[key], err_msg=key)
 
 
-def test_a_faulty_evaluator_is_not_blamed_on_the_game():
+def test_an_error_of_the_evaluator_is_not_reported_as_the_games():
     play = self_play("tictactoe")
     with pytest.raises(ZeroDivisionError):
         play.play(lambda leaves: 1 / 0, 0)
@@ -272,7 +272,7 @@ def test_another_games_state_is_refused():
         self_play(game("Four")).load_state_dict(self_play_state(2))
 
 
-def test_the_state_of_a_run_that_has_not_begun():
+def test_the_state_of_a_run_that_has_not_started():
     play, other = self_play("tictactoe"), self_play("tictactoe")
     other.load_state_dict(play.state_dict())
     assert [r.actions.tolist() for r in play.play(skewed, 0)] == [

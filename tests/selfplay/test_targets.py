@@ -82,7 +82,7 @@ def test_the_first_root_has_noise_too():
     assert len(np.unique(first_targets(noise=False), axis=0)) == 1
 
 
-def test_no_move_is_visited_only_to_be_visited():
+def test_moves_need_not_be_visited():
     """Where every child gets a visit first, the target teaches every move."""
     play = self_play("chess", games=2, positions=2, simulations=6, reuse=False)
     play.play(flat, 0)
@@ -90,7 +90,7 @@ def test_no_move_is_visited_only_to_be_visited():
     assert ((policy > 0).sum(axis=1) <= 6).all()
 
 
-def test_fast_searches_play_but_teach_no_policy():
+def test_policies_of_fast_searches_have_no_weight():
     fast = {"full_share": 0.0, "fast_simulations": 5}
     assert len(np.unique(first_targets(noise=True, **fast), axis=0)) == 1  # no noise
     np.testing.assert_allclose(np.rint(first_targets(**fast) * 5), first_targets(**fast) * 5)
