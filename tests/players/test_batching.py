@@ -1,4 +1,4 @@
-"""Searches that share their batches find what each would find alone."""
+"""Searches that share batches give the same results as separate searches."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ OPENINGS = ["", "4", "44", "4453", "1234567", "71"]
 
 
 def skewed(leaves):
-    """Logits of the legal actions and values that differ from position to position."""
+    """Logits of the legal actions and values that depend on the position."""
     sums = leaves.observations.reshape(len(leaves), -1).astype(np.float64)
     numbers = sums @ np.cos(np.arange(sums.shape[1]))
     logits = np.concatenate([np.sin(numbers[i] + leaves.legal(i)) for i in range(len(leaves))])

@@ -1,4 +1,4 @@
-"""The time manager: whole games on a simulated clock."""
+"""Time management: whole games on a simulated clock."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_more_time_never_gives_a_smaller_budget(time, increment, overhead):
 
 
 def play(time, increment, overhead, moves, lag, control=None, stretched=False):
-    """A game on the clock; the seconds left after each move, below 0 if the flag fell."""
+    """Play a game; return the seconds left after each move, negative if time ran out."""
     left, period = [], time
     for move in range(moves):
         if control and move and move % control == 0:
@@ -46,7 +46,7 @@ def play(time, increment, overhead, moves, lag, control=None, stretched=False):
     stretched=st.booleans(),
 )
 def test_no_game_of_eighty_moves_is_lost_on_time(time, increment, share, late, stretched):
-    """Every move loses a tenth of the overhead on the way, one of them all of it."""
+    """Every move loses a tenth of the overhead, and one of them all of it."""
     overhead = share * time
 
     def lag(move):
@@ -69,7 +69,7 @@ def test_no_time_control_is_missed(time, control, share, stretched):
 
 @given(st.floats(1.0, 7200.0), st.floats(0.0, 0.02), st.integers(HORIZON, 120))
 def test_over_half_of_the_clock_is_used(time, ratio, moves):
-    """In a game of 40 moves or more; the first try is one second with a hundredth per move."""
+    """In a game of 40 moves or more; the explicit example is 1 s with 0.01 s per move."""
     increment, overhead = time * ratio, min(0.05, 0.05 * time)
     left = play(time, increment, overhead, moves, lambda _: 0.001)[-1]
     assert left < (time + increment * moves) / 2

@@ -58,7 +58,7 @@ def test_the_estimate_lies_in_its_interval(wins, draws, losses):
 
 
 def test_the_interval_covers_the_truth_in_95_percent():
-    """Of simulated matches with draws, the interval has the truth in it in 95 %, or a bit more."""
+    """In simulated matches with draws, the interval contains the truth in at least 95 %."""
     rng = np.random.default_rng(1)
     for win, draw in [(0.5, 0.3), (0.2, 0.5), (0.75, 0.1), (0.9, 0.08)]:
         truth = elo_of_score(win + draw / 2)
@@ -80,14 +80,14 @@ def test_superiority_by_hand():
 
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_without_draws_the_ratio_is_the_binomial_one(wins, losses):
-    """Two outcomes and a mean leave nothing to choose, so the ratio has a closed form."""
+    """The mean determines the shares of two outcomes, so the ratio has a closed form."""
     s0, s1 = score_of_elo(-10), score_of_elo(30)
     binomial = wins * math.log(s1 / s0) + losses * math.log((1 - s1) / (1 - s0))
     assert Sprt(-10, 30).llr((losses, 0, wins)) == pytest.approx(binomial, abs=0.02, rel=1e-2)
 
 
 def constrained(counts, scores, mean):
-    """The greatest log-likelihood of shares with this mean, by trying a fine grid of draws."""
+    """The maximum log-likelihood of shares with this mean, over a fine grid of draws."""
     best = -math.inf
     for draws in np.linspace(1e-6, 2 * min(mean, 1 - mean) - 1e-6, 20001):
         shares = [1 - mean - draws / 2, draws, mean - draws / 2]

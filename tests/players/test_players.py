@@ -1,4 +1,4 @@
-"""Players: chance, searches and other programs, and their names on a command line."""
+"""Players: random, searches, UCI programs, and their text on the command line."""
 
 import os
 import shlex
@@ -40,7 +40,7 @@ FAKE = Path(__file__).with_name("fake_engine.py")
 
 
 def fake(kind: str) -> str:
-    """The command of a program that fails in a certain way."""
+    """The command of a program with this failure."""
     return f"{shlex.quote(sys.executable)} {shlex.quote(str(FAKE))} {kind}"
 
 

@@ -1,4 +1,4 @@
-"""The arena of a run: who is met, what is best, the gate, and going on from a state."""
+"""The arena of a run: opponents, the best network, the gate, and saved state."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ TICTACTOE = GameSpec("tictactoe")
 
 
 def perverse(leaves):
-    """Takes losses for wins."""
+    """Evaluates losses as wins."""
     logits, values = Rollout()(leaves)
     return logits, -values
 
@@ -51,7 +51,7 @@ def test_the_best_network_stays_the_best_after_a_worse_one():
     loaders = {step: lambda step=step: networks[step] for step in networks}
     first = arena.rate(networks[10], 10)
     worse = arena.rate(networks[20], 20, {10: loaders[10]})
-    assert first.is_best and not worse.is_best and worse.promoted  # no gate: the newest plays on
+    assert first.is_best and not worse.is_best and worse.promoted  # no gate
     assert worse.scores["best"] < 0.5 and worse.elo < first.elo
     assert arena.best == 10
     third = arena.rate(networks[30], 30, {10: loaders[10], 20: loaders[20]})
@@ -70,7 +70,7 @@ def test_the_best_is_played_first_and_then_the_newest():
 
 def test_a_gate_keeps_the_old_network_playing():
     arena = Arena(TICTACTOE, short(gate=0.55), seed=1)
-    assert arena.rate(Rollout(), 10).promoted  # the first has nobody to beat
+    assert arena.rate(Rollout(), 10).promoted  # the first has no opponent
     worse = arena.rate(perverse, 20, {10: Rollout})
     assert not worse.promoted and not worse.is_best and arena.best == 10
     equal = arena.rate(Rollout(), 30, {10: Rollout})

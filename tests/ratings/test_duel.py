@@ -1,4 +1,4 @@
-"""Games between two players at once: fair, repeatable, and the same as one by one."""
+"""Parallel games between two players: fair, reproducible, equal to sequential games."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ class First:
 
 
 class Last:
-    """Takes the last legal action, and notes what it was asked."""
+    """Takes the last legal action, and records the calls."""
 
     name = "last"
 
@@ -60,7 +60,7 @@ def test_games_of_a_pair_share_their_opening_and_swap_seats():
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
 def test_swapping_the_players_swaps_the_scores(seed):
-    """Two players without chance: the other order gives the other scores, pair by pair."""
+    """Two deterministic players: in the other order, each pair has the other scores."""
     one = duel(CONNECT4, First(), Last(), 8, seed).scores
     other = duel(CONNECT4, Last(), First(), 8, seed).scores
     swapped = [1 - score for pair in zip(other[1::2], other[::2], strict=True) for score in pair]
@@ -126,7 +126,7 @@ def test_an_opening_that_always_ends_the_game_is_refused():
 def test_three_seats_are_shared_fairly():
     spec = GameSpec(f"{EXAMPLES / 'three_seats.py'}:ThreeSeats")
     played = duel(spec, First(), First(), 12, opening_plies=0)
-    assert sorted({sum(game.sides) for game in played.games}) == [1, 2]  # one alone against two
+    assert sorted({sum(game.sides) for game in played.games}) == [1, 2]  # one seat against two
     assert played.score == 0.5
     assert len({game.sides for game in played.games}) == 6
 

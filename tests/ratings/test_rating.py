@@ -1,4 +1,4 @@
-"""Elo of many players: two by hand, chains, those who won everything, intervals."""
+"""Elo of many players: two players by hand, chains, perfect scores, intervals."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_two_players_are_apart_by_the_elo_of_their_score(wins, draws, losses):
 
 
 def test_a_chain_adds_up():
-    """Whoever never met is compared through whoever both met."""
+    """Players without games against each other are compared through common opponents."""
     chain = [Result("b", "a", 75, 0, 25), Result("c", "b", 75, 0, 25)]
     ratings = rate_all(chain, anchor="a")
     step = elo_of_score(75.5 / 101)

@@ -37,7 +37,7 @@ def test_time_is_counted_over_all_sessions(clock):
 
 
 def test_the_last_step_in_time_moves_progress_to_one(clock):
-    """Steps of 8 s in 60 s, with 5 s for the end: the seventh would not fit, so six it is."""
+    """Steps of 8 s in 60 s, with 5 s for the end: a seventh would not fit, so there are six."""
     budget = Budget(steps=None, minutes=1.0, step=0, elapsed=0.0)
     budget.ending = 5.0
     ends = []
@@ -50,7 +50,7 @@ def test_the_last_step_in_time_moves_progress_to_one(clock):
 
 
 def test_a_first_step_that_compiles_does_not_end_the_run(clock):
-    """One of 25 s, then steps of 2 s: the time goes to steps, not to the fear of another 25."""
+    """A step of 25 s, then steps of 2 s: the first one does not count for the estimate."""
     budget = Budget(steps=None, minutes=1.0, step=0, elapsed=0.0)
     lengths, end = iter([25.0, *[2.0] * 100]), 0.0
     while end < 1:

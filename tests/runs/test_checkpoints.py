@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there; damaged ones are seen and set aside."""
+"""Checkpoints are written atomically; damaged ones are detected and renamed."""
 
 import errno
 import os
@@ -105,7 +105,7 @@ def test_a_folder_of_damaged_checkpoints_raises(folder):
 
 
 def test_a_change_of_any_byte_is_detected(folder):
-    """A change of any single byte of any file is seen."""
+    """A change of any single byte of any file is detected."""
     path = save(folder, 1)
     rng = np.random.default_rng(0)
     for file in path.iterdir():

@@ -1,4 +1,4 @@
-"""One typed configuration from presets, files and the command line; every wrong name is caught."""
+"""One typed configuration from presets, files and the command line; wrong names are refused."""
 
 import math
 

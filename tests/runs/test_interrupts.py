@@ -1,4 +1,4 @@
-"""Ctrl-C: once asks, twice stops."""
+"""Ctrl-C: the first requests a stop, the second interrupts."""
 
 import os
 import signal

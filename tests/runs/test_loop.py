@@ -1,4 +1,4 @@
-"""The loop: what it writes, what it says, and what it survives."""
+"""The training loop: its files, its events, and recovery from failures."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ class Listener(Watcher):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run of three steps, and what was said."""
+    """A run of three steps, and its events."""
     folder, listener = tmp_path_factory.mktemp("finished") / "run", Listener()
     outcome = train(tiny(3), folder, watch=listener)
     return outcome, listener
@@ -120,7 +120,7 @@ def test_a_finished_run_returns_done_and_loads_nothing(finished, monkeypatch):
 
 
 def test_a_network_missing_after_a_kill_is_published(finished, tmp_path):
-    """Killed between the last checkpoint and the files, which are then those of an earlier step."""
+    """A run killed between its last checkpoint and the export has the files of an earlier step."""
     folder = copied(finished, tmp_path)
     last = folder / "networks/last.safetensors"
     wanted = last.read_bytes()
@@ -244,7 +244,7 @@ def test_a_budget_in_time_is_kept(tmp_path):
 
 
 def test_time_that_runs_out_in_a_rating_ends_the_run(tmp_path, monkeypatch):
-    """The run must know that it is done: it would otherwise go on for a step when asked again."""
+    """The checkpoint must be marked as finished, or the next command would run another step."""
     config = tiny(None, minutes=1.0)
     config = config.replace(arena=config.arena.replace(every=1))
     clock = [0.0]
@@ -283,7 +283,7 @@ def test_a_warm_start_from_another_game_is_refused(tmp_path):
 
 
 def test_a_failed_start_leaves_the_folder_unchanged(finished, tmp_path):
-    """So that the command that has it right is not refused for what stayed of the wrong one."""
+    """Otherwise the saved wrong setting would make the corrected command fail."""
     wrong, folder = tiny(1).replace(network={"size": "mlp0x0"}), tmp_path / "run"
     with pytest.raises(NetworkError):
         train(wrong, folder)
@@ -330,7 +330,7 @@ def test_self_play_keeps_its_network_until_the_gate_is_passed(tmp_path, monkeypa
     folder = train(config, tmp_path / "run").run.folder
     first, second, third, fourth = players
     name = next(iter(first))
-    assert (first[name] != second[name]).any()  # the first rating has nobody to beat
+    assert (first[name] != second[name]).any()  # the first rating has no gate
     assert all((second[n] == third[n]).all() and (third[n] == fourth[n]).all() for n in second)
     assert (
         read_header(folder / "networks/best.safetensors").training_step

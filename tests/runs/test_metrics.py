@@ -1,4 +1,4 @@
-"""Metrics: lines that only grow, survive a cut anywhere, and read as arrays."""
+"""Metrics: append-only lines that survive a kill at any byte and read as arrays."""
 
 import json
 import math
@@ -22,7 +22,7 @@ class Losses:
 
 
 def strict(text):
-    """JSON as a reader that knows no NaN has it."""
+    """Parse JSON without NaN."""
 
     def refuse(word):
         raise ValueError(word)
@@ -137,7 +137,7 @@ def test_a_line_that_does_not_fit_on_the_disk_leaves_the_file_unchanged(tmp_path
     opened = path.open
 
     class Full:
-        """A file that takes five bytes and no more."""
+        """A file that accepts only five bytes."""
 
         def __init__(self, file):
             self.file = file

@@ -1,6 +1,6 @@
-"""A run that learns its model, killed anywhere, ends with the same bits as one that was not.
+"""A MuZero run killed at any moment ends bit for bit like an uninterrupted one.
 
-Episodes in progress are played again from their seeds and actions.
+Episodes in progress are replayed from their seeds and actions.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Whole runs that learn a model: what is in the folder, and all that can be done with it then."""
+"""Whole MuZero runs: the files, the report, agents, exports, and the commands."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def cartpole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tictactoe(tmp_path_factory):
-    """The same on a game whose rules are hidden."""
+    """The same on a game, without its rules."""
     config = tiny_learned(3, "tictactoe")
     config = config.replace(
         targets={}, search={"simulations": 4}, arena=config.arena.replace(positions=20)
@@ -45,13 +45,13 @@ def command(*words):
 
 
 def refused(sentence, *words):
-    """A command ends with one line that says why."""
+    """A command fails with one line that contains a sentence."""
     code, text = command(*words)
     assert code == 2 and sentence in text, text
 
 
 def renamed(cartpole, tmp_path, name):
-    """A copy of a run that says that it was trained in another environment."""
+    """A copy of a run whose settings name another environment."""
     folder = shutil.copytree(cartpole, tmp_path / "copy")
     settings = folder / "config.toml"
     settings.write_text(settings.read_text().replace("gym:CartPole-v1", name))
@@ -114,14 +114,14 @@ def test_an_agent_acts_in_an_environment(cartpole):
     observation, _ = environment.reset(seed=1)
     for _ in range(5):
         action = agent.act(observation)
-        assert action == agent.plan(observation).best  # nothing is drawn
+        assert action == agent.plan(observation).best  # there are no random choices
         observation, *_ = environment.step(action)
     assert agent.act(observation, legal_actions=[1]) == 1
     assert sylvan.load(cartpole, simulations=9).plan(observation).simulations == 9
 
 
 def test_an_agent_needs_no_environment_for_vectors(cartpole, tmp_path):
-    """The folder was moved to where nobody can import what the run was trained in."""
+    """The environment of the run cannot be imported."""
     agent = sylvan.load(renamed(cartpole, tmp_path, "gym:nomod:Pole-v0"))
     seen = np.array([0.1, 0, 0.05, 0])
     assert agent.plan(seen).value == sylvan.load(cartpole).plan(seen).value
@@ -194,13 +194,13 @@ def test_networks_are_exported_to_a_folder(cartpole, tmp_path):
 
 def test_an_episode_is_watched_as_pictures(cartpole, tmp_path, capfd, monkeypatch):
     pytest.importorskip("PIL")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "")  # so that what the command sets is taken back
+    monkeypatch.setenv("SDL_VIDEODRIVER", "")  # to undo the command's change afterwards
     monkeypatch.delenv("SDL_VIDEODRIVER")
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     code, text = command("watch", cartpole, "--most", 4, "--out", tmp_path / "e.gif")
     assert code == 0 and "5 pictures; stopped after 4 steps, return 4" in text
     assert (tmp_path / "e.gif").read_bytes()[:4] == b"GIF8"
-    assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's, where there is no display
+    assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's warning without a display
     refused("no folder", "watch", cartpole, "--out", tmp_path / "nowhere" / "e.gif")
 
 
@@ -259,7 +259,7 @@ def test_a_value_kind_for_other_seats_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=sentence):
         train(wrong, tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    assert train(config, tmp_path / "run").step == 1  # which the wrong command does not stand in
+    assert train(config, tmp_path / "run").step == 1  # the failed command left nothing
 
 
 def test_a_game_with_hidden_information_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""What games say about the play, against records made by hand."""
+"""Statistics of games, against records made by hand."""
 
 import math
 

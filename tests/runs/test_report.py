@@ -1,4 +1,4 @@
-"""Plots, the report and TensorBoard: what is drawn is what was measured."""
+"""Plots, the report and TensorBoard show the measured numbers."""
 
 import io
 import json
@@ -92,13 +92,13 @@ def test_long_curves_are_drawn_as_measured_and_smoothed():
     axes = figure(PLOT["length"], [curves(*lines)]).axes[0]
     raw, mean = (each.get_ydata() for each in axes.lines)
     assert set(raw) == {9, 11}
-    assert mean[3:].tolist() == pytest.approx([10.0] * 97)  # over four of a hundred
+    assert mean[3:].tolist() == pytest.approx([10.0] * 97)  # mean over four of a hundred values
 
 
 @pytest.mark.parametrize(
     ("values", "wanted"),
     [
-        ([1.0, 2.0, NAN], [1.0, 2.0, NAN]),  # few values are left alone
+        ([1.0, 2.0, NAN], [1.0, 2.0, NAN]),  # few values are not smoothed
         ([NAN] + [0.0, 4.0] * 25, [NAN, 0.0] + [2.0] * 49),
     ],
 )
@@ -146,7 +146,7 @@ def test_the_page_contains_its_plots_and_sentences(tmp_path):
     assert "rating.png" in [path.name for path in files] and len(files) >= 10
     drawn = [plot for plot in PLOTS if (run / "report" / f"{plot.name}.png") in files]
     assert all(escape(plot.sentence) in text for plot in drawn)
-    assert "mistakes.png" not in [path.name for path in files]  # nothing was measured
+    assert "mistakes.png" not in [path.name for path in files]  # there are no mistake rates
     assert "a&lt;b&gt;" in text and "a<b>" not in text
     assert not re.search(r"<script|https?://|src=\"(?!data:)", text)
 
@@ -184,7 +184,7 @@ def test_ratings_are_those_of_the_whole_table(tmp_path):
     columns = run_columns(run)
     np.testing.assert_array_equal(columns["rating.elo"], [61, NAN, 60])
     np.testing.assert_array_equal(columns["rating.low"], [20, NAN, 40])
-    assert best_step(columns) == 2  # what the run has chosen, and plays with
+    assert best_step(columns) == 2  # the best network according to the run
     assert summary(columns)["rating, best"] == "+60 at step 3"
 
 
@@ -236,14 +236,14 @@ def test_without_tensorboard_the_error_names_the_extra(monkeypatch):
         TensorBoard()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of TensorBoard's reader
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # from TensorBoard's reader
 def test_a_resumed_run_has_every_step_once(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     from sylvan.runs.tensorboard import FOLDER, TensorBoard
 
-    def sitting(first, last, offset):
+    def session(first, last, offset):
         watcher = TensorBoard()
         watcher.run_begin(None, tmp_path, first - 1, 0.0)
         for step in range(first, last + 1):
@@ -251,11 +251,11 @@ def test_a_resumed_run_has_every_step_once(tmp_path):
             watcher.step_end(step, numbers, step / 10)
         watcher.run_end(last, "done")
 
-    sitting(1, 5, offset=0.0)
-    sitting(4, 6, offset=100.0)  # cut off after step 5, and step 3 was the last that was safe
+    session(1, 5, offset=0.0)
+    session(4, 6, offset=100.0)  # stopped after step 5, resumed from step 3
     events = EventAccumulator(str(tmp_path / FOLDER))
     events.Reload()
-    assert events.Tags()["scalars"] == ["loss/policy"]  # a NaN is no point, a step no curve
+    assert events.Tags()["scalars"] == ["loss/policy"]  # no point for NaN, no curve for the step
     found = [(each.step, each.value) for each in events.Scalars("loss/policy")]
     assert found == [(1, 1), (2, 2), (3, 3), (4, 104), (5, 105), (6, 106)]
     assert Metrics(tmp_path).columns()["step"].size == 0

@@ -1,4 +1,4 @@
-"""The run's folder: made once, opened again, held by one process, true to its settings."""
+"""The run's folder: create, open, lock, change settings."""
 
 import errno
 import os
@@ -79,7 +79,7 @@ def test_two_processes_cannot_train_one_run(tmp_path):
         ):
             pass
     finally:
-        holder.kill()  # as a crash would: nobody tidies up
+        holder.kill()  # like a crash, without cleaning up
         holder.communicate()
     with locked(tmp_path):
         pass
