@@ -1,4 +1,4 @@
-"""The actor: games planned with a model, to the bit the same however they came about."""
+"""The actor: games planned with a model, reproducible bit for bit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CARTPOLE = "gym:CartPole-v1"
 
 @pytest.fixture(params=[2], autouse=True)
 def halves(request, monkeypatch):
-    """Two halves that take turns; `@both` also plans all games together, as few are."""
+    """Two halves that alternate; `@both` also plans all games together."""
     monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == 1 else 1)
     return request.param
 
@@ -40,7 +40,7 @@ both = pytest.mark.parametrize("halves", [1, 2], indirect=True)
 
 
 def actor(name, seed=7, params=None, **settings):
-    """An actor with settings of either kind."""
+    """An actor with settings of search and self-play."""
     search = {name: settings.pop(name) for name in SEARCH & settings.keys() - {"temperature"}}
     search = SearchConfig(**{"simulations": 6, "noise": True, **search})
     config = SelfPlayConfig(**{"games": 6, "positions": 90, "temperature_plies": 4, **settings})
@@ -53,7 +53,7 @@ def model_of(name, params=None):
 
 
 def fields(record):
-    """A record as something that can be compared to the bit."""
+    """The fields of a record, for exact comparison."""
     return {
         name: (str(value.dtype), value.shape, value.tobytes())
         if isinstance(value, np.ndarray)
@@ -63,7 +63,7 @@ def fields(record):
 
 
 def check(record, spec):
-    """A record is one play of the game with its seed, and its targets are what they say."""
+    """Check that a record is a game with its seed, and that its targets are consistent."""
     state = spec.episode(record.seed)
     for ply, (action, seat) in enumerate(zip(record.actions, record.seats, strict=True)):
         assert not state.is_terminal() and seat == state.to_play()
@@ -95,7 +95,7 @@ def test_records_are_plays_of_the_game(name):
 
 
 def test_records_contain_the_results_of_the_search():
-    """The policy target and the value of a ply, by a search of that position alone."""
+    """Compare the policy target and the value of a ply with a search of that position."""
     played = actor(CARTPOLE, noise=False, positions=200, temperature=0.0)
     for record in played.play(model_of(CARTPOLE), 0)[:3]:
         search = latent_search(model_of(CARTPOLE), GameSpec(CARTPOLE).first(), played.search)
@@ -106,7 +106,7 @@ def test_records_contain_the_results_of_the_search():
             np.testing.assert_allclose(found.value, record.values[ply, 0], atol=1e-6)
 
 
-# --- the same however it came about ---------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -170,11 +170,11 @@ def test_how_many_halves_there_are_can_be_set(number, monkeypatch):
 
 
 def test_one_half_is_planned_while_the_moves_of_the_other_are_made():
-    """A model that waits for an environment's step gets it."""
+    """A model that waits for an environment's step does not deadlock."""
     stepped = threading.Event()
 
     class Waiting(Hashed):
-        """From the second search on, waits until somebody has moved."""
+        """From the second search on, waits for a step."""
 
         def initial_inference(self, observations):
             assert not self.calls or stepped.wait(5)
@@ -202,7 +202,7 @@ def test_images_are_planned_from_and_kept_as_bytes(tmp_path):
 
 def test_two_halves_may_be_planned_at_once():
     class Patient(Hashed):
-        """Lets a thread wait, as a device would."""
+        """Blocks a thread, like a device."""
 
         concurrent = True
 
@@ -217,7 +217,7 @@ def test_two_halves_may_be_planned_at_once():
 
 @both
 def test_the_halves_alternate_in_being_first(halves):
-    """With positions for one half only, both halves' games go on all the same."""
+    """With positions for only one half per step, the games of both halves advance."""
     played = actor("connect4", positions=3)
     records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
     assert len(records) >= 4 and played.statistics.positions == (3 if halves == 2 else 6)
@@ -325,7 +325,7 @@ def test_an_episode_that_fails_is_dropped_and_the_others_continue(name):
     for step in range(4):
         records += played.play(Hashed(2), step)
         dropped += played.statistics.dropped
-        fresh = actor(name, positions=60)  # and a restart changes nothing
+        fresh = actor(name, positions=60)  # the same after a restart
         if state is not None:
             fresh.load_state_dict(state)
         again += fresh.play(Hashed(2), step)
@@ -358,7 +358,7 @@ def test_a_nondeterministic_environment_loses_episodes_in_progress():
     played = actor(name, positions=40)
     assert "is not deterministic" in played.notes[0]
     played.play(Hashed(2), 0)
-    played.play(Hashed(2), 1)  # in one sitting nothing is lost
+    played.play(Hashed(2), 1)  # without a restart no episode is lost
     assert not played.statistics.dropped and len(played.notes) == 1
     fresh = actor(name, positions=40)
     fresh.load_state_dict(played.state_dict())
@@ -374,7 +374,7 @@ def test_games_with_chance_or_irregular_turns_are_refused(game, sentence):
     name = f"{HERE / 'games.py'}:{game}"
     with pytest.raises(ConfigError, match=sentence):
         actor(name, params={"seats": 2})
-    with pytest.MonkeyPatch.context() as patch:  # and where it shows late
+    with pytest.MonkeyPatch.context() as patch:  # also if it is detected late
         patch.setattr("sylvan.muzero.game_slots.PROBE_MOVES", 0)
         played = actor(name, params={"seats": 2})
     with pytest.raises(ConfigError, match=sentence):
@@ -396,7 +396,7 @@ def test_invalid_settings_are_refused():
 
 def test_a_model_that_returns_nan_raises_and_loses_no_games():
     class Nan(Hashed):
-        """Gives no numbers."""
+        """Returns NaN."""
 
         def recurrent_inference(self, hidden, actions):
             value, *rest = super().recurrent_inference(hidden, actions)

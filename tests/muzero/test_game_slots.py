@@ -1,4 +1,4 @@
-"""Games at a table: shown and moved all at once or one after another, it is the same."""
+"""Game slots: native and Python slots give the same views and moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models to plan with: PyTorch, ONNX Runtime and files say the same, and searches agree."""
+"""Models to plan with: PyTorch, ONNX Runtime and files agree, and so do searches."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ GAMES = {
 def network_of(name, seed=1):
     size, game = GAMES[name]
     network = build_muzero(size, game=game(), seed=seed).eval()
-    with torch.no_grad():  # so that heads say something, and statistics of norms are not 0 and 1
+    with torch.no_grad():  # so that heads are not 0, and statistics of norms not 0 and 1
         for key, tensor in network.state_dict().items():
             if key.endswith(("out.weight", "reward.3.weight", "logits.weight")):
                 tensor.mul_(10)
@@ -38,7 +38,7 @@ def network_of(name, seed=1):
 
 
 def observations_of(game, count=7, seed=0):
-    """Of states that are reached at random."""
+    """Observations of random states."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(count):
         state = game.clone()
@@ -80,7 +80,7 @@ def test_all_models_agree_with_the_network(models):
             mine = eager.recurrent_inference(mine.hidden, step)
             theirs = model.recurrent_inference(theirs.hidden, step)
     value = np.asarray(mine.value)
-    assert value.std() > 1e-4  # or there was nothing to compare
+    assert value.std() > 1e-4  # so that the comparison is meaningful
 
 
 def test_searches_make_the_same_visits(models):

@@ -1,4 +1,4 @@
-"""Which settings a run without rules comes to: the algorithm, presets, what stays for life."""
+"""The settings of MuZero runs: the algorithm, presets, fixed settings."""
 
 import pytest
 from typer.testing import CliRunner
@@ -59,7 +59,7 @@ def test_settings_of_the_layers_are_fixed(tmp_path):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """What the loop was asked to do, in place of doing it."""
+    """The arguments of the training loop, which is replaced."""
     monkeypatch.chdir(tmp_path)
     calls = []
 

@@ -1,4 +1,4 @@
-"""Self-play: games of every kind, to the bit the same however they came about."""
+"""Self-play: games of every kind, reproducible bit for bit."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def game(name):
 
 
 def self_play(spec, seed=7, **settings):
-    """Self-play of a game with settings of either kind."""
+    """Self-play with settings of search and self-play."""
     search = {name: settings.pop(name) for name in SEARCH & settings.keys() - {"temperature"}}
     search = SearchConfig(**{"simulations": 12, "noise": True, **search})
     config = SelfPlayConfig(**{"games": 6, "positions": 60, "temperature_plies": 4, **settings})
@@ -30,7 +30,7 @@ def self_play(spec, seed=7, **settings):
 
 
 def fields(record):
-    """A record as something that can be compared to the bit."""
+    """The fields of a record, for exact comparison."""
     return {name: raw(value) for name, value in vars(record).items()}
 
 
@@ -43,7 +43,7 @@ def raw(value):
 
 
 def check(record, spec):
-    """A record is one play of the game from its first state, and its targets are what they say."""
+    """Check that a record is a game from its first state, and that its targets are consistent."""
     state = GameSpec(spec).first()
     assert record.policy_offsets[0] == 0 and record.policy_offsets[-1] == len(record.policy)
     total = np.zeros(state.num_players)
@@ -59,7 +59,7 @@ def check(record, spec):
         if len(legal):
             assert legal.tolist() == list(state.legal_actions())
             np.testing.assert_allclose(target.sum(), 1, atol=1e-6)
-            assert target[legal.tolist().index(action)] > 0  # what is played was looked at
+            assert target[legal.tolist().index(action)] > 0  # the played move was visited
             assert record.surprise[ply] >= 0
             if record.observations is not None:
                 np.testing.assert_array_equal(record.observations[ply], state.observation())
@@ -102,7 +102,7 @@ def test_records_are_plays_of_the_game(spec, selection):
 
 
 def skewed_seats(leaves):
-    """Logits and values that depend on what is seen, for any number of seats."""
+    """Logits and values that depend on the observation, for any number of seats."""
     if leaves.forest.one_value:
         observations = np.asarray(leaves.observations, np.float64).reshape(len(leaves), -1)
         seen = np.sin(np.arange(1, observations.shape[1] + 1)) * (observations % 97)
@@ -143,7 +143,7 @@ def test_a_run_resumes_from_its_state_bit_for_bit(spec, selection, threads):
 
 
 def test_games_do_not_depend_on_timing():
-    """However long the evaluator takes, for one half or the other, the same is played."""
+    """The games are the same for any speed of the evaluator, in either half."""
     import time
 
     def slow(leaves):
@@ -155,8 +155,8 @@ def test_games_do_not_depend_on_timing():
     assert [fields(record) for record in fast] == [fields(record) for record in late]
 
 
-class Beside:
-    """An evaluator that overlaps by itself."""
+class Asynchronous:
+    """An evaluator with `submit` and `collect`."""
 
     def __init__(self):
         self.most = self.waiting = 0
@@ -173,7 +173,7 @@ class Beside:
 
 def test_an_asynchronous_evaluator():
     one, other = (self_play("tictactoe") for _ in range(2))
-    beside = Beside()
+    beside = Asynchronous()
     found = one.play(beside, 0)
     assert [fields(record) for record in found] == [
         fields(record) for record in other.play(skewed, 0)
@@ -196,7 +196,7 @@ def test_any_number_of_games(games):
     records = play.play(skewed, 0)
     assert 80 <= play.statistics.positions < 80 + games
     assert play.statistics.games == len(records) >= 2
-    play = self_play("tictactoe", games=games + 2, positions=30)  # more than before
+    play = self_play("tictactoe", games=games + 2, positions=30)  # more than in the state
     play.load_state_dict(self_play_state(games))
     play.play(skewed, 1)
     assert len(play.state_dict()["numbers"]) == games + 2
