@@ -1,4 +1,4 @@
-"""The `sylvan` command: what it prints, and what it says when it cannot."""
+"""The `sylvan` command: output and errors."""
 
 import io
 import json
@@ -29,7 +29,7 @@ def sylvan(*words: str) -> Result:
 
 
 def facts(*words: str) -> dict:
-    """What a command prints for programs, as strict JSON."""
+    """The JSON output of a command, parsed strictly."""
 
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
@@ -40,7 +40,7 @@ def facts(*words: str) -> dict:
 
 
 def assert_user_error(done: Result, *words: str) -> None:
-    """Exit code 2, nothing on stdout, one line on stderr that has these words in it."""
+    """Exit code 2, empty stdout, one line on stderr that contains these words."""
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -168,7 +168,7 @@ def demo_fen() -> str:
 
 
 def mates(board: chess.Board, move: chess.Move, within: int) -> bool:
-    """Whether `move` forces mate in at most `within` moves, its own included."""
+    """Whether `move` forces mate in at most `within` moves, including itself."""
     board.push(move)
     try:
         if within == 1 or board.is_game_over():
@@ -196,7 +196,7 @@ class TestAnalyze:
         assert board.is_checkmate()
 
     def test_demo_has_one_answer(self):
-        """By exhaustion: one move mates within three, and none sooner."""
+        """By brute force: one move mates within three, and none is faster."""
         board = chess.Board(demo_fen())
         moves = [board.san(move) for move in board.legal_moves if mates(board, move, 3)]
         assert moves == ["Qd8+"]
@@ -230,7 +230,7 @@ class TestAnalyze:
         assert game.fen() == fen
 
     def test_the_root_may_have_been_drawn_by_claim(self):
-        """Moves go on past a threefold repetition, as a real game may."""
+        """Moves may continue after a threefold repetition."""
         there_and_back = ["Nf3", "Nf6", "Ng1", "Ng8"] * 2
         assert facts("analyze", *there_and_back, "e4", "-n", "10")["simulations"] == 10
 
@@ -377,7 +377,7 @@ class TestSolve:
 
 
 class TestBar:
-    """Progress is for people who wait: on a terminal, after two seconds."""
+    """Progress is shown on a terminal, after two seconds."""
 
     def shown(self, monkeypatch, terminal: bool, seconds: float) -> str:
         stream = io.StringIO()

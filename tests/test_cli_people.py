@@ -1,4 +1,4 @@
-"""`sylvan analyze` on games, `sylvan play` and `sylvan match`, as people type them."""
+"""`sylvan analyze` on games, `sylvan play` and `sylvan match` with typed input."""
 
 import io
 import json
@@ -134,7 +134,7 @@ class TestAnalyzeGames:
         done = sylvan("analyze", str(pgn), "-o", str(out), "-n", "50")
         assert done.exit_code == 130
         assert "interrupted" in done.stdout and "C - D" not in done.stdout
-        assert 1 <= out.read_text().count("%eval") <= 3  # some searches look at a better move
+        assert 1 <= out.read_text().count("%eval") <= 3  # some are of better moves
         assert "Qxf7#" in out.read_text()
 
 

@@ -1,4 +1,4 @@
-"""`sylvan advise blob` and the notes behind it: a real table, entered card by card."""
+"""`sylvan advise blob` and its copilot: a real table, entered card by card."""
 
 import json
 import time
@@ -63,7 +63,7 @@ def test_the_notes_are_what_the_seat_would_have_seen(seed, seat, trump):
 
 
 def test_a_whole_game_at_the_terminal():
-    """Every round typed as it falls; the points at the end are the game's."""
+    """All rounds are entered; the final points equal the game's."""
     game = Blob(players=3, cards=2, seed=8)
     lines = []
     while not game.is_terminal():
@@ -84,7 +84,7 @@ def test_a_whole_game_at_the_terminal():
         assert int(row.split()[2]) == game.points[seat]
 
 
-# --- what cannot be -------------------------------------------------------------------------------
+# --- impossible entries ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_correction_that_later_entries_contradict_changes_nothing():
     copilot = copilot_of("0", "0", "1", "7S", "9S", "AS", "10H", "2H")
     before = copilot.notes
     with pytest.raises(SylvanError, match=r"Seat 0.*A♠"):
-        copilot.correct(4, "7H")  # then hearts was led, and seat 0 holds the ten
+        copilot.correct(4, "7H")  # then hearts was led, and seat 0 has the ten
     with pytest.raises(ConfigError, match="entry 12"):
         copilot.correct(12, "7H")
     assert copilot.notes is before

@@ -1,4 +1,4 @@
-"""`sylvan play` beyond chess: Connect Four, tic-tac-toe, games of others, networks of runs."""
+"""`sylvan play` beyond chess: Connect Four, tic-tac-toe, users' games, networks of runs."""
 
 import io
 import re
@@ -29,7 +29,7 @@ def play(lines, *words):
 
 @pytest.fixture
 def nets(tmp_path, monkeypatch):
-    """A folder of networks that come with Sylvan, made for the test."""
+    """A folder of shipped networks, made for the test."""
     folder = tmp_path / "nets"
     folder.mkdir()
     monkeypatch.setattr("sylvan.evaluators.shipped.NETS", folder)
@@ -162,12 +162,12 @@ def test_a_run_without_a_network_is_refused(tmp_path):
 
 
 def test_the_shipped_network_is_the_default(nets):
-    """A damaged file shows that it is read, and when it is not."""
+    """A damaged file shows whether it is read."""
     (nets / "connect4.onnx").write_bytes(b"no network")
     done = play("", "connect4")
     assert done.exit_code == 2 and "connect4.onnx is not a model" in done.stderr
     assert play("", "connect4", "--evaluator", "rollout", "-n", "5").exit_code == 0
-    assert play("", "tictactoe", "-n", "5").exit_code == 0  # none there: as ever
+    assert play("", "tictactoe", "-n", "5").exit_code == 0  # no shipped network
     (nets / "connect4.onnx").write_bytes(linear_model(ConnectFour(), "wdl")[0])
     assert "Sylvan plays" in play("4\n", "connect4", "-n", "10").stdout
 

@@ -1,4 +1,4 @@
-"""`sylvan play blob`, as people type it."""
+"""`sylvan play blob` with typed input."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def play(lines, *words):
 
 
 def script(*, seed=4, players=3, cards=2, opponents="counter"):
-    """The lines of a whole game in which the first legal action is typed, always."""
+    """The lines of a whole game with the first legal action in every turn."""
     start = Blob(players=players, cards=cards, seed=seed)
     sitting = BlobSitting(start, 0, [opponents] * (players - 1), seed=seed)
     lines = play_out(sitting)
@@ -114,7 +114,7 @@ def test_saving_needs_a_name_and_a_folder(tmp_path):
     assert "Give a file name" in done.stdout and "there is no folder" in done.stdout
 
 
-# --- what is refused ------------------------------------------------------------------------------
+# --- invalid input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_options_of_blob_are_refused_for_other_games():
     assert done.exit_code == 2 and "--seat is not for connect4" in done.stderr
 
 
-# --- in letters -----------------------------------------------------------------------------------
+# --- text output ----------------------------------------------------------------------------------
 
 
 def test_the_table_shows_what_each_seat_has_shown():

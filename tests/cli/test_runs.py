@@ -1,4 +1,4 @@
-"""`sylvan runs`: which runs there are, how they went, where they differ, what came out."""
+"""`sylvan runs`: list, show, compare, report and export runs."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def run(*words):
 
 
 def make(folder, elos=(), *, steps=4, saved=None, finished=False, **sections):
-    """A run's folder with metrics and the checkpoint of its last step, but nothing played."""
+    """A run's folder with metrics and the checkpoint of its last step, without games."""
     config = TrainingConfig(
         game={"name": "tictactoe"}, network={"size": "mlp1x8"}, run={"steps": steps}, **sections
     )
@@ -65,7 +65,7 @@ def test_a_stale_lock_is_ignored(tmp_path):
     made = make(tmp_path / "run", [1.0])
     (made.folder / ".lock").write_text("999999999\n")
     assert not is_running(made.folder)
-    (made.folder / ".lock").write_text(f"{os.getpid()}\n")  # another process has that number now
+    (made.folder / ".lock").write_text(f"{os.getpid()}\n")  # the number of a live process
     assert not is_running(made.folder)
 
 
@@ -113,7 +113,7 @@ def test_other_folders_are_not_runs(two):
 
 def test_show_gives_curves_and_settings(two, monkeypatch):
     monkeypatch.chdir(two)
-    os.rename(two / "two", two / "runs")  # a folder of that name that is a run itself
+    os.rename(two / "two", two / "runs")  # a run named `runs`
     assert find_run("runs").name == "runs"
     shown = run("show", "runs").stdout
     assert "stopped" in shown and "+90 at step 2" in shown

@@ -1,4 +1,4 @@
-"""`sylvan train`: which settings a command comes to, what it says, and that it goes on."""
+"""`sylvan train`: the settings of a command, its output, and resuming."""
 
 import re
 
@@ -48,7 +48,7 @@ def sylvan(*arguments):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """What the loop was asked to do, in place of doing it."""
+    """The arguments of the training loop, which is replaced."""
     monkeypatch.chdir(tmp_path)
     calls = []
 
@@ -86,7 +86,7 @@ def test_the_command_line_over_the_file_over_the_preset(asked, tmp_path):
 
 
 def test_the_preset_fits_the_game_with_its_arguments(asked, tmp_path):
-    """What a game shows, and whether it can be made at all, depends on them."""
+    """The game's observation depends on them, and the game may require some."""
     (tmp_path / "wide.py").write_text(
         "import numpy as np\n"
         "from sylvan.games import TicTacToe\n"
