@@ -19,7 +19,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from tests.runs.killing import PLACES, killed_at, load_everything, outcome_of, sitting, tiny
+from tests.runs.killing import KILL_POINTS, killed_at, load_everything, outcome_of, session, tiny
 
 SPREAD = {"search": 60, "evaluation": 40, "optimizer": 12, "fsync": 12, "rename": 6}
 """Passages of a place in about a step; others have fewer."""
@@ -44,22 +44,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         peace, war = Path(folder) / "peace", Path(folder) / "war"
         begun = time.monotonic()
-        sitting(config, peace)
+        session(config, peace)
         length = time.monotonic() - begun
         landed: dict[str, int] = {}
         for number in range(options.kills):
-            place = draw.choice([*PLACES, *["clock"] * len(PLACES)])
+            place = draw.choice([*KILL_POINTS, *["clock"] * len(KILL_POINTS)])
             if place == "clock":
                 moment = draw.uniform(0.2, 0.2 + 1.5 * length / options.kills)
-                ended = sitting(config, war, partial(after, moment))
+                ended = session(config, war, partial(after, moment))
             else:
-                ended = sitting(
+                ended = session(
                     config, war, killed_at(place, draw.randint(1, SPREAD.get(place, 3)))
                 )
             landed[place] = landed.get(place, 0) + (ended != 0)
             print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
-        sitting(config, war)
+        session(config, war)
         one, two = outcome_of(peace, options.steps), outcome_of(war, options.steps)
         differ = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
     print(f"a run of {options.steps} steps, {length:.0f} s in peace")

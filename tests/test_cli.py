@@ -1,4 +1,4 @@
-"""The `sylvan` command: what it prints, and what it says when it cannot."""
+"""The `sylvan` command: output and errors."""
 
 import io
 import json
@@ -29,7 +29,7 @@ def sylvan(*words: str) -> Result:
 
 
 def facts(*words: str) -> dict:
-    """What a command prints for programs, as strict JSON."""
+    """The JSON output of a command, parsed strictly."""
 
     def refuse(constant):
         raise AssertionError(f"{constant} is not JSON")
@@ -40,7 +40,7 @@ def facts(*words: str) -> dict:
 
 
 def assert_user_error(done: Result, *words: str) -> None:
-    """Exit code 2, nothing on stdout, one line on stderr that has these words in it."""
+    """Exit code 2, empty stdout, one line on stderr that contains these words."""
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -54,7 +54,7 @@ def test_version():
     assert (done.exit_code, done.stdout) == (0, f"sylvan {metadata.version('sylvan')}\n")
 
 
-def test_version_needs_nothing_dear():
+def test_version_imports_no_slow_module():
     code = "import sys, sylvan.cli; print([m for m in ('rich', 'chess') if m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert loaded.stdout == "[]\n", loaded.stdout + loaded.stderr
@@ -68,7 +68,7 @@ def test_no_command_shows_the_help():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_teaches(command):
+def test_help_has_examples(command):
     done = sylvan(command, "--help")
     assert done.exit_code == 0
     assert command == "doctor" or f"sylvan {command} " in done.stdout.partition("Examples:")[2]
@@ -85,11 +85,11 @@ def test_help_teaches(command):
         (["perft", SHUFFLED, "2"], ["Chess960"]),
     ],
 )
-def test_wrong_words(words, said):
+def test_unknown_commands_and_options(words, said):
     assert_user_error(sylvan(*words), *said)
 
 
-def test_our_own_mistakes_keep_their_traceback(monkeypatch):
+def test_internal_errors_keep_their_traceback(monkeypatch):
     def broken():
         raise ZeroDivisionError
 
@@ -113,7 +113,7 @@ class TestDoctor:
         extras = facts("doctor")["extras"]
         assert extras["openspiel"]["packages"].items() <= extras["dev"]["packages"].items()
 
-    def test_says_how_to_install_what_is_missing(self, monkeypatch):
+    def test_shows_how_to_install_a_missing_extra(self, monkeypatch):
         import sylvan.cli.diagnosis as module
 
         real = module.version
@@ -168,7 +168,7 @@ def demo_fen() -> str:
 
 
 def mates(board: chess.Board, move: chess.Move, within: int) -> bool:
-    """Whether `move` forces mate in at most `within` moves, its own included."""
+    """Whether `move` forces mate in at most `within` moves, including itself."""
     board.push(move)
     try:
         if within == 1 or board.is_game_over():
@@ -196,7 +196,7 @@ class TestAnalyze:
         assert board.is_checkmate()
 
     def test_demo_has_one_answer(self):
-        """By exhaustion: one move mates within three, and none sooner."""
+        """By brute force: one move mates within three, and none is faster."""
         board = chess.Board(demo_fen())
         moves = [board.san(move) for move in board.legal_moves if mates(board, move, 3)]
         assert moves == ["Qd8+"]
@@ -230,7 +230,7 @@ class TestAnalyze:
         assert game.fen() == fen
 
     def test_the_root_may_have_been_drawn_by_claim(self):
-        """Moves go on past a threefold repetition, as a real game may."""
+        """Moves may continue after a threefold repetition."""
         there_and_back = ["Nf3", "Nf6", "Ng1", "Ng8"] * 2
         assert facts("analyze", *there_and_back, "e4", "-n", "10")["simulations"] == 10
 
@@ -277,7 +277,7 @@ class TestAnalyze:
             (["7k/5KQ1/8/8/8/8/8/8 b - - 0 1"], ["finished"]),
             ([SHUFFLED], ["Chess960"]),
             (["--game", "connect4", "--chess960"], ["--chess960 is for chess, not connect4"]),
-            (["--pgn", "x.pgn", "--chess960"], ["leave out --chess960"]),
+            (["--pgn", "x.pgn", "--chess960"], ["omit --chess960"]),
             (["--game", "chss"], ["chss", "chess"]),
             (["--game", "connect4", "9"], ["9"]),
             (["--game", "connect4", "--evaluator", "material"], ["material"]),
@@ -377,7 +377,7 @@ class TestSolve:
 
 
 class TestBar:
-    """Progress is for people who wait: on a terminal, after two seconds."""
+    """Progress is shown on a terminal, after two seconds."""
 
     def shown(self, monkeypatch, terminal: bool, seconds: float) -> str:
         stream = io.StringIO()
@@ -398,5 +398,5 @@ class TestBar:
     def test_is_silent_when_it_does_not(self, monkeypatch):
         assert self.shown(monkeypatch, terminal=True, seconds=0.0) == ""
 
-    def test_is_silent_away_from_a_terminal(self, monkeypatch):
+    def test_is_silent_without_a_terminal(self, monkeypatch):
         assert self.shown(monkeypatch, terminal=False, seconds=0.6) == ""

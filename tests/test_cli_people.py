@@ -1,4 +1,4 @@
-"""`sylvan analyze` on games, `sylvan play` and `sylvan match`, as people type them."""
+"""`sylvan analyze` on games, `sylvan play` and `sylvan match` with typed input."""
 
 import io
 import json
@@ -134,7 +134,7 @@ class TestAnalyzeGames:
         done = sylvan("analyze", str(pgn), "-o", str(out), "-n", "50")
         assert done.exit_code == 130
         assert "interrupted" in done.stdout and "C - D" not in done.stdout
-        assert 1 <= out.read_text().count("%eval") <= 3  # some searches look at a better move
+        assert 1 <= out.read_text().count("%eval") <= 3  # some are of better moves
         assert "Qxf7#" in out.read_text()
 
 
@@ -270,7 +270,7 @@ class TestPlay:
         assert done.exit_code == 0 and "1  2  3  4  5  6  7" in done.stdout
         done = play("2\n", "tictactoe", "0314")
         assert done.exit_code == 0 and "You win." in done.stdout
-        assert "Only chess has PGN" in play("save x.pgn\n", "tictactoe").stdout
+        assert "saved as PGN" in play("save x.pgn\n", "tictactoe").stdout
 
     @needs_nets
     def test_a_network(self):
@@ -320,7 +320,7 @@ class TestMatch:
         assert found["games"] == 2 and found["endings"] == {"length": 2}
         assert found["elo_interval_95"][0] < 0 < found["elo_interval_95"][1]
 
-    def test_going_on(self, tmp_path):
+    def test_a_match_is_continued(self, tmp_path):
         file = str(tmp_path / "match.jsonl")
         words = ["match", "random", "random", "--max-plies", "10", "--out", file]
         assert facts(*words, "--games", "2")["games"] == 2

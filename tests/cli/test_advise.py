@@ -1,4 +1,4 @@
-"""`sylvan advise blob` and the notes behind it: a real table, entered card by card."""
+"""`sylvan advise blob` and its copilot: a real table, entered card by card."""
 
 import json
 import time
@@ -63,7 +63,7 @@ def test_the_notes_are_what_the_seat_would_have_seen(seed, seat, trump):
 
 
 def test_a_whole_game_at_the_terminal():
-    """Every round typed as it falls; the points at the end are the game's."""
+    """All rounds are entered; the final points equal the game's."""
     game = Blob(players=3, cards=2, seed=8)
     lines = []
     while not game.is_terminal():
@@ -84,7 +84,7 @@ def test_a_whole_game_at_the_terminal():
         assert int(row.split()[2]) == game.points[seat]
 
 
-# --- what cannot be -------------------------------------------------------------------------------
+# --- impossible entries ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_whole_game_at_the_terminal():
         (("0", "0", "1"), "1X", "no card"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_changes_nothing(entries, wrong, said):
+def test_impossible_entries_are_refused_and_change_nothing(entries, wrong, said):
     copilot = copilot_of(*entries)
     before, table = copilot.notes, copilot.table.to_json()
     with pytest.raises(SylvanError) as error:
@@ -122,7 +122,7 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(entries, wrong, said
         ([], "2 cards"),
     ],
 )
-def test_a_hand_that_cannot_be_is_refused(hand, said):
+def test_an_impossible_hand_is_refused(hand, said):
     copilot = Copilot(Notes(0, RULES))
     with pytest.raises(SylvanError, match=said):
         copilot.enter_hand(hand)
@@ -144,7 +144,7 @@ def test_voids_that_leave_no_deal_are_refused():
     assert copilot.notes is before
 
 
-def test_nothing_comes_before_the_hand():
+def test_the_hand_must_be_entered_first():
     copilot = Copilot(Notes(0, RULES))
     with pytest.raises(WrongPhase, match="hand"):
         copilot.enter("1")
@@ -167,7 +167,7 @@ def test_a_correction_that_later_entries_contradict_changes_nothing():
     copilot = copilot_of("0", "0", "1", "7S", "9S", "AS", "10H", "2H")
     before = copilot.notes
     with pytest.raises(SylvanError, match=r"Seat 0.*A♠"):
-        copilot.correct(4, "7H")  # then hearts was led, and seat 0 holds the ten
+        copilot.correct(4, "7H")  # then hearts was led, and seat 0 has the ten
     with pytest.raises(ConfigError, match="entry 12"):
         copilot.correct(12, "7H")
     assert copilot.notes is before
@@ -181,7 +181,7 @@ def test_the_hand_is_corrected():
         copilot.enter_hand(["7S", "10H"])
 
 
-def test_everything_is_taken_back():
+def test_all_entries_can_be_undone():
     copilot = copilot_of("0", "0", "1")
     for _ in range(4):
         copilot.undo()
@@ -190,7 +190,7 @@ def test_everything_is_taken_back():
         copilot.undo()
 
 
-def test_trump_is_the_tables():
+def test_trump_can_be_entered():
     copilot = copilot_of("0", "0", "1")
     assert copilot.table.trump == 0
     for name, suit in (("hearts", 1), ("♦", 3), ("C", 2), ("none", None)):
@@ -231,9 +231,9 @@ def test_every_command(tmp_path):
         "Seat 1 cannot have A♠: seat 0 holds it.",
         "  4  seat 1  7♠",
         "Trick: seat 1 8♠ (takes it so far), seat 2 3♦",
-        "Write: correct 3 7h",
-        "Where to?",
-        "Write: round 4",
+        "Give the entry's number",
+        "Give a file name",
+        "number of the round",
         "Points are 3 numbers",
         "Round 2 of 5",
         "The round is not over",
@@ -246,7 +246,7 @@ def test_every_command(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["9" * 25, "9" * 5000])
-def test_numbers_beyond_all_bounds_are_refused(number):
+def test_huge_numbers_are_refused(number):
     lines = [f"points {number} 0 0", f"round {number}", "AS 10H", number, "0"]
     lines += [f"correct 1 {number}", f"correct {number} 1"]
     done = advise("\n".join(lines) + "\n", "--rule", "players=3", "--rule", "cards=2")
@@ -255,7 +255,7 @@ def test_numbers_beyond_all_bounds_are_refused(number):
     assert played.exit_code == 0, played.exception
 
 
-def test_a_card_turned_up_is_asked_for():
+def test_the_prompt_is_for_the_turned_up_card():
     words = ["--rule", "players=3", "--rule", "cards=2", "--rule", "trump=turned_up"]
     done = advise("QH\nQH 2S\nAS 2S\nquit\n", *words)
     assert "trump not turned up yet" in done.stdout
@@ -272,7 +272,7 @@ WORDS = [
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), max_size=12))
-def test_nothing_that_is_typed_ends_in_a_traceback(lines):
+def test_no_input_causes_a_traceback(lines):
     words = ["--rule", "players=3", "--rule", "cards=2", "--simulations", "20"]
     done = advise("AS 10H\n" + "\n".join(lines) + "\n", *words)
     assert done.exit_code == 0, (lines, done.exception)
@@ -295,7 +295,7 @@ def test_nothing_that_is_typed_ends_in_a_traceback(lines):
         ({"points": [1, 2]}, "has no notes"),
     ],
 )
-def test_a_broken_file_is_one_sentence(document, said, tmp_path):
+def test_a_broken_file_is_refused(document, said, tmp_path):
     file = tmp_path / "table.json"
     if not isinstance(document, str):
         document = json.dumps(copilot_of("0", "0").to_json() | document)
@@ -304,7 +304,7 @@ def test_a_broken_file_is_one_sentence(document, said, tmp_path):
     assert done.exit_code == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_what_is_no_game_of_cards_is_refused():
+def test_other_games_are_refused():
     done = CliRunner().invoke(app, ["advise", "chess"])
     assert done.exit_code == 2 and "no copilot for 'chess'" in done.stderr
     done = advise("", "--seat", "5")

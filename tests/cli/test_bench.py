@@ -1,7 +1,7 @@
 """The signature of the search: one integer over all visit counts of fixed positions.
 
-It changes only when the search, a game or an evaluator changes what is visited. Then say so in the
-CHANGELOG and pin the new one: `sylvan bench` prints it.
+It changes only if a change of the search, a game or an evaluator changes visit counts. Then note it
+in the CHANGELOG and pin the new one: `sylvan bench` prints it.
 """
 
 import pytest

@@ -60,14 +60,14 @@ def test_a_checkpoint_becomes_a_model(tmp_path):
     assert_same(answers(model), answers(source), 1e-4)
 
 
-def test_history_fill_is_written_down(tmp_path):
+def test_history_fill_is_stored(tmp_path):
     source, target = small_lc0(tmp_path), tmp_path / "net.onnx"
     assert run(source, target, "--history-fill", "always").exit_code == 0
     assert load_evaluator(target).encoding.history_fill == "always"
 
 
 @needs_nets
-def test_maia_as_a_module_says_the_same(tmp_path):
+def test_maia_as_a_module_agrees(tmp_path):
     arrays = tmp_path / "maia.safetensors"
     done = run(maia(1500), arrays)
     assert done.exit_code == 0, done.output
@@ -77,7 +77,7 @@ def test_maia_as_a_module_says_the_same(tmp_path):
 
 @pytest.mark.slow
 @needs_nets
-def test_eight_bits_say_nearly_the_same(tmp_path):
+def test_int8_is_close_to_fp32(tmp_path):
     target = tmp_path / "small.onnx"
     done = run(maia(1500), target, "--int8")
     assert done.exit_code == 0, done.output
@@ -88,7 +88,7 @@ def test_eight_bits_say_nearly_the_same(tmp_path):
     assert small.policy.argmax(axis=1).tolist() == whole.policy.argmax(axis=1).tolist()
 
 
-def test_eight_bits_are_for_onnx(tmp_path):
+def test_int8_is_for_onnx(tmp_path):
     done = run(small_lc0(tmp_path), tmp_path / "net.safetensors", "--int8")
     assert done.exit_code == 2 and "--int8 writes only .onnx" in done.stderr
 
@@ -97,14 +97,14 @@ def test_eight_bits_are_for_onnx(tmp_path):
     ("source", "target", "sentence"),
     [
         ("absent.pb", "out.onnx", "There is no file"),
-        ("net.txt", "out.onnx", "give one of .pb, .pb.gz"),
+        ("net.txt", "out.onnx", ".pb, .pb.gz"),
         ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
         ("small.pb", "nowhere/out.onnx", "there is no folder"),
         ("bad.pb.gz", "out.onnx", "is not a network of lc0"),
         ("bad.safetensors", "out.onnx", "is cut off"),
         ("bad.safetensors", "out.safetensors", "is .safetensors already: there is nothing"),
         ("bad.onnx", "out.onnx", "is .onnx already: there is nothing to convert"),
-        ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx: end"),
+        ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx"),
     ],
 )
 def test_what_cannot_be_converted(source, target, sentence, tmp_path):

@@ -1,4 +1,4 @@
-"""`sylvan play` beyond chess: Connect Four, tic-tac-toe, games of others, networks of runs."""
+"""`sylvan play` beyond chess: Connect Four, tic-tac-toe, users' games, networks of runs."""
 
 import io
 import re
@@ -29,7 +29,7 @@ def play(lines, *words):
 
 @pytest.fixture
 def nets(tmp_path, monkeypatch):
-    """A folder of networks that come with Sylvan, made for the test."""
+    """A folder of shipped networks, made for the test."""
     folder = tmp_path / "nets"
     folder.mkdir()
     monkeypatch.setattr("sylvan.evaluators.shipped.NETS", folder)
@@ -57,27 +57,27 @@ def test_a_game_of_connect_four_with_every_command():
     assert "xyzzy" in done.stdout and "You lose by resignation." in done.stdout
 
 
-def test_the_solver_says_what_it_thinks_of_connect_four():
+def test_solve_shows_the_exact_value_of_connect_four():
     done = play("solve\nopinion\n", "connect4", "44444432222262", "-n", "10")
     expected = str(ConnectFour("44444432222262").solve())
     assert done.stdout.count(expected) == 2
 
 
-def test_the_solver_says_what_it_thinks_of_tic_tac_toe():
+def test_solve_shows_the_exact_value_of_tic_tac_toe():
     done = play("solve\n", "tictactoe", "0", "--side", "black", "-n", "10")
     assert "the game is drawn. Moves that keep it so: 4." in done.stdout
     won = Oracle().opinion(TicTacToe([0, 3, 1, 4]))
     assert won == "With perfect play the seat to move wins. Moves that keep it so: 2."
 
 
-def test_an_early_position_is_not_waited_for_forever(monkeypatch):
+def test_the_solver_has_a_timeout(monkeypatch):
     monkeypatch.setattr("sylvan.cli.opinion.SOLVE_SECONDS", 0.01)
-    with pytest.raises(ConfigError, match="early"):
+    with pytest.raises(ConfigError, match="did not finish"):
         Oracle().opinion(ConnectFour("4"))
     assert "no solver for Chess" in play("solve\n", "chess", "-n", "10").stdout
 
 
-def test_who_plays_second_is_answered_first():
+def test_as_second_seat_the_opponent_moves_first():
     done = play("", "tictactoe", "--side", "black", "-n", "10")
     assert "You play second." in done.stdout and "Sylvan plays" in done.stdout
 
@@ -85,14 +85,14 @@ def test_who_plays_second_is_answered_first():
 # --- other games ----------------------------------------------------------------------------------
 
 
-def test_a_game_of_ones_own_is_played():
+def test_a_users_game_is_played():
     nim = f"{EXAMPLES / 'nim.py'}:Nim"
     done = play("moves\nhelp\nhint\nquit\n", nim, "-n", "100")
     assert done.exit_code == 0, done.output
     assert "as `moves` lists them" in done.stdout and "The search would play" in done.stdout
 
 
-def test_a_game_that_does_not_say_how_it_is_written_shows_what_is_seen(tmp_path):
+def test_a_game_without_text_shows_its_observation(tmp_path):
     source = (EXAMPLES / "nim.py").read_text()
     kept = re.sub(r"\n    def __(str|repr)__.*?(?=\n    def |\n\n\n)", "", source, flags=re.S)
     (tmp_path / "nim.py").write_text(kept)
@@ -105,7 +105,7 @@ def test_a_game_with_chance_rolls_its_own_dice():
     assert done.exit_code == 0, done.output
 
 
-def test_chance_is_drawn_again_as_it_was_after_a_move_is_taken_back():
+def test_chance_is_the_same_after_undo():
     start = GameSpec(f"{EXAMPLES / 'pig.py'}:Pig").first()
     sitting = GameSession(start, 0, RandomPlayer(), seed=3)
     sitting.play(sitting.game.legal_actions()[0])
@@ -125,7 +125,7 @@ def test_chance_is_drawn_again_as_it_was_after_a_move_is_taken_back():
         (["missing.py:Game"], "missing.py"),
     ],
 )
-def test_what_cannot_be_played_is_refused(words, said):
+def test_invalid_options_are_refused(words, said):
     done = play("", *words)
     assert done.exit_code == 2 and said in done.stderr
 
@@ -154,20 +154,20 @@ def test_a_run_plays_matches(tmp_path):
     assert "first:simulations=2 against random" in done.stdout
 
 
-def test_a_run_without_a_network_says_so(tmp_path):
+def test_a_run_without_a_network_is_refused(tmp_path):
     (tmp_path / "networks").mkdir()
     (tmp_path / "config.toml").write_text("")
     done = play("", "connect4", "--net", str(tmp_path))
     assert done.exit_code == 2 and "has no network yet" in done.stderr
 
 
-def test_the_network_that_comes_with_sylvan_plays_where_nothing_else_is_asked(nets):
-    """A damaged file shows that it is read, and when it is not."""
+def test_the_shipped_network_is_the_default(nets):
+    """A damaged file shows whether it is read."""
     (nets / "connect4.onnx").write_bytes(b"no network")
     done = play("", "connect4")
     assert done.exit_code == 2 and "connect4.onnx is not a model" in done.stderr
     assert play("", "connect4", "--evaluator", "rollout", "-n", "5").exit_code == 0
-    assert play("", "tictactoe", "-n", "5").exit_code == 0  # none there: as ever
+    assert play("", "tictactoe", "-n", "5").exit_code == 0  # no shipped network
     (nets / "connect4.onnx").write_bytes(linear_model(ConnectFour(), "wdl")[0])
     assert "Sylvan plays" in play("4\n", "connect4", "-n", "10").stdout
 
@@ -181,7 +181,7 @@ def test_shipped_networks_are_found_by_game_and_board(nets):
     assert shipped_network(Chess()) is None
 
 
-def test_a_search_can_ask_for_the_shipped_network(nets):
+def test_a_search_can_use_the_shipped_network(nets):
     with pytest.raises(ConfigError, match="No network for this ConnectFour comes with Sylvan"):
         Search("shipped", simulations=5).run(ConnectFour())
     model, _ = linear_model(ConnectFour(), "wdl")

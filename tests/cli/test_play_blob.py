@@ -1,4 +1,4 @@
-"""`sylvan play blob`, as people type it."""
+"""`sylvan play blob` with typed input."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def play(lines, *words):
 
 
 def script(*, seed=4, players=3, cards=2, opponents="counter"):
-    """The lines of a whole game in which the first legal action is typed, always."""
+    """The lines of a whole game with the first legal action in every turn."""
     start = Blob(players=players, cards=cards, seed=seed)
     sitting = BlobSitting(start, 0, [opponents] * (players - 1), seed=seed)
     lines = play_out(sitting)
@@ -87,7 +87,7 @@ def test_hidden_cards_are_not_shown():
 # --- save and resume ------------------------------------------------------------------------------
 
 
-def test_a_game_is_left_and_taken_up_again(tmp_path):
+def test_a_game_is_saved_and_resumed(tmp_path):
     lines, sitting = script()
     typed = lines.splitlines()
     file = tmp_path / "blob.json"
@@ -101,7 +101,7 @@ def test_a_game_is_left_and_taken_up_again(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "sylvan blob sitting 1"}', "\xff"])
-def test_a_broken_file_is_one_sentence(content, tmp_path):
+def test_a_broken_file_is_refused(content, tmp_path):
     file = tmp_path / "blob.json"
     file.write_bytes(content.encode("latin-1"))
     done = play("", "--resume", str(file))
@@ -111,10 +111,10 @@ def test_a_broken_file_is_one_sentence(content, tmp_path):
 
 def test_saving_needs_a_name_and_a_folder(tmp_path):
     done = play(f"save\nsave {tmp_path}/no/such/blob.json\nquit\n", *SMALL)
-    assert "Where to?" in done.stdout and "there is no folder" in done.stdout
+    assert "Give a file name" in done.stdout and "there is no folder" in done.stdout
 
 
-# --- what is refused ------------------------------------------------------------------------------
+# --- invalid input --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -133,20 +133,20 @@ def test_saving_needs_a_name_and_a_folder(tmp_path):
         (["--side", "black"], "--side is not for blob"),
         (["4"], "position is not for blob"),
         (["--resume", "no.json"], "no.json: No such file"),
-        (["--resume", "no.json", "--seat", "1"], "give nothing else"),
+        (["--resume", "no.json", "--seat", "1"], "--resume no.json has its own"),
     ],
 )
-def test_what_cannot_be_played_is_refused(words, said):
+def test_invalid_options_are_refused(words, said):
     done = play("", *words)
     assert done.exit_code == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_what_is_of_blob_is_refused_elsewhere():
+def test_options_of_blob_are_refused_for_other_games():
     done = CliRunner().invoke(app, ["play", "connect4", "--seat", "1"])
     assert done.exit_code == 2 and "--seat is not for connect4" in done.stderr
 
 
-# --- in letters -----------------------------------------------------------------------------------
+# --- text output ----------------------------------------------------------------------------------
 
 
 def test_the_table_shows_what_each_seat_has_shown():
@@ -168,7 +168,7 @@ def test_a_hand_is_shown_by_suit_from_the_highest():
     assert cards([0, 12, 13, 51]) == "A♠ 2♠  2♥  A♦"
 
 
-def test_the_look_back_adds_up_what_was_lost():
+def test_the_review_adds_up_lost_points():
     view = Blob(players=3, cards=2, seed=4).observe(1)
     advice = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 7.0, 0.7)))
     close = Advice((Verdict(53, 0, 9.0, 0.8), Verdict(52, 0, 8.8, 0.8)))

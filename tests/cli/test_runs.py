@@ -1,4 +1,4 @@
-"""`sylvan runs`: which runs there are, how they went, where they differ, what came out."""
+"""`sylvan runs`: list, show, compare, report and export runs."""
 
 import json
 import math
@@ -26,7 +26,7 @@ def run(*words):
 
 
 def make(folder, elos=(), *, steps=4, saved=None, finished=False, **sections):
-    """A run's folder with metrics and the checkpoint of its last step, but nothing played."""
+    """A run's folder with metrics and the checkpoint of its last step, without games."""
     config = TrainingConfig(
         game={"name": "tictactoe"}, network={"size": "mlp1x8"}, run={"steps": steps}, **sections
     )
@@ -49,7 +49,7 @@ def two(tmp_path):
 # --- states ------------------------------------------------------------------------------------
 
 
-def test_what_a_run_is_doing(tmp_path):
+def test_the_state_of_a_run(tmp_path):
     new, stopped = make(tmp_path / "new"), make(tmp_path / "stopped", [1.0])
     done = make(tmp_path / "done", [1.0] * 4, finished=True)
     assert [run.state for run in find_runs(tmp_path)] == ["finished", "new", "stopped"]
@@ -61,15 +61,15 @@ def test_what_a_run_is_doing(tmp_path):
     assert Overview(done).state == "stopped"
 
 
-def test_a_lock_that_a_killed_process_left_is_none(tmp_path):
+def test_a_stale_lock_is_ignored(tmp_path):
     made = make(tmp_path / "run", [1.0])
     (made.folder / ".lock").write_text("999999999\n")
     assert not is_running(made.folder)
-    (made.folder / ".lock").write_text(f"{os.getpid()}\n")  # another process has that number now
+    (made.folder / ".lock").write_text(f"{os.getpid()}\n")  # the number of a live process
     assert not is_running(made.folder)
 
 
-def test_a_step_counts_once_it_is_safe(tmp_path):
+def test_a_step_counts_once_it_is_saved(tmp_path):
     made = Overview(make(tmp_path / "run", [1.0, 2.0, 3.0], saved=2))
     assert made.step == 2
 
@@ -101,7 +101,7 @@ def test_no_runs_and_no_folder(tmp_path):
     assert run("list", tmp_path / "nowhere").exit_code == 2
 
 
-def test_other_folders_are_no_runs(two):
+def test_other_folders_are_not_runs(two):
     (two / "notes").mkdir()
     (two / "file").touch()
     assert [each.name for each in find_runs(two)] == ["one", "two"]
@@ -111,9 +111,9 @@ def test_other_folders_are_no_runs(two):
 # --- show, compare, report ---------------------------------------------------------------------
 
 
-def test_show_gives_curves_and_what_is_set(two, monkeypatch):
+def test_show_gives_curves_and_settings(two, monkeypatch):
     monkeypatch.chdir(two)
-    os.rename(two / "two", two / "runs")  # a folder of that name that is a run itself
+    os.rename(two / "two", two / "runs")  # a run named `runs`
     assert find_run("runs").name == "runs"
     shown = run("show", "runs").stdout
     assert "stopped" in shown and "+90 at step 2" in shown
@@ -160,14 +160,14 @@ def test_compare_draws_a_page(two):
     assert nowhere.exit_code == 2
 
 
-def test_runs_of_one_name_are_told_apart(two):
+def test_runs_of_one_name_are_distinguished(two):
     (two / "other").mkdir()
     make(two / "other" / "one", [1.0])
     head = run("compare", two / "one", two / "other" / "one").stdout.splitlines()[0].split()
     assert head == ["1:", str(two / "one"), "2:", str(two / "other" / "one")]
 
 
-def test_compare_wants_two(two):
+def test_compare_needs_two_runs(two):
     assert run("compare", two / "one").exit_code == 2
 
 
@@ -181,7 +181,7 @@ def test_settings_that_only_one_run_has_are_shown(tmp_path):
 
 
 @pytest.mark.slow
-def test_report_prints_where_it_is(two):
+def test_report_prints_its_path(two):
     done = run("report", two / "one")
     assert done.stdout.strip() == str(two / "one" / "report" / "index.html")
     assert (two / "one" / "report" / "rating.png").exists()
@@ -198,7 +198,7 @@ def network(two):
 
 
 @pytest.mark.slow
-def test_export_writes_what_plays(two, network):
+def test_an_exported_network_plays(two, network):
     path = two / "best.onnx"
     done = run("export", two / "one", path)
     assert done.exit_code == 0 and "77 updates" in done.stdout
@@ -208,7 +208,7 @@ def test_export_writes_what_plays(two, network):
     np.testing.assert_allclose(exported[0], kept[0], atol=1e-5)
 
 
-def test_export_copies_what_is_there_already(two, network):
+def test_export_copies_a_published_network(two, network):
     (two / "one" / "networks" / "best.onnx").write_bytes(b"published")
     run("export", two / "one", two / "a.onnx")
     assert (two / "a.onnx").read_bytes() == b"published"
@@ -220,8 +220,8 @@ def test_export_copies_what_is_there_already(two, network):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("one", "x.pt"), "has no ending that says what to write: .onnx or .safetensors"),
-        (("one", "x.onnx", "--last"), "has no network yet: let it go on until its first rating"),
+        (("one", "x.pt"), ".onnx or .safetensors"),
+        (("one", "x.onnx", "--last"), "has no network yet"),
         (("two", "x.onnx"), "has no network yet"),
         (("one", "no/x.onnx"), "cannot be written: there is no folder"),
     ],

@@ -1,4 +1,4 @@
-"""`sylvan train`: which settings a command comes to, what it says, and that it goes on."""
+"""`sylvan train`: the settings of a command, its output, and resuming."""
 
 import re
 
@@ -48,7 +48,7 @@ def sylvan(*arguments):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """What the loop was asked to do, in place of doing it."""
+    """The arguments of the training loop, which is replaced."""
     monkeypatch.chdir(tmp_path)
     calls = []
 
@@ -63,7 +63,7 @@ def asked(tmp_path, monkeypatch):
     return calls
 
 
-def test_the_preset_is_what_a_plain_command_gets(asked):
+def test_the_preset_is_the_default(asked):
     assert sylvan("connect4", "--preset", "cpu")[0] == 0
     config, folder, start = asked[0]
     assert config == TrainingConfig(**preset_settings("connect4", "cpu"))
@@ -86,7 +86,7 @@ def test_the_command_line_over_the_file_over_the_preset(asked, tmp_path):
 
 
 def test_the_preset_fits_the_game_with_its_arguments(asked, tmp_path):
-    """What a game shows, and whether it can be made at all, depends on them."""
+    """The game's observation depends on them, and the game may require some."""
     (tmp_path / "wide.py").write_text(
         "import numpy as np\n"
         "from sylvan.games import TicTacToe\n"
@@ -116,13 +116,13 @@ def test_the_preset_fits_the_game_with_its_arguments(asked, tmp_path):
     ],
 )
 @pytest.mark.parametrize("game", ["connect4", "tictactoe"])
-def test_one_budget_takes_the_place_of_another(asked, game, option, budget):
+def test_a_new_budget_replaces_the_old_one(asked, game, option, budget):
     sylvan(game, "--preset", "cpu", *option)
     run = asked[0][0].run
     assert (run.steps, run.minutes) == budget
 
 
-def test_a_run_that_goes_on_keeps_its_settings(asked):
+def test_a_resumed_run_keeps_its_settings(asked):
     sylvan("connect4", "--preset", "cpu", "--steps", 3, "--set", "learner.batch=32")
     sylvan("connect4")
     sylvan("connect4", "--minutes", 9, "--set", "c_puct=3")
@@ -140,10 +140,10 @@ def test_a_run_that_goes_on_keeps_its_settings(asked):
         (["gym:Pendulum-v1"], "Pendulum-v1 has continuous actions, Box(1,): Sylvan takes"),
         (["gym:CartPol-v1"], "Gymnasium has no environment 'CartPol-v1': did you mean"),
         (["connect4", "--set", "lerning_rate=1"], "did you mean 'learner.learning_rate'?"),
-        (["connect4", "--set", "learner.batch"], "has no value: write it as --set section.name"),
+        (["connect4", "--set", "learner.batch"], "has no value: write --set section.name"),
         (["connect4", "--set", "learner.batch=0"], "learner.batch is 0: it must be at least 1"),
         (["connect4", "--preset", "tpu"], "There is no preset 'tpu': use cpu, gpu8, big or auto"),
-        (["connect4", "--config", "x.json"], "no settings file by its name"),
+        (["connect4", "--config", "x.json"], "x.json is not a settings file"),
         (["connect4", "--from", "runs/nowhere"], "runs/nowhere"),
     ],
 )
@@ -181,10 +181,10 @@ def test_a_run_from_the_command_line(tmp_path):
     code, output = sylvan("connect4", "--run", folder)
     assert code == 2 and "game.name is 'tictactoe', not 'connect4'" in output
     code, output = sylvan("tictactoe", "--run", folder, "--from", folder)
-    assert code == 2 and "has begun already, so --from" in output
+    assert code == 2 and "already started, so --from" in output
 
 
-def test_help_teaches():
+def test_help_has_examples():
     code, output = sylvan("--help")
     assert code == 0
     assert "sylvan train connect4" in output and "my_game.py:MyGame" in output

@@ -1,4 +1,4 @@
-"""Environments for the actor, good and bad ones, registered under `test/`."""
+"""Environments for the actor, valid and broken, registered under `test/`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Walk(gym.Env):
-    """A random walk that ends at a distance that its seed says; pays each step's number."""
+    """A random walk that ends at a distance given by its seed; step n has reward n."""
 
     observation_space = gym.spaces.Box(-99, 99, (3,), np.float32)
     action_space = gym.spaces.Discrete(2)
@@ -36,7 +36,7 @@ class Walk(gym.Env):
 
 
 class Fickle(Walk):
-    """Raises an error in the middle of every third episode or so."""
+    """Raises an exception in the middle of about every third episode."""
 
     def step(self, action):
         if self.goal == 3 and self.steps == 4:
@@ -45,7 +45,7 @@ class Fickle(Walk):
 
 
 class Broken(Walk):
-    """Raises an error in every episode."""
+    """Raises an exception in every episode."""
 
     def step(self, action):
         if self.steps == 1:
@@ -54,7 +54,7 @@ class Broken(Walk):
 
 
 class Unready(Walk):
-    """Does not always start."""
+    """Does not start with some seeds."""
 
     def reset(self, *, seed=None, options=None):
         found = super().reset(seed=seed)
@@ -71,7 +71,7 @@ class Dead(Walk):
 
 
 class Moody(Walk):
-    """Is not what its seed says."""
+    """Does not depend on its seed alone."""
 
     moods = itertools.count()
 
@@ -99,7 +99,7 @@ class Picture(Walk):
 
 
 class Filmed(Walk):
-    """Draws itself and shows four numbers; does not start with seed 4 and breaks in any episode."""
+    """Renders pictures, observes four numbers; fails at reset with seed 4 and in every episode."""
 
     observation_space = gym.spaces.Box(-99, 99, (4,), np.float32)
     metadata: ClassVar = {"render_modes": ["rgb_array"]}

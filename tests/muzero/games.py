@@ -1,4 +1,4 @@
-"""Small games and environments for the actor and the replay, good and bad ones."""
+"""Small games for the actor and the replay, valid and invalid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sylvan
 
 
 class Ring(sylvan.Game):
-    """Seats move in turn, `length` times; each action pays its mover, the last move everybody."""
+    """Seats move in turn, `length` times; each action rewards its mover, the last all seats."""
 
     value_range = (-20.0, 20.0)
 
@@ -18,7 +18,7 @@ class Ring(sylvan.Game):
         self.played = []
 
     def legal_actions(self):
-        """Half of them, every other ply."""
+        """Half of the actions, every other ply."""
         return range(len(self.played) % 2, self.num_actions, 2) if self.num_actions > 2 else (0, 1)
 
     def apply(self, action):
@@ -49,7 +49,7 @@ class Ring(sylvan.Game):
 
 
 class Twice(Ring):
-    """Every seat moves twice before the next does."""
+    """Every seat moves twice in a row."""
 
     def to_play(self):
         return len(self.played) // 2 % self.num_players

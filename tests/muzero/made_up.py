@@ -1,8 +1,8 @@
-"""Sequences to learn from, made up: a counter that actions turn, as batches of the replay.
+"""Made-up sequences to learn from: a counter, as batches of the replay.
 
-A state is a number from 0 to 5; action a adds a + 1, modulo 6. A step pays 1 when it comes to 0,
-the value is a tenth of the state, and action 0 is best in even states, 1 in odd ones. Sequences end
-at random: past their end observations are zeros, actions random, values and rewards 0.
+A state is a number from 0 to 5; action a adds a + 1, modulo 6. A step to 0 has reward 1, the value
+is a tenth of the state, and action 0 is best in even states, 1 in odd ones. Sequences have random
+lengths: past the end observations are zeros, actions random, values and rewards 0.
 """
 
 import math
@@ -16,7 +16,7 @@ STATES, ACTIONS = 6, 2
 
 
 class Counter(Game):
-    """The counter as a game, which never ends; `shape` is what an observation looks like."""
+    """The counter as a game, which never ends; `shape` is that of an observation."""
 
     num_players, num_actions = 1, ACTIONS
     value_range = (-math.inf, math.inf)
@@ -57,8 +57,8 @@ def seen(states, shape, dtype=np.float32):
     return flat.reshape(*states.shape, *shape)
 
 
-class Counted:
-    """A replay of counters; all of a batch follows from the generator."""
+class CounterReplay:
+    """A replay of counters; a batch depends only on the generator."""
 
     def __init__(self, game, unroll=3, following=True, length=(1, 8)):
         self.game, self.unroll, self.following, self.length = game, unroll, following, length

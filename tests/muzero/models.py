@@ -1,16 +1,16 @@
-"""Models that know a game by heart, to test what is built around models."""
+"""Exact models of games, to test the code around models."""
 
 import numpy as np
 
 from sylvan.games import Game
 
 
-class ByHeart:
-    """The rules of a game as a model whose values begin with the seat to move.
+class ExactModel:
+    """The rules of a game as a model; values start with the seat to move.
 
-    A hidden state is the number of a position; after the end nothing happens and nothing is paid.
+    A hidden state is the number of a position; after the end states and rewards stay 0.
 
-    :param values: of a position, per seat; default zeros.
+    :param values: function from a position to values per seat; default: zeros.
     """
 
     def __init__(self, states, values=None):
@@ -20,7 +20,7 @@ class ByHeart:
 
     def initial_inference(self, observations):
         roots = [self.roots[row.tobytes()].clone() for row in np.asarray(observations)]
-        return self.said(roots, [[0.0] * root.num_players for root in roots])
+        return self.output(roots, [[0.0] * root.num_players for root in roots])
 
     def recurrent_inference(self, hidden, actions):
         positions, rewards = [], []
@@ -35,16 +35,16 @@ class ByHeart:
                     paid += position.returns()
             positions.append(position)
             rewards.append(np.roll(paid, -mover))
-        return self.said(positions, rewards)
+        return self.output(positions, rewards)
 
-    def said(self, positions, rewards):
+    def output(self, positions, rewards):
         hidden = np.arange(len(self.positions), len(self.positions) + len(positions))[:, None]
         self.positions += positions
-        answers = [self.judged(position) for position in positions]
+        answers = [self.evaluated(position) for position in positions]
         values, logits = (np.array(column) for column in zip(*answers, strict=True))
         return values, np.array(rewards), logits.astype(np.float32), hidden
 
-    def judged(self, position):
+    def evaluated(self, position):
         seats = position.num_players
         if position.is_terminal():
             return np.zeros(seats), np.zeros(position.num_actions)
@@ -54,7 +54,7 @@ class ByHeart:
 
 
 class Corridor(Game):
-    """One seat, six cells: action 1 goes right, 0 left; a step costs 0.1, the right end pays 1."""
+    """One seat, six cells: action 1 goes right, 0 left; a step costs 0.1, the right end gives 1."""
 
     num_players, num_actions = 1, 2
     zero_sum = False

@@ -1,4 +1,4 @@
-"""The actor: games planned with a model, to the bit the same however they came about."""
+"""The actor: games planned with a model, reproducible bit for bit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CARTPOLE = "gym:CartPole-v1"
 
 @pytest.fixture(params=[2], autouse=True)
 def halves(request, monkeypatch):
-    """Two halves that take turns; `@both` also plans all games together, as few are."""
+    """Two halves that alternate; `@both` also plans all games together."""
     monkeypatch.setattr("sylvan.muzero.actor.LEAST_HALF", 1000 if request.param == 1 else 1)
     return request.param
 
@@ -40,7 +40,7 @@ both = pytest.mark.parametrize("halves", [1, 2], indirect=True)
 
 
 def actor(name, seed=7, params=None, **settings):
-    """An actor with settings of either kind."""
+    """An actor with settings of search and self-play."""
     search = {name: settings.pop(name) for name in SEARCH & settings.keys() - {"temperature"}}
     search = SearchConfig(**{"simulations": 6, "noise": True, **search})
     config = SelfPlayConfig(**{"games": 6, "positions": 90, "temperature_plies": 4, **settings})
@@ -53,7 +53,7 @@ def model_of(name, params=None):
 
 
 def fields(record):
-    """A record as something that can be compared to the bit."""
+    """The fields of a record, for exact comparison."""
     return {
         name: (str(value.dtype), value.shape, value.tobytes())
         if isinstance(value, np.ndarray)
@@ -63,7 +63,7 @@ def fields(record):
 
 
 def check(record, spec):
-    """A record is one play of the game with its seed, and its targets are what they say."""
+    """Check that a record is a game with its seed, and that its targets are consistent."""
     state = spec.episode(record.seed)
     for ply, (action, seat) in enumerate(zip(record.actions, record.seats, strict=True)):
         assert not state.is_terminal() and seat == state.to_play()
@@ -94,8 +94,8 @@ def test_records_are_plays_of_the_game(name):
     assert played.statistics.positions == 180
 
 
-def test_what_is_noted_is_what_a_search_finds():
-    """The policy target and the value of a ply, by a search of that position alone."""
+def test_records_contain_the_results_of_the_search():
+    """Compare the policy target and the value of a ply with a search of that position."""
     played = actor(CARTPOLE, noise=False, positions=200, temperature=0.0)
     for record in played.play(model_of(CARTPOLE), 0)[:3]:
         search = latent_search(model_of(CARTPOLE), GameSpec(CARTPOLE).first(), played.search)
@@ -106,13 +106,13 @@ def test_what_is_noted_is_what_a_search_finds():
             np.testing.assert_allclose(found.value, record.values[ply, 0], atol=1e-6)
 
 
-# --- the same however it came about ---------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", NIM])
-def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
+def test_an_interrupted_run_resumes_bit_for_bit(name):
     settings = {"positions": 250, "max_plies": 180} if name == "chess" else {"positions": 50}
     whole, model = actor(name, **settings), model_of(name)
     expected = [[fields(r) for r in whole.play(model, step)] for step in range(5)]
@@ -127,7 +127,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_bit(name):
     assert found == expected and sum(map(len, expected)) > (2 if name == "chess" else 5)
 
 
-def test_what_is_played_does_not_depend_on_how_long_it_takes():
+def test_games_do_not_depend_on_timing():
     quick, slow = (
         [fields(record) for record in actor("gym:test/Walk-v0", params=params).play(model, 3)]
         for params, model in (({}, Hashed(2)), ({"nap": 0.001}, Hashed(2)))
@@ -136,7 +136,7 @@ def test_what_is_played_does_not_depend_on_how_long_it_takes():
 
 
 @both
-def test_a_step_that_fails_leaves_the_games_as_they_were():
+def test_a_step_that_fails_leaves_the_games_unchanged():
     played, same, model = actor(CARTPOLE), actor(CARTPOLE), model_of(CARTPOLE)
     for each in (played, same):
         each.play(model, 0)
@@ -152,7 +152,7 @@ def test_a_step_that_fails_leaves_the_games_as_they_were():
 
 def actor_watched_at_once(played, model, watch):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sylvan.selfplay.selfplay.WATCHED", 0.0)
+        patch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
         played.play(model, 1, watch)
 
 
@@ -170,11 +170,11 @@ def test_how_many_halves_there_are_can_be_set(number, monkeypatch):
 
 
 def test_one_half_is_planned_while_the_moves_of_the_other_are_made():
-    """A model that waits for an environment's step gets it."""
+    """A model that waits for an environment's step does not deadlock."""
     stepped = threading.Event()
 
     class Waiting(Hashed):
-        """From the second search on, waits until somebody has moved."""
+        """From the second search on, waits for a step."""
 
         def initial_inference(self, observations):
             assert not self.calls or stepped.wait(5)
@@ -202,7 +202,7 @@ def test_images_are_planned_from_and_kept_as_bytes(tmp_path):
 
 def test_two_halves_may_be_planned_at_once():
     class Patient(Hashed):
-        """Lets a thread wait, as a device would."""
+        """Blocks a thread, like a device."""
 
         concurrent = True
 
@@ -216,8 +216,8 @@ def test_two_halves_may_be_planned_at_once():
 
 
 @both
-def test_the_halves_take_turns_in_coming_first(halves):
-    """With positions for one half only, both halves' games go on all the same."""
+def test_the_halves_alternate_in_being_first(halves):
+    """With positions for only one half per step, the games of both halves advance."""
     played = actor("connect4", positions=3)
     records = [record for step in range(60) for record in played.play(Hashed(7, 2), step)]
     assert len(records) >= 4 and played.statistics.positions == (3 if halves == 2 else 6)
@@ -229,7 +229,7 @@ def test_the_halves_take_turns_in_coming_first(halves):
 
 @both
 @pytest.mark.parametrize("how", ["time limit", "move limit"])
-def test_an_episode_that_is_cut_off_is_continued_by_the_value_of_a_search(how):
+def test_a_truncated_episode_bootstraps_from_a_search(how):
     name = "gym:test/Endless-v0"
     params = {"max_episode_steps": 6} if how == "time limit" else {}
     limit = None if how == "time limit" else 6
@@ -263,14 +263,14 @@ def test_an_episode_that_waits_for_its_last_search_survives_a_restart():
     assert found == expected and any(expected)
 
 
-def test_games_of_two_are_agreed_upon_at_the_move_limit():
+def test_games_of_two_seats_are_adjudicated_at_the_move_limit():
     records = actor("connect4", max_plies=5).play(Hashed(7, 2), 0)
     assert records and {record.ending for record in records} == {"limit"}
     assert all(record.returns.tolist() == [0, 0] for record in records)
     assert all(len(record) == 5 for record in records)
 
 
-def test_a_seat_that_sees_no_hope_resigns():
+def test_a_losing_seat_resigns():
     played = actor("connect4", resign_below=-0.05, resign_turns=1, resign_play_on=0.0)
     records = [record for step in range(3) for record in played.play(Hashed(7, 2), step)]
     given_up = [record for record in records if record.ending == "resign"]
@@ -280,7 +280,7 @@ def test_a_seat_that_sees_no_hope_resigns():
         assert record.returns[loser] == -1 and record.returns[1 - loser] == 1
 
 
-def test_rewards_on_the_way_and_at_the_end_make_the_score():
+def test_the_score_adds_rewards_and_return():
     name = f"{HERE / 'games.py'}:Ring"
     played = actor(name, params={"seats": 1, "length": 5})
     records = played.play(Hashed(4, 1), 0)
@@ -302,7 +302,7 @@ def test_openings_are_random_and_not_learned_from(name):
         assert record.searched.tolist() == list(range(record.searched[0], len(record)))
 
 
-def test_fast_searches_teach_no_policy():
+def test_policies_of_fast_searches_are_not_learned():
     played = actor("connect4", full_share=0.5, fast_simulations=2, positions=400)
     weights = np.concatenate([record.weights for record in played.play(Hashed(7, 2), 0)])
     assert set(weights.tolist()) == {0.0, 1.0}
@@ -318,14 +318,14 @@ def test_fast_searches_teach_no_policy():
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", ["Fickle", "Unready"])
-def test_an_episode_that_fails_is_dropped_and_the_others_go_on(name):
+def test_an_episode_that_fails_is_dropped_and_the_others_continue(name):
     name = f"gym:test/{name}-v0"
     played, state = actor(name, positions=60), None
     dropped, records, again = 0, [], []
     for step in range(4):
         records += played.play(Hashed(2), step)
         dropped += played.statistics.dropped
-        fresh = actor(name, positions=60)  # and a restart changes nothing
+        fresh = actor(name, positions=60)  # the same after a restart
         if state is not None:
             fresh.load_state_dict(state)
         again += fresh.play(Hashed(2), step)
@@ -342,46 +342,46 @@ def test_an_environment_that_does_not_start_with_some_seed_is_tried_with_another
     assert not played.notes and played.play(Hashed(2), 0)
 
 
-def test_an_environment_that_never_starts_is_one_sentence():
+def test_an_environment_that_never_starts_raises_one_sentence():
     with pytest.raises(GameContractError, match=r"OSError.*\(no coin\)"):
         actor("gym:test/Dead-v0")
 
 
-def test_where_every_episode_fails_it_is_said_once():
+def test_if_every_episode_fails_one_error_is_raised():
     played = actor("gym:test/Broken-v0")
     with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         played.play(Hashed(2), 0)
 
 
-def test_an_environment_without_a_memory_of_its_seed_loses_what_was_in_progress():
+def test_a_nondeterministic_environment_loses_episodes_in_progress():
     name = "gym:test/Moody-v0"
     played = actor(name, positions=40)
-    assert "does not do the same after the same seed" in played.notes[0]
+    assert "is not deterministic" in played.notes[0]
     played.play(Hashed(2), 0)
-    played.play(Hashed(2), 1)  # in one sitting nothing is lost
+    played.play(Hashed(2), 1)  # without a restart no episode is lost
     assert not played.statistics.dropped and len(played.notes) == 1
     fresh = actor(name, positions=40)
     fresh.load_state_dict(played.state_dict())
     fresh.play(Hashed(2), 2)
-    assert fresh.statistics.dropped and "does not show the same again" in fresh.notes[1]
+    assert fresh.statistics.dropped and "episodes in progress were dropped" in fresh.notes[1]
 
 
 @pytest.mark.parametrize(
     ("game", "sentence"),
     [("Dice", "--algorithm alphazero"), ("Twice", "seat")],
 )
-def test_games_that_the_search_cannot_foresee_are_refused(game, sentence):
+def test_games_with_chance_or_irregular_turns_are_refused(game, sentence):
     name = f"{HERE / 'games.py'}:{game}"
     with pytest.raises(ConfigError, match=sentence):
         actor(name, params={"seats": 2})
-    with pytest.MonkeyPatch.context() as patch:  # and where it shows late
+    with pytest.MonkeyPatch.context() as patch:  # also if it is detected late
         patch.setattr("sylvan.muzero.game_slots.PROBE_MOVES", 0)
         played = actor(name, params={"seats": 2})
     with pytest.raises(ConfigError, match=sentence):
         played.play(Hashed(4, 2), 0)
 
 
-def test_settings_that_make_no_sense_are_refused():
+def test_invalid_settings_are_refused():
     with pytest.raises(ConfigError, match=r"search\.seconds"):
         actor(CARTPOLE, seconds=1.0)
     with pytest.raises(ConfigError, match=r"restart_share"):
@@ -394,9 +394,9 @@ def test_settings_that_make_no_sense_are_refused():
         actor("tictactoe").load_state_dict(played.state_dict())
 
 
-def test_a_model_that_gives_nonsense_is_one_sentence_and_loses_nothing():
+def test_a_model_that_returns_nan_raises_and_loses_no_games():
     class Nan(Hashed):
-        """Gives no numbers."""
+        """Returns NaN."""
 
         def recurrent_inference(self, hidden, actions):
             value, *rest = super().recurrent_inference(hidden, actions)

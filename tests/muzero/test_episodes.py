@@ -1,4 +1,4 @@
-"""Rating learned models by episodes, with a model known by heart."""
+"""Rating learned models by episodes, with an exact model."""
 
 import json
 import math
@@ -13,14 +13,14 @@ from sylvan.games.naming import GameSpec
 from sylvan.muzero.episodes import EpisodeArena, Episodes, play_episodes
 from sylvan.muzero.evaluation import LatentSide
 from sylvan.ratings.arena import ArenaConfig
-from tests.muzero.models import ByHeart, Corridor
+from tests.muzero.models import Corridor, ExactModel
 from tests.muzero.toy_models import Hashed
 
 CORRIDOR = GameSpec(f"{Path(__file__).parent / 'models.py'}:Corridor")
 PLAY = SearchConfig(simulations=40, discount=0.9)
 
 
-class Drawn:
+class RandomSide:
     name = "drawn"
 
     def choose(self, states, seeds):
@@ -39,7 +39,7 @@ class Always:
 
 
 def corridor_model():
-    return ByHeart([Corridor(cell) for cell in range(1, 5)])
+    return ExactModel([Corridor(cell) for cell in range(1, 5)])
 
 
 def test_episodes_add_up_what_is_paid():
@@ -60,15 +60,15 @@ def test_the_interval_is_the_usual_one():
     assert found.interval == pytest.approx((2.5 - half, 2.5 + half))
 
 
-def test_a_search_over_a_model_walks_to_what_pays():
+def test_a_search_over_a_model_walks_to_the_reward():
     found = play_episodes(CORRIDOR, LatentSide("model", corridor_model(), PLAY), 2)
     assert found.returns.tolist() == pytest.approx([0.8, 0.8])
 
 
-def test_progress_of_episodes_is_told():
-    told = []
-    play_episodes(CORRIDOR, Always(1), 2, watch=lambda over, count: told.append((over, count)))
-    assert told == [(0, 2), (0, 2), (2, 2)]
+def test_progress_of_episodes_is_reported():
+    reported = []
+    play_episodes(CORRIDOR, Always(1), 2, watch=lambda over, count: reported.append((over, count)))
+    assert reported == [(0, 2), (0, 2), (2, 2)]
 
 
 # --- environments that fail -----------------------------------------------------------------------
@@ -83,18 +83,18 @@ def environments():
 @pytest.mark.usefixtures("environments")
 @pytest.mark.parametrize("kind", ["Unready", "Fickle"])
 def test_an_episode_that_fails_is_dropped_and_the_others_count(kind):
-    spec, told = GameSpec(f"gym:test/{kind}-v0"), []
-    found = play_episodes(spec, Drawn(), 20, 3, watch=lambda *words: told.append(words))
-    whole = play_episodes(GameSpec("gym:test/Walk-v0"), Drawn(), 20, 3)
+    spec, reported = GameSpec(f"gym:test/{kind}-v0"), []
+    found = play_episodes(spec, RandomSide(), 20, 3, watch=lambda *words: reported.append(words))
+    whole = play_episodes(GameSpec("gym:test/Walk-v0"), RandomSide(), 20, 3)
     assert 0 < found.dropped < 20 and len(found.returns) == len(found.lengths) == 20 - found.dropped
     assert set(found.returns.tolist()) <= set(whole.returns.tolist())
-    assert found.mean == found.returns.mean() and told[-1] == (20, 20)
+    assert found.mean == found.returns.mean() and reported[-1] == (20, 20)
     rating = EpisodeArena(spec, ArenaConfig(games=20, simulations=4), 3).rate(Hashed(2), 1)
     assert rating.numbers()["rating.dropped"] == rating.dropped > 0
 
 
 @pytest.mark.usefixtures("environments")
-def test_where_every_episode_fails_it_is_said_in_a_sentence():
+def test_if_every_episode_fails_one_error_is_raised():
     with pytest.raises(GameContractError, match=r"RuntimeError.*\(the wheel came off\)"):
         play_episodes(GameSpec("gym:test/Broken-v0"), Always(1), 3)
 
@@ -104,8 +104,8 @@ def test_the_arena_of_episodes_remembers_the_best(tmp_path):
     arena = EpisodeArena(CORRIDOR, config, 1, tmp_path, PLAY)
     good = arena.rate(corridor_model(), 3)
     assert good.is_best and good.numbers()["rating.return"] == pytest.approx(0.8)
-    blind = ByHeart([Corridor(cell) for cell in range(1, 5)])
-    blind.recurrent_inference = lambda hidden, actions: blind.said(
+    blind = ExactModel([Corridor(cell) for cell in range(1, 5)])
+    blind.recurrent_inference = lambda hidden, actions: blind.output(
         [Corridor(2)] * len(actions), [[-float(a)] for a in actions]
     )
     bad = arena.rate(blind, 4)
@@ -121,7 +121,7 @@ def test_the_arena_of_episodes_remembers_the_best(tmp_path):
 
 
 def test_progress_of_a_rating_has_no_opponent():
-    told = []
+    reported = []
     arena = EpisodeArena(CORRIDOR, ArenaConfig(games=2, simulations=40), 1, None, PLAY)
-    arena.rate(corridor_model(), 1, watch=lambda *words: told.append(words))
-    assert told[-1] == ("", 2, 2)
+    arena.rate(corridor_model(), 1, watch=lambda *words: reported.append(words))
+    assert reported[-1] == ("", 2, 2)

@@ -1,4 +1,4 @@
-"""Games at a table: shown and moved all at once or one after another, it is the same."""
+"""Game slots: native and Python slots give the same views and moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAMES = 12
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect4", "chess"])
-def test_native_games_are_shown_and_moved_as_one_by_one(name):
+def test_native_slots_equal_python_slots(name):
     spec, rng = GameSpec(name), np.random.default_rng(3)
     tables = [
         kind([spec.first() for _ in range(GAMES)]) for kind in (NativeGameSlots, PythonGameSlots)
@@ -38,7 +38,7 @@ def test_native_games_are_shown_and_moved_as_one_by_one(name):
     assert overs or spec.name == "chess"
 
 
-def test_a_game_that_fails_takes_no_other_with_it():
+def test_a_failing_game_does_not_affect_others():
     table = PythonGameSlots([GameSpec("connect4").first() for _ in range(3)])
     landings = table.play(np.array([0, 99, 1]))
     assert landings.turns.tolist() == [1, FAILED, 1]
@@ -47,7 +47,7 @@ def test_a_game_that_fails_takes_no_other_with_it():
     assert not table.faults
 
 
-def test_an_episode_that_was_cut_off_is_still_looked_at():
+def test_a_truncated_episode_still_has_a_view():
     pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylvan[gym])")
     spec = GameSpec("gym:CartPole-v1", {"max_episode_steps": 2})
     table = PythonGameSlots([spec.episode(1), spec.episode(2)])

@@ -1,4 +1,4 @@
-"""The learner of a model: it learns the counter, goes on to the bit, and stops at NaN."""
+"""The learner of a model: it learns the counter, resumes bit for bit, and stops at NaN."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from sylvan.games import Chess, TicTacToe
 from sylvan.learning.config import LearnerConfig
 from sylvan.muzero import MuZeroConfig, MuZeroLearner, build_muzero
 from sylvan.networks import build_network
-from tests.muzero.made_up import STATES, Counted, Counter, seen
+from tests.muzero.made_up import STATES, Counter, CounterReplay, seen
 
 FLAT = {"schedule": "constant", "warmup": 0.0, "final_decay": 0.0, "batch": 16}
 
@@ -55,7 +55,7 @@ def test_a_gradient_reaches_every_parameter(name):
     network = build_muzero(size, game=game, config=config, seed=1, **extra.get("network", {}))
     learner = MuZeroLearner(network, LearnerConfig(**FLAT), "cpu", 1, muzero=config)
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    found = learner.train(Counted(game), 3, 0.5, generator())
+    found = learner.train(CounterReplay(game), 3, 0.5, generator())
     looks = {"reconstruction"} if shows else set()
     assert set(found.parts) == {"policy", "value", "reward", "consistency"} | looks
     for name, parameter in learner.network.named_parameters():
@@ -68,7 +68,7 @@ def test_the_total_is_the_weighted_sum_of_the_parts():
     more = {"reward": 3.0, "consistency": 1.5, "reconstruction": 0.5}
     own = {"reward_weight": 3.0, "consistency": 1.5, "reconstruction": 0.5}
     learner = learner_of(muzero=own, **weights)
-    found = learner.train(Counted(Counter()), 1, 0.5, generator())
+    found = learner.train(CounterReplay(Counter()), 1, 0.5, generator())
     share = {"policy": 0.5, "value": 0.25} | more
     assert set(found.parts) == set(share)
     assert found.total == pytest.approx(
@@ -78,8 +78,8 @@ def test_the_total_is_the_weighted_sum_of_the_parts():
 
 
 @pytest.mark.slow
-def test_a_tiny_network_learns_a_batch_by_heart():
-    batch = Counted(Counter()).sample(32, generator(3))
+def test_a_tiny_network_overfits_one_batch():
+    batch = CounterReplay(Counter()).sample(32, generator(3))
     learner = learner_of(
         "mlp2x32",
         muzero={"reconstruction": 0.1},
@@ -93,14 +93,14 @@ def test_a_tiny_network_learns_a_batch_by_heart():
     last = learner.train(Fixed(batch), 1, 0.5, generator())
     assert last.parts["policy"] < 0.05 < first.parts["policy"]
     assert last.parts["reward"] - least(batch.reward[:, 1:], batch.weight) < 0.1
-    # Where nobody moves any more there is nothing to be like.
+    # States past the end have no consistency loss.
     most = (batch.alive[:, 1:].mean(axis=1) * batch.weight).sum() / batch.weight.sum()
     assert last.parts["consistency"] < -0.95 * most
     assert last.parts["reconstruction"] < 0.02 * first.parts["reconstruction"]
 
 
 def least(numbers, weight):
-    """The entropy of the distributions that stand for numbers: no cross-entropy is less."""
+    """The entropy of the categorical targets: the lower bound of the cross-entropy."""
     place = np.sign(numbers) * (np.sqrt(np.abs(numbers) + 1) - 1) + 0.001 * numbers
     share = np.clip(place - np.floor(place), 1e-12, 1 - 1e-12)
     entropy = -(share * np.log(share) + (1 - share) * np.log(1 - share)).mean(axis=-1)
@@ -111,7 +111,7 @@ def least(numbers, weight):
 def test_the_model_knows_the_counter_several_steps_ahead():
     game = Counter()
     learner = learner_of("mlp2x32", batch=64, learning_rate=3e-3)
-    learner.train(Counted(game, length=(4, 9)), 600, 0.5, generator())
+    learner.train(CounterReplay(game, length=(4, 9)), 600, 0.5, generator())
     network = learner.averaged
     states, rng = np.arange(STATES), np.random.default_rng(0)
     answer = network.initial_inference(torch.from_numpy(seen(states, game.shape)))
@@ -124,28 +124,28 @@ def test_the_model_knows_the_counter_several_steps_ahead():
 
 
 @pytest.mark.parametrize("size", ["mlp2x16", "1x8"])
-def test_it_goes_on_to_the_bit(size):
+def test_it_resumes_bit_for_bit(size):
     game = Counter(shape=(2, 3, 3), actions=9)
 
     def fresh():
         return learner_of(size, game)
 
     whole, half = fresh(), fresh()
-    whole.train(Counted(game), 6, 0.5, generator(1))
+    whole.train(CounterReplay(game), 6, 0.5, generator(1))
     rng = generator(1)
-    half.train(Counted(game), 3, 0.5, rng)
+    half.train(CounterReplay(game), 3, 0.5, rng)
     resumed = fresh()
     resumed.load_state_dict(half.state_dict())
-    resumed.train(Counted(game), 3, 0.5, rng)
+    resumed.train(CounterReplay(game), 3, 0.5, rng)
     one, other = whole.state_dict(), resumed.state_dict()
     assert one.keys() == other.keys()
     for name, value in one.items():
         assert np.array_equal(value, other[name]), name
 
 
-def test_nan_stops_it_with_the_weights_as_they_were_and_the_batch_saved(tmp_path):
+def test_nan_stops_training_and_saves_the_batch(tmp_path):
     learner = learner_of(folder=tmp_path)
-    batch = Counted(Counter()).sample(16, generator(3))
+    batch = CounterReplay(Counter()).sample(16, generator(3))
     batch.reward[4, 2] = np.nan
     before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
     with pytest.raises(TrainingError, match=r"reward.*finite") as caught:
@@ -163,8 +163,8 @@ def test_nan_stops_it_with_the_weights_as_they_were_and_the_batch_saved(tmp_path
         assert np.array_equal(saved[field.name], found, equal_nan=found.dtype.kind == "f")
 
 
-class Prioritised(Counted):
-    """A replay that wants to hear how far values were off."""
+class Prioritised(CounterReplay):
+    """A replay that receives value errors."""
 
     class config:  # noqa: N801
         prioritised = True
@@ -177,7 +177,7 @@ class Prioritised(Counted):
         self.heard.append((places, errors))
 
 
-def test_priorities_are_how_far_the_values_of_first_states_are_off():
+def test_priorities_are_the_value_errors_of_first_states():
     learner, replay = learner_of(), Prioritised(Counter())
     batch = replay.sample(16, generator(5))
     said = learner.network.initial_inference(torch.from_numpy(batch.observations)).value
@@ -191,7 +191,7 @@ def test_priorities_are_how_far_the_values_of_first_states_are_off():
 def test_packed_planes_of_chess_are_learned_from():
     learner = learner_of("1x8", Chess(encoder="planes19"), batch=2)
     shape = Counter(shape=(19, 8, 8), players=2, actions=4672)
-    batch = Counted(shape, following=False).sample(2, generator())
+    batch = CounterReplay(shape, following=False).sample(2, generator())
     game = Chess(encoder="planes19")
     batch = dataclasses.replace(batch, observations=np.stack([game.observation()] * 2))
     found = learner.train(Fixed(batch), 1, 0.5, generator())
@@ -202,18 +202,18 @@ def test_packed_planes_of_chess_are_learned_from():
 @pytest.mark.parametrize(
     ("replay", "sentence"),
     [
-        (Counted(Counter(actions=3)), r"policy.*\(16, 4, 3\)"),
-        (Counted(Counter(players=2)), r"value.*\(16, 4, 2\)"),
-        (Counted(Counter(), following=False), "following=True"),
-        (Counted(Counter(shape=(7,))), r"\(7,\).*\(6,\)"),
+        (CounterReplay(Counter(actions=3)), r"policy.*\(16, 4, 3\)"),
+        (CounterReplay(Counter(players=2)), r"value.*\(16, 4, 2\)"),
+        (CounterReplay(Counter(), following=False), "following=True"),
+        (CounterReplay(Counter(shape=(7,))), r"\(7,\).*\(6,\)"),
     ],
 )
-def test_batches_that_do_not_fit_are_refused_in_a_sentence(replay, sentence):
+def test_wrong_batches_are_refused(replay, sentence):
     with pytest.raises(TrainingError, match=sentence):
         learner_of().train(replay, 1, 0.5, generator())
 
 
-def test_networks_that_do_not_fit_are_refused_in_a_sentence():
+def test_wrong_networks_are_refused():
     with pytest.raises(NetworkError, match=r"Network.*learned model"):
         MuZeroLearner(build_network("mlp1x8", game=TicTacToe()), LearnerConfig(), "cpu")
     without = build_muzero("mlp1x8", game=Counter(), config=MuZeroConfig(consistency=0.0))
@@ -227,10 +227,10 @@ def test_networks_that_do_not_fit_are_refused_in_a_sentence():
         learner_of(loss="my.py:loss")
 
 
-def test_policies_that_name_their_actions_are_spread_out_on_the_device():
+def test_sparse_policies_are_expanded_on_the_device():
     game = Counter(actions=5)
     learner = learner_of(game=game)
-    batch = Counted(game).sample(8, generator(3))
+    batch = CounterReplay(game).sample(8, generator(3))
     codes = np.array([4, 1, 0, 0])
     parts = batch.policy.copy()
     parts[...] = 0
@@ -247,10 +247,10 @@ def test_policies_that_name_their_actions_are_spread_out_on_the_device():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlp", "tower"])
 def test_the_whole_loss_can_be_compiled_at_once(name):
-    """As a GPU does it: one graph over all steps, that says the same."""
+    """As on a GPU: one graph over all steps gives the same losses."""
     size, game, _ = GAMES[name]
     learner = learner_of(size, game, muzero={"consistency": 1.0, "reconstruction": 1.0})
-    sent = learner._sent(Counted(game).sample(16, generator()))
+    sent = learner._sent(CounterReplay(game).sample(16, generator()))
     compiled = torch.compile(learner._losses, backend="aot_eager", fullgraph=True)
     plain, errors = learner._losses(sent.observations, sent.targets)
     parts, same = compiled(sent.observations, sent.targets)
@@ -259,13 +259,13 @@ def test_the_whole_loss_can_be_compiled_at_once(name):
         assert parts[part].item() == pytest.approx(plain[part].item(), rel=1e-4)
 
 
-# A GPU is tested where there is one: there, forward and backward are a recorded graph.
+# Also on a GPU if there is one: there, forward and backward are a recorded graph.
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_recorded_graph_changes_nothing(device):
-    """Batches differ, statistics of the norms are not moved by warming up."""
+    """Batches differ, and the warm-up does not change the statistics of the norms."""
     size, game, _ = GAMES["tower"]
     config = MuZeroConfig(unroll=3)
     exact = LearnerConfig(**FLAT, precision="float32")
@@ -273,7 +273,7 @@ def test_a_recorded_graph_changes_nothing(device):
     recorded, plain = (MuZeroLearner(n, exact, device, 1, muzero=config) for n in networks)
     assert (recorded._graph is None) == (device == "cpu")
     plain._graph = None
-    found = [each.train(Counted(game), 6, 0.5, generator()) for each in (recorded, plain)]
+    found = [each.train(CounterReplay(game), 6, 0.5, generator()) for each in (recorded, plain)]
     assert found[0].parts == pytest.approx(found[1].parts, rel=1e-4)
     for ours, theirs in zip(
         recorded.network.state_dict().values(), plain.network.state_dict().values(), strict=True

@@ -1,4 +1,4 @@
-"""The unrolled losses against NumPy, by hand, and by the gradients that they send back."""
+"""The unrolled losses and their gradients, against NumPy and by hand."""
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ from sylvan.muzero.losses import (
     sequence_entropy,
     unrolled_losses,
 )
-from tests.muzero.made_up import Counted, Counter
+from tests.muzero.made_up import Counter, CounterReplay
 
 
 class Plain:
-    """The network `mlp2xN` and its losses once more: NumPy, one example and one step at a time."""
+    """The network `mlp2xN` and its losses in NumPy, one example and one step at a time."""
 
     def __init__(self, network):
         self.network = network
@@ -39,7 +39,7 @@ class Plain:
         return (x - x.min()) / (x.max() - x.min() + 1e-5)
 
     def representation(self, seen):
-        if seen.ndim == 1:  # a vector, in many units
+        if seen.ndim == 1:  # a vector with several units
             logs = np.sign(seen) * np.log1p(np.abs(seen))
             seen = np.concatenate([logs, *(np.tanh(seen * scale) for scale in (1, 4, 16))])
         return self.ranged(self.chain("representation.layers", seen.reshape(-1)))
@@ -54,7 +54,7 @@ class Plain:
         return np.split(self.dense("prediction.out", body), [self.network.header.num_logits])
 
     def cross_entropy(self, logits, number):
-        """Of one squeezed number over −n … n."""
+        """Cross-entropy of one scaled number over the support −n … n."""
         n = (len(logits) - 1) // 2
         place = np.sign(number) * (np.sqrt(abs(number) + 1) - 1) + 0.001 * number
         low = int(np.floor(place))
@@ -107,7 +107,7 @@ def sent(network, batch, following=True):
 
 
 def model(size="mlp2x12", game=None, seed=5, spread=20.0, **config):
-    """A network whose heads say something."""
+    """A network whose heads do not output zeros."""
     network = build_muzero(size, game=game or Counter(), config=MuZeroConfig(**config), seed=seed)
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -119,8 +119,8 @@ def model(size="mlp2x12", game=None, seed=5, spread=20.0, **config):
 @pytest.mark.parametrize("unroll", [1, 4])
 def test_losses_are_those_of_numpy(unroll):
     network = model(support=6, reconstruction=1.0)
-    batch = Counted(Counter(), unroll).sample(7, np.random.default_rng(unroll))
-    batch.known[2, 1:] = False  # a game that was broken off
+    batch = CounterReplay(Counter(), unroll).sample(7, np.random.default_rng(unroll))
+    batch.known[2, 1:] = False  # a truncated game
     assert not batch.alive.all()
     parts, errors = unrolled_losses(
         network, *sent(network, batch), consistency=True, reconstruction=True
@@ -133,9 +133,9 @@ def test_losses_are_those_of_numpy(unroll):
     assert np.allclose(errors.numpy(), np.abs(said - batch.value[:, 0, 0]), atol=1e-5)
 
 
-def test_the_entropy_is_the_least_that_the_policy_can_cost():
+def test_the_entropy_is_the_lower_bound_of_the_policy_loss():
     rng = np.random.default_rng(0)
-    batch = Counted(Counter(), 3).sample(9, rng)
+    batch = CounterReplay(Counter(), 3).sample(9, rng)
     batch.policy[...] = rng.dirichlet([1, 1], batch.policy.shape[:2]) * batch.alive[..., None]
     network = model()
     _, targets = sent(network, batch)
@@ -145,7 +145,7 @@ def test_the_entropy_is_the_least_that_the_policy_can_cost():
     assert sequence_entropy(targets).item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_only_a_share_of_a_gradient_goes_through():
+def test_a_gradient_is_scaled():
     x = torch.tensor([2.0, -3.0], requires_grad=True)
     y = scaled_gradient(x, 0.5)
     assert torch.equal(y, x)
@@ -154,7 +154,7 @@ def test_only_a_share_of_a_gradient_goes_through():
 
 
 def gradient_of(network, batch, part, scale):
-    """The gradient that one part sends into the representation's last layer."""
+    """The gradient of one part of the loss in the representation's last layer."""
     network.zero_grad()
     parts, _ = unrolled_losses(
         network, *sent(network, batch, False), gradient_scale=scale, consistency=False
@@ -165,9 +165,9 @@ def gradient_of(network, batch, part, scale):
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_the_gradient_of_step_k_is_halved_k_times(steps):
-    """A reward k steps ahead sends 1/2^k of its gradient to the first state: all others are 0."""
+    """A reward k steps ahead gives 1/2^k of its gradient to the first state; the others give 0."""
     network = model(spread=5.0)
-    batch = Counted(Counter(), 3, length=(9, 10)).sample(6, np.random.default_rng(1))
+    batch = CounterReplay(Counter(), 3, length=(9, 10)).sample(6, np.random.default_rng(1))
     batch.known[...] = False
     batch.known[:, steps] = True
     batch.policy_weight[...] = 0
@@ -177,18 +177,18 @@ def test_the_gradient_of_step_k_is_halved_k_times(steps):
     assert torch.allclose(halved, whole / 2**steps, rtol=1e-4, atol=1e-9)
 
 
-def test_the_first_state_gets_its_own_gradient_whole():
+def test_the_first_state_gets_its_own_gradient_unscaled():
     network = model(spread=5.0)
-    batch = Counted(Counter(), 3).sample(6, np.random.default_rng(1))
+    batch = CounterReplay(Counter(), 3).sample(6, np.random.default_rng(1))
     batch.policy_weight[:, 1:] = 0
     halved, whole = (gradient_of(network, batch, "policy", scale) for scale in (0.5, 1.0))
     assert whole.abs().max() > 1e-4 and torch.equal(halved, whole)
 
 
-def test_no_gradient_goes_through_what_was_seen():
-    """The loss pulls the state foreseen to the state seen, never the other way round."""
+def test_encoded_states_get_no_gradient():
+    """The loss moves the predicted state to the encoded state, not the reverse."""
     network = model(consistency=1.0)
-    batch = Counted(Counter(), 2, length=(9, 10)).sample(6, np.random.default_rng(1))
+    batch = CounterReplay(Counter(), 2, length=(9, 10)).sample(6, np.random.default_rng(1))
     seen, targets = sent(network, batch)
     later = targets.following.clone().requires_grad_()
     with_gradient = SequenceTargets(**vars(targets) | {"following": later})
@@ -201,7 +201,7 @@ def test_no_gradient_goes_through_what_was_seen():
 
 def test_past_the_end_values_and_rewards_are_learned_and_policies_are_not():
     network = model()
-    batch = Counted(Counter(), 3, length=(1, 2)).sample(5, np.random.default_rng(2))
+    batch = CounterReplay(Counter(), 3, length=(1, 2)).sample(5, np.random.default_rng(2))
     assert not batch.alive[:, 1:].any()
     parts, _ = unrolled_losses(network, *sent(network, batch), consistency=True)
     assert parts["consistency"].item() == 0
@@ -216,7 +216,7 @@ def test_past_the_end_values_and_rewards_are_learned_and_policies_are_not():
 
 def test_an_examples_gradient_does_not_depend_on_how_many_have_a_target():
     network = model()
-    batch = Counted(Counter(), 2, length=(9, 10)).sample(4, np.random.default_rng(2))
+    batch = CounterReplay(Counter(), 2, length=(9, 10)).sample(4, np.random.default_rng(2))
     batch.weight[...] = 1
     parts, _ = unrolled_losses(network, *sent(network, batch))
     batch.policy_weight[2:] = 0
@@ -229,18 +229,18 @@ def test_an_examples_gradient_does_not_depend_on_how_many_have_a_target():
     )
 
 
-def test_a_batch_without_weight_costs_nothing():
+def test_a_batch_without_weight_has_no_loss():
     network = model()
-    batch = Counted(Counter(), 2).sample(4, np.random.default_rng(2))
+    batch = CounterReplay(Counter(), 2).sample(4, np.random.default_rng(2))
     batch.weight[...] = 0
     parts, _ = unrolled_losses(network, *sent(network, batch), consistency=True)
     assert all(part.item() == 0 for part in parts.values())
 
 
-def test_values_of_all_seats_count_alike():
+def test_values_of_all_seats_have_equal_weight():
     """Three seats, scalars: the mean of their squared errors, the seat to move first."""
     network = model(game=Counter(players=3))
-    batch = Counted(Counter(players=3), 1).sample(3, np.random.default_rng(0))
+    batch = CounterReplay(Counter(players=3), 1).sample(3, np.random.default_rng(0))
     seen, targets = sent(network, batch, following=False)
     said = network.initial_inference(seen)
     then = network.recurrent_inference(said.hidden, targets.actions[:, 0])
@@ -257,10 +257,10 @@ def test_values_of_all_seats_count_alike():
     assert parts["reward"].item() == pytest.approx((paid * weight).sum().item(), rel=1e-4)
 
 
-def test_of_two_seats_only_the_movers_number_is_said():
+def test_two_seats_share_one_output():
     network = build_muzero("2x8", game=TicTacToe(), seed=0)
     game = Counter(players=2, shape=(2, 3, 3), actions=9)
-    batch = Counted(game, 2).sample(4, np.random.default_rng(0))
+    batch = CounterReplay(game, 2).sample(4, np.random.default_rng(0))
     _, targets = sent(network, batch, following=False)
     assert targets.value.shape == (4, 3, 1)
     assert np.array_equal(targets.value[..., 0].numpy(), batch.value[..., 0])

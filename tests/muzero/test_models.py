@@ -1,4 +1,4 @@
-"""Models to plan with: PyTorch, ONNX Runtime and files say the same, and searches agree."""
+"""Models to plan with: PyTorch, ONNX Runtime and files agree, and so do searches."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ GAMES = {
 def network_of(name, seed=1):
     size, game = GAMES[name]
     network = build_muzero(size, game=game(), seed=seed).eval()
-    with torch.no_grad():  # so that heads say something, and statistics of norms are not 0 and 1
+    with torch.no_grad():  # so that heads are not 0, and statistics of norms not 0 and 1
         for key, tensor in network.state_dict().items():
             if key.endswith(("out.weight", "reward.3.weight", "logits.weight")):
                 tensor.mul_(10)
@@ -38,7 +38,7 @@ def network_of(name, seed=1):
 
 
 def observations_of(game, count=7, seed=0):
-    """Of states that are reached at random."""
+    """Observations of random states."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(count):
         state = game.clone()
@@ -66,7 +66,7 @@ def models(request, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_all_models_say_what_the_network_says(models):
+def test_all_models_agree_with_the_network(models):
     game, eager, others = models
     seen = observations_of(game)
     rng = np.random.default_rng(1)
@@ -80,7 +80,7 @@ def test_all_models_say_what_the_network_says(models):
             mine = eager.recurrent_inference(mine.hidden, step)
             theirs = model.recurrent_inference(theirs.hidden, step)
     value = np.asarray(mine.value)
-    assert value.std() > 1e-4  # or there was nothing to compare
+    assert value.std() > 1e-4  # so that the comparison is meaningful
 
 
 def test_searches_make_the_same_visits(models):
@@ -96,7 +96,7 @@ def test_searches_make_the_same_visits(models):
 
 
 @pytest.mark.parametrize("name", ["mlp", "tower"])
-def test_new_weights_are_taken_over_when_told_and_not_before(name):
+def test_new_weights_are_used_after_refresh_and_not_before(name):
     network, game = network_of(name)
     model, seen = TorchModel(network, "cpu", threads=1), observations_of(game)
     assert isinstance(model.inner, SwappedModel)
@@ -129,7 +129,7 @@ def _fails(*_args, **_options):
 
 
 @pytest.mark.slow
-def test_files_are_planned_with_where_there_is_no_pytorch(tmp_path):
+def test_exported_files_work_without_pytorch(tmp_path):
     network, game = network_of("tower")
     export_muzero(network, tmp_path)
     np.save(tmp_path / "seen.npy", observations_of(game, 3))
@@ -150,7 +150,7 @@ np.save(sys.argv[1] + "/found.npy", [each.policy for each in found])
 
 
 @pytest.mark.parametrize("kind", ["processor", "files", "device"])
-def test_wrong_shapes_are_refused_in_a_sentence(kind, tmp_path):
+def test_wrong_shapes_are_refused(kind, tmp_path):
     network, _ = network_of("mlp")
     export_muzero(network, tmp_path)
     model = {
@@ -176,7 +176,7 @@ def test_packed_planes_of_another_encoding_are_refused():
         TorchModel(network, "cpu").initial_inference(Chess(encoder="az119").observation()[None])
 
 
-def test_what_is_no_folder_of_three_networks_is_refused(tmp_path):
+def test_a_folder_without_three_networks_is_refused(tmp_path):
     with pytest.raises(NetworkError, match=r"representation\.onnx"):
         OnnxModel(tmp_path)
     network, _ = network_of("mlp")

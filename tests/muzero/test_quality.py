@@ -1,4 +1,4 @@
-"""How far a model sees: a perfect one makes no error, a blind one those that can be counted."""
+"""Prediction errors: a perfect model has none, those of a zero model are computed by hand."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from sylvan.muzero.quality import AHEAD, model_quality
 from sylvan.replay.record import GameRecord
 from sylvan.replay.targets import TargetConfig
 from sylvan.selfplay.selfplay import SelfPlay, SelfPlayConfig
-from tests.muzero.models import ByHeart, Corridor
+from tests.muzero.models import Corridor, ExactModel
 
 CORRIDOR = GameSpec(f"{Path(__file__).parent / 'models.py'}:Corridor")
 TICTACTOE = GameSpec("tictactoe")
@@ -42,23 +42,23 @@ def corridor_record(ending="end", returns=0.0):
     )
 
 
-def test_a_perfect_model_of_an_environment_errs_nowhere():
-    left = {1: 0.7, 2: 0.8, 3: 0.9, 4: 1.0}  # what is still to come on the way right
-    model = ByHeart([Corridor(c) for c in range(1, 5)], lambda position: [left[position.cell]])
+def test_a_perfect_model_of_an_environment_has_no_error():
+    left = {1: 0.7, 2: 0.8, 3: 0.9, 4: 1.0}  # the return of going right
+    model = ExactModel([Corridor(c) for c in range(1, 5)], lambda position: [left[position.cell]])
     record = corridor_record()
     found = model_quality(
         model, CORRIDOR, [record], TargetConfig(discount=1.0), np.random.default_rng(0)
     )
     assert found.positions == 5 and found.legal == {}
     assert set(found.reward) == {1, 2, 3, 5} and max(found.reward.values()) < 1e-6
-    # From the first cell the way went left first, which cost 0.2 more than the model's value says.
+    # From the first cell the record goes left first, which costs 0.2 more than the model's value.
     assert found.value[0] == pytest.approx(0.2 / 5)
     assert all(found.value[k] < 1e-6 for k in (1, 2, 3))
 
 
-def test_a_blind_model_errs_by_what_was_paid():
-    model = ByHeart([Corridor(c) for c in range(1, 5)])
-    model.recurrent_inference = lambda hidden, actions: model.said(
+def test_the_error_of_a_zero_model_is_the_reward():
+    model = ExactModel([Corridor(c) for c in range(1, 5)])
+    model.recurrent_inference = lambda hidden, actions: model.output(
         [Corridor(2)] * len(actions), [[0.0]] * len(actions)
     )
     found = model_quality(
@@ -70,7 +70,7 @@ def test_a_blind_model_errs_by_what_was_paid():
 
 
 def test_a_cut_off_episode_does_not_count_its_bootstrap_as_a_reward():
-    model = ByHeart([Corridor(c) for c in range(1, 5)])
+    model = ExactModel([Corridor(c) for c in range(1, 5)])
     found = model_quality(
         model, CORRIDOR, [corridor_record("limit", 7.0)], TargetConfig(), np.random.default_rng(0)
     )
@@ -91,14 +91,14 @@ def test_a_perfect_model_of_a_game_knows_its_rewards_and_legal_moves():
             states.append(state.clone())
             state.apply(action)
     found = model_quality(
-        ByHeart(states), TICTACTOE, records, TargetConfig(), np.random.default_rng(2)
+        ExactModel(states), TICTACTOE, records, TargetConfig(), np.random.default_rng(2)
     )
     assert set(found.legal) == {k for k in AHEAD if k < 9}
     assert all(share == pytest.approx(1.0) for share in found.legal.values())
     assert max(found.reward.values()) < 1e-6
 
 
-def test_a_model_without_a_clue_has_the_share_of_legal_moves_that_there_are():
+def test_a_uniform_policy_has_the_share_of_legal_moves():
     records = games(6)
 
     class Nothing:
@@ -116,6 +116,6 @@ def test_a_model_without_a_clue_has_the_share_of_legal_moves_that_there_are():
     assert found.value[0] == pytest.approx(np.mean(results))
 
 
-def test_nothing_is_said_of_no_records():
+def test_no_records_give_no_figures():
     found = model_quality(None, TICTACTOE, [], TargetConfig(), np.random.default_rng(0))
     assert found.numbers() == {} and found.positions == 0

@@ -1,4 +1,4 @@
-"""Reanalyse: targets from searches with the newest model, in place of what was thought then."""
+"""Reanalyse: new targets from searches with the newest model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAIN = ReplayConfig(symmetries=False)
 
 
 def played(spec, count, seed=0, ending=None):
-    """Random games, some of them broken off."""
+    """Random games, some of them truncated."""
     rng = generator(seed)
     records = []
     for number in range(count):
@@ -38,8 +38,8 @@ def played(spec, count, seed=0, ending=None):
     return records
 
 
-def rethought(record, spec, model, search):
-    """The record with what one search per position finds: the slow way."""
+def reanalysed(record, spec, model, search):
+    """The record with the results of one search per position: the slow way."""
     state, codes, policy, values, offsets = spec.first(), [], [], [], [0]
     for action in record.actions.tolist():
         legal = sorted(state.legal_actions())
@@ -63,7 +63,7 @@ def rethought(record, spec, model, search):
 
 
 class FreshOracle(Oracle):
-    """Episodes of one seat that were cut off are continued a step sooner, by a value of now."""
+    """Truncated episodes of one seat bootstrap one step earlier, from the newest value."""
 
     def to_come(self, state):
         steps, last = self.targets.td_steps, self.plies - 1
@@ -84,9 +84,7 @@ class FreshOracle(Oracle):
     ("name", "params", "seats"),
     [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
 )
-def test_new_targets_are_those_of_games_that_were_thought_through_now(
-    name, params, seats, mix, td_steps, tmp_path
-):
+def test_new_targets_equal_a_search_of_each_position(name, params, seats, mix, td_steps, tmp_path):
     spec = GameSpec(name, params)
     model = Hashed(spec.first().num_actions, seats)
     targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
@@ -97,7 +95,7 @@ def test_new_targets_are_those_of_games_that_were_thought_through_now(
     batch = replay.sample(30, generator(3))
     rows = [(n, ply) for n, record in enumerate(records) for ply in range(len(record))]
     search = SEARCH.replace(noise=False)
-    again = [rethought(record, spec, model, search) for record in records]
+    again = [reanalysed(record, spec, model, search) for record in records]
     for b, place in enumerate(batch.places):
         number, first = rows[place]
         record, oracle = again[number], FreshOracle(again[number], targets)
@@ -118,9 +116,7 @@ def test_new_targets_are_those_of_games_that_were_thought_through_now(
     ("name", "params", "seats"),
     [("tictactoe", {}, 2), (RING, {"seats": 3}, 3), (RING, {"seats": 1}, 1)],
 )
-def test_fresh_values_continue_rewards_by_what_the_model_says(
-    name, params, seats, mix, td_steps, tmp_path
-):
+def test_fresh_values_bootstrap_from_the_model(name, params, seats, mix, td_steps, tmp_path):
     spec = GameSpec(name, params)
     model = Hashed(spec.first().num_actions, seats)
     targets = TargetConfig(td_steps=td_steps, value_mix=mix, discount=0.9)
@@ -147,7 +143,7 @@ def test_fresh_values_continue_rewards_by_what_the_model_says(
 
 
 def valued(record, spec, model):
-    """The record with what the model says of each position, in seat order."""
+    """The record with the model's values of each position, in seat order."""
     state, values = spec.first(), []
     for action in record.actions.tolist():
         said = model.initial_inference(state.observation()[None])[0][0]
@@ -156,11 +152,11 @@ def valued(record, spec, model):
     return GameRecord(**vars(record) | {"values": np.array(values, np.float32)})
 
 
-def test_a_model_that_says_one_number_for_two_seats(tmp_path):
-    """As networks do whose game is one of win and loss."""
+def test_a_model_with_one_value_for_two_seats(tmp_path):
+    """As networks of zero-sum games do."""
 
     class Single(Hashed):
-        """Of the two numbers only the mover's."""
+        """Returns only the mover's value."""
 
         def initial_inference(self, observations):
             value, reward, *rest = super().initial_inference(observations)
@@ -177,7 +173,7 @@ def test_a_model_that_says_one_number_for_two_seats(tmp_path):
     np.testing.assert_array_equal(batches[0].value, batches[1].value)
 
 
-def test_a_share_of_the_batch_is_new_and_the_rest_as_it_was(tmp_path):
+def test_a_share_of_the_batch_is_new_and_the_rest_unchanged(tmp_path):
     spec = GameSpec("connect4")
     replay = SequenceReplay(tmp_path, spec, PLAIN, targets=TargetConfig(td_steps=2))
     replay.append([random_record(spec, generator(n), fast=0.0) for n in range(4)])
@@ -190,9 +186,9 @@ def test_a_share_of_the_batch_is_new_and_the_rest_as_it_was(tmp_path):
     for name in ("policy", "value"):
         changed = (getattr(before, name) != getattr(after, name)).reshape(20, -1).any(axis=1)
         assert changed[:5].any() and not changed[5:].any()
-        assert changed[:5].all() or name == "value"  # just before an end it is as it was
+        assert changed[:5].all() or name == "value"  # near the end values do not change
     for name, array in vars(after).items():
-        np.testing.assert_array_equal(getattr(again, name), array)  # nothing was kept
+        np.testing.assert_array_equal(getattr(again, name), array)  # no state is kept
 
 
 def test_nothing_is_searched_at_share_zero(tmp_path):

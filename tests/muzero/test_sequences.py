@@ -1,4 +1,4 @@
-"""Segments to unroll a model over, against their definition written out one state at a time."""
+"""Segments of the replay, against their definition written out one state at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def generator(seed=0):
 
 
 def made_up(rng, seats, plies, opening, ending, number, paid=True):
-    """A record of anything; observations say which record and which ply."""
+    """A made-up record; observations contain its number and the ply."""
     searched = np.arange(plies) >= opening
     counts = np.where(searched, rng.integers(1, ACTIONS + 1, plies), 0)
     policy = [rng.dirichlet(np.ones(count)) for count in counts if count]
@@ -58,7 +58,7 @@ def made_up(rng, seats, plies, opening, ending, number, paid=True):
 
 
 class Oracle:
-    """What a segment should say, by the definitions, in seat order until the last moment."""
+    """The expected contents of a segment, by definition; in seat order until the end."""
 
     def __init__(self, record, targets):
         self.record, self.targets = record, targets
@@ -70,7 +70,7 @@ class Oracle:
         return int(last) if state < self.plies else (int(last) + 1) % self.seats
 
     def paid(self, ply):
-        """What the step from a ply paid: its reward and, a step later, the result."""
+        """The reward of the step from a ply, including the discounted return at the end."""
         rewards = self.record.rewards
         paid = np.zeros(self.seats) if rewards is None else rewards[ply].astype(np.float64)
         if self.whole and ply == self.plies - 1:
@@ -78,7 +78,7 @@ class Oracle:
         return paid
 
     def to_come(self, state):
-        """n-step return: rewards, then the value of the search, or of the place of the cut."""
+        """n-step return: rewards, then the value of the search or at the truncation."""
         if state > self.plies or (state == self.plies and self.whole):
             return np.zeros(self.seats)
         if state == self.plies:
@@ -98,7 +98,7 @@ class Oracle:
         return np.roll((1 - share) * self.to_come(state) + share * searched, -self.mover(state))
 
     def reward(self, state):
-        """Of the step to a state."""
+        """The reward of the step to a state."""
         if state > self.plies:
             return np.zeros(self.seats)
         return np.roll(self.paid(state - 1), -int(self.record.seats[state - 1]))
@@ -113,7 +113,7 @@ class Oracle:
 @pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=40)
-def test_stretches_are_what_their_definition_says(data):
+def test_segments_match_their_definition(data):
     seats = data.draw(st.integers(1, 4), "seats")
     discount = data.draw(st.sampled_from([1.0, 0.9]), "discount")
     td_steps = data.draw(st.none() | st.integers(1, 9), "td_steps")
@@ -139,7 +139,7 @@ def test_stretches_are_what_their_definition_says(data):
 
 
 def compare(batch, b, first, record, targets, number):
-    """A segment of a batch with what the record says."""
+    """Compare a segment of a batch with its record."""
     oracle, plies = Oracle(record, targets), len(record)
     assert batch.observations[b].tolist() == [number, first]
     for k in range(batch.alive.shape[1]):
@@ -162,8 +162,8 @@ def compare(batch, b, first, record, targets, number):
                 assert batch.actions[b, k] == record.actions[state]
 
 
-def test_a_history_says_the_same_before_the_end(tmp_path):
-    """`GameHistory` asks a record one state at a time, by another way."""
+def test_game_history_agrees_before_the_end(tmp_path):
+    """`GameHistory` computes the same from a record, one state at a time."""
     targets = TargetConfig(discount=0.9, td_steps=3)
     records = [made_up(generator(n), 2, 8, 0, "end", n) for n in range(3)]
     replay = SequenceReplay(tmp_path, ring(2), targets=targets, unroll=4)
@@ -184,7 +184,7 @@ def test_a_history_says_the_same_before_the_end(tmp_path):
 
 
 def test_two_seats_worked_out_by_hand(tmp_path):
-    """Tic-tac-toe, won by the first seat in five plies: who is to move sees what it gets."""
+    """Tic-tac-toe, won by the first seat in five plies: values are for the seat to move."""
     spec = GameSpec("tictactoe")
     record = random_record(spec, generator(1))
     plies = [0, 3, 1, 4, 2]  # the first row
@@ -220,8 +220,8 @@ def test_two_seats_worked_out_by_hand(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connect4"])
-def test_a_symmetry_turns_a_whole_stretch(name, tmp_path):
-    """Playing the batch's actions from its first state leads to what the batch shows."""
+def test_a_symmetry_applies_to_a_whole_segment(name, tmp_path):
+    """Playing the batch's actions from its first state gives the batch's observations."""
     spec = GameSpec(name)
     records = [random_record(spec, generator(n), plies=12) for n in range(4)]
     replay = SequenceReplay(tmp_path, spec, unroll=4, following=True)
@@ -245,7 +245,7 @@ def test_a_symmetry_turns_a_whole_stretch(name, tmp_path):
 
 
 def shown_by(symmetry, batch, same, b):
-    """Whether a segment is another one as a symmetry shows it."""
+    """Whether a segment equals another one under a symmetry."""
     turn, permutation = symmetry
     states = np.flatnonzero(batch.alive[b, 1:])
     return np.array_equal(batch.policy[b][:, np.asarray(permutation)], same.policy[b]) and all(
@@ -260,9 +260,9 @@ def shown_by(symmetry, batch, same, b):
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=25)
-def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
-    """A lead-in shows the opening's states, its moves, and knows nothing else of them; from the
-    first searched state on it is like any other segment.
+def test_lead_in_segments_replay_the_opening(name, openings, unroll, seed):
+    """A lead-in has the opening's states and moves and no targets for them; from the first searched
+    state on it is like any other segment.
     """
     spec, rng = GameSpec(name), generator(seed)
     records = [random_record(spec, rng, plies=14, fast=0, opening=each) for each in openings]
@@ -306,7 +306,7 @@ def test_stretches_that_lead_in_play_the_opening(name, openings, unroll, seed):
 
 
 def shown_in(spec, record):
-    """What is to be seen before every ply of a record."""
+    """The observations before every ply of a record."""
     state, shown = spec.first(), []
     for action in record.actions.tolist():
         shown.append(state.observation())
@@ -315,8 +315,8 @@ def shown_in(spec, record):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_policies_over_many_actions_name_those_that_they_have(share, tmp_path, monkeypatch):
-    """The same batch in both forms, some of it thought through again."""
+def test_policies_over_many_actions_are_sparse(share, tmp_path, monkeypatch):
+    """The same batch, dense and sparse, partly reanalysed."""
     spec = GameSpec("tictactoe")
     replay = SequenceReplay(tmp_path, spec, unroll=4)
     replay.append([random_record(spec, generator(n)) for n in range(5)])
@@ -383,7 +383,7 @@ def test_batches_are_the_same_after_a_restart(tmp_path):
     assert replay.window < replay.positions
 
 
-def test_priorities_say_what_is_drawn(tmp_path):
+def test_priorities_determine_the_draws(tmp_path):
     config = ReplayConfig(prioritised=True, alpha=1.0, beta=1.0)
     replay = SequenceReplay(tmp_path, ring(1), config, unroll=2)
     replay.append([made_up(generator(n), 1, 10, 0, "end", n) for n in range(2)])
@@ -394,14 +394,14 @@ def test_priorities_say_what_is_drawn(tmp_path):
     assert 0.46 < chosen.mean() < 0.54  # 19 of 38
     np.testing.assert_allclose(batch.weight[~chosen], 1.0)
     np.testing.assert_allclose(batch.weight[chosen], 1 / 19, rtol=1e-5)
-    replay.update_priorities(np.array([-5, 10**6]), np.ones(2))  # long gone: passed over
+    replay.update_priorities(np.array([-5, 10**6]), np.ones(2))  # outside the window: ignored
 
 
 def test_a_gap_in_the_searches_is_refused(tmp_path):
     record = made_up(generator(), 2, 6, 0, "end", 0)
     counts = np.diff(record.policy_offsets)
     replay = SequenceReplay(tmp_path, ring(2))
-    for ply, sentence in ((2, "without a search among"), (5, "last ply")):
+    for ply, sentence in ((2, "unsearched plies"), (5, "last ply")):
         keep = np.repeat(np.arange(6) != ply, counts)
         left = np.where(np.arange(6) == ply, 0, counts)
         fields = vars(record) | {

@@ -1,4 +1,4 @@
-"""Which settings a run without rules comes to: the algorithm, presets, what stays for life."""
+"""The settings of MuZero runs: the algorithm, presets, fixed settings."""
 
 import pytest
 from typer.testing import CliRunner
@@ -43,7 +43,7 @@ def test_presets_of_environments_are_settings(machine):
     assert config.targets.td_steps is not None
 
 
-def test_what_shapes_the_model_stays_for_life(tmp_path):
+def test_settings_of_the_layers_are_fixed(tmp_path):
     run = Run.create(tmp_path / "run", TrainingConfig(game=CARTPOLE))
     assert set(SHAPING) < set(type(run.config.muzero).model_fields)
     with pytest.raises(RunError, match=r"muzero\.support.*30.*40"):
@@ -59,7 +59,7 @@ def test_what_shapes_the_model_stays_for_life(tmp_path):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """What the loop was asked to do, in place of doing it."""
+    """The arguments of the training loop, which is replaced."""
     monkeypatch.chdir(tmp_path)
     calls = []
 
@@ -87,7 +87,7 @@ def test_the_command_takes_the_preset_of_the_algorithm(asked):
     assert asked[2] == TrainingConfig(**preset_settings("gym:CartPole-v1", "cpu"))
 
 
-def test_going_on_keeps_the_algorithm(asked):
+def test_a_resumed_run_keeps_its_algorithm(asked):
     train("tictactoe", "--algorithm", "muzero", "--preset", "cpu", "--run", "runs/a")
     train("tictactoe", "--run", "runs/a", "--preset", "cpu", "--steps", 99)
     assert asked[1].run.algorithm == "muzero" and asked[1].run.steps == 99

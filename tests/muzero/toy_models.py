@@ -1,4 +1,4 @@
-"""Models in NumPy that know little: enough to plan with, quick enough for tests."""
+"""Small NumPy models, fast enough for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Hashed:
-    """Says of every state and step something of its own, by a fixed random projection.
+    """Gives every state and step its own outputs, by a fixed random projection.
 
     Values and rewards are small and per seat, the seat to move (or that moved) first.
     """
@@ -18,23 +18,23 @@ class Hashed:
         self._steps = rng.normal(size=(num_actions, width)).astype(np.float32)
         self._policy = rng.normal(size=(width, num_actions)).astype(np.float32)
         self._paid = rng.normal(size=(2, width, seats)).astype(np.float32)
-        self._seed, self._eyes = seed, None
+        self._seed, self._projection = seed, None
         self.calls = 0
 
     def initial_inference(self, observations):
         flat = _numbers(observations)
-        if self._eyes is None or len(self._eyes) != flat.shape[1]:
+        if self._projection is None or len(self._projection) != flat.shape[1]:
             rng = np.random.default_rng(self._seed + 1)
-            self._eyes = rng.normal(size=(flat.shape[1], self.width)).astype(np.float32)
-        return self._said(np.tanh(flat @ self._eyes))
+            self._projection = rng.normal(size=(flat.shape[1], self.width)).astype(np.float32)
+        return self._outputs(np.tanh(flat @ self._projection))
 
     def recurrent_inference(self, hidden, actions):
-        return self._said(np.tanh(hidden @ self._turn + self._steps[actions]))
+        return self._outputs(np.tanh(hidden @ self._turn + self._steps[actions]))
 
-    def _said(self, hidden):
+    def _outputs(self, hidden):
         self.calls += 1
         value, reward = (np.tanh(hidden @ weights) / 2 for weights in self._paid)
-        if self.seats == 2:  # what one wins the other loses
+        if self.seats == 2:  # zero-sum
             value, reward = (np.stack([x[:, 0], -x[:, 0]], axis=1) for x in (value, reward))
         return value, reward, hidden @ self._policy, hidden
 

@@ -1,15 +1,15 @@
-"""A UCI program for tests that fails in the way its argument names.
+"""A UCI program for tests; its argument selects a failure.
 
 good      plays the first legal move
-dies      ends while it thinks about its third move
-leaves    ends when it hears of a second game
-crashes   ends at once
+dies      exits during its third move
+leaves    exits at the second `ucinewgame`
+crashes   exits at the start
 illegal   plays a move that is never legal
 nothing   answers `bestmove (none)`
 hangs     never answers `go`
 silent    never answers anything
 late      takes 0.3 s per move
-chatty    floods its output with lines that mean nothing
+chatty    floods its output with meaningless lines
 """
 
 import sys

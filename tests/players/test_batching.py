@@ -1,4 +1,4 @@
-"""Searches that share their batches find what each would find alone."""
+"""Searches that share batches give the same results as separate searches."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ OPENINGS = ["", "4", "44", "4453", "1234567", "71"]
 
 
 def skewed(leaves):
-    """Logits of the legal actions and values that differ from position to position."""
+    """Logits of the legal actions and values that depend on the position."""
     sums = leaves.observations.reshape(len(leaves), -1).astype(np.float64)
     numbers = sums @ np.cos(np.arange(sums.shape[1]))
     logits = np.concatenate([np.sin(numbers[i] + leaves.legal(i)) for i in range(len(leaves))])
@@ -37,7 +37,7 @@ def searching(state, evaluator, simulations=60):
 
 @pytest.mark.parametrize("width", [1, 2, 4, 100])
 @pytest.mark.parametrize("evaluator", [skewed, whole])
-def test_together_is_as_alone(width, evaluator):
+def test_joint_searches_equal_separate_ones(width, evaluator):
     states = [ConnectFour(moves) for moves in OPENINGS]
     separate = {str(state): alone(searching(state, evaluator)) for state in states}
     shared = list(together((searching(state, evaluator) for state in states), width))
@@ -46,7 +46,7 @@ def test_together_is_as_alone(width, evaluator):
         assert edges == separate[str(state)][1]
 
 
-def test_batches_are_filled_from_all_jobs_and_kept_apart_by_evaluator():
+def test_batches_are_filled_from_all_jobs_of_one_evaluator():
     sizes = {"one": [], "other": []}
 
     def counting(name):
@@ -63,7 +63,7 @@ def test_batches_are_filled_from_all_jobs_and_kept_apart_by_evaluator():
     assert len(sizes["one"]) <= 62
 
 
-def test_jobs_are_begun_only_when_there_is_room():
+def test_at_most_width_jobs_run():
     begun = []
 
     def jobs():
@@ -77,7 +77,7 @@ def test_jobs_are_begun_only_when_there_is_room():
     results.close()
 
 
-def test_a_job_that_asks_for_nothing():
+def test_a_job_without_requests():
     def idle():
         yield from ()
         return 7
@@ -86,7 +86,7 @@ def test_a_job_that_asks_for_nothing():
     assert list(together([idle(), idle()], 1)) == [7, 7]
 
 
-def test_joined_leaves_show_what_their_parts_show():
+def test_joined_leaves_equal_their_parts():
     forests = [Forest([Chess(), Chess(moves="e4")], simulations=3), Forest([Chess(moves="d4")])]
     parts = []
     for forest in forests:

@@ -1,4 +1,4 @@
-"""The time manager: whole games on a simulated clock."""
+"""Time management: whole games on a simulated clock."""
 
 import pytest
 from hypothesis import given
@@ -13,19 +13,19 @@ controls = st.one_of(st.none(), st.integers(1, 200))
 
 
 @given(st.floats(-100.0, 20_000.0), increments, controls, overheads)
-def test_the_overhead_is_never_touched(time, increment, moves_to_go, overhead):
+def test_the_overhead_is_never_spent(time, increment, moves_to_go, overhead):
     given = budget(Clock(time, increment, moves_to_go), overhead)
     assert 0.0 <= given.aim <= given.most <= max(0.0, time - overhead)
 
 
 @given(times, increments, overheads)
-def test_more_time_is_never_less_thought(time, increment, overhead):
+def test_more_time_never_gives_a_smaller_budget(time, increment, overhead):
     less, more = (budget(Clock(t, increment), overhead) for t in (time, time * 1.5))
     assert less.aim <= more.aim and less.most <= more.most
 
 
 def play(time, increment, overhead, moves, lag, control=None, stretched=False):
-    """A game on the clock; the seconds left after each move, below 0 if the flag fell."""
+    """Play a game; return the seconds left after each move, negative if time ran out."""
     left, period = [], time
     for move in range(moves):
         if control and move and move % control == 0:
@@ -46,7 +46,7 @@ def play(time, increment, overhead, moves, lag, control=None, stretched=False):
     stretched=st.booleans(),
 )
 def test_no_game_of_eighty_moves_is_lost_on_time(time, increment, share, late, stretched):
-    """Every move loses a tenth of the overhead on the way, one of them all of it."""
+    """Every move loses a tenth of the overhead, and one of them all of it."""
     overhead = share * time
 
     def lag(move):
@@ -69,7 +69,7 @@ def test_no_time_control_is_missed(time, control, share, stretched):
 
 @given(st.floats(1.0, 7200.0), st.floats(0.0, 0.02), st.integers(HORIZON, 120))
 def test_over_half_of_the_clock_is_used(time, ratio, moves):
-    """In a game of 40 moves or more; the first try is one second with a hundredth per move."""
+    """In a game of 40 moves or more; the explicit example is 1 s with 0.01 s per move."""
     increment, overhead = time * ratio, min(0.05, 0.05 * time)
     left = play(time, increment, overhead, moves, lambda _: 0.001)[-1]
     assert left < (time + increment * moves) / 2
@@ -101,7 +101,7 @@ def test_a_move_time_is_kept(seconds, overhead):
     st.floats(0.0, 1e6),
     st.booleans(),
 )
-def test_enough_is_enough(aim, elapsed, a, b, rate, settled):
+def test_when_a_search_stops(aim, elapsed, a, b, rate, settled):
     limits = Budget(aim, 3 * aim)
     leaders = Leaders(max(a, b), min(a, b), rate, settled)
     end = limits.aim if settled else limits.most

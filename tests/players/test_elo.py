@@ -36,7 +36,7 @@ def test_the_interval_when_everything_was_won():
     assert estimate.high == math.inf
 
 
-def test_draws_alone_leave_doubt():
+def test_draws_alone_give_a_wide_interval():
     few, many = elo_difference(0, 5, 0), elo_difference(0, 500, 0)
     assert few.elo == many.elo == 0
     assert few.high > 100 and few.low == pytest.approx(-few.high)
@@ -44,7 +44,7 @@ def test_draws_alone_leave_doubt():
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_turned_round_it_changes_sign(wins, draws, losses):
+def test_swapping_wins_and_losses_changes_the_sign(wins, draws, losses):
     one, other = elo_difference(wins, draws, losses), elo_difference(losses, draws, wins)
     assert one.elo == pytest.approx(-other.elo)
     assert one.low == pytest.approx(-other.high)
@@ -57,8 +57,8 @@ def test_the_estimate_lies_in_its_interval(wins, draws, losses):
     assert estimate.low <= estimate.elo <= estimate.high
 
 
-def test_the_interval_holds_what_it_promises():
-    """Of simulated matches with draws, the interval has the truth in it in 95 %, or a bit more."""
+def test_the_interval_covers_the_truth_in_95_percent():
+    """In simulated matches with draws, the interval contains the truth in at least 95 %."""
     rng = np.random.default_rng(1)
     for win, draw in [(0.5, 0.3), (0.2, 0.5), (0.75, 0.1), (0.9, 0.08)]:
         truth = elo_of_score(win + draw / 2)
@@ -80,14 +80,14 @@ def test_superiority_by_hand():
 
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_without_draws_the_ratio_is_the_binomial_one(wins, losses):
-    """Two outcomes and a mean leave nothing to choose, so the ratio has a closed form."""
+    """The mean determines the shares of two outcomes, so the ratio has a closed form."""
     s0, s1 = score_of_elo(-10), score_of_elo(30)
     binomial = wins * math.log(s1 / s0) + losses * math.log((1 - s1) / (1 - s0))
     assert Sprt(-10, 30).llr((losses, 0, wins)) == pytest.approx(binomial, abs=0.02, rel=1e-2)
 
 
 def constrained(counts, scores, mean):
-    """The greatest log-likelihood of shares with this mean, by trying a fine grid of draws."""
+    """The maximum log-likelihood of shares with this mean, over a fine grid of draws."""
     best = -math.inf
     for draws in np.linspace(1e-6, 2 * min(mean, 1 - mean) - 1e-6, 20001):
         shares = [1 - mean - draws / 2, draws, mean - draws / 2]
@@ -123,7 +123,7 @@ def test_bounds():
 
 
 @pytest.mark.parametrize(("elo", "wrong"), [(0.0, "H1"), (80.0, "H0")])
-def test_a_test_errs_as_seldom_as_it_says(elo, wrong):
+def test_the_error_rate_of_the_sequential_test(elo, wrong):
     """Simulated matches of pairs at either hypothesis: the other is accepted in about 5 %."""
     test, rng, verdicts = Sprt(0, 80), random.Random(7), []
     win = score_of_elo(elo) - 0.15  # with 30 % draws
@@ -141,9 +141,9 @@ def test_a_test_errs_as_seldom_as_it_says(elo, wrong):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: elo_difference(-1, 0, 0), "numbers from 0 up"),
-        (lambda: Sprt(5, 5), "second"),
-        (lambda: Sprt(0, math.nan), "second"),
+        (lambda: elo_difference(-1, 0, 0), "-1, 0, 0"),
+        (lambda: Sprt(5, 5), "elo1"),
+        (lambda: Sprt(0, math.nan), "elo1"),
         (lambda: Sprt(0, 5, alpha=0.7), r"alpha.*0.7"),
         (lambda: Sprt(0, 5).llr((1, 2)), r"3 .*5 "),
     ],

@@ -1,4 +1,4 @@
-"""Players: chance, searches and other programs, and their names on a command line."""
+"""Players: random, searches, UCI programs, and their text on the command line."""
 
 import os
 import shlex
@@ -40,7 +40,7 @@ FAKE = Path(__file__).with_name("fake_engine.py")
 
 
 def fake(kind: str) -> str:
-    """The command of a program that fails in a certain way."""
+    """The command of a program with this failure."""
     return f"{shlex.quote(sys.executable)} {shlex.quote(str(FAKE))} {kind}"
 
 
@@ -66,7 +66,7 @@ class TestRandom:
 
 
 class TestSearch:
-    def test_it_plays_what_a_search_finds(self):
+    def test_it_plays_the_move_of_the_search(self):
         game = Chess(moves="e4 e5 Nf3")
         with SearchPlayer("material", simulations=500) as player:
             assert player.play(game) == Search("material", simulations=500).run(game).best
@@ -113,7 +113,7 @@ class TestSearch:
         assert first(1) == first(1) != first(2)
 
 
-def test_moves_go_on_where_a_draw_could_be_claimed():
+def test_moves_continue_after_a_claimable_draw():
     shuffle = ["g1f3", "g8f6", "f3g1", "f6g8"] * 2
     earlier, later = Chess(moves=shuffle), Chess(moves=[*shuffle, "e2e4", "e7e5"])
     assert earlier.outcome == "repetition"
@@ -133,7 +133,7 @@ def test_moves_between():
 
 @pytest.mark.parametrize("left", [0.0, 0.001, 0.05, 1, 60, 3600])
 @pytest.mark.parametrize("increment", [0.0, 0.01, 5.0])
-def test_no_plan_lets_the_flag_fall(left, increment):
+def test_the_time_for_a_move_never_exceeds_the_clock(left, increment):
     spent = time_for_move(Clocks((1.0, left), (0.0, increment)), seat=1)
     assert 0 <= spent <= max(0.0, left - 0.01)
 
@@ -152,7 +152,7 @@ class TestUci:
         ("kind", "ending"),
         [("illegal", "illegal move"), ("nothing", "illegal move"), ("dies", "disconnect")],
     )
-    def test_failures_have_names_and_the_next_game_goes_on(self, kind, ending):
+    def test_failures_have_names_and_the_next_game_works(self, kind, ending):
         with UciPlayer(fake(kind), {}, Limits(nodes=10)) as player:
             for _ in range(2):
                 player.new_game()
@@ -294,7 +294,7 @@ class TestSpecs:
 
     def test_a_program_needs_a_limit(self):
         spec = player_spec(f"uci:{fake('good')}")
-        with pytest.raises(ConfigError, match="think"):
+        with pytest.raises(ConfigError, match="limit"):
             spec.limited(Limits())
 
     def test_time_controls(self):

@@ -1,4 +1,4 @@
-"""Centipawns, mates and win-draw-loss shares against what they promise."""
+"""Centipawns, mates and win-draw-loss shares, against their definitions."""
 
 import math
 import os
@@ -70,7 +70,7 @@ def test_the_share_of_draws_is_found_again(q, draws):
 
 
 @pytest.mark.skipif(NETS is None, reason="SYLVAN_NETS does not say where networks are")
-def test_a_network_says_how_many_games_are_drawn():
+def test_a_network_gives_the_share_of_draws():
     """At the root's own value, the shares are the network's."""
     maia, game = load_evaluator(Path(NETS) / "maia-1500.pb.gz"), Chess(moves="e4 e5 Nf3")
     win, draw, loss = maia.infer(game.encoded(maia.encoding).observation()[None]).value[0]
@@ -85,8 +85,8 @@ def test_the_other_side_has_the_other_shares(q):
     assert (-Score(q)).cp == -Score(q).cp
 
 
-def test_the_built_in_evaluator_shows_as_it_counts():
-    """A pawn up, as `material` squashes it (400 centipawns: the root of one half)."""
+def test_material_scores_are_shown_unchanged():
+    """A pawn up, on the curve of `material` (400 centipawns: Q = sqrt(1/2))."""
     assert centipawns(100 / math.hypot(100, 400)) == 100
     assert centipawns(math.sqrt(0.5)) == 400
 
@@ -102,13 +102,13 @@ MATES = [
 def test_a_mate_is_as_long_as_it_says(fen, moves):
     result = sylvan.search(Chess(fen), simulations=200_000)
     score = result_score(result)
-    assert score.mate is not None and score.mate >= moves  # the shortest is known
+    assert score.mate is not None and score.mate >= moves  # the shortest mate is known
     assert score.proven and score.wdl == (1000, 0, 0) and score.uci() == f"mate {score.mate}"
     assert mates_within(chess.Board(fen), score.mate)
 
 
 def mates_within(board, moves):
-    """Whether the side to move can mate in so many moves, by brute force."""
+    """Whether the side to move can mate in `moves` moves, by brute force."""
     for move in list(board.legal_moves):
         board.push(move)
         forced = board.is_checkmate() or (
@@ -117,7 +117,7 @@ def mates_within(board, moves):
         board.pop()
         if forced:
             return True
-    # Quiet first moves are tried only where that is quick.
+    # Try quiet first moves only in short mates, where it is fast.
     for move in list(board.legal_moves) if moves <= 2 else []:
         board.push(move)
         forced = moves > 1 and not board.is_stalemate() and all_replies_lose(board, moves - 1)
@@ -138,8 +138,8 @@ def all_replies_lose(board, moves):
     return bool(replies)
 
 
-def test_a_lost_position_says_in_how_many_moves():
-    lost = Chess("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", ["a1a6"])  # whatever Black plays, 2. mates
+def test_a_lost_position_has_a_mate_distance():
+    lost = Chess("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", ["a1a6"])  # then White mates
     score = result_score(sylvan.search(lost, simulations=1000))
     assert (score.mate, score.q, score.wdl, str(score)) == (-1, -1.0, (0, 0, 1000), "#-1")
 

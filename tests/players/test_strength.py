@@ -1,4 +1,4 @@
-"""Playing at an Elo: between the rungs of the ladder, more Elo is never less search."""
+"""Strength by Elo: more Elo never gives fewer simulations."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The arena of a run: who is met, what is best, the gate, and going on from a state."""
+"""The arena of a run: opponents, the best network, the gate, and saved state."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ TICTACTOE = GameSpec("tictactoe")
 
 
 def perverse(leaves):
-    """Takes losses for wins."""
+    """Evaluates losses as wins."""
     logits, values = Rollout()(leaves)
     return logits, -values
 
@@ -26,7 +26,7 @@ def short(**settings):
     return ArenaConfig(**{**defaults, **settings})
 
 
-def test_a_rating_has_what_the_metrics_want():
+def test_a_rating_has_all_metrics():
     rating = Arena(TICTACTOE, short(), seed=1).rate(Rollout(), step=3)
     numbers = rating.numbers()
     assert {"rating.elo", "rating.low", "rating.high", "seconds.arena"} <= set(numbers)
@@ -51,14 +51,14 @@ def test_the_best_network_stays_the_best_after_a_worse_one():
     loaders = {step: lambda step=step: networks[step] for step in networks}
     first = arena.rate(networks[10], 10)
     worse = arena.rate(networks[20], 20, {10: loaders[10]})
-    assert first.is_best and not worse.is_best and worse.promoted  # no gate: the newest plays on
+    assert first.is_best and not worse.is_best and worse.promoted  # no gate
     assert worse.scores["best"] < 0.5 and worse.elo < first.elo
     assert arena.best == 10
     third = arena.rate(networks[30], 30, {10: loaders[10], 20: loaders[20]})
     assert third.scores["step-000020"] > 0.5 and third.scores["best"] == pytest.approx(0.5, abs=0.3)
 
 
-def test_the_best_is_met_first_and_then_the_newest():
+def test_the_best_is_played_first_and_then_the_newest():
     arena = Arena(TICTACTOE, short(opponents=2, yardsticks=("random",)), seed=1)
     arena.best = 10
     assert arena._opponents(dict.fromkeys((10, 20, 30, 40, 50), Uniform), 50) == [10, 40]
@@ -70,7 +70,7 @@ def test_the_best_is_met_first_and_then_the_newest():
 
 def test_a_gate_keeps_the_old_network_playing():
     arena = Arena(TICTACTOE, short(gate=0.55), seed=1)
-    assert arena.rate(Rollout(), 10).promoted  # the first has nobody to beat
+    assert arena.rate(Rollout(), 10).promoted  # the first has no opponent
     worse = arena.rate(perverse, 20, {10: Rollout})
     assert not worse.promoted and not worse.is_best and arena.best == 10
     equal = arena.rate(Rollout(), 30, {10: Rollout})
@@ -85,7 +85,7 @@ def test_a_network_that_passes_the_gate_becomes_the_best():
     assert arena.best == 20
 
 
-def test_an_arena_goes_on_from_its_state_as_if_it_had_not_stopped():
+def test_a_restored_arena_continues_identically():
     whole = Arena(TICTACTOE, short(), seed=1)
     whole.rate(perverse, 10)
     state = json.loads(json.dumps(whole.state_dict()))
@@ -96,7 +96,7 @@ def test_an_arena_goes_on_from_its_state_as_if_it_had_not_stopped():
     assert whole.state_dict() == again.state_dict()
 
 
-def test_a_step_that_is_done_again_counts_once():
+def test_a_repeated_step_counts_once():
     arena = Arena(TICTACTOE, short(), seed=1)
     arena.rate(Rollout(), 10)
     once = arena.ratings()
@@ -109,7 +109,7 @@ def test_without_a_random_player_the_first_network_is_the_anchor():
     assert arena.rate(Rollout(), 10).elo == 0.0
 
 
-def test_a_run_without_opponents_has_a_rating_all_the_same():
+def test_a_run_without_opponents_has_a_rating():
     rating = Arena(TICTACTOE, short(yardsticks=(), positions=0), seed=1).rate(Rollout(), 10)
     assert rating.elo == 0.0 and rating.low == -np.inf and rating.is_best
 
@@ -132,7 +132,7 @@ def test_yardsticks_suit_the_game():
     assert Arena(TICTACTOE, ArenaConfig(), 0).yardsticks == ("random", "rollout:simulations=32")
 
 
-def test_programs_of_others_run_only_during_ratings():
+def test_external_programs_run_only_during_ratings():
     engine = Path(__file__).parents[1] / "players" / "fake_engine.py"
     text = f"uci:{sys.executable} {engine} good; nodes=1"
     settings = short(yardsticks=("random", text), games=2, simulations=4, positions=0, max_plies=12)

@@ -1,4 +1,4 @@
-"""Games between two players at once: fair, repeatable, and the same as one by one."""
+"""Parallel games between two players: fair, reproducible, equal to sequential games."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ class First:
 
 
 class Last:
-    """Takes the last legal action, and notes what it was asked."""
+    """Takes the last legal action, and records the calls."""
 
     name = "last"
 
@@ -59,8 +59,8 @@ def test_games_of_a_pair_share_their_opening_and_swap_seats():
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32))
-def test_who_is_called_a_does_not_matter(seed):
-    """Two players without chance: the other order gives the other scores, pair by pair."""
+def test_swapping_the_players_swaps_the_scores(seed):
+    """Two deterministic players: in the other order, each pair has the other scores."""
     one = duel(CONNECT4, First(), Last(), 8, seed).scores
     other = duel(CONNECT4, Last(), First(), 8, seed).scores
     swapped = [1 - score for pair in zip(other[1::2], other[::2], strict=True) for score in pair]
@@ -72,7 +72,7 @@ def test_equal_players_share_the_points_of_every_pair():
     assert [sum(pair) for pair in zip(scores[::2], scores[1::2], strict=True)] == [1] * 5
 
 
-def test_games_played_together_are_those_played_one_by_one(monkeypatch):
+def test_parallel_games_equal_sequential_games(monkeypatch):
     together = duel(CONNECT4, search(), First(), 8, seed=5)
     monkeypatch.setattr("sylvan.ratings.duel.WIDTH", 1)
     alone = duel(CONNECT4, search(), First(), 8, seed=5)
@@ -80,7 +80,7 @@ def test_games_played_together_are_those_played_one_by_one(monkeypatch):
     assert together.scores == alone.scores
 
 
-def test_all_games_in_progress_are_handed_over_together():
+def test_a_player_gets_all_its_games_in_one_call():
     last = Last()
     duel(CONNECT4, First(), last, 64, opening_plies=2)
     assert last.asked[0] == 32
@@ -109,7 +109,7 @@ def test_results_are_those_of_the_rules():
     assert low < played.score < high
 
 
-def test_a_game_that_goes_on_is_cut_off():
+def test_a_long_game_ends_at_the_limit():
     played = duel(CONNECT4, First(), Last(), 4, opening_plies=0, max_plies=5)
     assert {game.ending for game in played.games} == {"limit"}
     assert {len(game.actions) for game in played.games} == {5}
@@ -117,7 +117,7 @@ def test_a_game_that_goes_on_is_cut_off():
 
 
 def test_an_opening_that_always_ends_the_game_is_refused():
-    with pytest.raises(ConfigError, match="after 9"):
+    with pytest.raises(ConfigError, match="9 random plies"):
         duel(TICTACTOE, First(), Last(), 2, opening_plies=9)
     with pytest.raises(ConfigError, match=r"games.*0"):
         duel(TICTACTOE, First(), Last(), 0)
@@ -126,7 +126,7 @@ def test_an_opening_that_always_ends_the_game_is_refused():
 def test_three_seats_are_shared_fairly():
     spec = GameSpec(f"{EXAMPLES / 'three_seats.py'}:ThreeSeats")
     played = duel(spec, First(), First(), 12, opening_plies=0)
-    assert sorted({sum(game.sides) for game in played.games}) == [1, 2]  # one alone against two
+    assert sorted({sum(game.sides) for game in played.games}) == [1, 2]  # one seat against two
     assert played.score == 0.5
     assert len({game.sides for game in played.games}) == 6
 
@@ -150,7 +150,7 @@ def test_one_seat_is_played_by_each_and_compared():
 # --- yardsticks -----------------------------------------------------------------------------------
 
 
-def test_yardsticks_are_ordered_as_one_expects():
+def test_stronger_yardsticks_win():
     def score(spec, a, b, games):
         return duel(spec, yardstick(a, spec), yardstick(b, spec), games, seed=1).score
 
@@ -171,13 +171,13 @@ def test_a_perfect_player_never_loses_from_the_start():
     assert 0 not in played.scores and played.score > 0.8
 
 
-def test_the_solver_plays_what_keeps_the_value_on_any_board():
+def test_the_solver_keeps_the_value_on_any_board():
     spec = GameSpec("connect4", {"columns": 5, "rows": 4})
     played = duel(spec, yardstick("solver", spec), yardstick("random", spec), 10, opening_plies=0)
     assert 0 not in played.scores  # a draw under perfect play
 
 
-def test_a_network_without_search_plays_its_likeliest_action():
+def test_a_network_without_search_plays_its_most_likely_action():
     def evaluate(leaves):
         logits = np.tile(np.arange(7, dtype=np.float32), (len(leaves), 1))
         return logits, np.zeros(len(leaves), np.float32)

@@ -1,4 +1,4 @@
-"""Elo of many players: two by hand, chains, those who won everything, intervals."""
+"""Elo of many players: two players by hand, chains, perfect scores, intervals."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_two_players_are_apart_by_the_elo_of_their_score(wins, draws, losses):
 
 
 def test_a_chain_adds_up():
-    """Whoever never met is compared through whoever both met."""
+    """Players without games against each other are compared through common opponents."""
     chain = [Result("b", "a", 75, 0, 25), Result("c", "b", 75, 0, 25)]
     ratings = rate_all(chain, anchor="a")
     step = elo_of_score(75.5 / 101)
@@ -53,7 +53,7 @@ def test_true_strengths_are_found_from_expected_scores():
         assert ratings[name].elo == pytest.approx(elo, abs=0.5)
 
 
-def test_at_the_maximum_everyone_has_the_points_that_are_expected():
+def test_at_the_maximum_points_equal_expected_points():
     rng = np.random.default_rng(0)
     names = "abcdef"
     results = [
@@ -72,19 +72,19 @@ def test_at_the_maximum_everyone_has_the_points_that_are_expected():
         assert points == pytest.approx(expected)
 
 
-def test_results_add_up_whoever_comes_first():
+def test_results_add_up_in_either_order():
     apart = [Result("a", "b", 10, 2, 3), Result("b", "a", 1, 4, 5)]
     joined = [Result("a", "b", 15, 6, 4)]
     assert rate_all(apart, "b")["a"].elo == pytest.approx(rate_all(joined, "b")["a"].elo)
 
 
-def test_who_won_everything_is_strong_but_not_infinitely_so():
+def test_a_player_that_won_everything_has_a_finite_rating():
     few, many = (rate_all([Result("a", "b", n, 0, 0)], "b")["a"] for n in (10, 1000))
     assert 0 < few.elo < many.elo < math.inf
     assert all(math.isfinite(end) for end in (few.low, few.high))
 
 
-def test_players_without_a_way_to_the_anchor_are_left_out():
+def test_players_not_connected_to_the_anchor_are_omitted():
     results = [Result("a", "b", 1, 0, 0), Result("c", "d", 1, 0, 0)]
     assert set(rate_all(results, "a")) == {"a", "b"}
     with pytest.raises(ConfigError, match="'e'"):

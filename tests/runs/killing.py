@@ -1,13 +1,12 @@
-"""A training run that is killed, on purpose, exactly where it hurts; and taken up again.
+"""Kill a training run at chosen points, and resume it.
 
-    python -m tests.runs.killing FOLDER STEPS [PLACE:N ...]
+    python -m tests.runs.killing FOLDER STEPS [POINT:N ...]
 
-makes the tiny run in FOLDER, once for each PLACE:N, killing itself (SIGKILL) at the N-th passage of
-that place, and at last to its end. Nothing in the package knows of this: places are functions that
-are replaced here.
+starts the tiny run in FOLDER once for each POINT:N, kills it (SIGKILL) at the N-th call at that
+point, and finally runs it to its end. The points are functions that are patched here.
 
-Each sitting is a fork of a process that has loaded everything and started no thread, which saves
-the seconds that PyTorch takes to load.
+Each session is a fork of a process that has imported everything and started no thread, which saves
+the import time of PyTorch.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from typing import Any, NoReturn
 
 from sylvan.runs.config import TrainingConfig
 
-__all__ = ["PLACES", "killed_at", "load_everything", "outcome_of", "sitting", "tiny"]
+__all__ = ["KILL_POINTS", "killed_at", "load_everything", "outcome_of", "session", "tiny"]
 
 
 def tiny_learned(steps: int, game: str = "gym:CartPole-v1") -> TrainingConfig:
-    """The same of a run that learns its model."""
+    """The same for MuZero."""
     settings: dict[str, Any] = {
         "run": {"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2}
         | {"algorithm": "muzero"},
@@ -47,7 +46,7 @@ def tiny_learned(steps: int, game: str = "gym:CartPole-v1") -> TrainingConfig:
 
 
 def tiny(steps: int | None, **run: Any) -> TrainingConfig:
-    """A run of a few seconds that has everything in it."""
+    """A run of a few seconds that uses all parts."""
     settings: dict[str, Any] = {
         "run": {"steps": steps, "seed": 5, "threads": 1, "device": "cpu", "keep": 2} | run,
         "game": {"name": "tictactoe"},
@@ -62,14 +61,14 @@ def tiny(steps: int | None, **run: Any) -> TrainingConfig:
 
 
 def die(*_: Any) -> NoReturn:
-    """As if the plug were pulled: nothing is flushed, nothing is tidied up."""
+    """Kill this process, without flushing or cleaning up."""
     os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(60)
     raise AssertionError("still alive")
 
 
 def _before(module: Any, name: str, count: int) -> None:
-    """Die at the `count`-th call, before it does anything."""
+    """Die at the start of the `count`-th call."""
     original, calls = getattr(module, name), iter(range(1, count))
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -81,7 +80,7 @@ def _before(module: Any, name: str, count: int) -> None:
 
 
 def _after(module: Any, name: str, count: int) -> None:
-    """Die at the `count`-th call, when it has done its work."""
+    """Die at the end of the `count`-th call."""
     original, calls = getattr(module, name), iter(range(1, count))
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -153,7 +152,7 @@ def _removal(count: int) -> None:
     _before(shutil, "rmtree", count)
 
 
-PLACES: dict[str, Callable[[int], None]] = {
+KILL_POINTS: dict[str, Callable[[int], None]] = {
     "shard": _half_a_shard_write,
     "rename": lambda count: _before(os, "replace", count),
     "renamed": lambda count: _after(os, "replace", count),
@@ -170,7 +169,7 @@ PLACES: dict[str, Callable[[int], None]] = {
 
 @contextmanager
 def _forked() -> Iterator[int]:
-    """Zero in a child that ends with the block; the child's number in the parent."""
+    """Fork; yield 0 in the child, which exits after the block, and its number in the parent."""
     child = os.fork()
     try:
         yield child
@@ -185,8 +184,8 @@ def _forked() -> Iterator[int]:
         os._exit(0)
 
 
-def sitting(config: TrainingConfig, folder: Path, arm: Callable[[], None] | None = None) -> int:
-    """The run in `folder` in a process of its own, after `arm`; the signal that ended it, or 0."""
+def session(config: TrainingConfig, folder: Path, arm: Callable[[], None] | None = None) -> int:
+    """Train in a forked process, after `arm`; return the signal that ended it, or 0."""
     from sylvan.runs.loop import train
 
     with _forked() as child:
@@ -201,13 +200,13 @@ def sitting(config: TrainingConfig, folder: Path, arm: Callable[[], None] | None
     return 0
 
 
-def killed_at(place: str, count: int) -> Callable[[], None]:
-    """Something that arms a process to die at the `count`-th passage of a place."""
-    return lambda: PLACES[place](count)
+def killed_at(point: str, count: int) -> Callable[[], None]:
+    """A function that makes its process die at the `count`-th call at a point."""
+    return lambda: KILL_POINTS[point](count)
 
 
 def load_everything() -> None:
-    """What a sitting would import, without starting a thread."""
+    """Import everything that a session needs, without starting a thread."""
     import onnxscript  # noqa: F401
     import torch.onnx
 
@@ -218,7 +217,7 @@ def load_everything() -> None:
 
 
 def outcome_of(folder: Path, step: int) -> dict[str, object]:
-    """All that a run has brought forth after a step, but for what the clock said."""
+    """All files of a run after a step, without times."""
     checkpoint = folder / "checkpoints" / f"step-{step:06d}"
     files = [*checkpoint.glob("*.safetensors")]
     files += [path for path in folder.rglob("networks/**/*") if path.is_file()]
@@ -237,10 +236,10 @@ def main(folder: str, steps: str, *kills: str) -> None:
     load_everything()
     config = tiny(int(steps))
     for kill in kills:
-        place, _, count = kill.partition(":")
-        ended = sitting(config, Path(folder), killed_at(place, int(count)))
-        print(f"{kill} {'killed' if ended == signal.SIGKILL else 'ran to its end'}", flush=True)
-    assert sitting(config, Path(folder)) == 0
+        point, _, count = kill.partition(":")
+        ended = session(config, Path(folder), killed_at(point, int(count)))
+        print(f"{kill} {'killed' if ended == signal.SIGKILL else 'not killed'}", flush=True)
+    assert session(config, Path(folder)) == 0
 
 
 if __name__ == "__main__":

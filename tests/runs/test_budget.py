@@ -30,14 +30,14 @@ def test_steps_do_not_look_at_the_clock(clock):
     assert ahead == [(0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)]
 
 
-def test_time_is_counted_over_all_sittings(clock):
+def test_time_is_counted_over_all_sessions(clock):
     budget = Budget(steps=None, minutes=1.0, step=5, elapsed=30.0)
     clock.now += 15.0
     assert budget.elapsed == 45.0 and budget.spent == 0.75
 
 
-def test_the_last_step_in_time_goes_to_the_end(clock):
-    """Steps of 8 s in 60 s, with 5 s for the end: the seventh would not fit, so six it is."""
+def test_the_last_step_in_time_moves_progress_to_one(clock):
+    """Steps of 8 s in 60 s, with 5 s for the end: a seventh would not fit, so there are six."""
     budget = Budget(steps=None, minutes=1.0, step=0, elapsed=0.0)
     budget.ending = 5.0
     ends = []
@@ -50,7 +50,7 @@ def test_the_last_step_in_time_goes_to_the_end(clock):
 
 
 def test_a_first_step_that_compiles_does_not_end_the_run(clock):
-    """One of 25 s, then steps of 2 s: the time goes to steps, not to the fear of another 25."""
+    """A step of 25 s, then steps of 2 s: the first one does not count for the estimate."""
     budget = Budget(steps=None, minutes=1.0, step=0, elapsed=0.0)
     lengths, end = iter([25.0, *[2.0] * 100]), 0.0
     while end < 1:
@@ -61,7 +61,7 @@ def test_a_first_step_that_compiles_does_not_end_the_run(clock):
     assert 56.0 < budget.elapsed <= 60.0
 
 
-def test_whichever_is_spent_first(clock):
+def test_the_budget_spent_first_ends_the_run(clock):
     budget = Budget(steps=10, minutes=1.0, step=9, elapsed=0.0)
     assert budget.spent == 0.9 and budget.ahead() == (0.9, 1.0)
     clock.now += 57.0

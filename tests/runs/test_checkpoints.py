@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there; damaged ones are seen and set aside."""
+"""Checkpoints are written atomically; damaged ones are detected and renamed."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ def folder(tmp_path):
     return CheckpointFolder(tmp_path / "checkpoints")
 
 
-def test_what_is_saved_is_read(folder):
+def test_a_saved_checkpoint_is_read_back(folder):
     save(folder, 3)
     found, complaints = folder.newest()
     assert found is not None and complaints == []
@@ -54,7 +54,7 @@ def test_what_is_saved_is_read(folder):
     assert found.part("nothing") == {}
 
 
-def test_the_newest_is_found_and_old_ones_go(folder):
+def test_the_newest_is_found_and_old_ones_are_removed(folder):
     for step in (1, 2, 10):
         save(folder, step)
     folder.keep({2, 10})
@@ -86,7 +86,7 @@ def flip(path: Path) -> None:
         lambda path: os.truncate(path / "learner.safetensors", 9),
     ],
 )
-def test_a_damaged_one_is_set_aside_and_the_one_before_is_used(folder, damage):
+def test_a_damaged_checkpoint_is_renamed_and_the_previous_one_is_used(folder, damage):
     save(folder, 1)
     damage(save(folder, 2))
     found, complaints = folder.newest()
@@ -98,14 +98,14 @@ def test_a_damaged_one_is_set_aside_and_the_one_before_is_used(folder, damage):
     assert again is not None and again.step == 2 and complaints == []
 
 
-def test_a_folder_of_damaged_ones_says_so(folder):
+def test_a_folder_of_damaged_checkpoints_raises(folder):
     (save(folder, 1) / "state.json").unlink()
     with pytest.raises(RunError, match="checkpoint"):
         folder.newest()
 
 
-def test_every_bit_counts(folder):
-    """A change of any single byte of any file is seen."""
+def test_a_change_of_any_byte_is_detected(folder):
+    """A change of any single byte of any file is detected."""
     path = save(folder, 1)
     rng = np.random.default_rng(0)
     for file in path.iterdir():
@@ -121,7 +121,7 @@ def test_every_bit_counts(folder):
 
 
 @pytest.mark.parametrize("call", ["replace", "fsync"])
-def test_a_full_disk_leaves_what_was_there(folder, monkeypatch, call):
+def test_a_full_disk_keeps_older_checkpoints(folder, monkeypatch, call):
     save(folder, 1)
 
     def full(*_: object) -> None:
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_what_was_there(folder, monkeypatch, call):
     assert found is not None and found.step == 1 and complaints == []
 
 
-def test_leftovers_of_a_killed_process_are_swept(folder):
+def test_leftovers_of_a_killed_process_are_removed(folder):
     save(folder, 1)
     for name in (".step-000002.tmp", ".step-000000.old"):
         (folder.folder / name).mkdir()

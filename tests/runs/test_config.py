@@ -1,4 +1,4 @@
-"""One typed configuration from presets, files and the command line; every wrong name is caught."""
+"""One typed configuration from presets, files and the command line; wrong names are refused."""
 
 import math
 
@@ -21,7 +21,7 @@ from sylvan.settings.file import _toml, plain_settings, read_settings, toml_text
 GAME = {"name": "connect4"}
 
 
-def test_every_setting_says_what_it_is_for():
+def test_every_setting_has_a_description():
     for section in SECTIONS.values():
         for name, field in section.model_fields.items():
             assert field.description, f"{section.__name__}.{name}"
@@ -39,7 +39,7 @@ def test_every_setting_says_what_it_is_for():
         ({"run": 3}, r"training\.run.*3"),
     ],
 )
-def test_what_does_not_fit_is_one_sentence(settings, sentence):
+def test_invalid_settings_raise_one_sentence(settings, sentence):
     with pytest.raises(ConfigError, match=rf"^(?-s:.*{sentence}.*)$"):
         TrainingConfig(**{"game": GAME} | settings)
 
@@ -55,7 +55,7 @@ def test_searches_of_self_play_are_short_and_explore():
     assert (config.search.simulations, config.search.noise, config.search.c_puct) == (9, True, 2.0)
 
 
-def test_names_that_others_use():
+def test_aliases_of_settings():
     settings = sectioned(
         {
             "c_puct": 1.25,
@@ -74,7 +74,7 @@ def test_names_that_others_use():
     assert sectioned({"selfplay": {"temp_threshold": 5}}) == {"selfplay": {"temperature_plies": 5}}
 
 
-def test_a_name_alone_is_enough_where_it_is_unique():
+def test_the_section_can_be_omitted_if_the_name_is_unique():
     assert overrides(["learning_rate=0.01", "seed=3", "size=2x16"]) == {
         "learner": {"learning_rate": 0.01},
         "run": {"seed": 3},
@@ -130,23 +130,23 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_a_saved_configuration_is_read_as_it_was(config, tmp_path):
+def test_a_saved_configuration_is_read_back(config, tmp_path):
     path = tmp_path / "config.toml"
     path.write_text(toml_text(config, "two\nlines"), encoding="utf-8")
     again = TrainingConfig(**sectioned(read_settings(path)))
     assert again == config and differences(config, again) == {}
 
 
-def test_a_saved_configuration_explains_itself():
+def test_a_saved_configuration_contains_descriptions():
     text = toml_text(full(), "The head.")
-    assert text.startswith("# The head.\n\n[run]\n# everything random in the run follows from it\n")
+    assert text.startswith("# The head.\n\n[run]\n# seed of all random choices")
     assert all(len(line) <= 100 for line in text.splitlines())
     for name, section in SECTIONS.items():
         assert f"\n[{name}]\n" in text
         assert all(f"\n{setting} = " in text for setting in section.model_fields)
 
 
-def test_yaml_and_toml_say_the_same(tmp_path):
+def test_yaml_and_toml_give_equal_settings(tmp_path):
     (tmp_path / "a.yaml").write_text("c_puct: 2.0\nrun:\n  seed: 4\n  minutes: null\n")
     (tmp_path / "a.toml").write_text('c_puct = 2.0\n[run]\nseed = 4\nminutes = "none"\n')
     one, two = (
@@ -213,7 +213,7 @@ def test_presets_are_configurations_with_a_budget(game, machine):
     assert math.isfinite(config.learner.learning_rate)
 
 
-def test_a_game_of_ones_own_gets_layers_that_fit(tmp_path):
+def test_a_users_game_gets_suitable_layers(tmp_path):
     path = tmp_path / "line.py"
     path.write_text(LINE)
     settings = preset_settings(f"{path}:Line", "cpu")
@@ -229,7 +229,7 @@ def test_an_unknown_preset_is_named():
         preset_settings("conect4", "cpu")
 
 
-def test_a_game_that_fails_at_once_is_a_sentence(tmp_path):
+def test_a_game_that_fails_in_its_first_state_raises_one_sentence(tmp_path):
     path = tmp_path / "line.py"
     path.write_text(LINE.replace("return np.eye", "return 1 / 0 * np.eye"))
     with pytest.raises(GameContractError, match="ZeroDivisionError"):
@@ -254,7 +254,7 @@ class Line(sylvan.Game):
 """
 
 
-def test_what_depends_on_the_machine_is_filled_in(tmp_path, monkeypatch):
+def test_machine_dependent_settings_are_filled_in(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = TrainingConfig(game={"name": "line.py:Line"}).resolved()
     assert config.run.threads is not None and config.run.device in ("cpu", "cuda")

@@ -1,4 +1,4 @@
-"""Faults on purpose are settings that a run takes, and do what they say."""
+"""The deliberate faults of `benchmarks.training_faults` are valid settings with their effect."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: once asks, twice stops."""
+"""Ctrl-C: the first requests a stop, the second interrupts."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from sylvan.runs.interrupts import Interrupts
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_is_a_request_and_the_second_an_order(number):
+def test_the_first_signal_requests_a_stop_and_the_second_interrupts(number):
     before = signal.getsignal(number)
     heard = []
     with Interrupts(lambda: heard.append(True)) as interrupts:
@@ -34,7 +34,7 @@ def test_an_ignored_signal_stays_ignored(number):
         signal.signal(number, before)
 
 
-def test_in_another_thread_signals_are_left_alone():
+def test_signals_are_unchanged_in_another_thread():
     before, found = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:

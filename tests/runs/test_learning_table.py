@@ -13,7 +13,7 @@ def row(seed, network, mistakes, points):
     }
 
 
-def test_mean_and_worst_are_told_for_last_and_best_apart():
+def test_mean_and_worst_are_listed_for_last_and_best():
     rows = [row(1, "last", 8.0, 60.0), row(1, "best", 7.0, 61.0)]
     rows += [row(2, "last", 10.0, 70.5), row(2, "best", 9.0, 50.0)]
     lines = markdown(rows).splitlines()

@@ -1,4 +1,4 @@
-"""It learns: from nothing to perfect play of tic-tac-toe."""
+"""Runs learn: from random weights to perfect play of tic-tac-toe."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sylvan.runs.presets import preset_settings
 
 
 def mistakes(evaluator) -> int:
-    """States in which the network's own first choice gives away something."""
+    """Number of states in which the network's most likely move is a mistake."""
     solved = tic_tac_toe_set()
     observations = np.stack([state.observation() for state in solved.states])
     policy = evaluator.infer(observations).policy
@@ -35,7 +35,7 @@ def test_a_few_steps_learn_most_states(tmp_path):
 
 @pytest.mark.soak
 def test_a_run_learns_tic_tac_toe_to_the_last_state(tmp_path):
-    """The preset as it is: all 4,520 states in which somebody is to move."""
+    """The unchanged preset: no mistake in all 4,520 non-terminal states."""
     outcome = train(TrainingConfig(**preset_settings("tictactoe", "cpu")), tmp_path / "run")
     assert len(tic_tac_toe_set().states) == 4520
     assert mistakes(load_evaluator(outcome.run.folder)) == 0
@@ -43,7 +43,7 @@ def test_a_run_learns_tic_tac_toe_to_the_last_state(tmp_path):
 
 
 def test_an_untrained_network_does_not():
-    """The same measure, of a network that knows nothing."""
+    """The same measure for random weights."""
     from sylvan.evaluators.pytorch import TorchEvaluator
     from sylvan.games import TicTacToe
     from sylvan.networks import build_network

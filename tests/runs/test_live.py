@@ -1,4 +1,4 @@
-"""The live view: what it shows on any terminal, what it says without one, what it costs."""
+"""The live view: its output on a terminal, the lines without one, and its cost."""
 
 import inspect
 import io
@@ -73,7 +73,7 @@ def test_shares_of_time_are_of_the_whole_step():
     }
 
 
-def test_the_best_is_the_earliest_of_equals_and_skips_what_was_not_rated():
+def test_the_best_is_the_earliest_of_ties_and_skips_unrated_steps():
     columns = to_columns(
         [line(1), line(2, **{"rating.elo": 5.0}), line(3, **{"rating.elo": 5.0}), line(4)]
     )
@@ -100,7 +100,7 @@ FULL = Facts(
 )
 
 
-def test_everything_that_is_asked_for_is_shown():
+def test_all_figures_are_shown():
     text = shown(FULL, 110)
     for fact in (
         "connect4 · runs/first",
@@ -147,7 +147,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
     progress=numbers,
     width=st.integers(20, 130),
 )
-def test_no_number_breaks_the_picture(rows, progress, width):
+def test_any_number_can_be_drawn(rows, progress, width):
     lines = [{**row, "step": step} for step, row in enumerate(rows)]
     facts = Facts("t\x1b[31m[bold]", 1, progress=progress, columns=to_columns(lines))
     assert "[31m[bold]" in shown(facts, 130)  # markup in a name stays text
@@ -158,7 +158,7 @@ def test_no_number_breaks_the_picture(rows, progress, width):
 
 
 def play(watcher, folder, steps=3):
-    """A small run as the loop tells it."""
+    """The events of a small run."""
     watcher.run_begin(CONFIG, folder, 0, 0.0)
     for step in range(1, steps + 1):
         watcher.step_begin(step, (step - 1) / 20)
@@ -175,7 +175,7 @@ def play(watcher, folder, steps=3):
 
 
 def test_without_a_terminal_there_is_a_line_per_step(tmp_path):
-    stream = console(terminal=False, width=20)  # a narrow one breaks no line
+    stream = console(terminal=False, width=20)  # lines are not wrapped
     watcher = terminal_watcher(console=stream)
     assert isinstance(watcher, PlainLines)
     play(watcher, tmp_path)
@@ -184,18 +184,18 @@ def test_without_a_terminal_there_is_a_line_per_step(tmp_path):
     assert lines[2].startswith("step 2  10%")
     assert "policy 1.000" in lines[2] and "rating +200 (best +200 at 2)" in lines[2]
     assert "games/s 3.0" in lines[2] and "to go" in lines[2]
-    assert "rating" not in lines[3]  # of the step before: not measured again
+    assert "rating" not in lines[3]  # the last rating is of the previous step
     assert "\x1b" not in stream.file.getvalue()
 
 
-def test_quiet_says_nothing(tmp_path, capsys):
+def test_quiet_prints_nothing(tmp_path, capsys):
     watcher = terminal_watcher(quiet=True)
     assert type(watcher) is Watcher
     play(watcher, tmp_path)
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_gets_the_picture_and_is_given_back(tmp_path):
+def test_a_terminal_gets_the_live_view_and_is_restored(tmp_path):
     stream = console(terminal=True)
     watcher = terminal_watcher(console=stream)
     assert isinstance(watcher, LiveView)
@@ -207,7 +207,7 @@ def test_a_terminal_gets_the_picture_and_is_given_back(tmp_path):
     watcher.close()
 
 
-def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
+def test_a_resumed_run_shows_its_earlier_curves(tmp_path):
     for step in range(1, 6):
         Metrics(tmp_path).log(step, **runs.line(step))
     Metrics(tmp_path).log(5, rating={"elo": 31.0})
@@ -219,8 +219,8 @@ def test_a_run_that_goes_on_shows_the_curves_of_before(tmp_path):
     assert facts.best == (31.0, 5) and 25.0 <= facts.elapsed < 27.0
 
 
-def test_several_watchers_hear_the_same(tmp_path):
-    """Every method of a watcher, so that one that is added is passed on too."""
+def test_several_watchers_receive_the_same_events(tmp_path):
+    """Checks every method of `Watcher`, so that new ones are forwarded too."""
     heard = []
 
     def listener(name):
@@ -246,7 +246,7 @@ def test_the_end_is_expected_at_the_pace_of_the_last_steps():
     history = History()
     budget = RunConfig(steps=100)
     assert math.isnan(history.remaining(budget, 0.0, 3.0))
-    assert history.remaining(budget, 0.25, 10.0) == 30.0  # nothing else is known
+    assert history.remaining(budget, 0.25, 10.0) == 30.0  # no other estimate yet
     for step in range(1, 21):  # ten slow steps, then ten of a second each
         elapsed = 10.0 * step if step <= 10 else 100.0 + (step - 10)
         history.add(step, {"run.elapsed": elapsed, "run.progress": step / 100})
@@ -285,12 +285,12 @@ def test_summary_of_a_game(actions, returns, ending, text):
 
 @pytest.mark.alone
 def test_watching_takes_less_than_a_hundredth(tmp_path):
-    """Processor time of a second of watching, the thread's included."""
+    """CPU time of a second of watching, including the thread."""
     watcher = LiveView(console(terminal=True))
     for step in range(1, 300):
         Metrics(tmp_path).log(step, **runs.line(step))
     watcher.run_begin(CONFIG, tmp_path, 299, 0.0)
-    time.sleep(0.5)  # imports, and the first picture
+    time.sleep(0.5)  # imports, and the first frame
     before, began = time.process_time(), time.monotonic()
     while time.monotonic() - began < 3.0:
         watcher.selfplay_progress(10, 100, 1)

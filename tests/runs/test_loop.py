@@ -1,4 +1,4 @@
-"""The loop: what it writes, what it says, and what it survives."""
+"""The training loop: its files, its events, and recovery from failures."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ class Listener(Watcher):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run of three steps, and what was said."""
+    """A run of three steps, and its events."""
     folder, listener = tmp_path_factory.mktemp("finished") / "run", Listener()
     outcome = train(tiny(3), folder, watch=listener)
     return outcome, listener
@@ -79,7 +79,7 @@ def test_a_run_in_order(finished):
     assert final["learner.learning_rate"] < listener.numbers[2]["learner.learning_rate"]
 
 
-def test_what_is_in_the_folder(finished):
+def test_the_files_of_a_run(finished):
     folder = finished[0].run.folder
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert {
@@ -113,14 +113,14 @@ def test_its_networks_are_the_averaged_ones_in_both_formats(finished):
     assert load_evaluator(folder).header.training_step == header.training_step
 
 
-def test_a_run_that_is_done_says_so_and_loads_nothing(finished, monkeypatch):
+def test_a_finished_run_returns_done_and_loads_nothing(finished, monkeypatch):
     monkeypatch.setattr(Trainer, "__init__", lambda *_: pytest.fail("something was loaded"))
     outcome = train(tiny(3), finished[0].run.folder)
     assert (outcome.step, outcome.reason) == (3, "done")
 
 
-def test_a_network_that_was_not_published_any_more_is_published(finished, tmp_path):
-    """Killed between the last checkpoint and the files, which are then those of an earlier step."""
+def test_a_network_missing_after_a_kill_is_published(finished, tmp_path):
+    """A run killed between its last checkpoint and the export has the files of an earlier step."""
     folder = copied(finished, tmp_path)
     last = folder / "networks/last.safetensors"
     wanted = last.read_bytes()
@@ -141,7 +141,7 @@ def copied(finished, tmp_path):
     return folder
 
 
-def test_more_steps_go_on_from_there(finished, tmp_path):
+def test_more_steps_resume_the_run(finished, tmp_path):
     folder, listener = copied(finished, tmp_path), Listener()
     assert train(tiny(4), folder, watch=listener).step == 4
     assert listener.messages == ["run.steps: 3 → 4."]
@@ -161,7 +161,7 @@ def test_another_game_or_seed_is_refused(finished, tmp_path):
     assert train(tiny(3), folder).reason == "done"
 
 
-def test_a_damaged_checkpoint_is_passed_over(finished, tmp_path):
+def test_a_damaged_checkpoint_is_skipped(finished, tmp_path):
     folder, listener = copied(finished, tmp_path), Listener()
     path = folder / "checkpoints/step-000003/learner.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"\x99")
@@ -177,7 +177,7 @@ def test_a_damaged_checkpoint_is_passed_over(finished, tmp_path):
         assert (weights(folder, 3)[name] == tensor).all()
 
 
-def test_a_damaged_shard_loses_its_game_and_no_more(finished, tmp_path):
+def test_a_damaged_shard_loses_only_its_game(finished, tmp_path):
     folder, listener = copied(finished, tmp_path), Listener()
     shard = sorted((folder / "replay").glob("*.shard"))[-1]
     data = bytearray(shard.read_bytes())
@@ -189,7 +189,7 @@ def test_a_damaged_shard_loses_its_game_and_no_more(finished, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["os.fsync", "os.replace"])
-def test_a_full_disk_ends_the_sitting_and_loses_nothing(finished, tmp_path, monkeypatch, place):
+def test_a_full_disk_ends_the_session_and_loses_nothing(finished, tmp_path, monkeypatch, place):
     folder = copied(finished, tmp_path)
     calls = iter(range(3))
 
@@ -206,7 +206,7 @@ def test_a_full_disk_ends_the_sitting_and_loses_nothing(finished, tmp_path, monk
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_its_step_and_goes_on(tmp_path):
+def test_an_interrupted_run_finishes_its_step_and_resumes(tmp_path):
     class Impatient(Listener):
         def selfplay_progress(self, positions, total, games=0):
             if self.heard[-1].startswith("step 2"):
@@ -244,7 +244,7 @@ def test_a_budget_in_time_is_kept(tmp_path):
 
 
 def test_time_that_runs_out_in_a_rating_ends_the_run(tmp_path, monkeypatch):
-    """The run must know that it is done: it would otherwise go on for a step when asked again."""
+    """The checkpoint must be marked as finished, or the next command would run another step."""
     config = tiny(None, minutes=1.0)
     config = config.replace(arena=config.arena.replace(every=1))
     clock = [0.0]
@@ -262,7 +262,7 @@ def test_time_that_runs_out_in_a_rating_ends_the_run(tmp_path, monkeypatch):
     assert (tmp_path / "run/networks/last.onnx").exists()
 
 
-def test_a_warm_start_begins_with_those_numbers(finished, tmp_path):
+def test_a_warm_start_uses_the_other_networks_weights(finished, tmp_path):
     source = finished[0].run.folder
     other = train(tiny(1, seed=9), tmp_path / "run", start=source).run.folder
     first = weights(other, 0) if (other / "checkpoints/step-000000").exists() else None
@@ -282,8 +282,8 @@ def test_a_warm_start_from_another_game_is_refused(tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_what_cannot_be_trained_leaves_the_folder_as_it_was(finished, tmp_path):
-    """So that the command that has it right is not refused for what stayed of the wrong one."""
+def test_a_failed_start_leaves_the_folder_unchanged(finished, tmp_path):
+    """Otherwise the saved wrong setting would make the corrected command fail."""
     wrong, folder = tiny(1).replace(network={"size": "mlp0x0"}), tmp_path / "run"
     with pytest.raises(NetworkError):
         train(wrong, folder)
@@ -311,7 +311,7 @@ def test_without_ratings_the_last_network_is_the_best(tmp_path):
     ).read_bytes()
 
 
-def test_a_gate_keeps_the_player_that_has_not_been_beaten(tmp_path, monkeypatch):
+def test_self_play_keeps_its_network_until_the_gate_is_passed(tmp_path, monkeypatch):
     """The gate is never passed, so every game is played by the first network."""
     from sylvan.ratings import arena
 
@@ -330,7 +330,7 @@ def test_a_gate_keeps_the_player_that_has_not_been_beaten(tmp_path, monkeypatch)
     folder = train(config, tmp_path / "run").run.folder
     first, second, third, fourth = players
     name = next(iter(first))
-    assert (first[name] != second[name]).any()  # the first rating has nobody to beat
+    assert (first[name] != second[name]).any()  # the first rating has no gate
     assert all((second[n] == third[n]).all() and (third[n] == fourth[n]).all() for n in second)
     assert (
         read_header(folder / "networks/best.safetensors").training_step

@@ -1,4 +1,4 @@
-"""Metrics: lines that only grow, survive a cut anywhere, and read as arrays."""
+"""Metrics: append-only lines that survive a kill at any byte and read as arrays."""
 
 import json
 import math
@@ -22,7 +22,7 @@ class Losses:
 
 
 def strict(text):
-    """JSON as a reader that knows no NaN has it."""
+    """Parse JSON without NaN."""
 
     def refuse(word):
         raise ValueError(word)
@@ -30,7 +30,7 @@ def strict(text):
     return json.loads(text, parse_constant=refuse)
 
 
-def test_groups_become_dotted_names_and_absent_numbers_stay_away(tmp_path):
+def test_groups_become_dotted_names_and_none_is_omitted(tmp_path):
     metrics = Metrics(tmp_path)
     metrics.log(1, loss=Losses(1.5, 0.5), selfplay={"games": np.int64(3)}, **{"run.elapsed": 2.0})
     (line,) = metrics.lines()
@@ -43,7 +43,7 @@ def test_groups_become_dotted_names_and_absent_numbers_stay_away(tmp_path):
     }
 
 
-def test_numbers_that_do_not_exist_are_strict_json_and_come_back(tmp_path):
+def test_nan_and_infinity_are_strict_json_and_read_back(tmp_path):
     metrics = Metrics(tmp_path)
     metrics.log(1, a=math.nan, b=math.inf, c=-math.inf, d=np.float32("nan"))
     assert strict((tmp_path / FILE).read_text()) == {
@@ -78,7 +78,7 @@ def test_no_file_is_no_lines(tmp_path):
 
 
 @given(cut=st.integers(0, 200), steps=st.integers(1, 6))
-def test_cut_anywhere_the_whole_lines_remain_and_the_next_is_whole(tmp_path_factory, cut, steps):
+def test_a_file_cut_anywhere_keeps_its_complete_lines(tmp_path_factory, cut, steps):
     folder = tmp_path_factory.mktemp("cut")
     metrics = Metrics(folder)
     for step in range(1, steps + 1):
@@ -93,7 +93,7 @@ def test_cut_anywhere_the_whole_lines_remain_and_the_next_is_whole(tmp_path_fact
     assert [line["step"] for line in again.lines()] == [*range(1, whole + 1), 99]
 
 
-def test_a_long_torn_line_goes(tmp_path):
+def test_a_long_incomplete_line_is_removed(tmp_path):
     metrics = Metrics(tmp_path)
     metrics.log(1, a=1)
     with (tmp_path / FILE).open("ab") as file:
@@ -102,7 +102,7 @@ def test_a_long_torn_line_goes(tmp_path):
     assert [line["a"] for line in metrics.lines()] == [1, 2]
 
 
-def test_a_run_that_goes_on_drops_what_came_after_its_checkpoint(tmp_path):
+def test_a_resumed_run_drops_lines_after_its_checkpoint(tmp_path):
     metrics = Metrics(tmp_path)
     for step in (1, 2, 3, 4):
         metrics.log(step, a=math.inf if step == 2 else step)
@@ -129,7 +129,7 @@ def test_dropping_lines_never_leaves_half_a_file(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
-def test_a_line_that_does_not_fit_on_the_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+def test_a_line_that_does_not_fit_on_the_disk_leaves_the_file_unchanged(tmp_path, monkeypatch):
     metrics = Metrics(tmp_path)
     metrics.log(1, a=1)
     before = (tmp_path / FILE).read_bytes()
@@ -137,7 +137,7 @@ def test_a_line_that_does_not_fit_on_the_disk_leaves_the_file_as_it_was(tmp_path
     opened = path.open
 
     class Full:
-        """A file that takes five bytes and no more."""
+        """A file that accepts only five bytes."""
 
         def __init__(self, file):
             self.file = file

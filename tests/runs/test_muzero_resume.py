@@ -1,6 +1,6 @@
-"""A run that learns its model, killed anywhere, ends with the same bits as one that was not.
+"""A MuZero run killed at any moment ends bit for bit like an uninterrupted one.
 
-Episodes in progress are played again from their seeds and actions.
+Episodes in progress are replayed from their seeds and actions.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_killed_and_taken_up_again(tmp_path):
+def test_a_killed_run_resumes_bit_for_bit(tmp_path):
     command = [sys.executable, "-m", "tests.runs.killed_muzero_runs", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Whole runs that learn a model: what is in the folder, and all that can be done with it then."""
+"""Whole MuZero runs: the files, the report, agents, exports, and the commands."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def cartpole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tictactoe(tmp_path_factory):
-    """The same on a game whose rules are hidden."""
+    """The same on a game, without its rules."""
     config = tiny_learned(3, "tictactoe")
     config = config.replace(
         targets={}, search={"simulations": 4}, arena=config.arena.replace(positions=20)
@@ -45,20 +45,20 @@ def command(*words):
 
 
 def refused(sentence, *words):
-    """A command ends with one line that says why."""
+    """A command fails with one line that contains a sentence."""
     code, text = command(*words)
     assert code == 2 and sentence in text, text
 
 
 def renamed(cartpole, tmp_path, name):
-    """A copy of a run that says that it was trained in another environment."""
+    """A copy of a run whose settings name another environment."""
     folder = shutil.copytree(cartpole, tmp_path / "copy")
     settings = folder / "config.toml"
     settings.write_text(settings.read_text().replace("gym:CartPole-v1", name))
     return folder
 
 
-def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
+def test_the_files_of_a_muzero_run(cartpole):
     networks = {str(path.relative_to(cartpole / "networks")) for path in cartpole.rglob("*.onnx")}
     parts = ("representation", "dynamics", "prediction")
     assert networks == {f"{which}/{part}.onnx" for which in ("best", "last") for part in parts}
@@ -73,7 +73,7 @@ def test_the_folder_is_that_of_any_run_with_three_networks_in_one(cartpole):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Fickle", "Unready"])
-def test_a_run_goes_on_though_episodes_of_its_environment_fail(kind, tmp_path):
+def test_a_run_continues_if_episodes_fail(kind, tmp_path):
     pytest.importorskip("tests.muzero.environments")
     config = tiny_learned(2, f"gym:test/{kind}-v0")
     config = config.replace(arena=config.arena.replace(every=1, games=12))
@@ -92,7 +92,7 @@ def test_a_game_is_rated_in_the_arena_and_on_its_solved_states(tictactoe):
 
 
 @pytest.mark.slow
-def test_its_report_shows_what_the_model_foresees(cartpole, tictactoe):
+def test_the_report_shows_the_models_errors(cartpole, tictactoe):
     page = write_report(cartpole).read_text()
     for plot in ("rating", "model-reward", "model-value", "returns", "consistency-loss"):
         assert f'id="{plot}"' in page
@@ -100,28 +100,28 @@ def test_its_report_shows_what_the_model_foresees(cartpole, tictactoe):
     assert 'id="model-legal"' in write_report(tictactoe).read_text()
 
 
-def test_lists_show_returns_as_they_are(cartpole):
+def test_lists_show_returns(cartpole):
     _, text = command("runs", "list", cartpole.parent)
     (line,) = [line for line in text.splitlines() if line.startswith("pole")]
     assert "CartPole-v1" in line and "+" not in line
     assert "rating.return" in command("runs", "show", cartpole)[1]
 
 
-def test_an_agent_acts_in_an_environment_of_its_own(cartpole):
+def test_an_agent_acts_in_an_environment(cartpole):
     import gymnasium
 
     agent, environment = sylvan.load(cartpole), gymnasium.make("CartPole-v1")
     observation, _ = environment.reset(seed=1)
     for _ in range(5):
         action = agent.act(observation)
-        assert action == agent.plan(observation).best  # nothing is drawn
+        assert action == agent.plan(observation).best  # there are no random choices
         observation, *_ = environment.step(action)
     assert agent.act(observation, legal_actions=[1]) == 1
     assert sylvan.load(cartpole, simulations=9).plan(observation).simulations == 9
 
 
-def test_an_agent_needs_no_environment_where_it_shows_vectors(cartpole, tmp_path):
-    """The folder was moved to where nobody can import what the run was trained in."""
+def test_an_agent_needs_no_environment_for_vectors(cartpole, tmp_path):
+    """The environment of the run cannot be imported."""
     agent = sylvan.load(renamed(cartpole, tmp_path, "gym:nomod:Pole-v0"))
     seen = np.array([0.1, 0, 0.05, 0])
     assert agent.plan(seen).value == sylvan.load(cartpole).plan(seen).value
@@ -135,7 +135,7 @@ def test_a_run_has_two_networks(cartpole):
             load(cartpole, which="foo")
 
 
-def test_an_agent_takes_a_game_or_what_its_seat_sees(tictactoe):
+def test_an_agent_takes_a_game_or_an_observation(tictactoe):
     agent, game = sylvan.load(tictactoe), TicTacToe([0, 4])
     action = agent.act(game)
     assert action in game.legal_actions()
@@ -157,7 +157,7 @@ def test_frames_are_stacked_as_in_training(tmp_path):
     assert agent.plan(second).value == agent.search.run(np.concatenate([second, second])).value
 
 
-def test_models_on_onnx_runtime_and_pytorch_say_the_same(cartpole):
+def test_models_on_onnx_runtime_and_pytorch_agree(cartpole):
     onnx = load_model(cartpole)
     assert isinstance(onnx, OnnxModel)
     (cartpole / "networks/best").rename(cartpole / "networks/away")
@@ -171,7 +171,7 @@ def test_models_on_onnx_runtime_and_pytorch_say_the_same(cartpole):
         assert np.allclose(one, other, atol=1e-3)
 
 
-def test_what_has_no_model_says_so(tmp_path):
+def test_loading_a_run_without_a_model_raises(tmp_path):
     with pytest.raises(RunError, match="run"):
         sylvan.load(tmp_path)
     run = Run.create(tmp_path / "rules", tiny(1))
@@ -194,25 +194,25 @@ def test_networks_are_exported_to_a_folder(cartpole, tmp_path):
 
 def test_an_episode_is_watched_as_pictures(cartpole, tmp_path, capfd, monkeypatch):
     pytest.importorskip("PIL")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "")  # so that what the command sets is taken back
+    monkeypatch.setenv("SDL_VIDEODRIVER", "")  # to undo the command's change afterwards
     monkeypatch.delenv("SDL_VIDEODRIVER")
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     code, text = command("watch", cartpole, "--most", 4, "--out", tmp_path / "e.gif")
     assert code == 0 and "5 pictures; stopped after 4 steps, return 4" in text
     assert (tmp_path / "e.gif").read_bytes()[:4] == b"GIF8"
-    assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's, where there is no display
+    assert "XDG_RUNTIME_DIR" not in capfd.readouterr().err  # SDL's warning without a display
     refused("no folder", "watch", cartpole, "--out", tmp_path / "nowhere" / "e.gif")
 
 
 @pytest.mark.parametrize(
     ("kind", "seed", "sentence"),
     [
-        ("Walk", 0, "has no pictures, its render_modes are []"),
+        ("Walk", 0, "its render_modes are []"),
         ("Filmed", 0, "raised RuntimeError (the wheel came off) in the episode of seed 0"),
         ("Filmed", 4, "raised OSError (no coin) in the episode of seed 4"),
     ],
 )
-def test_what_cannot_be_filmed_says_why(cartpole, tmp_path, kind, seed, sentence):
+def test_watch_reports_why_it_cannot_render(cartpole, tmp_path, kind, seed, sentence):
     pytest.importorskip("tests.muzero.environments")
     folder = renamed(cartpole, tmp_path, f"gym:test/{kind}-v0")
     refused(sentence, "watch", folder, "--seed", seed)
@@ -220,7 +220,7 @@ def test_what_cannot_be_filmed_says_why(cartpole, tmp_path, kind, seed, sentence
 
 def test_a_game_is_watched_as_boards(tictactoe):
     code, text = command("watch", tictactoe)
-    assert code == 0 and "1. " in text and "the seats got" in text
+    assert code == 0 and "1. " in text and "returns per seat" in text
     refused("has no pictures", "watch", tictactoe, "--out", "a.gif")
 
 
@@ -245,25 +245,25 @@ def test_the_model_is_a_player_of_matches(tictactoe):
         player_spec(f"{tictactoe}:seconds=1")
 
 
-def test_discounts_that_pull_apart_are_refused(tmp_path):
+def test_different_discounts_are_refused(tmp_path):
     config = tiny_learned(1)
     config = config.replace(search=config.search.replace(discount=0.5))
     with pytest.raises(ConfigError, match=r"search\.discount.*0\.5.*targets\.discount.*0\.99"):
         train(config, tmp_path / "run")
 
 
-def test_values_that_do_not_suit_the_seats_are_refused_by_the_settings_name(tmp_path):
+def test_a_value_kind_for_other_seats_is_refused(tmp_path):
     config = tiny_learned(1)
     wrong = config.replace(muzero=config.muzero.replace(value_kind="wdl"))
     sentence = r"muzero\.value_kind is 'wdl'.* CartPole-v1 has 1: set it to auto, scalar or cat"
     with pytest.raises(ConfigError, match=sentence):
         train(wrong, tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    assert train(config, tmp_path / "run").step == 1  # which the wrong command does not stand in
+    assert train(config, tmp_path / "run").step == 1  # the failed command left nothing
 
 
-def test_a_game_that_hides_cards_is_refused_with_its_reason(tmp_path):
-    sentence = "blob hides something from its seats, but a learned model plans for seats that see"
+def test_a_game_with_hidden_information_is_refused(tmp_path):
+    sentence = "blob has hidden information"
     refused(sentence, "train", "blob", "--algorithm", "muzero", "--run", tmp_path / "run")
     assert not (tmp_path / "run").exists()
     assert "hide" in command("train", "--help")[1]

@@ -1,4 +1,4 @@
-"""What games say about the play, against records made by hand."""
+"""Statistics of games, against records made by hand."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_figures_by_hand():
     }
 
 
-def test_fast_searches_teach_no_policy_and_are_left_out():
+def test_policy_figures_omit_fast_searches():
     record = game("a1 b1", policies=[[0.5, 0.5], [1.0]], weights=[1, 0])
     assert play_figures([record])["selfplay.entropy"] == pytest.approx(math.log(2))
     assert "selfplay.entropy" not in play_figures([game("a1", policies=[[1.0]], weights=[0])])

@@ -1,4 +1,4 @@
-"""Plots, the report and TensorBoard: what is drawn is what was measured."""
+"""Plots, the report and TensorBoard show the measured numbers."""
 
 import io
 import json
@@ -56,7 +56,7 @@ def test_a_run_at_its_best_is_marked_once():
     assert [text.get_text() for text in axes.texts] == ["best -5"]
 
 
-def test_the_policy_loss_stands_over_the_entropy_it_cannot_go_below():
+def test_the_policy_loss_is_drawn_with_its_lower_bound():
     lines = drawn("policy-loss", curves(line(1), line(2)))
     assert lines["policy loss"][1] == [2.0, 1.0]
     assert lines["entropy of the targets"][1] == [0.9, 0.45]
@@ -74,7 +74,7 @@ def test_time_is_a_stack_of_shares():
     assert tops == pytest.approx([60, 80, 90, 90])
 
 
-def test_runs_over_each_other_have_a_colour_and_a_name_each():
+def test_overlaid_runs_have_a_colour_and_a_name_each():
     one, two = curves(line(1), line(2), label="one"), curves(line(1), label="two")
     for plot in ("value-loss", "policy-loss", "speed"):
         assert {"one", "two"} <= set(drawn(plot, one, two))
@@ -92,23 +92,23 @@ def test_long_curves_are_drawn_as_measured_and_smoothed():
     axes = figure(PLOT["length"], [curves(*lines)]).axes[0]
     raw, mean = (each.get_ydata() for each in axes.lines)
     assert set(raw) == {9, 11}
-    assert mean[3:].tolist() == pytest.approx([10.0] * 97)  # over four of a hundred
+    assert mean[3:].tolist() == pytest.approx([10.0] * 97)  # mean over four of a hundred values
 
 
 @pytest.mark.parametrize(
     ("values", "wanted"),
     [
-        ([1.0, 2.0, NAN], [1.0, 2.0, NAN]),  # few values are left alone
+        ([1.0, 2.0, NAN], [1.0, 2.0, NAN]),  # few values are not smoothed
         ([NAN] + [0.0, 4.0] * 25, [NAN, 0.0] + [2.0] * 49),
     ],
 )
-def test_smoothing_skips_what_is_not_there(values, wanted):
+def test_smoothing_skips_missing_values(values, wanted):
     np.testing.assert_allclose(smooth(np.array(values)), wanted)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
-def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
+def test_every_plot_has_a_sentence_and_is_a_png(plot):
     more = {"rating.mistakes.hard": 0.1, "selfplay.first_seat": 0.1, "selfplay.draws": 0.5}
     more |= {"loss.reward": 0.3, "loss.consistency": -0.8, "selfplay.return": 9.0}
     more["loss.reconstruction"] = 2.0
@@ -122,7 +122,7 @@ def test_every_plot_says_what_it_should_look_like_and_is_a_picture(plot):
 
 
 @pytest.mark.slow
-def test_numbers_that_do_not_exist_break_no_plot():
+def test_plots_accept_nan_and_infinity():
     bad = {name: NAN if step % 2 else math.inf for step, name in enumerate(line(1))}
     for plot in PLOTS:
         figure(plot, [curves(bad, line(2), bad)]).draw_without_rendering()
@@ -136,7 +136,7 @@ def test_equal_numbers_give_equal_bytes():
 # --- the report --------------------------------------------------------------------------------
 
 
-def test_the_page_holds_its_pictures_and_sentences(tmp_path):
+def test_the_page_contains_its_plots_and_sentences(tmp_path):
     run = write_run(tmp_path / "a<b>", [10.0, NAN, 60.0, 40.0])
     page = write_report(run)
     text = page.read_text()
@@ -146,12 +146,12 @@ def test_the_page_holds_its_pictures_and_sentences(tmp_path):
     assert "rating.png" in [path.name for path in files] and len(files) >= 10
     drawn = [plot for plot in PLOTS if (run / "report" / f"{plot.name}.png") in files]
     assert all(escape(plot.sentence) in text for plot in drawn)
-    assert "mistakes.png" not in [path.name for path in files]  # nothing was measured
+    assert "mistakes.png" not in [path.name for path in files]  # there are no mistake rates
     assert "a&lt;b&gt;" in text and "a<b>" not in text
     assert not re.search(r"<script|https?://|src=\"(?!data:)", text)
 
 
-def test_a_report_made_again_has_no_old_pictures(tmp_path):
+def test_a_new_report_has_no_old_plots(tmp_path):
     run = write_run(tmp_path / "run", [NAN, NAN])
     (run / "report").mkdir()
     (run / "report" / "rating.png").write_bytes(b"old")
@@ -184,7 +184,7 @@ def test_ratings_are_those_of_the_whole_table(tmp_path):
     columns = run_columns(run)
     np.testing.assert_array_equal(columns["rating.elo"], [61, NAN, 60])
     np.testing.assert_array_equal(columns["rating.low"], [20, NAN, 40])
-    assert best_step(columns) == 2  # what the run has chosen, and plays with
+    assert best_step(columns) == 2  # the best network according to the run
     assert summary(columns)["rating, best"] == "+60 at step 3"
 
 
@@ -209,7 +209,7 @@ def test_a_comparison_is_one_page(tmp_path):
     assert "<th>learner.learning_rate</th><td>0.001</td><td>0.1</td>" in text
 
 
-def test_nothing_measured_is_nothing_to_draw(tmp_path):
+def test_a_run_without_metrics_has_no_report(tmp_path):
     with pytest.raises(RunError, match="metrics"):
         write_report(tmp_path)
     assert not (tmp_path / "report").exists()
@@ -219,7 +219,7 @@ def test_nothing_measured_is_nothing_to_draw(tmp_path):
     ("module", "sentence"),
     [("matplotlib.figure", r"'sylvan.train.'")],
 )
-def test_without_matplotlib_there_is_a_sentence(tmp_path, monkeypatch, module, sentence):
+def test_without_matplotlib_the_error_names_the_extra(tmp_path, monkeypatch, module, sentence):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=sentence):
         write_report(write_run(tmp_path / "run", [1.0]))
@@ -228,7 +228,7 @@ def test_without_matplotlib_there_is_a_sentence(tmp_path, monkeypatch, module, s
 # --- TensorBoard -------------------------------------------------------------------------------
 
 
-def test_without_tensorboard_there_is_a_sentence(monkeypatch):
+def test_without_tensorboard_the_error_names_the_extra(monkeypatch):
     from sylvan.runs.tensorboard import TensorBoard
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
@@ -236,14 +236,14 @@ def test_without_tensorboard_there_is_a_sentence(monkeypatch):
         TensorBoard()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of TensorBoard's reader
-def test_a_run_that_goes_on_has_every_step_once(tmp_path):
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # from TensorBoard's reader
+def test_a_resumed_run_has_every_step_once(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     from sylvan.runs.tensorboard import FOLDER, TensorBoard
 
-    def sitting(first, last, offset):
+    def session(first, last, offset):
         watcher = TensorBoard()
         watcher.run_begin(None, tmp_path, first - 1, 0.0)
         for step in range(first, last + 1):
@@ -251,11 +251,11 @@ def test_a_run_that_goes_on_has_every_step_once(tmp_path):
             watcher.step_end(step, numbers, step / 10)
         watcher.run_end(last, "done")
 
-    sitting(1, 5, offset=0.0)
-    sitting(4, 6, offset=100.0)  # cut off after step 5, and step 3 was the last that was safe
+    session(1, 5, offset=0.0)
+    session(4, 6, offset=100.0)  # stopped after step 5, resumed from step 3
     events = EventAccumulator(str(tmp_path / FOLDER))
     events.Reload()
-    assert events.Tags()["scalars"] == ["loss/policy"]  # a NaN is no point, a step no curve
+    assert events.Tags()["scalars"] == ["loss/policy"]  # no point for NaN, no curve for the step
     found = [(each.step, each.value) for each in events.Scalars("loss/policy")]
     assert found == [(1, 1), (2, 2), (3, 3), (4, 104), (5, 105), (6, 106)]
     assert Metrics(tmp_path).columns()["step"].size == 0

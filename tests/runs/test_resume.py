@@ -1,4 +1,4 @@
-"""Pull the plug anywhere: what comes out is, bit for bit, what would have come out anyway."""
+"""A run killed at any moment ends bit for bit like an uninterrupted one."""
 
 import signal
 import subprocess
@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runs.killing import PLACES, outcome_of
+from tests.runs.killing import KILL_POINTS, outcome_of
 
 ROOT = Path(__file__).parents[2]
 STEPS = 7
 
-# Place and passage: in a search, inside a record, between the files of a checkpoint, around its
+# Point and call: in a search, inside a record, between the files of a checkpoint, around its
 # renaming, while old ones are removed, between the parts of a step, inside the learner.
 KILLS = (
     "evaluation:9",
@@ -64,15 +64,15 @@ def assert_same(found: dict[str, object], wanted: dict[str, object]) -> None:
 
 @pytest.mark.slow
 def test_killed_fourteen_times_a_run_ends_with_the_same_bits(undisturbed, tmp_path):
-    assert {kill.partition(":")[0] for kill in KILLS} == set(PLACES)
+    assert {kill.partition(":")[0] for kill in KILLS} == set(KILL_POINTS)
     lines = killing(tmp_path / "run", *KILLS)
     assert lines == [f"{kill} killed" for kill in KILLS]
     assert_same(outcome(tmp_path / "run"), undisturbed)
 
 
 @pytest.mark.slow
-def test_killed_from_outside_a_command_goes_on(undisturbed, tmp_path):
-    """`sylvan train` in a process of its own, killed as soon as it has done something new."""
+def test_a_command_killed_from_outside_resumes(undisturbed, tmp_path):
+    """Training in its own process, killed soon after each new checkpoint."""
     folder = tmp_path / "run"
     code = (
         "import sys; from tests.runs.killing import tiny; from sylvan.runs.loop import "

@@ -1,4 +1,4 @@
-"""The run's folder: made once, opened again, held by one process, true to its settings."""
+"""The run's folder: create, open, lock, change settings."""
 
 import errno
 import os
@@ -18,14 +18,14 @@ def config(**settings):
     return TrainingConfig(**{"game": {"name": "tictactoe"}} | settings)
 
 
-def test_a_run_is_opened_as_it_was_made(tmp_path):
+def test_a_run_is_opened_as_created(tmp_path):
     made = Run.create(tmp_path / "a" / "run", config(run={"seed": 3, "steps": 9}))
     again = Run.open(tmp_path / "a" / "run")
     assert again.config == made.config and again.config.run.seed == 3
     assert again.checkpoints.steps() == [] and Run.exists(tmp_path / "a" / "run")
 
 
-def test_a_folder_with_other_things_is_left_alone(tmp_path):
+def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(RunError, match="already"):
         Run.create(tmp_path, config())
@@ -41,7 +41,7 @@ def test_settings_that_cannot_be_read_are_named(tmp_path):
         Run.open(run.folder)
 
 
-def test_what_may_change_and_what_may_not(tmp_path):
+def test_fixed_settings_cannot_change(tmp_path):
     run = Run.create(tmp_path / "run", config(run={"steps": 9}))
     longer = config(run={"steps": 20}, learner={"learning_rate": 0.5})
     changed = run.change(longer)
@@ -67,7 +67,7 @@ with locked(Path(sys.argv[1])):
 """
 
 
-def test_two_processes_cannot_have_one_run(tmp_path):
+def test_two_processes_cannot_train_one_run(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True
     )
@@ -79,13 +79,13 @@ def test_two_processes_cannot_have_one_run(tmp_path):
         ):
             pass
     finally:
-        holder.kill()  # as a crash would: nobody tidies up
+        holder.kill()  # like a crash, without cleaning up
         holder.communicate()
     with locked(tmp_path):
         pass
 
 
-def test_a_full_disk_is_a_sentence(tmp_path):
+def test_a_full_disk_raises_one_sentence(tmp_path):
     run = Run.create(tmp_path / "run", config())
     with (
         pytest.raises(

@@ -1,7 +1,6 @@
-"""docs/training-settings.md lists every setting of a run, as the classes have it.
+"""docs/training-settings.md lists every setting of a run, generated from the classes.
 
-The tables are made from the classes: `python -m tests.runs.test_settings_page` writes the page
-anew.
+`python -m tests.runs.test_settings_page` regenerates the page.
 """
 
 from pathlib import Path
@@ -29,14 +28,14 @@ learning_rate = 0.01
 ```
 
 Settings come from a preset for the game and the machine, then a file, then the command line; the
-later wins. What results is saved in the run's folder as `config.toml`. TOML has no word for
-nothing: a setting that is switched off is `"none"`.
+later wins. The result is saved in the run's folder as `config.toml`. TOML has no null: a setting
+that is off is `"none"`.
 
-The section may be left out where no other has the name, and for those of `run` and `search`. Names
-that other programs use are understood: those of [searches](settings.md#other-names), and
+The section can be omitted if no other section has the name, and for settings of `run` and `search`.
+Names of other programs are accepted: those of [searches](settings.md#other-names), and
 {others}.
 
-A name that does not exist is refused, with the one that was probably meant:
+An unknown name is refused, and the closest valid one is suggested:
 
 ```python
 from sylvan.errors import ConfigError
@@ -48,29 +47,29 @@ except ConfigError as error:
     assert "did you mean 'learning_rate'?" in str(error)
 ```
 
-When a run goes on, everything may change but {fixed}.
+When a run is resumed, all settings may change except {fixed}.
 
-<!-- The tables are made from the classes: python -m tests.runs.test_settings_page -->
+<!-- The tables are generated from the classes: python -m tests.runs.test_settings_page -->
 """
 
 SEARCH = """
 ## search
 
-How each move of self-play is searched: the [settings of a search](settings.md). Here
+The search of each move in self-play: the [settings of a search](settings.md). Here
 {defaults} by default.
 """
 
 PRESETS = """
 ## Presets
 
-What `--preset` sets; `auto` chooses by the machine: `cpu` without a GPU, `big` for one with 40 GB
-or more, else `gpu8`. Any other game gets the machine's sizes, a network that fits what it shows and
-noise that fits its number of moves.
+The settings of `--preset`. `auto` chooses `cpu` without a GPU, `big` with a GPU of 40 GB or more,
+else `gpu8`. Any other game gets the machine's sizes, a network for its observation and noise for
+its number of moves.
 """
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Generate the page."""
     others = ", ".join(f"`{name}` for `{ours}`" for name, ours in OTHER_NAMES.items())
     fixed = ", ".join(f"`{name}`" for name in FIXED[:-1]) + f" and `{FIXED[-1]}`"
     parts = [HEAD.format(others=others, fixed=fixed)]

@@ -1,4 +1,4 @@
-"""A whole tiny run, watched: what it logs is known, drawn, listed and compared."""
+"""A whole tiny run: its figures are documented, plotted, listed and compared."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def config(**run):
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
-    """The folder of a run, what plain lines said, what the live view drew."""
+    """The folder of a run, its plain lines, and the output of the live view."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     plain = Console(file=io.StringIO(), force_terminal=False)
     live = Console(file=io.StringIO(), force_terminal=True, width=100, height=50, color_system=None)
@@ -138,7 +138,7 @@ def test_runs_are_listed_shown_compared_and_exported(watched, tmp_path):
 
 
 def test_the_best_of_the_table_is_the_best_of_the_run(watched):
-    """The network that plays is the one that the report marks."""
+    """The report marks the network that plays."""
     table = json.loads((watched[0] / "ratings.json").read_bytes())
     columns = run_columns(watched[0])
     elos = {int(s): e for s, e in zip(columns["step"], columns["rating.elo"], strict=True)}

@@ -1,4 +1,4 @@
-"""Metrics of runs that never were, for tests of what is drawn of them."""
+"""Made-up metrics of runs, for tests of plots and tables."""
 
 import math
 
@@ -37,7 +37,7 @@ def rated(elo, **more):
 
 
 def write_run(folder, elos, **more):
-    """A run of as many steps as there are ratings; NaN: that step was not rated."""
+    """Write a run with a step per rating; NaN: the step was not rated."""
     folder.mkdir(parents=True, exist_ok=True)
     metrics = Metrics(folder)
     for step, elo in enumerate(elos, start=1):

@@ -1,4 +1,4 @@
-"""Small games for self-play: odd ones, and one whose targets can be worked out by hand."""
+"""Small games for self-play: special cases, and one whose targets are computed by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sylvan
 
 
 class Base(sylvan.Game):
-    """Actions are counted; subclasses say what they mean."""
+    """Stores the actions; subclasses define the rules."""
 
     num_players, num_actions = 2, 2
 
@@ -38,7 +38,7 @@ class Base(sylvan.Game):
 
 
 class First(Base):
-    """Who plays a 1 first wins; after four plies it is a draw."""
+    """The seat that plays a 1 first wins; after four plies it is a draw."""
 
     def is_terminal(self):
         return 1 in self.played or len(self.played) >= 4
@@ -61,13 +61,13 @@ class Endless(Base):
 
 
 class Forced(Base):
-    """One legal move throughout."""
+    """One legal move in every state."""
 
     num_actions = 1
 
 
 class Alone(Base):
-    """One seat, paid on the way and at the end."""
+    """One seat, with intermediate rewards and a return."""
 
     num_players, zero_sum, value_range = 1, False, (0.0, 8.0)
 
@@ -92,7 +92,7 @@ class Four(Base):
 
 
 class Raises(Base):
-    """Breaks in the middle of its third ply."""
+    """Raises an exception in its third ply."""
 
     def apply(self, action):
         if len(self.played) == 2 and action == 1:
@@ -101,7 +101,7 @@ class Raises(Base):
 
 
 class Blind(Base):
-    """Cannot be looked at once something was played."""
+    """Raises an exception in `observation` after the first ply."""
 
     def observation(self):
         if self.played:
@@ -110,14 +110,14 @@ class Blind(Base):
 
 
 class Offering(Base):
-    """Offers the sum of what will be played, from the mover's side, as a further target."""
+    """Has an auxiliary target: the sum of the remaining actions, from the mover's side."""
 
     def auxiliary(self, end):
         return {"sum": [sum(end.played)], "mine": sum(end.played[self.to_play() :: 2])}
 
 
 class Lost(Base):
-    """Long, and the evaluator may call it lost."""
+    """A long game that an evaluator can call lost."""
 
     def is_terminal(self):
         return len(self.played) >= 12
@@ -127,7 +127,7 @@ class Lost(Base):
 
 
 class Dealt(Base):
-    """Chance deals first, and again after the second move; shows nothing while it does."""
+    """Has chance nodes at the start and after the second move, without observations there."""
 
     num_actions = 5
 

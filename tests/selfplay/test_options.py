@@ -1,4 +1,4 @@
-"""Where games start, which move is drawn, when they end."""
+"""Options of self-play: temperature, starts of games, early ends."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.selfplay.test_selfplay import check, game, self_play
 
 
 def outcomes(*policies, best=None):
-    """What searches found, in trees with these targets."""
+    """Results of searches with these policy targets."""
     counts = [len(policy) for policy in policies]
     n = len(policies)
     return Outcomes(
@@ -68,7 +68,7 @@ def test_the_first_plies_vary_and_the_later_ones_do_not():
     first, second = play.state_dict()["plies.actions"].reshape(32, 2).T
     assert len(set(first)) > 3
     for action in set(first):
-        assert len(set(second[first == action])) == 1  # one answer to each
+        assert len(set(second[first == action])) == 1  # one reply to each
 
 
 # --- starts --------------------------------------------------------------------------------------
@@ -94,13 +94,13 @@ def test_an_opening_never_ends_the_game():
 def test_chance_is_drawn_as_often_as_it_says():
     play = self_play(game("Dealt"), games=64, positions=2000, simulations=2)
     records = play.play(flat, 0)
-    for ply in (0, 3):  # the first is drawn with the game, the second between two moves
+    for ply in (0, 3):  # at the start, and between two moves
         drawn = np.array([record.actions[ply] for record in records])
         assert set(drawn) == {2, 4} and abs((drawn == 4).mean() - 0.25) < 0.1
         assert all(record.seats[ply] == -1 for record in records)
 
 
-def test_games_start_again_where_others_were_mistaken():
+def test_games_restart_at_the_largest_value_error():
     play = self_play("tictactoe", positions=400, restart_share=0.5, restart_memory=5)
     records = [record for step in range(3) for record in play.play(skewed, step)]
     assert play.statistics.restarts > 0
@@ -140,12 +140,12 @@ def record(values, returns, rewards=None):
     )
 
 
-def test_the_largest_value_error_ply():
-    """Ply 0 is no position to start from; the others count for the seat to move."""
+def test_the_ply_of_the_largest_value_error():
+    """Ply 0 is not a position to restart from; errors are of the seat to move."""
     assert largest_value_error(record([1.0, 0.5, -0.5, 0.75], (-1.0, 1.0))) == (1, 0.5)
     assert largest_value_error(record([1.0, 0.5, 0.5, 0.75], (-1.0, 1.0))) == (2, 1.5)
     assert largest_value_error(record([1.0, None, None], (-1.0, 1.0))) == (0, 0.0)
-    # Ply 1 is of seat 1, which is still paid 1 + 3, then 2 at the end.
+    # At ply 1 seat 1 moves, which still gets rewards 1 + 3 and the return 2.
     paid = [(0, 5), (0, 1), (0, 3)]
     assert largest_value_error(record([0.0, 4.5, 0.0], (0.0, 2.0), paid)) == (1, 1.5)
 
@@ -153,7 +153,7 @@ def test_the_largest_value_error_ply():
 # --- ends ----------------------------------------------------------------------------------------
 
 
-def test_a_game_without_end_is_broken_off():
+def test_an_endless_game_ends_at_the_limit():
     settings = {"positions": 90, "max_plies": 10}
     for record in self_play(game("Endless"), **settings).play(flat, 0):
         assert len(record) == 10 and record.ending == "limit"
@@ -165,7 +165,7 @@ def test_a_game_without_end_is_broken_off():
     assert play.statistics.limits == play.statistics.games > 0
 
 
-def test_chess_is_judged_by_material():
+def test_chess_at_the_limit_is_estimated_by_material():
     assert Chess().estimate() == (0, 0)
     assert Chess("4k3/8/8/8/8/8/q7/R3K3 w - - 0 1").estimate() == (-0.25, 0.25)
     play = self_play("chess", games=4, positions=60, max_plies=12, verdict="estimate")
@@ -175,7 +175,7 @@ def test_chess_is_judged_by_material():
 
 
 def doomed(leaves):
-    """Seat 1 is all but lost, always."""
+    """Evaluates seat 1 as almost lost, always."""
     logits, _ = flat(leaves)
     return logits, np.where(leaves.seats == 1, -0.9, 0.9).astype(np.float32)
 
@@ -193,7 +193,7 @@ def test_a_seat_resigns_after_some_turns():
 
 
 def test_false_resignations_are_counted_in_games_that_are_played_on():
-    """Seat 0 wins if the first action was 1, so seat 1 gives up wrongly where it was 0."""
+    """Seat 0 wins if the first action was 1, so seat 1 resigns wrongly if it was 0."""
     settings = {"positions": 400, "resign_below": -0.8, "simulations": 2, "proofs": False}
     play = self_play(game("Lost"), resign_play_on=1.0, **settings)
     records = play.play(doomed, 0)
@@ -208,7 +208,7 @@ def test_false_resignations_are_counted_in_games_that_are_played_on():
     assert play.statistics.played_on == on and 0 < on < len(records)
 
 
-def test_only_two_seats_against_each_other_can_resign():
+def test_resignation_needs_a_zero_sum_game_of_two_seats():
     with pytest.raises(ConfigError, match=r"resign_below.*-0.9"):
         self_play(game("Four"), resign_below=-0.9)
 

@@ -1,4 +1,4 @@
-"""Self-play: games of every kind, to the bit the same however they came about."""
+"""Self-play: games of every kind, reproducible bit for bit."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def game(name):
 
 
 def self_play(spec, seed=7, **settings):
-    """Self-play of a game with settings of either kind."""
+    """Self-play with settings of search and self-play."""
     search = {name: settings.pop(name) for name in SEARCH & settings.keys() - {"temperature"}}
     search = SearchConfig(**{"simulations": 12, "noise": True, **search})
     config = SelfPlayConfig(**{"games": 6, "positions": 60, "temperature_plies": 4, **settings})
@@ -30,7 +30,7 @@ def self_play(spec, seed=7, **settings):
 
 
 def fields(record):
-    """A record as something that can be compared to the bit."""
+    """The fields of a record, for exact comparison."""
     return {name: raw(value) for name, value in vars(record).items()}
 
 
@@ -43,7 +43,7 @@ def raw(value):
 
 
 def check(record, spec):
-    """A record is one play of the game from its first state, and its targets are what they say."""
+    """Check that a record is a game from its first state, and that its targets are consistent."""
     state = GameSpec(spec).first()
     assert record.policy_offsets[0] == 0 and record.policy_offsets[-1] == len(record.policy)
     total = np.zeros(state.num_players)
@@ -59,7 +59,7 @@ def check(record, spec):
         if len(legal):
             assert legal.tolist() == list(state.legal_actions())
             np.testing.assert_allclose(target.sum(), 1, atol=1e-6)
-            assert target[legal.tolist().index(action)] > 0  # what is played was looked at
+            assert target[legal.tolist().index(action)] > 0  # the played move was visited
             assert record.surprise[ply] >= 0
             if record.observations is not None:
                 np.testing.assert_array_equal(record.observations[ply], state.observation())
@@ -102,7 +102,7 @@ def test_records_are_plays_of_the_game(spec, selection):
 
 
 def skewed_seats(leaves):
-    """Logits and values that depend on what is seen, for any number of seats."""
+    """Logits and values that depend on the observation, for any number of seats."""
     if leaves.forest.one_value:
         observations = np.asarray(leaves.observations, np.float64).reshape(len(leaves), -1)
         seen = np.sin(np.arange(1, observations.shape[1] + 1)) * (observations % 97)
@@ -117,7 +117,7 @@ def skewed_seats(leaves):
 @pytest.mark.parametrize("spec", ["connect4", NIM, PIG], ids=["connect4", "nim", "pig"])
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_goes_on_from_its_state_to_the_bit(spec, selection, threads):
+def test_a_run_resumes_from_its_state_bit_for_bit(spec, selection, threads):
     settings = {
         "selection": selection,
         "full_share": 0.5,
@@ -142,8 +142,8 @@ def test_a_run_goes_on_from_its_state_to_the_bit(spec, selection, threads):
         np.testing.assert_array_equal(value, same[name], err_msg=name)
 
 
-def test_time_does_not_matter():
-    """However long the evaluator takes, for one half or the other, the same is played."""
+def test_games_do_not_depend_on_timing():
+    """The games are the same for any speed of the evaluator, in either half."""
     import time
 
     def slow(leaves):
@@ -155,8 +155,8 @@ def test_time_does_not_matter():
     assert [fields(record) for record in fast] == [fields(record) for record in late]
 
 
-class Beside:
-    """An evaluator that overlaps by itself."""
+class Asynchronous:
+    """An evaluator with `submit` and `collect`."""
 
     def __init__(self):
         self.most = self.waiting = 0
@@ -171,9 +171,9 @@ class Beside:
         return skewed(leaves)
 
 
-def test_an_evaluator_may_overlap_by_itself():
+def test_an_asynchronous_evaluator():
     one, other = (self_play("tictactoe") for _ in range(2))
-    beside = Beside()
+    beside = Asynchronous()
     found = one.play(beside, 0)
     assert [fields(record) for record in found] == [
         fields(record) for record in other.play(skewed, 0)
@@ -181,7 +181,7 @@ def test_an_evaluator_may_overlap_by_itself():
     assert beside.most == 2 and beside.waiting == 0
 
 
-def test_other_steps_and_seeds_play_otherwise():
+def test_other_steps_and_seeds_play_other_games():
     def actions(seed, step):
         return [r.actions.tolist() for r in self_play("connect4", seed).play(skewed, step)]
 
@@ -196,7 +196,7 @@ def test_any_number_of_games(games):
     records = play.play(skewed, 0)
     assert 80 <= play.statistics.positions < 80 + games
     assert play.statistics.games == len(records) >= 2
-    play = self_play("tictactoe", games=games + 2, positions=30)  # more than before
+    play = self_play("tictactoe", games=games + 2, positions=30)  # more than in the state
     play.load_state_dict(self_play_state(games))
     play.play(skewed, 1)
     assert len(play.state_dict()["numbers"]) == games + 2
@@ -240,7 +240,7 @@ def test_a_game_that_raises_is_named_and_nothing_is_lost(name, fault):
         np.testing.assert_array_equal(value, after[key], err_msg=key)
 
 
-def test_a_faulty_evaluator_is_not_blamed_on_the_game():
+def test_an_error_of_the_evaluator_is_not_reported_as_the_games():
     play = self_play("tictactoe")
     with pytest.raises(ZeroDivisionError):
         play.play(lambda leaves: 1 / 0, 0)
@@ -252,7 +252,7 @@ def test_a_faulty_evaluator_is_not_blamed_on_the_game():
 
 
 def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):
-    monkeypatch.setattr("sylvan.selfplay.selfplay.WATCHED", 0.0)
+    monkeypatch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
     seen = []
     play = self_play("tictactoe")
     play.play(skewed, 0, seen.append)
@@ -272,7 +272,7 @@ def test_another_games_state_is_refused():
         self_play(game("Four")).load_state_dict(self_play_state(2))
 
 
-def test_the_state_of_a_run_that_has_not_begun():
+def test_the_state_of_a_run_that_has_not_started():
     play, other = self_play("tictactoe"), self_play("tictactoe")
     other.load_state_dict(play.state_dict())
     assert [r.actions.tolist() for r in play.play(skewed, 0)] == [

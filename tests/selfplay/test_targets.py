@@ -1,4 +1,4 @@
-"""What self-play teaches: targets by hand and by the reference, and mistakes it must not make."""
+"""Targets of self-play: by hand, by the reference, and common mistakes."""
 
 import math
 
@@ -14,7 +14,7 @@ LOGITS = np.array([0.3, -0.2, 0.1, 0.0, 0.4, -0.5, 0.2], np.float32)
 
 
 def steady(leaves):
-    """The same policy everywhere, and a value by the seat to move."""
+    """The same policy in every state, and a value per seat to move."""
     return LOGITS[leaves.actions % 7], np.where(leaves.seats == 0, 0.25, -0.125)
 
 
@@ -30,7 +30,7 @@ def steady_states(states):
 
 
 def test_a_won_game_by_hand():
-    """Who plays a 1 first wins: the search proves it, and targets, values and surprise follow."""
+    """A game whose win is proven: targets, values and surprise by hand."""
     play = self_play(game("First"), positions=6, games=3, temperature_plies=0)
     (record, *_) = play.play(flat, 0)
     assert record.actions.tolist() == [1] and record.ending == "end"
@@ -45,7 +45,7 @@ def test_a_won_game_by_hand():
 
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 def test_targets_are_those_of_the_reference(selection):
-    """A search of each position from scratch; whatever temperature picks the move."""
+    """A search of each position with a new tree; the temperature does not change targets."""
     settings = {"simulations": 20, "noise": False, "gumbel_scale": 0.0, "selection": selection}
     play = self_play("connect4", games=4, positions=130, reuse=False, temperature=0.7, **settings)
     records = play.play(steady, 0)
@@ -77,20 +77,20 @@ def first_targets(**settings):
 
 
 def test_the_first_root_has_noise_too():
-    """Noise that is added before the root is expanded leaves the first move without."""
+    """Noise added before the root is expanded would be missing in the first move."""
     assert len(np.unique(first_targets(noise=True), axis=0)) == 6
     assert len(np.unique(first_targets(noise=False), axis=0)) == 1
 
 
-def test_no_move_is_visited_only_to_be_visited():
-    """Where every child gets a visit first, the target teaches every move."""
+def test_moves_need_not_be_visited():
+    """If every child got a visit first, every move would be in the target."""
     play = self_play("chess", games=2, positions=2, simulations=6, reuse=False)
     play.play(flat, 0)
     policy = play.state_dict()["plies.policy"].reshape(2, 20)
     assert ((policy > 0).sum(axis=1) <= 6).all()
 
 
-def test_fast_searches_play_but_teach_no_policy():
+def test_policies_of_fast_searches_have_no_weight():
     fast = {"full_share": 0.0, "fast_simulations": 5}
     assert len(np.unique(first_targets(noise=True, **fast), axis=0)) == 1  # no noise
     np.testing.assert_allclose(np.rint(first_targets(**fast) * 5), first_targets(**fast) * 5)
@@ -108,7 +108,7 @@ def test_fast_searches_play_but_teach_no_policy():
 
 
 def proven(record, ply):
-    """Targets of proven positions are over some moves only, and searches may end early."""
+    """Targets of proven positions contain only some moves, and searches may end early."""
     return np.abs(record.values[ply]).max() == 1 or (record.target(ply) == 0).any()
 
 
