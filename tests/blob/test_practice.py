@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from sylvan import _native
-from sylvan.blob.practice import Practice, PracticeConfig, Turn, practise
+from sylvan.blob.practice import Practice, PracticeConfig, Experience, practise
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.games import Blob
 from sylvan.networks import build_network, load_network
@@ -42,46 +42,48 @@ def test_advantages_by_hand() -> None:
         (np.array([1]), np.array([2]), *rest, log, values[1:2]),
         (np.array([0]), np.array([1]), *rest, log, values[2:]),
     ]
-    turn = own._turn(asked, np.array([3, 3]), shares)
+    experience = own._experience(asked, np.array([3, 3]), shares)
     # Expected utilities: 0.5 - 0.3, 0.4 - 0.2, 0.8 - 0.3; in the end 1 - 0.25 and 0.6 - 0.45.
     second = 0.75 - 0.5
     first = (0.5 - 0.2) + 0.5 * second
-    assert turn.advantages == pytest.approx([first, 0.15 - 0.2, second])
-    assert turn.shares[0, :3] == pytest.approx([1.0, 0.5, 0.0])  # from seat 1 on
-    assert turn.shares[1, :3] == pytest.approx([0.6, 0.9, 0.0])  # from seat 2 on
-    assert np.isnan(turn.shares[:, 3:]).all()
+    assert experience.advantages == pytest.approx([first, 0.15 - 0.2, second])
+    assert experience.shares[0, :3] == pytest.approx([1.0, 0.5, 0.0])  # from seat 1 on
+    assert experience.shares[1, :3] == pytest.approx([0.6, 0.9, 0.0])  # from seat 2 on
+    assert np.isnan(experience.shares[:, 3:]).all()
 
 
-def test_a_turn_has_what_was_drawn() -> None:
+def test_experience_has_the_drawn_actions() -> None:
     own = practice()
-    turn = own.play()
-    assert len(turn.actions) > 100
-    assert turn.legal[np.arange(len(turn.actions)), turn.actions].all()
-    assert (turn.legal.sum(axis=1) > 1).all()
-    seen = own._unpacked(torch.from_numpy(turn.seen))
-    assert np.array_equal(np.packbits(seen.numpy().astype(bool), axis=1), turn.seen)
+    experience = own.play()
+    assert len(experience.actions) > 100
+    assert experience.legal[np.arange(len(experience.actions)), experience.actions].all()
+    assert (experience.legal.sum(axis=1) > 1).all()
+    seen = own._unpacked(torch.from_numpy(experience.seen))
+    assert np.array_equal(np.packbits(seen.numpy().astype(bool), axis=1), experience.seen)
     with torch.no_grad():
-        policy = own.network(seen).policy.masked_fill(~torch.from_numpy(turn.legal), -np.inf)
-    logs = torch.log_softmax(policy, 1).gather(1, torch.from_numpy(turn.actions)[:, None])
-    assert np.allclose(logs[:, 0], turn.logs, atol=1e-5)
+        policy = own.network(seen).policy.masked_fill(~torch.from_numpy(experience.legal), -np.inf)
+    logs = torch.log_softmax(policy, 1).gather(1, torch.from_numpy(experience.actions)[:, None])
+    assert np.allclose(logs[:, 0], experience.logs, atol=1e-5)
 
 
 def test_what_pays_becomes_likelier() -> None:
     own = practice(entropy=0.0)
-    turn = own.play()
-    bids = turn.actions >= 52
-    turn.advantages[:] = np.where(turn.actions == 52, 1.0, -1.0) * bids  # a bid of none pays
+    experience = own.play()
+    bids = experience.actions >= 52
+    experience.advantages[:] = (
+        np.where(experience.actions == 52, 1.0, -1.0) * bids
+    )  # a bid of none pays
 
     def chance() -> float:
-        seen = own._unpacked(torch.from_numpy(turn.seen[bids]))
-        legal = torch.from_numpy(turn.legal[bids])
+        seen = own._unpacked(torch.from_numpy(experience.seen[bids]))
+        legal = torch.from_numpy(experience.legal[bids])
         with torch.no_grad():
             policy = own.network(seen).policy.masked_fill(~legal, -np.inf)
         return float(torch.softmax(policy, 1)[:, 52].mean())
 
     before = chance()
     for _ in range(5):
-        own.learn(turn, 1e-3)
+        own.learn(experience, 1e-3)
     assert chance() > before + 0.02
 
 
@@ -135,9 +137,9 @@ def test_the_critic_starts_as_the_networks_own_value() -> None:
     """Whatever the hands: so the first advantages are those without it."""
     own = practice(critic="deal")
     assert own.critic is not None
-    turn = own.play()
-    seen = own._unpacked(torch.from_numpy(turn.seen))
-    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    experience = own.play()
+    seen = own._unpacked(torch.from_numpy(experience.seen))
+    hands = own._unpacked(torch.from_numpy(experience.hands), 416)
     with torch.no_grad():
         assert torch.allclose(own.critic(seen, hands), own.network(seen).value, atol=1e-6)
 
@@ -145,10 +147,10 @@ def test_the_critic_starts_as_the_networks_own_value() -> None:
 def test_the_critic_knows_no_suit_from_another() -> None:
     own = practice(critic="deal")
     critic = learned(own)
-    turn = own.play()
+    experience = own.play()
     cells = own.network.body.suit_cells.reshape(4, -1)  # the network's own cells are its first
-    seen = own._unpacked(torch.from_numpy(turn.seen))
-    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    seen = own._unpacked(torch.from_numpy(experience.seen))
+    hands = own._unpacked(torch.from_numpy(experience.hands), 416)
     order = [2, 0, 3, 1]
     other = seen.clone()
     other[:, cells.flatten()] = seen[:, cells[order].flatten()]
@@ -185,7 +187,7 @@ class Shuffled:
         return np.random.default_rng(5).permuted(self.tables.hands(), axis=2)
 
 
-def played(critic: str) -> tuple[Practice, Turn]:
+def played(critic: str) -> tuple[Practice, Experience]:
     own = practice(critic=critic)
     if critic == "deal":
         learned(own)
@@ -201,11 +203,11 @@ def test_the_policy_does_not_see_the_hands(monkeypatch: pytest.MonkeyPatch) -> N
     _, false = played("deal")
     assert not np.array_equal(true.hands, false.hands)
     assert not np.allclose(true.advantages, false.advantages, atol=1e-3)
-    for turn in (true, false):
-        assert turn.seen.shape == without.seen.shape == (len(turn.actions), 168)
+    for experience in (true, false):
+        assert experience.seen.shape == without.seen.shape == (len(experience.actions), 168)
         for column in ("seen", "legal", "actions", "logs", "shares"):
             same = np.array_equal(
-                getattr(turn, column), getattr(without, column), equal_nan=column == "shares"
+                getattr(experience, column), getattr(without, column), equal_nan=column == "shares"
             )
             assert same, column
 
@@ -214,11 +216,11 @@ def test_the_network_learns_nothing_from_the_hands() -> None:
     """With the same advantages, the same weights come of any hands, or of none."""
     after = []
     for critic, lie in (("view", False), ("deal", False), ("deal", True)):
-        own, turn = played(critic)
-        turn.advantages[:] = np.linspace(-1, 1, len(turn.actions))
+        own, experience = played(critic)
+        experience.advantages[:] = np.linspace(-1, 1, len(experience.actions))
         if lie:
-            turn.hands[:] = np.random.default_rng(2).integers(0, 256, turn.hands.shape)
-        own.learn(turn, 1e-3)
+            experience.hands[:] = np.random.default_rng(2).integers(0, 256, experience.hands.shape)
+        own.learn(experience, 1e-3)
         after.append(own.network.state_dict())
     for weights in after[1:]:
         assert list(weights) == list(after[0])
@@ -228,16 +230,18 @@ def test_the_network_learns_nothing_from_the_hands() -> None:
 def test_advantages_of_a_critic_by_hand() -> None:
     """V is the critic's, not the network's: worked out seat by seat from what it says."""
     own = practice(critic="deal", trace=1.0)  # then an advantage is what came less V
-    critic, turn = learned(own), own.play()
-    seen = own._unpacked(torch.from_numpy(turn.seen))
-    hands = own._unpacked(torch.from_numpy(turn.hands), 416)
+    critic, experience = learned(own), own.play()
+    seen = own._unpacked(torch.from_numpy(experience.seen))
+    hands = own._unpacked(torch.from_numpy(experience.hands), 416)
     with torch.no_grad():
         values = critic(seen, hands).numpy()
 
     def above(them: NDArray[np.float32]) -> float:
         return float(them[0] - them[1:].mean())
 
-    for shares, said, advantage in zip(turn.shares, values, turn.advantages, strict=True):
+    for shares, said, advantage in zip(
+        experience.shares, values, experience.advantages, strict=True
+    ):
         there = ~np.isnan(shares)
         assert advantage == pytest.approx(above(shares[there]) - above(said[there]), abs=1e-5)
 
@@ -245,13 +249,13 @@ def test_advantages_of_a_critic_by_hand() -> None:
 def test_the_critic_learns_what_the_view_cannot_know() -> None:
     """The next seat's share is made to be whether it holds an ace."""
     own = practice(critic="deal", batch=4096)
-    turn = own.play()
-    hands = own._unpacked(torch.from_numpy(turn.hands), 416).numpy().reshape(-1, 8, 52)
+    experience = own.play()
+    hands = own._unpacked(torch.from_numpy(experience.hands), 416).numpy().reshape(-1, 8, 52)
     next_has_ace = hands[:, 1, 12::13].any(axis=1)
-    turn.shares[:, 1] = next_has_ace
+    experience.shares[:, 1] = next_has_ace
     figures: dict[str, float] = {}
     for _ in range(60):
-        figures = own.learn(turn, 3e-3)
+        figures = own.learn(experience, 3e-3)
     assert figures["critic"] < 0.8 * figures["value"]
 
 

@@ -223,7 +223,7 @@ def broken():
     play_out(sitting, limit=7)
     good = sitting.to_json()
     yield "", "JSONDecodeError"
-    yield "[" * 100_000, "no saved game"
+    yield "[" * 100_000, "not a saved game"
     yield "[1]", "its format is not"
     yield json.dumps({"format": "sylvan blob sitting 1"}), "KeyError"
     yield json.dumps(good | {"seat": 9}), "0 to 2"
@@ -232,7 +232,7 @@ def broken():
     yield json.dumps(good | {"seed": 1 << 70}), "63 bits"
     yield json.dumps(good | {"opponents": ["rule"]}), "need 2"
     yield json.dumps(good | {"opponents": 7}), "TypeError"
-    yield json.dumps(good | {"actions": [*good["actions"], 99]}), "no saved game"
+    yield json.dumps(good | {"actions": [*good["actions"], 99]}), "not a saved game"
     yield json.dumps(good | {"actions": [*good["actions"], good["actions"][-1]]}), "cannot"
     yield json.dumps(good | {"actions": [*good["actions"], "7h"]}), "TypeError"
     yield json.dumps(good | {"start": {}}), "Not a state of Blob"
@@ -245,5 +245,5 @@ def broken():
 def test_a_broken_file_is_one_sentence(text, said):
     with pytest.raises(ConfigError, match=said) as error:
         BlobSitting.from_json(text, "blob.json")
-    assert str(error.value).startswith("blob.json is no saved game of Blob: ")
+    assert str(error.value).startswith("blob.json is not a saved game of Blob: ")
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Blob without a network: an evaluator that plays rounds to their end with the card counter."""
+"""An evaluator of Blob without a network: the card counter plays rounds to their end."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["CardCounter"]
 
 @dataclass(frozen=True)
 class CardCounter(NativeEvaluator):
-    """Blob without a network: the card counter plays every seat to the end of the round, and its
-    choice, made by what the seat to move sees, has a logit of `lean`, all others 0.
+    """Evaluates leaves with the card counter.
 
-    At the nodes of `seat`, if one is named, the logit is `own_lean`: who searches will think again
-    when it comes to that, and takes the others to play as they do.
+    Values: it plays every seat to the end of the round. Priors: its choice, from the view of the
+    seat to move, has logit `lean`, all other actions 0. At nodes of `seat` (the searching seat) the
+    logit is `own_lean`: that seat will search again, the others play like the card counter.
     """
 
     lean: float = 1.0

@@ -1,10 +1,10 @@
-"""Matches of Blob: one player against copies of another, on deals that anyone can repeat.
+"""Matches of Blob: one player against copies of another, on repeatable deals.
 
-Luck of the deal is most of a game's score, so a match fixes it: the *deal document* of a number
+Most of a game's score is luck of the deal, so a match fixes the deals: a numbered *deal document*
 holds the cards of every round of a game, and each document is played once with the focal player in
-every seat, against others who are all alike. What is counted is the focal player's points less the
-others' mean; the games of one document are one observation, so that intervals are over deals. Two
-players that met the same opponents on the same documents are compared by their paired difference.
+every seat, all other seats being copies of one player. The score is the focal player's points minus
+the others' mean. The games of one document are one observation, so intervals are over deals. Two
+players with the same opponents on the same documents are compared by their paired difference.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from sylvan.games.blob import Blob
 __all__ = ["BUCKETS", "BlobReport", "deal_document", "paired_difference", "play_match"]
 
 BUCKETS = {"1": range(1, 2), "2-4": range(2, 5), "5-8": range(5, 9), "9-13": range(9, 14)}
-"""Rounds by cards in hand, as bids made are reported."""
+"""Groups of rounds by cards per hand, for the report of bids made."""
 
 _TOGETHER = 20
-"""Documents whose rounds are played side by side, for players that are asked about many hands."""
+"""Documents whose rounds are played in lock-step, for batch players."""
 
 
 @dataclass(frozen=True)
 class BlobReport:
-    """What a match came to."""
+    """The result of a match."""
 
     first: int
     """The number of the first deal document."""
     differences: NDArray[np.float64]
-    """`[deals]` the focal player's points less the others' mean, over all focal seats."""
+    """`[deals]` the focal player's points minus the others' mean, over all focal seats."""
     wins: NDArray[np.float64]
-    """`[deals]` the share of games that it won, ties split."""
+    """`[deals]` share of games won by the focal player, ties split."""
     rounds: NDArray[np.int64]
-    """`[2, 14]` rounds by cards: the focal player's, the others'."""
+    """`[2, 14]` rounds by cards per hand: the focal player's, the others'."""
     made: NDArray[np.int64]
-    """`[2, 14]` bids made, likewise."""
+    """`[2, 14]` bids made, in the same order."""
     zero_bids: NDArray[np.int64]
-    """`[2]` bids of none."""
+    """`[2]` bids of zero."""
     off: NDArray[np.int64]
-    """`[2, 27]` rounds by tricks less bid, from -13 to 13."""
+    """`[2, 27]` rounds by tricks minus bid, from -13 to 13."""
 
     @classmethod
     def joined(cls, reports: Sequence[BlobReport]) -> BlobReport:
-        """One report of matches on documents that follow one another.
+        """One report of matches on documents that expected one another.
 
         :raises ConfigError: they do not.
         """
         deals = [len(report.differences) for report in reports]
-        follow = [one.first + count for one, count in zip(reports, deals, strict=True)][:-1]
-        if not reports or follow != [report.first for report in reports[1:]]:
-            raise ConfigError("These matches are not on deals that follow one another.")
+        expected = [one.first + count for one, count in zip(reports, deals, strict=True)][:-1]
+        if not reports or expected != [report.first for report in reports[1:]]:
+            raise ConfigError("These matches are not on deals that expected one another.")
         return cls(
             reports[0].first,
             np.concatenate([report.differences for report in reports]),
@@ -77,22 +77,22 @@ class BlobReport:
 
     @property
     def half_width(self) -> float:
-        """Of its 95 % interval, over deals."""
+        """Half-width of the 95 % interval of `difference`, over deals."""
         return _half_width(self.differences)
 
     @property
     def win_share(self) -> float:
-        """Games won, ties split."""
+        """Share of games won, ties split."""
         return float(self.wins.mean())
 
     @property
     def made_share(self) -> tuple[float, float]:
-        """Bids made by the focal player, and by the others."""
+        """Share of bids made by the focal player, and by the others."""
         shares = self.made.sum(1) / np.maximum(self.rounds.sum(1), 1)
         return float(shares[0]), float(shares[1])
 
     def made_by_cards(self) -> dict[str, tuple[float, float]]:
-        """Bids made by cards in hand, the focal player's and the others'."""
+        """Return the shares of bids made by cards per hand: the focal player's and the others'."""
         shares = {}
         for name, cards in BUCKETS.items():
             rounds = self.rounds[:, cards].sum(1)
@@ -102,7 +102,7 @@ class BlobReport:
         return shares
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as plain values."""
+        """Return the numbers as JSON values."""
         focal = self.off[0] / max(1, self.off[0].sum())
         rounds = max(1, int(self.rounds[0].sum()))
         return {
@@ -147,10 +147,10 @@ def play_match(
     """Play `deals` documents, each with the focal player in every seat.
 
     :param first: the number of the first document.
-    :param rules: a game whose rules are played; default: five players, seven cards.
+    :param rules: a game with the rules to use; default: five players, seven cards.
     :param seats: the focal seats of each document; default: all.
-    :param progress: told after each document how many are done.
-    :raises ConfigError: there is nothing to play.
+    :param progress: called with the number of documents done.
+    :raises ConfigError: there are no deals or no seats.
     """
     rules = rules or Blob(5, 7)
     seats = range(rules.num_players) if seats is None else seats
@@ -162,7 +162,7 @@ def play_match(
     for begin in range(0, deals, together):
         some = range(begin, min(begin + together, deals))
         games = [
-            ([focal if place == seat else others for place in range(rules.num_players)], number)
+            ([focal if other == seat else others for other in range(rules.num_players)], number)
             for number in some
             for seat in seats
         ]
@@ -183,19 +183,19 @@ def play_match(
 
 
 def paired_difference(one: BlobReport, two: BlobReport) -> tuple[float, float]:
-    """How much better the focal player of the first match did, on the same documents, with the
-    half-width of the 95 % interval.
+    """Return the mean difference of two matches on the same documents, and the half-width of its
+    95 % interval.
 
-    :raises ConfigError: the matches were not on the same documents.
+    :raises ConfigError: the matches are not on the same documents.
     """
     if one.first != two.first or len(one.differences) != len(two.differences):
-        raise ConfigError("The matches are on other deals: play both on the same ones.")
+        raise ConfigError("The matches are on different deals: play both on the same ones.")
     gains = one.differences - two.differences
     return float(gains.mean()), _half_width(gains)
 
 
 def deal_document(rules: Blob, number: int) -> dict[str, Any]:
-    """The cards of all rounds of a document, as plain values: what both tables of a match hold."""
+    """Return the cards of all rounds of a document, as plain values."""
     rounds = []
     for index in range(len(rules.sequence)):
         game = _round(rules, number, index)
@@ -206,7 +206,7 @@ def deal_document(rules: Blob, number: int) -> dict[str, Any]:
 
 
 class _Count:
-    """Sums over the games of a match, the focal player's and the others'."""
+    """Sums over the games of a match, for the focal player and for the others."""
 
     def __init__(self, players: int) -> None:
         self.players = players
@@ -216,23 +216,23 @@ class _Count:
         self.off = np.zeros((2, 27), np.int64)
 
     def add(self, game: tuple[NDArray[Any], ...], seat: int) -> NDArray[Any]:
-        """Count a game; its points."""
+        """Add a game; return its points."""
         points, rounds, made, zero_bids, off = game
-        for place in range(self.players):
-            role = int(place != seat)
-            self.rounds[role] += rounds[place]
-            self.made[role] += made[place]
-            self.zero_bids[role] += zero_bids[place]
-            self.off[role] += off[place]
+        for other in range(self.players):
+            role = int(other != seat)
+            self.rounds[role] += rounds[other]
+            self.made[role] += made[other]
+            self.zero_bids[role] += zero_bids[other]
+            self.off[role] += off[other]
         return points
 
 
 def _play(
     rules: Blob, games: Sequence[tuple[Sequence[BlobPlayer], int]]
 ) -> Iterator[tuple[NDArray[Any], ...]]:
-    """Points, rounds, bids made, bids of none and tricks less bid of each game, by seat.
+    """Play games; yield points, rounds, bids made, zero bids and tricks minus bid of each, by seat.
 
-    Games are a player per seat and the number of a document.
+    :param games: players by seat, and the number of a document.
     """
     if all(isinstance(player, Bot) for table, _ in games for player in table):
         for table, number in games:
@@ -257,7 +257,7 @@ def _play(
 def _played(
     game: Blob, table: Sequence[BlobPlayer], rngs: Sequence[_native.Rng]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Points, bids and tricks of a round, move by move."""
+    """Play a round move by move; return points, bids and tricks."""
     while not game.is_terminal():
         seat = game.to_play()
         game.act(seat, table[seat].choose(game.observe(seat), rngs[seat]))
@@ -265,7 +265,7 @@ def _played(
 
 
 def _round(rules: Blob, number: int, index: int) -> Blob:
-    """A round of a document, dealt."""
+    """Return a dealt round of a document."""
     game = rules.at_round(index, [0] * rules.num_players)
     game.shuffle(_native.Rng(number, index))
     return game

@@ -1,12 +1,12 @@
 """Practice: a network plays rounds of Blob with itself and with bots, and does more often what went
 better than it had expected.
 
-One turn:
+One experience:
 
     rounds  ← some thousand tables in lock-step, actions drawn from the policy
     u       ← what each seat got above the others' mean, as a share of the most that a round pays
     A_t     ← (V_{t+1} − V_t) + λ · A_{t+1} over a seat's own decisions, V at the end being u
-    network ← some passes over the turn: min(r · A, clip(r) · A), r = π(a) / π_old(a); the error of
+    network ← some passes over the experience: min(r · A, clip(r) · A), r = π(a) / π_old(a); the error of
               the shares; and a little entropy, so that nothing is given up too soon
 
 No search and no stored verdicts: what it learns from is what happens when it plays on as it does,
@@ -50,12 +50,12 @@ TRUMPS = ("spades", "none", "turned_up")
 class PracticeConfig(Section):
     """How a network practises."""
 
-    tables: int = Field(4096, ge=1, description="rounds of a turn, played side by side")
+    tables: int = Field(4096, ge=1, description="rounds of a experience, played side by side")
     alone: float = Field(0.5, ge=0, le=1, description="share of tables with the network alone")
     usual: float = Field(
         0.6, ge=0, le=1, description="share of tables with five players and up to seven cards"
     )
-    passes: int = Field(2, ge=1, description="over the decisions of a turn")
+    passes: int = Field(2, ge=1, description="over the decisions of a experience")
     batch: int = Field(8192, ge=1, description="decisions per update")
     learning_rate: float = Field(3e-4, gt=0, description="at first; it falls to a tenth")
     clip: float = Field(0.2, gt=0, description="change of a probability that still counts")
@@ -69,8 +69,8 @@ class PracticeConfig(Section):
 
 
 @dataclass
-class Turn:
-    """N decisions of a turn."""
+class Experience:
+    """N decisions of a experience."""
 
     seen: NDArray[np.uint8]
     """`[N, 168]` observations, a bit per cell."""
@@ -105,8 +105,8 @@ class Practice:
 
     # --- playing ----------------------------------------------------------------------------
 
-    def play(self) -> Turn:
-        """Play the rounds of a turn."""
+    def play(self) -> Experience:
+        """Play the rounds of a experience."""
         games = [self._dealt() for _ in range(self.config.tables)]
         casts = [self._cast(game.num_players) for game in games]
         seeds = self.rng.integers(0, 2**63, len(games)).tolist()
@@ -115,19 +115,19 @@ class Practice:
             for game, seed in zip(games, seeds, strict=True)
         ]
         tables = _native.BlobTables(games, casts, rngs, self.threads)
-        asked = list(self._asked(tables))
+        decisions = list(self._decisions(tables))
         players = np.array([game.num_players for game in games])
         shares = np.full((len(games), SEATS), np.nan, np.float32)
-        for place, game in enumerate(games):
-            shares[place, : players[place]] = np.array(tables.points(place)) / game.most_points
-        return self._turn(asked, players, shares)
+        for number, game in enumerate(games):
+            shares[number, : players[number]] = np.array(tables.points(number)) / game.most_points
+        return self._experience(decisions, players, shares)
 
-    def _asked(self, tables: _native.BlobTables) -> Iterator[tuple[Any, ...]]:
+    def _decisions(self, tables: _native.BlobTables) -> Iterator[tuple[Any, ...]]:
         """Decisions of the network, in lock-step, as they are made."""
         self.network.eval()
         while True:
-            places, seats, observations, legal = tables.ask()
-            if not len(places):
+            numbers, seats, observations, legal = tables.ask()
+            if not len(numbers):
                 return
             with torch.inference_mode(), self._precision():
                 given = torch.from_numpy(observations).to(self.device)
@@ -137,43 +137,43 @@ class Practice:
                 noise = -torch.log(-torch.log(torch.rand_like(logs).clamp(1e-9, 1 - 1e-7)))
                 actions = torch.where(mask, logs + noise, -torch.inf).argmax(dim=1)
                 drawn = logs.gather(1, actions[:, None])[:, 0]
-                hands, values = np.zeros((len(places), 0), np.uint8), output.value
+                hands, values = np.zeros((len(numbers), 0), np.uint8), output.value
                 if self.critic is not None:
-                    hands = tables.hands().reshape(len(places), -1)
+                    hands = tables.hands().reshape(len(numbers), -1)
                     values = self.critic(given, torch.from_numpy(hands).to(self.device).float())
             chosen = actions.cpu().numpy()
             tables.tell(chosen.tolist())
             seen = np.packbits(observations.astype(bool), axis=1)
             dealt = np.packbits(hands, axis=1)
             log = drawn.float().cpu().numpy()
-            yield places, seats, seen, dealt, legal, chosen, log, values.float().cpu().numpy()
+            yield numbers, seats, seen, dealt, legal, chosen, log, values.float().cpu().numpy()
 
-    def _turn(
+    def _experience(
         self,
-        asked: list[tuple[Any, ...]],
+        decisions: list[tuple[Any, ...]],
         players: NDArray[np.int64],
         shares: NDArray[np.float32],
-    ) -> Turn:
+    ) -> Experience:
         """Decisions with what came of them."""
         others = (np.nansum(shares, 1, keepdims=True) - shares) / (players[:, None] - 1)
         ahead = shares - others  # what follows a decision of a seat: at first the end's utility
         later = np.zeros_like(ahead)
         advantages, targets = [], []
-        for places, seats, *_, values in reversed(asked):
-            at, count = (places, seats), players[places]
-            places_of = np.arange(SEATS)
-            there = places_of < count[:, None]
-            total = np.where(there, values, 0).sum(axis=1)
+        for numbers, seats, *_, values in reversed(decisions):
+            at, count = (numbers, seats), players[numbers]
+            seat_offsets = np.arange(SEATS)
+            occupied = seat_offsets < count[:, None]
+            total = np.where(occupied, values, 0).sum(axis=1)
             expected = values[:, 0] - (total - values[:, 0]) / (count - 1)
             later[at] = ahead[at] - expected + self.config.trace * later[at]
             ahead[at] = expected
             advantages.append(later[at].copy())
-            order = (seats[:, None] + places_of) % count[:, None]
-            relative = np.take_along_axis(shares[places], order, axis=1)
-            targets.append(np.where(there, relative, np.nan))
-        columns = [np.concatenate(column) for column in zip(*asked, strict=True)]
+            order = (seats[:, None] + seat_offsets) % count[:, None]
+            relative = np.take_along_axis(shares[numbers], order, axis=1)
+            targets.append(np.where(occupied, relative, np.nan))
+        columns = [np.concatenate(column) for column in zip(*decisions, strict=True)]
         _, _, seen, hands, legal, actions, logs, _ = columns
-        return Turn(
+        return Experience(
             seen,
             hands,
             legal,
@@ -209,37 +209,37 @@ class Practice:
 
     # --- learning ---------------------------------------------------------------------------
 
-    def learn(self, turn: Turn, rate: float) -> dict[str, float]:
-        """Some passes over a turn; means of what they said."""
+    def learn(self, experience: Experience, rate: float) -> dict[str, float]:
+        """Some passes over a experience; means of what they said."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        scale = float(turn.advantages.std()) + 1e-6
+        scale = float(experience.advantages.std()) + 1e-6
         sums: dict[str, float] = {}
         count = 0
         self.network.train()
         for _ in range(self.config.passes):
-            order = self.rng.permutation(len(turn.actions))
+            order = self.rng.permutation(len(experience.actions))
             for begin in range(0, len(order), self.config.batch):
                 rows = order[begin : begin + self.config.batch]
-                parts = self._update(turn, rows, scale, rate)
+                parts = self._update(experience, rows, scale, rate)
                 count += 1
                 for name, part in parts.items():
                     sums[name] = sums.get(name, 0.0) + part
         return {name: total / count for name, total in sums.items()}
 
     def _update(
-        self, turn: Turn, rows: NDArray[np.int64], scale: float, rate: float
+        self, experience: Experience, rows: NDArray[np.int64], scale: float, rate: float
     ) -> dict[str, float]:
         def sent(array: NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array[rows])).to(self.device)
 
-        seen, shares = self._unpacked(sent(turn.seen)), sent(turn.shares)
+        seen, shares = self._unpacked(sent(experience.seen)), sent(experience.shares)
         with self._precision():
             output = self.network(seen)
-        logs = _logs(output.policy, sent(turn.legal))
-        chosen = logs.gather(1, sent(turn.actions)[:, None])[:, 0]
-        ratio = (chosen - sent(turn.logs)).exp()
-        advantages = sent(turn.advantages) / scale
+        logs = _logs(output.policy, sent(experience.legal))
+        chosen = logs.gather(1, sent(experience.actions)[:, None])[:, 0]
+        ratio = (chosen - sent(experience.logs)).exp()
+        advantages = sent(experience.advantages) / scale
         clipped = ratio.clamp(1 - self.config.clip, 1 + self.config.clip)
         gain = torch.minimum(ratio * advantages, clipped * advantages).mean()
         entropy = -(logs.exp() * logs.nan_to_num(neginf=0.0)).sum(dim=1).mean()
@@ -254,7 +254,7 @@ class Practice:
         parts = {"gain": gain, "value": error, "entropy": entropy, "clipped": far}
         if self.critic is not None:
             with self._precision():
-                values = self.critic(seen, self._unpacked(sent(turn.hands), HANDS))
+                values = self.critic(seen, self._unpacked(sent(experience.hands), HANDS))
             parts["critic"] = self.critic.learn(values, shares, rate)
         return {name: float(part.detach()) for name, part in parts.items()}
 
@@ -290,18 +290,20 @@ def practise(
     """
     practice = Practice(network, config, device, threads)
     (folder / "networks").mkdir(parents=True, exist_ok=True)
-    began = told = time.perf_counter()
-    decisions = turns = 0
+    began = reported = time.perf_counter()
+    decisions = iterations = 0
     while (passed := time.perf_counter() - began) < 60 * minutes:
-        turn = practice.play()
+        experience = practice.play()
         played = time.perf_counter() - began - passed
         share = passed / (60 * minutes)
-        figures = practice.learn(turn, config.learning_rate * (1 - 0.9 * share))
-        decisions, turns = decisions + len(turn.actions), turns + 1
-        if (now := time.perf_counter()) - told > every or turns == 1:
-            told = now
+        metrics = practice.learn(experience, config.learning_rate * (1 - 0.9 * share))
+        decisions, iterations = decisions + len(experience.actions), iterations + 1
+        if (now := time.perf_counter()) - reported > every or iterations == 1:
+            reported = now
             save_network(practice.average.network, folder / "networks" / "last.safetensors")
-            parts = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+            parts = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
             rate = decisions / (now - began)
-            tell(f"{turns} turns, {decisions:,} decisions, {rate:,.0f}/s ({played:.2f} s): {parts}")
+            tell(
+                f"{iterations} iterations, {decisions:,} decisions, {rate:,.0f}/s ({played:.2f} s): {parts}"
+            )
     save_network(practice.average.network, folder / "networks" / "last.safetensors")

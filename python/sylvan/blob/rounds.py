@@ -102,7 +102,7 @@ class BlobRounds:
         )
         return BlobRounds(**dict(zip(_PARTS, arrays, strict=True)))
 
-    def rows(self, places: NDArray[np.int64], temperature: float, threads: int = 1) -> Batch:
+    def rows(self, numbers: NDArray[np.int64], temperature: float, threads: int = 1) -> Batch:
         """A batch of all lessons of some rounds.
 
         :raises ReplayError: a round is none that the rules allow.
@@ -117,13 +117,13 @@ class BlobRounds:
             self.hand_at,
             self.ply_at,
             self.verdict_at,
-            places,
+            numbers,
             temperature=temperature,
             threads=threads,
         )
         count = len(value)
         ones = np.ones(count, np.float32)
-        where = np.stack([np.repeat(places, self.lessons[places]), np.zeros(count, np.int64)], 1)
+        where = np.stack([np.repeat(numbers, self.lessons[numbers]), np.zeros(count, np.int64)], 1)
         return Batch(observations, policy, legal, ones, value, ones, None, where)
 
 
@@ -148,10 +148,10 @@ def make_rounds(
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted(folder.glob(f"*{SUFFIX}"))
-    kept = [_read(path, config) for path in files]
-    done, lessons = sum(map(len, kept)), sum(int(each.lessons.sum()) for each in kept)
-    size = sum(each.nbytes for each in kept)
-    open_, number = (kept[-1], len(files) - 1) if kept else (None, -1)
+    stored = [_read(path, config) for path in files]
+    done, lessons = sum(map(len, stored)), sum(int(each.lessons.sum()) for each in stored)
+    size = sum(each.nbytes for each in stored)
+    open_, number = (stored[-1], len(files) - 1) if stored else (None, -1)
     began, count = time.perf_counter(), 16 * threads
     while True:
         passed = time.perf_counter() - began
@@ -227,7 +227,7 @@ def _begins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class BlobStream:
-    """Batches from rounds, gone through in a new order each time; one round in fifty is kept aside.
+    """Batches from rounds, gone through in a new order each time; one round in fifty is stored held_out.
 
     :param temperature: verdicts become probabilities in proportion to exp(utility / temperature).
     """
@@ -236,8 +236,8 @@ class BlobStream:
         self.damage: list[str] = []
         self._rounds, self._temperature, self._threads = rounds, temperature, threads
         numbers = np.flatnonzero(rounds.lessons > 0)
-        aside = np.arange(len(numbers)) % HELD_OUT == HELD_OUT - 1
-        self._trained, self._aside = numbers[~aside], numbers[aside]
+        held_out = np.arange(len(numbers)) % HELD_OUT == HELD_OUT - 1
+        self._trained, self._held_out = numbers[~held_out], numbers[held_out]
         self._order = self._trained[:0]
         self._left: Batch | None = None
         self.positions = int(rounds.lessons[self._trained].sum())
@@ -255,16 +255,16 @@ class BlobStream:
             parts.append(self._rounds.rows(self._order[:take], self._temperature, self._threads))
             have += len(parts[-1])
             self._order = self._order[take:]
-        whole = parts[0] if len(parts) == 1 else _joined(parts)
-        self._left = whole.part(count, have) if have > count else None
-        return whole.part(0, count)
+        batch = parts[0] if len(parts) == 1 else _joined(parts)
+        self._left = batch.part(count, have) if have > count else None
+        return batch.part(0, count)
 
     def held_out(self) -> Batch | None:
         """Positions that are not trained on; None if there are none."""
-        if not len(self._aside):
+        if not len(self._held_out):
             return None
-        enough = np.searchsorted(np.cumsum(self._rounds.lessons[self._aside]), TESTED) + 1
-        return self._rounds.rows(self._aside[:enough], self._temperature).part(0, TESTED)
+        enough = np.searchsorted(np.cumsum(self._rounds.lessons[self._held_out]), TESTED) + 1
+        return self._rounds.rows(self._held_out[:enough], self._temperature).part(0, TESTED)
 
 
 def lesson(

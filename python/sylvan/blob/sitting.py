@@ -1,10 +1,10 @@
-"""A person at a table of Blob: bids and cards, opponents, hints, a look back, save and resume.
+"""A person against bots in Blob: moves, opponents, hints, review of decisions, save and resume.
 
-Opponents get `game.observe(seat)` and nothing else, and so does the adviser: neither can read a
-card that its seat does not see. What they draw at random follows from the seed and the number of
-the move, so that a move taken back, or a game resumed, meets the same replies.
+Opponents and the adviser get only `game.observe(seat)`, so they cannot read hidden cards. Their
+random numbers depend on the seed and the number of the move, so that replies are the same after an
+undo or a resume.
 
-Knows nothing of terminals; `sylvan play blob` is its face there.
+Independent of the terminal: `sylvan play blob` is the user interface.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from sylvan.games.blob import Blob
 __all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
 
 STRENGTHS = ("rule", "counter", "network_search:2000")
-"""Opponents from the weakest to the strongest, as `bot_named` knows them."""
+"""Opponents from the weakest to the strongest, names for `bot_named`."""
 
 FORMAT = "sylvan blob sitting 1"
 _PLAYERS, _ADVICE = 1 << 32, 1 << 33
-"""Streams of the seed, above those that deal."""
+"""Random streams of the seed, above those of the deals."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A bid or a card of the person's, and what the adviser thinks of it."""
+    """A bid or a card of the person, with the adviser's values."""
 
     view: Blob
     action: int
@@ -41,7 +41,7 @@ class Decision:
 
     @property
     def cost(self) -> float:
-        """Points that it is expected to have lost."""
+        """Expected loss in points."""
         return self.advice.cost(self.action)
 
 
@@ -67,9 +67,10 @@ class BlobSitting(Session):
         adviser: Adviser | None = None,
         seed: int = 0,
     ) -> None:
-        """A game from `start`; `opponents` are names of players, clockwise from the person's left.
+        """Start a game from `start`.
 
-        :raises ConfigError: there is no such seat or player, or their number is wrong.
+        :param opponents: names of players, clockwise from the person's left.
+        :raises ConfigError: the seat or a player does not exist, or their number is wrong.
         """
         count = start.num_players
         if not 0 <= seat < count:
@@ -85,53 +86,53 @@ class BlobSitting(Session):
         self.opponents = tuple(opponents)
         players = [bot_named(name) for name in opponents]
         self.players: dict[int, BlobPlayer] = {
-            (seat + 1 + place) % count: player for place, player in enumerate(players)
+            (seat + 1 + offset) % count: player for offset, player in enumerate(players)
         }
         self.adviser = adviser or Searched()
         self._advice: dict[int, Advice] = {}
 
     @property
     def view(self) -> Blob:
-        """What the person sees."""
+        """The person's view."""
         return self.game.observe(self.seat)
 
     def read(self, text: str) -> int:
-        """The action that a person means; what is wrong with it is said by what the person sees."""
+        """Parse a person's input; errors depend only on the person's view."""
         return self.view.string_to_action(text)
 
     def reply(self) -> tuple[int, str]:
-        """Let the opponent whose turn it is act; its seat, and what it did."""
+        """Let the opponent to move act; return its seat and its action's name."""
         seat = self.game.to_play()
         rng = Rng(self.seed, _PLAYERS + len(self.actions))
         action = self.players[seat].choose(self.game.observe(seat), rng)
-        said = self.game.action_to_string(action)
+        name = self.game.action_to_string(action)
         self.play(action)
-        return seat, said
+        return seat, name
 
     def hint(self) -> Advice:
-        """What every legal bid or card of the person's is worth now."""
+        """Return the value of every legal bid or card of the person."""
         return self._advise(len(self.actions), self.view)
 
     def _advise(self, move: int, view: Blob) -> Advice:
-        """Advice at a move; what was a hint is not thought of twice."""
+        """Return the advice at a move, computed once."""
         if move not in self._advice:
             self._advice[move] = self.adviser.advise(view, Rng(self.seed, _ADVICE + move))
         return self._advice[move]
 
     def undo(self) -> int:
-        taken = super().undo()
+        undone = super().undo()
         self._advice = {
             move: advice for move, advice in self._advice.items() if move <= len(self.actions)
         }
-        return taken
+        return undone
 
     def look_back(
         self, number: int, progress: Callable[[int, int], object] | None = None
     ) -> list[Decision]:
-        """The person's decisions of a round, those where there was a choice.
+        """Return the person's decisions in a round, without forced ones.
 
         :param number: of the round, from 0.
-        :param progress: told how many are judged, and of how many.
+        :param progress: called with the number of decisions done and their total.
         """
         state, found = self.start.clone(), []
         for move, action in enumerate(self.actions):
@@ -147,7 +148,7 @@ class BlobSitting(Session):
         return decisions
 
     def rounds(self) -> list[list[tuple[int, int, int]]]:
-        """Bid, tricks and points of every seat, in every round that is over."""
+        """Return bid, tricks and points of every seat, for every finished round."""
         state, found = self.start.clone(), []
         for action in self.actions:
             last = state.clone()
@@ -160,7 +161,7 @@ class BlobSitting(Session):
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values, from which `from_json` goes on."""
+        """Return the game as JSON values; `from_json` resumes it."""
         return {
             "format": FORMAT,
             "start": self.start.to_json(),
@@ -172,9 +173,9 @@ class BlobSitting(Session):
 
     @classmethod
     def from_json(cls, text: str, name: str = "This") -> Self:
-        """The game that a saved text describes; every move is checked again.
+        """Resume a saved game; every move is checked again.
 
-        :param name: of the file, for the error.
+        :param name: of the file, for error messages.
         :raises ConfigError: it is not a saved game, or breaks the rules.
         """
         try:
@@ -189,16 +190,16 @@ class BlobSitting(Session):
             for action in document["actions"]:
                 sitting.play(action)
         except SylvanError as error:
-            raise ConfigError(f"{name} is no saved game of Blob: {error}") from None
+            raise ConfigError(f"{name} is not a saved game of Blob: {error}") from None
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ConfigError(
-                f"{name} is no saved game of Blob: {type(error).__name__} {error}."
+                f"{name} is not a saved game of Blob: {type(error).__name__} {error}."
             ) from None
         return sitting
 
 
 def opponents_at(level: int) -> str:
-    """The opponent of a level, 1 to 10.
+    """Return the opponent's name for a level, 1 to 10.
 
     >>> opponents_at(1), opponents_at(5), opponents_at(10)
     ('rule', 'counter', 'network_search:2000')

@@ -1,8 +1,7 @@
-"""Rounds of Blob side by side, so that a network is asked about many hands at once.
+"""Rounds of Blob in lock-step, so that a network evaluates many hands in one batch.
 
-Rounds are independent of each other, those of one game too: points add up. So the rounds of many
-games are played in lock-step. Seats of bots move inside Rust; whenever all tables wait for others,
-each player is asked once for all of its seats.
+Rounds are independent, also within a game, because points add up. Bots move inside Rust; when all
+tables wait for other players, each of these gets one batch for all of its seats.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ __all__ = ["BatchPlayer", "can_play_together", "play_together"]
 
 @runtime_checkable
 class BatchPlayer(Protocol):
-    """A player that can be asked about many hands at once."""
+    """A player that chooses for many hands at once."""
 
     def choose_many(
         self, observations: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """An action `[n]` for each of what n seats see, `[n, 1338]`, and may do, `[n, 66]`."""
+        """Return actions `[n]` for observations `[n, 1338]` and legal actions `[n, 66]`."""
 
 
 def can_play_together(players: Sequence[BlobPlayer]) -> TypeGuard[Sequence[Bot | BatchPlayer]]:
-    """Whether all of them are bots, or can be asked about many hands at once."""
+    """Return whether all are bots or batch players."""
     return all(isinstance(player, Bot | BatchPlayer) for player in players)
 
 
@@ -41,33 +40,38 @@ def play_together(
     rngs: Sequence[Sequence[_native.Rng]],
     threads: int = 1,
 ) -> list[tuple[list[int], list[int], list[int]]]:
-    """Points, bids and tricks by seat of each round.
+    """Play rounds; return points, bids and tricks by seat of each.
 
-    :param rounds: dealt; each ends with its round.
-    :param casts: who sits where in each.
-    :param rngs: what each seat draws from.
+    :param rounds: dealt games of one round.
+    :param casts: players by seat, for each round.
+    :param rngs: random generators by seat, for each round.
     """
     bots = [[each.native if isinstance(each, Bot) else None for each in cast] for cast in casts]
     tables = _native.BlobTables(rounds, bots, rngs, threads)
     while True:
-        places, seats, observations, legal = tables.ask()
-        if not len(places):
+        numbers, seats, observations, legal = tables.ask()
+        if not len(numbers):
             break
-        asked = [casts[place][seat] for place, seat in zip(places, seats, strict=True)]
-        actions = np.zeros(len(places), np.int64)
-        for player in {id(each): each for each in asked}.values():
+        players = [casts[number][seat] for number, seat in zip(numbers, seats, strict=True)]
+        actions = np.zeros(len(numbers), np.int64)
+        for player in {id(each): each for each in players}.values():
             assert isinstance(player, BatchPlayer)
-            rows = np.array([each is player for each in asked])
+            rows = np.array([each is player for each in players])
             actions[rows] = player.choose_many(observations[rows], legal[rows])
         tables.tell(actions.tolist())
-    return [(tables.points(place), *tables.bids_and_tricks(place)) for place in range(len(tables))]
+    return [
+        (tables.points(number), *tables.bids_and_tricks(number)) for number in range(len(tables))
+    ]
 
 
 def tally(
     cards: Sequence[int], outcomes: Sequence[tuple[list[int], list[int], list[int]]]
 ) -> tuple[NDArray[Any], ...]:
-    """Points `[seats]`, rounds and bids made by cards `[seats, 14]`, bids of none `[seats]` and
-    rounds by tricks less bid plus 13 `[seats, 27]`, of rounds with so many cards.
+    """Sum up rounds: points `[seats]`, rounds and bids made by cards per hand `[seats, 14]`, zero
+    bids `[seats]`, and rounds by tricks minus bid plus 13 `[seats, 27]`.
+
+    :param cards: cards per hand of each round.
+    :param outcomes: points, bids and tricks of each round.
     """
     seats = len(outcomes[0][0])
     points, zero_bids = np.zeros(seats, np.int64), np.zeros(seats, np.int64)

@@ -1,4 +1,4 @@
-"""Bots as fixed opponents of runs that learn Blob (`sylvan.ratings.yardsticks`)."""
+"""Bots as fixed opponents of Blob's training runs (`sylvan.ratings.yardsticks`)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["BlobYardsticks", "BotSide"]
 
 
 class BotSide:
-    """A player of Blob that is built in."""
+    """A built-in player of Blob."""
 
     def __init__(self, name: str) -> None:
         self.name, self.bot = name, bot_named(name)
 
     def choose(self, states: Sequence[Game], seeds: Sequence[int]) -> list[int]:
-        """What the bot does with each hand."""
+        """Return the bot's action in each state."""
         pairs = zip(states, seeds, strict=True)
         return [self.bot.choose(cast(Blob, state), Rng(seed)) for state, seed in pairs]
 
 
 class BlobYardsticks:
-    """What `sylvan.registry` has under `blob`, in the group `yardsticks`."""
+    """Registered in `sylvan.registry` as `blob`, in the group `yardsticks`."""
 
     defaults = ("random", "rule", "counter")
 
     @staticmethod
     def side(text: str) -> BotSide | None:
-        """The bot that a text names; None if it names none."""
+        """Return the bot of a name, or None."""
         return BotSide(text) if text.partition(":")[0] in BOTS else None
