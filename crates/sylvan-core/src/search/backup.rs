@@ -39,7 +39,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         leaf.w.add(&value);
         let mut end = above.len();
         while proven && end > 0 {
-            proven = self.update_proof(path[end - 1].node);
+            proven = self.conclude(path[end - 1].node);
             value = self.propagate(&path[end - 1..=end], value);
             end -= 1;
         }

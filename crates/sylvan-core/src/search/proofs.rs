@@ -41,15 +41,15 @@ impl<G: Game, V: Values> Search<'_, G, V> {
 
     /// Updates a node after bounds of its children changed: closes edges and tightens its own
     /// bounds; returns whether those changed.
-    pub fn update_proof(&mut self, id: NodeId) -> bool {
+    pub fn conclude(&mut self, id: NodeId) -> bool {
         let decision = self.pool[id].kind() == NodeKind::Decision;
         if decision {
             self.close_edges(id);
         }
         if V::BOUNDS {
-            self.update_bounds(id, decision)
+            self.conclude_bounds(id, decision)
         } else {
-            self.update_exact(id, decision)
+            self.conclude_exact(id, decision)
         }
     }
 
@@ -78,7 +78,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
     }
 
-    fn update_bounds(&mut self, id: NodeId, decision: bool) -> bool {
+    fn conclude_bounds(&mut self, id: NodeId, decision: bool) -> bool {
         let (old_low, old_high) = self.pool[id].bounds();
         let untried = self.pool.num_children(id) < usize::from(self.pool[id].num_edges);
         let bounds = self.pool.ids(id).map(|child| self.pool[child].bounds());
@@ -94,7 +94,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         (low, high) != (old_low, old_high)
     }
 
-    fn update_exact(&mut self, id: NodeId, decision: bool) -> bool {
+    fn conclude_exact(&mut self, id: NodeId, decision: bool) -> bool {
         if self.pool[id].is_exact() {
             return false;
         }

@@ -112,7 +112,7 @@ pub struct Chess {
     repetitions: u32,
     encoding: Encoding,
     tables: Option<&'static Tables>,
-    /// If `is_restricted`, a bit mask over the list of legal moves, of which there are at most 218.
+    /// If `is_restricted`, a bit mask over the list of legal moves (at most 218).
     choice: [u64; 4],
     is_restricted: bool,
     /// The position is the root of a search.
