@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from sylvan import _native
-from sylvan.blob.practice import Practice, PracticeConfig, Experience, practise
+from sylvan.blob.practice import Experience, Practice, PracticeConfig, practise
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.games import Blob
 from sylvan.networks import build_network, load_network

@@ -105,7 +105,8 @@ def test_a_broken_file_is_refused(content, tmp_path):
     file = tmp_path / "blob.json"
     file.write_bytes(content.encode("latin-1"))
     done = play("", "--resume", str(file))
-    assert done.exit_code == 2 and done.stderr.startswith(f"error: {file} is not a saved game of Blob")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {file} is not a saved game of Blob")
     assert done.stderr.count("\n") == 1
 
 

@@ -80,7 +80,7 @@ class Bot:
     rivalry: float = 1.0
     """Utility of `rollouts`: 0 for its own points, 1 for its points above the others' mean."""
     candidates: int = 16
-    """Deals that `rollouts` weighs by the others' bids and plays per deal used; 1: uniform deals."""
+    """Deals that `rollouts` weighs by the others' bids, per deal it uses; 1: uniform deals."""
     bid_noise: float = 0.1
     """Probability of a random bid in the model of the other seats, for the weights."""
     play_noise: float = 1.0

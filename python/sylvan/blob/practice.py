@@ -6,8 +6,8 @@ One experience:
     rounds  ← some thousand tables in lock-step, actions drawn from the policy
     u       ← what each seat got above the others' mean, as a share of the most that a round pays
     A_t     ← (V_{t+1} − V_t) + λ · A_{t+1} over a seat's own decisions, V at the end being u
-    network ← some passes over the experience: min(r · A, clip(r) · A), r = π(a) / π_old(a); the error of
-              the shares; and a little entropy, so that nothing is given up too soon
+    network ← some passes over the experience: min(r · A, clip(r) · A), r = π(a) / π_old(a);
+              the error of the shares; and a small entropy bonus, to keep exploring
 
 No search and no stored verdicts: what it learns from is what happens when it plays on as it does,
 so it goes beyond the bots that it was taught by. Thousands of decisions a second on a GPU.
@@ -304,6 +304,7 @@ def practise(
             parts = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
             rate = decisions / (now - began)
             tell(
-                f"{iterations} iterations, {decisions:,} decisions, {rate:,.0f}/s ({played:.2f} s): {parts}"
+                f"{iterations} iterations, {decisions:,} decisions, {rate:,.0f}/s "
+                f"({played:.2f} s): {parts}"
             )
     save_network(practice.average.network, folder / "networks" / "last.safetensors")

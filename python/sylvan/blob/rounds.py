@@ -227,7 +227,7 @@ def _begins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 class BlobStream:
-    """Batches from rounds, gone through in a new order each time; one round in fifty is stored held_out.
+    """Batches of rounds, in a new order every epoch; one round in fifty is held out.
 
     :param temperature: verdicts become probabilities in proportion to exp(utility / temperature).
     """
