@@ -61,14 +61,15 @@ class AttentionPolicy(nn.Module):
 
 def az73_gather() -> NDArray[np.int64]:
     """`[4672]` index of each code's logit: `64 * from + to` among the scores, or after them
-    `64 * piece + 8 * from file + to file`; 0 for codes of moves off the board.
+    `64 * piece + 8 * from file + to file`. Codes of moves off the board are spread over all pairs:
+    thousands of gradients added to one address are slow on a GPU.
 
     >>> gather = az73_gather()
     >>> divmod(int(gather[73 * 12 + 1]), 64)  # e2e4
     (12, 28)
     """
     slides = [(n * files, n * ranks) for files, ranks in DIRECTIONS for n in range(1, 8)]
-    table = np.zeros((SQUARES, 73), np.int64)
+    table = np.arange(SQUARES * 73).reshape(SQUARES, 73) % SQUARES**2
     for square in range(SQUARES):
         rank, file = divmod(square, 8)
         for plane, (files, ranks) in enumerate([*slides, *KNIGHT]):
