@@ -79,6 +79,7 @@ class SearchResult:
             as_root(self.game),
             lambda: forest.generation == generation,
             lambda path: native.line(tree, list(path)),
+            self.best,
         )
         root = self.tree.root
         self.values = root.values

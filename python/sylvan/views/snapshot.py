@@ -40,7 +40,7 @@ def snapshot(
 ) -> Snapshot:
     """Return the part of a tree within the bounds (default: all of it) as data for JSON.
 
-    The principal variation is the `Result`'s; for a root, it is the most visited line.
+    The principal variation is the `Result`'s; for a root, it follows the best edges.
     """
     limits = Limits(depth=depth, nodes=nodes, visits=visits)
     _check(limits)
@@ -195,11 +195,11 @@ def _root_and_pv(searched: Searched) -> tuple[Node, Sequence[int]]:
     if hasattr(searched, "tree"):
         result = cast(Result, searched)
         return result.tree.root, result.pv
-    return searched, [edge.action for edge in most_visited_line(searched)]
+    return searched, [edge.action for edge in best_line(searched)]
 
 
-def most_visited_line(node: Node | None) -> Iterator[Edge]:
-    """Iterate from a node down the most visited edges, to the first without visits."""
+def best_line(node: Node | None) -> Iterator[Edge]:
+    """Iterate from a node down the best edges, to the first without visits."""
     while node is not None and node.edges and node.edges[0].N > 0:
         edge = node.edges[0]
         yield edge
