@@ -2,14 +2,14 @@
 
 import pytest
 
-from sylvan import Search
+from sylvan import Search, SearchConfig
 from sylvan.games import ConnectFour
 
 
 @pytest.mark.parametrize("rave", [0.0, 10.0, 300.0, 3000.0])
 @pytest.mark.parametrize("selection", ["puct", "uct"])
 def test_the_root_tries_its_actions_in_the_order_of_their_priors(selection, rave):
-    options = dict(selection=selection, rave=rave, widening=1.5, widening_power=0.43)
+    options = {"selection": selection, "rave": rave, "widening": 1.5, "widening_power": 0.43}
     order = []
     for simulations in range(1, 80):
         search = Search("hash_random", simulations=simulations, proofs=False, **options)
@@ -33,5 +33,5 @@ def check_order(node):
 
 @pytest.mark.parametrize("rave", [0.0, 500.0])
 def test_every_node_tries_its_likeliest_actions(rave):
-    config = dict(simulations=3000, widening=1.0, rave=rave, prior_bits=32, proofs=False)
-    check_order(Search("hash_random", **config).run(ConnectFour("44")).tree.root)
+    config = SearchConfig(simulations=3000, widening=1.0, rave=rave, prior_bits=32, proofs=False)
+    check_order(Search("hash_random", config).run(ConnectFour("44")).tree.root)

@@ -70,7 +70,13 @@ pub(crate) struct Candidate {
 /// The index of the untried edge with the highest prior, the first on ties.
 fn likeliest_untried(edges: &[Candidate]) -> Option<usize> {
     let untried = (0..edges.len()).filter(|&i| edges[i].child.is_none());
-    untried.reduce(|top, i| if edges[i].prior > edges[top].prior { i } else { top })
+    untried.reduce(|top, i| {
+        if edges[i].prior > edges[top].prior {
+            i
+        } else {
+            top
+        }
+    })
 }
 
 /// The node at which an edge is selected.
