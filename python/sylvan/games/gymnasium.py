@@ -136,7 +136,8 @@ class GymnasiumGame(Game):
         payment: tuple[RewardForm, float],
     ) -> None:
         self.name, self.environment = name, environment
-        self._first_action, self.num_actions = actions
+        self.first_action, self.num_actions = actions
+        """`first_action` is the environment's number of our action 0: the space's `start`."""
         spec = getattr(environment, "spec", None)
         self.max_length: int | None = getattr(spec, "max_episode_steps", None)
         self.score = 0.0
@@ -173,7 +174,7 @@ class GymnasiumGame(Game):
             raise IllegalAction(
                 f"{self.name} has no action {action}: give one from 0 to {self.num_actions - 1}."
             )
-        step = self.environment.step(int(action) + self._first_action)
+        step = self.environment.step(int(action) + self.first_action)
         seen, reward, terminated, truncated, _ = step
         reward = float(reward)
         if not math.isfinite(reward):
@@ -213,7 +214,7 @@ class GymnasiumGame(Game):
         :raises GameContractError: the environment cannot be copied.
         """
         other = copy.copy(self)
-        other.environment = _copied(self.name, self.environment, self._first_action)
+        other.environment = _copied(self.name, self.environment, self.first_action)
         other._frames = self._frames.copy()
         return other
 
@@ -239,9 +240,9 @@ class GymnasiumGame(Game):
         return frames[0].copy() if len(frames) == 1 else np.concatenate(list(frames))
 
     def action_to_string(self, action: int) -> str:
-        """Return the environment's name of an action, if it has names."""
+        """Return the environment's name of an action, or its number there."""
         meanings = getattr(self.environment.unwrapped, "get_action_meanings", None)
-        return str(meanings()[action]) if meanings is not None else str(action)
+        return str(meanings()[action]) if meanings is not None else str(action + self.first_action)
 
     def render(self) -> Any:
         """Render the environment: `[H, W, 3]` with render_mode="rgb_array"."""

@@ -61,6 +61,11 @@ class NetworkHeader(BaseModel):
     encoding: Encoding | None = Field(
         None, description="encoding of observations and actions, for games with several"
     )
+    first_action: int = Field(
+        0,
+        description="an environment's number of action 0; left out if it is 0",
+        exclude_if=lambda number: number == 0,
+    )
     value: ValueKind = Field(description="format of the value output: see NetworkOutput.value")
     moves_left: bool = Field(False, description="whether there is a moves-left output")
     architecture: dict[str, Any] = Field(
@@ -104,6 +109,7 @@ class NetworkHeader(BaseModel):
             num_logits=_num_logits(game),
             num_players=game.network_seats,
             encoding=game.encoding,
+            first_action=getattr(game, "first_action", 0),
             value=value or _default_value(game),
             **rest,
         )
