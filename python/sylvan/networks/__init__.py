@@ -46,6 +46,7 @@ Files, in the order in which data flows.
 | `quantize` | int8 models |
 | `half` | ONNX models stored in fp16 |
 | `protobuf` | the wire format of protocol buffers |
+| `onnx_file` | ONNX files with a checksum |
 | `onnx_graph` | writes ONNX models without the `onnx` package |
 | `lc0/` | reads lc0's files |
 """
