@@ -299,8 +299,8 @@ def _gymnasium() -> ModuleType:
     try:
         return importlib.import_module("gymnasium")
     except ModuleNotFoundError:
-        raise MissingExtra(
-            "Gymnasium environments need the package gymnasium: pip install 'sylvan[gym]'."
+        raise MissingExtra.named(
+            "Gymnasium environments need the package gymnasium", "gym"
         ) from None
 
 

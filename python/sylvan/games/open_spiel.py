@@ -210,9 +210,7 @@ def _pyspiel() -> ModuleType:
     try:
         return importlib.import_module("pyspiel")
     except ImportError as error:
-        raise MissingExtra(
-            "OpenSpiel's games need OpenSpiel: pip install 'sylvan[openspiel]'."
-        ) from error
+        raise MissingExtra.named("OpenSpiel's games need OpenSpiel", "openspiel") from error
 
 
 def _load(pyspiel: ModuleType, text: str) -> Any:

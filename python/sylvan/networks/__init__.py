@@ -115,7 +115,8 @@ def __getattr__(name: str) -> Any:
 
 def torch_missing() -> MissingExtra:
     """The error for a missing PyTorch, which the base install does not include."""
-    return MissingExtra(
-        "PyTorch is not installed, but building, training and exporting networks need it: pip "
-        "install 'sylvan[torch]'; files in .onnx and in lc0's formats play without it."
+    return MissingExtra.named(
+        "PyTorch is not installed, but building, training and exporting networks need it (files in "
+        ".onnx and in lc0's formats play without it)",
+        "torch",
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sylvan.errors import ConfigError, GameContractError, SylvanError
+from sylvan.errors import ConfigError, GameContractError, MissingExtra, SylvanError
 from sylvan.games.naming import GameSpec
 from sylvan.runs.config import ENVIRONMENTS, merged
 
@@ -191,8 +191,14 @@ def _muzero_layers(spec: GameSpec, machine: str) -> list[Settings]:
 
 
 def machine_here() -> str:
-    """The name of this machine's preset."""
-    import torch
+    """The name of this machine's preset.
+
+    :raises MissingExtra: PyTorch is not installed.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtra.named("Training needs PyTorch", "train") from None
 
     if not torch.cuda.is_available():
         return "cpu"
