@@ -61,10 +61,10 @@ class OneLineErrors(TyperGroup):
         except SylvanError as error:
             fail(str(error))
         except ModuleNotFoundError as error:
-            extra = EXTRAS.get((error.name or "").partition(".")[0])
-            if extra is None:  # a mistake of ours, or of the user's own module
+            needed = EXTRAS.get((error.name or "").partition(".")[0])
+            if needed is None:  # a mistake of ours, or of the user's own module
                 raise
-            fail(str(MissingExtra.named(f"This command needs the package {error.name}", extra)))
+            fail(str(MissingExtra.named(f"This command needs the package {error.name}", needed)))
         except OSError as error:
             if error.filename is None:  # not caused by a file that the user named
                 raise

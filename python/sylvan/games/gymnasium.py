@@ -26,6 +26,8 @@ import copy
 import difflib
 import importlib
 import math
+import os
+import sys
 import warnings
 from collections import deque
 from collections.abc import Sequence
@@ -44,6 +46,8 @@ __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 RewardForm = Literal["raw", "clip", "sign"]
 """Transform of rewards for learning: none, clip to -1 and 1, or the sign."""
 
+MODULES = {"ALE": "ale_py"}
+"""Modules that register the environments of a namespace."""
 PROBE_STEPS = 8
 """Steps over which two copies are compared."""
 
@@ -305,7 +309,9 @@ def _gymnasium() -> ModuleType:
 
 
 def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
-    """Make an environment by name."""
+    """Make an environment by name; a module before a colon may be in the current folder."""
+    if ":" in name and not {"", os.getcwd()} & set(sys.path):
+        sys.path.append(os.getcwd())
     try:
         with warnings.catch_warnings():  # raised by libraries that environments load
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -316,9 +322,7 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
             "installs most of them."
         ) from None
     except gym.error.Error:
-        close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
-        hint = f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
-        raise ConfigError(f"Gymnasium has no environment {name!r}: {hint}") from None
+        raise ConfigError(f"Gymnasium has no environment {name!r}: {_hint(gym, name)}") from None
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The environment {name} cannot be loaded ({error}): install its module, or name a "
@@ -328,6 +332,17 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
         raise ConfigError(
             f"The environment {name} cannot be made with {settings}: {error}."
         ) from None
+
+
+def _hint(gym: ModuleType, name: str) -> str:
+    """What to do about a name that is not registered."""
+    namespace, slash, _ = name.partition("/")
+    if slash and ":" not in name and namespace not in {s.namespace for s in gym.registry.values()}:
+        module = MODULES.get(namespace)
+        package = "the module that registers it" if module is None else f"its module, {module}"
+        return f"put {package}, in front, gym:{module or 'module'}:{name}."
+    close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
+    return f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
 
 
 def _built(
