@@ -202,7 +202,14 @@ def game_name(game: Game) -> str:
 
 
 def seen_shape(game: Game) -> tuple[int, ...]:
-    """The shape of an observation for a network: packed planes are expanded to 8 × 8."""
+    """The shape of an observation for a network: packed planes are expanded to 8 × 8.
+
+    Where chance moves, no seat sees anything: the first outcomes are applied to a copy.
+    """
+    if game.is_chance():
+        game = game.clone()
+        while game.is_chance():
+            game.apply(game.chance_outcomes()[0][0])
     shape = tuple(game.observation().shape)
     return (*shape, 8, 8) if game.encoding is not None else shape
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +175,7 @@ def _pgn_game(played: Played, names: tuple[str, str]) -> chess.pgn.Game:
     game.setup(board)
     points = played.score if played.white == 0 else 1 - played.score
     game.headers["Event"] = "Sylvan match"
+    game.headers["Date"] = f"{date.today():%Y.%m.%d}"
     game.headers["Round"] = str(played.number + 1)
     game.headers["White"], game.headers["Black"] = names[played.white], names[1 - played.white]
     game.headers["Result"] = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}[points]
