@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -179,6 +179,7 @@ def _players(
     seconds: float | None,
 ) -> tuple[Player, Player]:
     """Make the opponent and the adviser."""
+    from sylvan.engines.match.match import check_evaluator
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
     from sylvan.players.player import SearchPlayer
@@ -191,7 +192,7 @@ def _players(
     if net is not None and evaluator is None and is_learned(net):
         return _planners(net, start, config, advice, name)
     judge = evaluator_of(net or own, evaluator)
-    _check(start, judge)
+    check_evaluator(start, judge)
     return SearchPlayer(judge, config, name=name), SearchPlayer(judge, simulations=advice)
 
 
@@ -222,18 +223,6 @@ def _planners(
         ModelPlayer(model, settings.replace(simulations=config.simulations), name=name),
         ModelPlayer(model, settings.replace(simulations=advice, temperature=0.0)),
     )
-
-
-def _check(start: Game, judge: Any) -> None:
-    """Reject an evaluator for another game."""
-    from sylvan.evaluators import evaluator_for, evaluator_named
-    from sylvan.planning.roots import shown_to
-
-    evaluator = evaluator_for(start, evaluator_named(judge))
-    shown = shown_to(start, evaluator)
-    header = getattr(evaluator, "header", None)
-    if header is not None and not shown.is_chance():
-        header.check(shown)
 
 
 def _strength(

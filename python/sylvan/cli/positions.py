@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.games.naming import GameSpec
 
-__all__ = ["is_pgn", "read_position", "spec_of"]
+__all__ = ["are_pgns", "read_position", "spec_of"]
 
 
-def is_pgn(words: list[str]) -> bool:
-    """Return whether the words name a PGN: a file, or `-` for stdin."""
-    return len(words) == 1 and (words[0] == "-" or words[0].lower().endswith(".pgn"))
+def are_pgns(words: list[str]) -> bool:
+    """Return whether the words name PGNs: files, or `-` for stdin."""
+    return bool(words) and all(word == "-" or word.lower().endswith(".pgn") for word in words)
 
 
 def read_position(game: str, words: list[str], *, chess960: bool = False) -> Game:
