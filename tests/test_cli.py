@@ -109,6 +109,16 @@ class TestDoctor:
         assert report["native_works"]
         assert report["cores"] >= 1
 
+    @pytest.mark.parametrize("preset", ["auto", "cpu"])
+    def test_a_command_names_the_extra_that_it_needs(self, preset, tmp_path):
+        """In a new process, because torch may be imported already."""
+        code = "import sys; sys.modules['torch'] = None; from sylvan.cli import app; app()"
+        words = ["train", "tictactoe", "--preset", preset, "--run", str(tmp_path / "run")]
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert "pip install 'sylvan[train]' (in a clone: pip install -e '.[train]')" in done.stderr
+        assert not (tmp_path / "run").exists()
+
     def test_an_extra_includes_what_it_refers_to(self):
         extras = facts("doctor")["extras"]
         assert extras["openspiel"]["packages"].items() <= extras["dev"]["packages"].items()

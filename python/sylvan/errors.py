@@ -166,6 +166,18 @@ class TrainingError(SylvanError, RuntimeError):
 class MissingExtra(SylvanError, ImportError):
     """A missing optional dependency; the message gives the `pip install` line."""
 
+    @classmethod
+    def named(cls, what: str, extra: str) -> "MissingExtra":
+        """The error for something that needs an extra of the package.
+
+        :param what: what is missing, without a full stop.
+
+        >>> print(MissingExtra.named("Plots need matplotlib", "train"))
+        Plots need matplotlib: pip install 'sylvan[train]' (in a clone: pip install -e '.[train]').
+        """
+        how = f"pip install 'sylvan[{extra}]' (in a clone: pip install -e '.[{extra}]')"
+        return cls(f"{what}: {how}.")
+
 
 class MissingEntryPoint(SylvanError, LookupError):
     """The installation does not list a part of Sylvan: an older version made it."""

@@ -106,6 +106,17 @@ def test_advice_finds_what_is_certain():
         assert advice.cost(52) == 11
 
 
+@pytest.mark.parametrize("seed", [8, 23])
+def test_advice_ranks_what_it_does_not_recommend_by_points(seed):
+    """Actions that got only their forced visits have equal visits, but not equal points."""
+    game = Blob(players=4, cards=5, seed=seed)
+    while game.bids.count(None):
+        game.apply(game.legal_actions()[0])
+    advice = Searched(1000).advise(game.observe(game.to_play()), Rng(1))
+    others = [row.points for row in advice.rows[1:]]
+    assert others == sorted(others, reverse=True)
+
+
 def test_advice_plays_for_ones_own_points_whatever_the_game_pays():
     game = Blob(players=4, cards=3, seed=2, rivalry=1.0)
     advice = Rollouts(64).advise(game.observe(1), Rng(0))

@@ -143,8 +143,8 @@ def test_invalid_options_are_refused(words, said):
 
 
 def test_options_of_blob_are_refused_for_other_games():
-    done = CliRunner().invoke(app, ["play", "connect4", "--seat", "1"])
-    assert done.exit_code == 2 and "--seat is not for connect4" in done.stderr
+    done = CliRunner().invoke(app, ["play", "connect4", "--rule", "cards=1"])
+    assert done.exit_code == 2 and "--rule is not for connect4" in done.stderr
 
 
 # --- text output ----------------------------------------------------------------------------------

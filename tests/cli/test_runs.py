@@ -46,6 +46,22 @@ def two(tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize("file", ["config.toml", "metrics.jsonl"])
+def test_a_damaged_run_is_marked_and_the_others_are_listed(two, file):
+    damaged = "{ not JSON\n{}\n" if file == "metrics.jsonl" else "game = {{{"
+    (two / "one" / file).write_text(damaged)
+    done = run("list", two)
+    assert done.exit_code == 0, done.output
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "stopped" in lines["two"] and "+90 at 2" in lines["two"]
+    assert "one is damaged: " in done.stdout and file in done.stdout
+    facts = json.loads(run("list", two, "--json").stdout)
+    assert [each["state"] for each in facts] == ["damaged", "stopped"]
+    assert file in facts[0]["error"]
+    with pytest.raises(RunError, match="has one, two"):
+        find_run("three", two)
+
+
 # --- states ------------------------------------------------------------------------------------
 
 

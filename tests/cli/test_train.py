@@ -172,7 +172,7 @@ def test_a_run_from_the_command_line(tmp_path):
     assert code == 0, output
     assert "step 2" in output
     assert "Done: 2 steps." in output
-    assert f"sylvan play tictactoe --net {folder}" in output
+    assert f"sylvan play {folder}" in output
     assert (folder / "networks/best.onnx").is_file()
     code, output = sylvan("tictactoe", "--run", folder)
     assert code == 0 and "Done: 2 steps." in output and "step 2" not in output
@@ -196,3 +196,21 @@ def test_names_of_folders():
     assert _folder_name("connect4") == "connect4"
     assert _folder_name("a/b/nim.py:Nim") == "nim"
     assert _folder_name("open_spiel:breakthrough(rows=6,columns=6)") == "breakthrough"
+
+
+def test_a_short_game_that_begins_with_chance_is_trained_and_played(tmp_path):
+    pytest.importorskip("pyspiel")
+    folder = tmp_path / "poker"
+    code, output = sylvan("open_spiel:kuhn_poker", *SMALL, "--run", folder, "--steps", "1")
+    assert code == 0 and f"sylvan play {folder}" in output
+    played = CliRunner().invoke(app, ["play", str(folder), "-n", "8"], input="Pass\nBet\n")
+    assert played.exit_code == 0 and "You " in played.output.splitlines()[-1]
+
+
+def test_only_commands_that_work_are_suggested(tmp_path):
+    pytest.importorskip("gymnasium")
+    pytest.importorskip("tests.muzero.environments")
+    words = [*SMALL, "--set", "arena.games=2", "--steps", "1"]
+    for game, watched in (("gym:CartPole-v1", True), ("gym:test/Walk-v0", False)):
+        _, output = sylvan(game, *words, "--run", tmp_path / game[-8:])
+        assert ("sylvan watch" in output) is watched and "sylvan play" not in output

@@ -41,7 +41,7 @@ def linear_model(game: Any, value: str = "scalar", header: NetworkHeader | None 
     values = {
         "scalar": lambda: graph.node("Tanh", raw),
         "wdl": lambda: graph.node("Softmax", raw, axis=1),
-        "seats": lambda: raw,
+        "seats": lambda: graph.node("Tanh", raw),
     }[header.value]()
     graph.output("value", values, header.value_outputs)
     return graph.model({HEADER_KEY: header.to_json()}), header

@@ -252,11 +252,33 @@ def test_an_environment_in_a_file_of_ones_own(tmp_path):
             GameSpec(f"gym:{path}:{name}", params).first()
 
 
+def test_a_run_stores_the_whole_path_of_an_environments_file(tmp_path, monkeypatch):
+    """A relative path works in the run's settings, and from another folder later."""
+    from sylvan.runs.config import TrainingConfig
+
+    (tmp_path / "lamps.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    config = TrainingConfig(game={"name": "gym:lamps.py:Lamps"}, network={"size": "mlp1x8"})
+    name = config.resolved().game.name
+    monkeypatch.chdir("/")
+    assert GameSpec(name).first().num_actions == 2 and name.startswith("gym:/")
+
+
+def test_a_module_in_the_current_folder_counts(tmp_path, monkeypatch):
+    register = "gymnasium.register('Lamps-v0', Lamps)\n"
+    (tmp_path / "lamps_here.py").write_text(OWN + register)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assert GameSpec("gym:lamps_here:Lamps-v0").first().num_actions == 2
+
+
 REFUSED = {
     "continuous": ("Pendulum-v1", {}, "continuous actions.*discrete actions"),
     "tuple": ("Blackjack-v1", {}, "not one array.*FlattenObservation"),
     "unknown": ("CartPol-v1", {}, "did you mean 'CartPole-v1'"),
     "module": ("no.such.module:CartPole-v1", {}, "cannot be loaded.*gym:path.py:Class"),
+    "atari": ("ALE/Pong-v5", {}, "its module, ale_py, in front, gym:ale_py:ALE/Pong-v5"),
+    "namespace": ("Foo/Bar-v1", {}, "the module that registers it.*gym:module:Foo/Bar-v1"),
     "setting": ("CartPole-v1", {"wheels": 3}, "cannot be made with"),
     "reward": ("CartPole-v1", {"reward": "square"}, "raw, clip, sign"),
     "stack": ("CartPole-v1", {"frame_stack": 0}, "whole number"),

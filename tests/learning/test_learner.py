@@ -317,7 +317,10 @@ def test_no_more_batches_are_drawn_than_updates_made():
     for _ in range(4):
         MadeUp(learner.header).sample(16, twin)
     assert examples.drawn == 4 and rng.random() == twin.random()
-    assert learner.train(examples, 0, 0.5, rng).updates == 0 and examples.drawn == 4
+    nothing = learner.train(examples, 0, 0.5, rng)
+    assert nothing.updates == 0 and examples.drawn == 4
+    # Curves must not drop to zero in a step without updates.
+    assert nothing.numbers().keys() == {"learner.updates", "learner.seconds"}
 
 
 class Prioritised(MadeUp):

@@ -79,6 +79,17 @@ class Moody(Walk):
         return super().reset(seed=next(self.moods))
 
 
+class Shifted(Walk):
+    """Numbers its actions 1 and 2, and refuses others."""
+
+    action_space = gym.spaces.Discrete(2, start=1)
+
+    def step(self, action):
+        if action not in (1, 2):
+            raise ValueError(f"there is no action {action}")
+        return super().step(action - 1)
+
+
 class Endless(Walk):
     """Never ends."""
 
@@ -125,5 +136,5 @@ class Filmed(Walk):
         return np.zeros((4, 5, 3), np.uint8)
 
 
-for kind in (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless):
+for kind in (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless, Shifted):
     gym.register(f"test/{kind.__name__}-v0", kind)

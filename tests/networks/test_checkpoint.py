@@ -132,11 +132,7 @@ def header_changed(**fields):
         (lambda p: changed(p, lambda index: index.pop("__metadata__")), "header"),
         (lambda p: changed(p, header_changed(format=2)), "format 2"),
         (lambda p: changed(p, header_changed(num_logits=-1)), "'num_logits'"),
-        (lambda p: changed(p, header_changed(num_logits=18)), r"'policy.logits.weight'"),
-        (
-            lambda p: changed(p, header_changed(observation_shape=[3, 3, 3])),
-            "'body.input.0.weight'",
-        ),
+        (lambda p: changed(p, header_changed(num_logits=18)), "checksum"),
         (
             lambda p: changed(p, lambda index: index.update({"body.input.0.weight": 3})),
             "damaged",
@@ -156,6 +152,13 @@ def test_tensors_that_do_not_fit_are_refused(saved):
     write_checkpoint(saved, header, {k: v for k, v in tensors.items() if k != name})
     with pytest.raises(NetworkError, match=r"'value.out.bias'"):
         load_network(saved)
+    for change, wrong in (
+        ({"num_logits": 18}, "'policy.logits.weight'"),
+        ({"observation_shape": (3, 3, 3)}, "'body.input.0.weight'"),
+    ):
+        write_checkpoint(saved, header.replace(**change), tensors)
+        with pytest.raises(NetworkError, match=wrong):
+            load_network(saved)
     write_checkpoint(saved, header, tensors | {"more": np.zeros(3, np.float32)})
     with pytest.raises(NetworkError, match="'more'"):
         load_network(saved)

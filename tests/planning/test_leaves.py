@@ -419,3 +419,38 @@ def test_a_logit_that_no_policy_has():
         _ = leaves.logit_indices
     with pytest.raises(GameContractError, match=message):
         forest.update(np.zeros((1, last)), np.zeros(1))
+
+
+# --- values out of range -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["mover", "seats"])
+@pytest.mark.parametrize("value", [5.0, -1.2, 1e30])
+def test_a_value_outside_the_games_range_is_refused(value, form):
+    forest = Forest([TicTacToe(), TicTacToe([0])], simulations=10)
+    leaves = forest.select()
+    values = np.zeros(2 if form == "mover" else (2, 2), np.float32)
+    values[(1,) if form == "mover" else (1, 1)] = value
+    where = r"leaf 1 \(tree 1\) is " + f"{np.float32(value)}".replace("+", r"\+")
+    with pytest.raises(EvaluationError, match=where + ".* from -1 to 1"):
+        forest.update(np.zeros((2, 9)), values)
+    forest.update(np.zeros((2, 9)), np.clip(values, -1, 1))
+    assert leaves is not None and not forest.in_flight
+
+
+def test_values_may_round_beyond_the_range_or_lie_in_the_range_of_the_settings():
+    for value, change in ((1.001, {}), (-3.0, {"value_range": (-3.0, 5.0)})):
+        forest = Forest([TicTacToe()], simulations=10, **change)
+        forest.select()
+        forest.update(np.zeros((1, 9)), [value])
+
+
+def test_a_game_without_bounds_takes_any_finite_value():
+    game = make(Shape(seed=1, num_players=1, zero_sum=False, rewards=True))
+    type(game).value_range, bounds = (-np.inf, np.inf), type(game).value_range
+    try:
+        forest = Forest([game], simulations=10)
+        leaves = forest.select()
+        forest.update(np.zeros(len(leaves.actions)), [1e30])
+    finally:
+        type(game).value_range = bounds

@@ -56,6 +56,11 @@ def test_the_best_network_stays_the_best_after_a_worse_one():
     assert arena.best == 10
     third = arena.rate(networks[30], 30, {10: loaders[10], 20: loaders[20]})
     assert third.scores["step-000020"] > 0.5 and third.scores["best"] == pytest.approx(0.5, abs=0.3)
+    for rating in (first, worse):
+        assert rating.best_step == 10
+    best = arena.ratings()[f"step-{arena.best:06d}"]
+    numbers = third.numbers()
+    assert (numbers["rating.best_step"], numbers["rating.best"]) == (arena.best, best.elo)
 
 
 def test_the_best_is_played_first_and_then_the_newest():

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from sylvan.games.naming import GameSpec
 from sylvan.runs.config import RunConfig
-from sylvan.runs.figures import best_step, per_second, time_shares
+from sylvan.runs.figures import best_step, per_second, run_columns, time_shares
 from sylvan.runs.live import (
     WAIT_FACTOR,
     History,
@@ -79,6 +79,24 @@ def test_the_best_is_the_earliest_of_ties_and_skips_unrated_steps():
     )
     assert columns["step"][best_step(columns)] == 2
     assert best_step(to_columns([line(1)])) is None
+
+
+def test_the_best_is_the_one_that_the_arena_chose():
+    """Later games change the rating of an earlier network, and with it the best."""
+    history = History()
+    history.add(12, {"rating.elo": 400.0, "rating.best": 400.0, "rating.best_step": 12.0})
+    history.add(21, {"rating.elo": 321.0, "rating.best": 321.0, "rating.best_step": 21.0})
+    history.add(22, {"selfplay.games": 3})
+    assert history.best == (321.0, 21)
+
+
+def test_the_best_of_equal_returns_is_the_one_in_the_table(tmp_path):
+    metrics = Metrics(tmp_path)
+    for step in (1, 2):
+        metrics.log(step, **{"rating.return": 500.0})
+    (tmp_path / "ratings.json").write_text('{"best": "step-000002", "returns": {}}')
+    columns = run_columns(tmp_path)
+    assert columns["step"][best_step(columns)] == 2
 
 
 # --- the picture -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import sylvan
 from sylvan.cli import app
 from sylvan.errors import ConfigError, NetworkError, RunError
 from sylvan.games import TicTacToe
+from sylvan.games.naming import GameSpec
 from sylvan.muzero import OnnxModel
 from sylvan.runs.agent import load_model
 from sylvan.runs.loop import train
@@ -50,11 +51,11 @@ def refused(sentence, *words):
     assert code == 2 and sentence in text, text
 
 
-def renamed(cartpole, tmp_path, name):
+def renamed(cartpole, tmp_path, name, old="gym:CartPole-v1"):
     """A copy of a run whose settings name another environment."""
     folder = shutil.copytree(cartpole, tmp_path / "copy")
     settings = folder / "config.toml"
-    settings.write_text(settings.read_text().replace("gym:CartPole-v1", name))
+    settings.write_text(settings.read_text().replace(old, name))
     return folder
 
 
@@ -118,6 +119,25 @@ def test_an_agent_acts_in_an_environment(cartpole):
         observation, *_ = environment.step(action)
     assert agent.act(observation, legal_actions=[1]) == 1
     assert sylvan.load(cartpole, simulations=9).plan(observation).simulations == 9
+
+
+def test_an_agent_numbers_actions_as_the_environment_does(tmp_path):
+    import gymnasium
+
+    pytest.importorskip("tests.muzero.environments")
+    config = tiny_learned(1, "gym:test/Shifted-v0")
+    config = config.replace(arena=config.arena.replace(every=0))
+    folder = train(config, tmp_path / "run").run.folder
+    environment = gymnasium.make("test/Shifted-v0")
+    observation, _ = environment.reset(seed=1)
+    elsewhere = renamed(folder, tmp_path, "gym:nomod:Shifted-v0", "gym:test/Shifted-v0")
+    for agent in (sylvan.load(folder), sylvan.load(elsewhere)):
+        assert agent.act(observation) == agent.plan(observation).best + 1
+        assert agent.act(observation, [1]) == 1 and agent.act(observation, [2]) == 2
+        environment.step(agent.act(observation))
+    state = GameSpec("gym:test/Shifted-v0").first()
+    assert agent.act(state) in state.legal_actions() and agent.act(state) == agent.plan(state).best
+    assert [state.action_to_string(action) for action in state.legal_actions()] == ["1", "2"]
 
 
 def test_an_agent_needs_no_environment_for_vectors(cartpole, tmp_path):
@@ -266,4 +286,4 @@ def test_a_game_with_hidden_information_is_refused(tmp_path):
     sentence = "blob has hidden information"
     refused(sentence, "train", "blob", "--algorithm", "muzero", "--run", tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    assert "hide" in command("train", "--help")[1]
+    assert "hidden cards" in " ".join(command("train", "--help")[1].split())

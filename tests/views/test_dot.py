@@ -96,8 +96,8 @@ def test_nodes_contain_the_numbers():
 
 def test_the_principal_variation_is_bold_and_proofs_are_doubled():
     lines = to_dot(proven_against_visits(), nodes=3).splitlines()
-    (win,) = [line for line in lines if line.startswith("  n2 ")]
-    (other,) = [line for line in lines if line.startswith("  n1 ")]
+    (win,) = [line for line in lines if line.startswith("  n1 ")]
+    (other,) = [line for line in lines if line.startswith("  n2 ")]
     assert "penwidth=2.5" in win
     assert "peripheries=2" in win
     assert "= +1 (proven)" in win

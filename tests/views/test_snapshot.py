@@ -119,7 +119,8 @@ def leaf(n: int, *values: float, proven: bool = False) -> Node:
 def proven_against_visits() -> Result:
     """Make a result: the chosen move has 2 visits and is proven won, 20 others have more."""
     edges = [Edge(a, f"m{a}", 0.04, 50, 5.0, child=leaf(50, 0.1, -0.1)) for a in range(20)]
-    edges.append(Edge(20, "win", 0.01, 2, 2.0, (1.0, 1.0), leaf(2, 1.0, -1.0, proven=True)))
+    win = Edge(20, "win", 0.01, 2, 2.0, (1.0, 1.0), leaf(2, 1.0, -1.0, proven=True))
+    edges.insert(0, win)
 
     @dataclass
     class Chosen(Result):
@@ -129,7 +130,7 @@ def proven_against_visits() -> Result:
 
         @property
         def line(self) -> list[Edge]:
-            return edges[-1:]
+            return [win]
 
     root = Node("decision", 0, 1003, (0.1, -0.1), edges, (1.0, -1.0))
     return Chosen(Tree(root), simulations=1002)
@@ -139,8 +140,8 @@ def test_the_principal_variation_is_kept_first():
     taken = snapshot(proven_against_visits(), nodes=3)
     assert [(row["label"], row["pv"]) for row in taken["nodes"]] == [
         (None, True),
-        ("m0", False),
         ("win", True),
+        ("m0", False),
     ]
 
 

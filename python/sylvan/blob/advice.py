@@ -77,7 +77,8 @@ class Rollouts:
 
 @dataclass(frozen=True)
 class Searched:
-    """What an information-set search finds, which plays for own points; most visits come first.
+    """What an information-set search finds, which plays for own points; its best action comes
+    first, then the others by points.
 
     >>> game = Blob(players=4, cards=3, seed=2)
     >>> advice = Searched(500).advise(game.observe(game.to_play()), Rng(1))
@@ -103,7 +104,7 @@ class Searched:
             Verdict(edge.action, edge.Q, points[edge.action], made[edge.action], edge.N)
             for edge in result.tree.root.edges
         ]
-        rows.sort(key=lambda row: (row.action != result.best, -row.visits, row.action))
+        rows.sort(key=lambda row: (row.action != result.best, -row.points, row.action))
         return Advice(tuple(rows))
 
 

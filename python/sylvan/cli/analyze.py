@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sylvan.cli.games import analyze_games
-from sylvan.cli.positions import is_pgn, read_position
+from sylvan.cli.positions import are_pgns, read_position
 from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, search_settings
 from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
@@ -25,19 +24,15 @@ __all__ = ["analyze"]
 # Default limits, about a second of chess, without a network and with one.
 SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 2_000
 
+TREE_NODES = 1000
+"""Most nodes of a tree file with `--tree-depth` or `--tree-width`."""
 TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json")
-
-
-class GameName(StrEnum):
-    chess = "chess"
-    connect4 = "connect4"
-    tictactoe = "tictactoe"
 
 
 def analyze(
     position: Annotated[
         list[str] | None,
-        typer.Argument(help="A FEN, moves, a FEN and moves, a .pgn file, or `-` for a PGN."),
+        typer.Argument(help="A FEN, moves, a FEN and moves, .pgn files, or `-` for a PGN."),
     ] = None,
     pgn: Annotated[
         Path | None, typer.Option(help="Annotate the games of this PGN file.", show_default=False)
@@ -45,7 +40,14 @@ def analyze(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the annotated games to this PGN file.")
     ] = None,
-    game: Annotated[GameName, typer.Option("--game", "-g", help="The game.")] = GameName.chess,
+    game: Annotated[
+        str,
+        typer.Option(
+            "--game",
+            "-g",
+            help="The game: connect4, path.py:Class, open_spiel:name, a run's folder.",
+        ),
+    ] = "chess",
     chess960: Annotated[bool, typer.Option("--chess960", help="Use Chess960 castling.")] = False,
     simulations: Annotated[
         int | None,
@@ -77,6 +79,12 @@ def analyze(
     tree: Annotated[
         Path | None, typer.Option(help="Write the tree to this .svg, .dot or .json file.")
     ] = None,
+    tree_depth: Annotated[
+        int | None, typer.Option(min=1, help="Moves from the root that the tree file shows.")
+    ] = None,
+    tree_width: Annotated[
+        int | None, typer.Option(min=1, help="Moves of a position that it shows, the best ones.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search a position and rank its moves, or annotate the games of a PGN.
@@ -91,10 +99,14 @@ def analyze(
     - `sylvan analyze 1. e4 e5 2. Nf3` moves from the start, SAN or UCI
     - `sylvan analyze e4 --seconds 5 --tree tree.svg` a time limit, and a picture of the tree
     - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` with a network
-    - `sylvan analyze game.pgn --out annotated.pgn` annotate games
+    - `sylvan analyze first.pgn second.pgn --out annotated.pgn` annotate games
     - `sylvan analyze --game connect4 4453` another game
+    - `sylvan analyze --game runs/first` the game of a training run, with its network
     - `sylvan analyze --set c_puct=2.5 --set fpu=parent --json` settings; output for a program
     """
+    from sylvan.engines.match.match import check_evaluator
+    from sylvan.evaluators.loading import is_run
+
     words = position or []
     check_folder(out)
     given = {
@@ -105,22 +117,27 @@ def analyze(
         "threads": threads,
     }
     settings = search_settings(setting or [], given)
-    if pgn is not None or is_pgn(words):
-        if tree is not None or game is not GameName.chess or (pgn is not None and words):
+    if pgn is not None or are_pgns(words):
+        if tree is not None or game != "chess" or (pgn is not None and words):
             raise ConfigError("A PGN is analysed as a whole: omit --tree, --game and moves.")
         if chess960:
             raise ConfigError("A PGN states whether it is Chess960: omit --chess960.")
-        source = words[0] if pgn is None else str(pgn)
-        analyze_games(source, evaluator_of(net, evaluator), settings, out, as_json)
+        sources = words if pgn is None else [str(pgn)]
+        analyze_games(sources, evaluator_of(net, evaluator), settings, out, as_json)
         return
     if out is not None:
         raise ConfigError(f"--out {out} is for games: give a PGN, or --tree for the tree.")
-    if chess960 and game is not GameName.chess:
-        raise ConfigError(f"--chess960 is for chess, not {game.value}: omit it.")
-    state = read_position(game.value, words, chess960=chess960)
+    if chess960 and game != "chess":
+        raise ConfigError(f"--chess960 is for chess, not {game}: omit it.")
+    state = _seen(read_position(game, words, chess960=chess960))
     if tree is not None:
         _check_tree(tree)
+    elif tree_depth is not None or tree_width is not None:
+        raise ConfigError("--tree-depth and --tree-width are for --tree FILE: add it.")
+    if net is None and evaluator is None and is_run(game):
+        net = Path(game)
     judge = evaluator_of(net, evaluator)
+    check_evaluator(state, judge)
     limit = SIMULATIONS if net is None else NETWORK_SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     result, interrupted = _search(state, judge, settings)
@@ -129,10 +146,33 @@ def analyze(
     else:
         _print(result, top)
     if tree is not None:
-        result.save(tree)
+        result.save(tree, **_tree_bounds(tree_depth, tree_width))
         print(f"The tree is saved in {tree}.", file=sys.stderr if as_json else sys.stdout)
     if interrupted:
         raise typer.Exit(130)
+
+
+def _tree_bounds(depth: int | None, width: int | None) -> dict[str, int | None]:
+    """Return the bounds of the tree file; none: its default."""
+    if depth is None and width is None:
+        return {}
+    return {"depth": depth, "width": width, "visits": 1, "nodes": TREE_NODES}
+
+
+def _seen(state: Game) -> Game:
+    """Return what the seat to move sees of a position.
+
+    :raises ConfigError: no seat is to move.
+    """
+    from sylvan.planning.roots import need_turn, seen_by_mover
+    from sylvan.planning.tree import label
+
+    if not state.is_chance():
+        need_turn(state, "The position")
+    if state.is_chance():
+        outcomes = " ".join(label(state, action) for action, _ in state.chance_outcomes())
+        raise ConfigError(f"Chance moves in this position: add one of its outcomes, {outcomes}.")
+    return seen_by_mover(state)
 
 
 def _check_tree(path: Path) -> None:
@@ -213,6 +253,7 @@ def _print(result: SearchResult, top: int) -> None:
     """Print the board, the ranked moves, the search's cost and the principal variation."""
     from rich.console import Console
 
+    from sylvan.cli.board import plain
     from sylvan.views import table
 
     scores = None
@@ -222,6 +263,7 @@ def _print(result: SearchResult, top: int) -> None:
         found = {edge.action: edge_score(edge) for edge in result.tree.root.edges}
         scores = {action: str(score) for action, score in found.items() if score is not None}
     console = Console(highlight=False, markup=False)
-    console.print(str(result.game), end="\n\n")
+    shown = str(result.game) if _is_chess(result) else plain(result.game, 0)
+    console.print(shown, end="\n\n")
     console.print(table(result, rows=top, scores=scores))
     console.print(f"\nPrincipal variation: {' '.join(result.pv_labels) or 'none'}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 import typer
 
@@ -17,7 +17,7 @@ __all__ = ["Conversation"]
 class Conversation:
     """Reads and executes lines; reports an error and continues."""
 
-    commands: ClassVar[Mapping[str, Callable[[Any, str], object]]] = {}
+    commands: Mapping[str, Callable[[Any, str], object]] = {}
     """Commands by name, called with the rest of the line; `quit` leaves."""
 
     def __init__(self) -> None:

@@ -106,7 +106,7 @@ def _to_onnx(
 ) -> tuple[NetworkHeader, Any]:
     """Write an ONNX file; return the header and the loss of quantization."""
     from sylvan.evaluators import OnnxEvaluator
-    from sylvan.files import write_bytes
+    from sylvan.networks.onnx_file import write_model
 
     model, loss = _fp32(source, history_fill), None
     evaluator = OnnxEvaluator(model, name=source.name)
@@ -116,25 +116,28 @@ def _to_onnx(
         from sylvan.networks.half import halved_model
 
         model = halved_model(model)
-    write_bytes(target, model)
+    write_model(target, model)
     return evaluator.header, loss
 
 
 def _fp32(source: Path, history_fill: str) -> bytes:
     """Convert a network to the bytes of an ONNX model."""
     if source.suffix == ".onnx":
-        return source.read_bytes()
+        from sylvan.networks.onnx_file import read_model
+
+        return read_model(source)
     if source.name.endswith(LC0):
         from sylvan.networks.lc0.file import read_lc0
         from sylvan.networks.lc0.graph import lc0_model
 
         return lc0_model(read_lc0(source), history_fill)
     from sylvan.networks import export_onnx, load_network
+    from sylvan.networks.onnx_file import read_model
 
     with tempfile.TemporaryDirectory() as folder:
         exported = Path(folder) / "network.onnx"
         export_onnx(load_network(source), exported)
-        return exported.read_bytes()
+        return read_model(exported)
 
 
 def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:

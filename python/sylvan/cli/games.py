@@ -25,15 +25,14 @@ SIMULATIONS, NETWORK_SIMULATIONS = 20_000, 400
 
 
 def analyze_games(
-    source: str, evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
+    sources: list[str], evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
 ) -> None:
-    """Annotate the games of a file (`-`: stdin), print a summary, write them to `out`."""
+    """Annotate the games of some files (`-`: stdin), print a summary, write them to `out`."""
     from sylvan.files import write_text
-    from sylvan.games.pgn import game_text, read_games, read_text
+    from sylvan.games.pgn import game_text
     from sylvan.planning import Search
 
-    text = sys.stdin.read() if source == "-" else read_text(Path(source))
-    games = read_games(text, "the input" if source == "-" else source)
+    games = [game for source in sources for game in _read(source)]
     is_network = evaluator is not None and not isinstance(evaluator, str)
     limit = NETWORK_SIMULATIONS if is_network else SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
@@ -50,6 +49,14 @@ def analyze_games(
             print(f"\nThe games are in {out}.")
     if done[-1].interrupted:
         raise typer.Exit(130)
+
+
+def _read(source: str) -> list[chess.pgn.Game]:
+    """Read the games of a file, or of stdin."""
+    from sylvan.games.pgn import read_games, read_text
+
+    text = sys.stdin.read() if source == "-" else read_text(Path(source))
+    return list(read_games(text, "the input" if source == "-" else source))
 
 
 def _annotated(games: list[chess.pgn.Game], search: Search, bar: Bar) -> list[Annotation]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sylvan.cli.positions import spec_of
 from sylvan.cli.terminal import Bar, check_folder, json_text, print_json
+from sylvan.errors import ConfigError, SylvanError
 
 if TYPE_CHECKING:
     from sylvan.engines.match.ledger import Ledger
     from sylvan.engines.match.match import Match
     from sylvan.engines.match.report import Report
+    from sylvan.games.naming import GameSpec
     from sylvan.players.elo import Sprt
 
 __all__ = ["match"]
@@ -24,6 +28,10 @@ def match(
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="Second player.")],
     games: Annotated[int, typer.Option("--games", "-g", min=1, help="Number of games.")] = 100,
+    game: Annotated[
+        str | None,
+        typer.Option(help="A game of two seats (default: that of the players' runs, else chess)."),
+    ] = None,
     openings: Annotated[
         Path | None,
         typer.Option(help="Openings from a .pgn, .epd or .fen file (default: built in)."),
@@ -70,7 +78,7 @@ def match(
     A player is `random`; `material`, `rollout` or `uniform`; a network file or the folder of a
     training run; or `uci:` and the command of a chess program. Settings follow a colon:
     `material:simulations=800,c_puct=2`.
-    Every opening is played twice, with colours swapped.
+    Every opening is played twice, with seats swapped. Other games than chess have random openings.
 
     Examples:
 
@@ -78,6 +86,7 @@ def match(
     - `sylvan match maia-1900.pb.gz:nodes=800 maia-1900.pb.gz:nodes=1 --games 200`
     - `sylvan match material "uci:stockfish Skill Level=0" --tc 1+0.01 -c 2 --pgn games.pgn`
     - `sylvan match runs/new runs/old --sprt 0 10 --out match.jsonl` run it again to continue
+    - `sylvan match rollout:simulations=400 uniform --game connect4` another game
     """
     from sylvan.engines.match.arbiter import Adjudication
     from sylvan.engines.match.ledger import Ledger
@@ -93,9 +102,13 @@ def match(
     clock = None if tc is None else TimeControl.parse(tc)
     limits = Limits(nodes=nodes, seconds=seconds, tc=clock)
     pair = (player_spec(a).limited(limits), player_spec(b).limited(limits))
+    spec = _game(game, [a, b])
+    if spec.name != "chess" and (openings is not None or pgn is not None):
+        raise ConfigError(f"--openings and --pgn are for chess, not {spec.name}: omit them.")
     lines = () if openings is None else tuple(read_openings(openings))
     rules = Adjudication(length=max_plies, resign=resign, draw=draw)
-    plan = Match(pair, lines, rules, seed)
+    plan = Match(pair, lines, rules, seed, spec)
+    plan.check()
     test = None if sprt is None else Sprt(*sprt)
     if out is None:
         played, interrupted = _play(plan, games, concurrency, test, None)
@@ -112,6 +125,27 @@ def match(
         print(played)
     if interrupted:
         raise typer.Exit(130)
+
+
+def _game(name: str | None, players: list[str]) -> GameSpec:
+    """Return the named game, or that of the players' runs; chess without runs.
+
+    :raises ConfigError: the runs are of different games, or not of the named one.
+    """
+    from sylvan.evaluators.loading import is_run
+    from sylvan.games.naming import GameSpec
+    from sylvan.players.specs import player_spec
+
+    sources = [player_spec(text).source for text in players]
+    games: dict[str, GameSpec] = {}
+    for source in filter(is_run, sources):
+        with suppress(SylvanError):  # a run without settings: its network says what it plays
+            games[source] = spec_of(source)
+    spec = spec_of(name) if name is not None else next(iter(games.values()), GameSpec("chess"))
+    for source, other in games.items():
+        if other != spec:
+            raise ConfigError(f"{source} plays {other.name}, not {spec.name}: match its own game.")
+    return spec
 
 
 def _play(

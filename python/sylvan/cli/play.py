@@ -5,18 +5,17 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sylvan.cli.conversation import Conversation
-from sylvan.cli.positions import moves_of, read_position
+from sylvan.cli.positions import read_position
 from sylvan.cli.searching import EvaluatorName, evaluator_of
-from sylvan.cli.terminal import Bar, check_folder
+from sylvan.cli.terminal import check_folder
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.engines.match.session import GameSession
+    from sylvan.engines.match.saved_game import SavedGame
     from sylvan.games import Game
     from sylvan.planning import SearchConfig
     from sylvan.players.player import Player
@@ -28,23 +27,6 @@ NETWORK_WORTH = 75
 # Simulations for a hint, at any level.
 ADVICE = 30_000
 
-MOVES = {
-    "chess": "e2e4 or Nf3, e8=Q, O-O",
-    "connect4": "a column, 1 to 7 from the left",
-    "tictactoe": "a cell, 0 to 8 row by row",
-}
-HELP = """\
-a move       {moves}
-moves        list the legal moves
-hint         show the search's move
-solve        show the exact value: Connect Four, tic-tac-toe
-undo         take back your last move and the reply
-draw         offer a draw
-resign       resign the game
-board, fen   show the position
-save FILE    write the game of chess as PGN
-help, quit"""
-
 
 class Side(StrEnum):
     white = "white"
@@ -55,14 +37,18 @@ class Side(StrEnum):
 def play(
     game: Annotated[
         str,
-        typer.Argument(help="chess, connect4, tictactoe, blob, path.py:Class or open_spiel:name."),
+        typer.Argument(
+            help="chess, connect4, tictactoe, blob, path.py:Class, open_spiel:name; or a run's "
+            "folder, to play against its network."
+        ),
     ] = "chess",
     position: Annotated[
         list[str] | None, typer.Argument(help="Initial position: a FEN, moves, or both.")
     ] = None,
     side: Annotated[
-        Side, typer.Option("--side", "-s", help="Your side; White moves first in every game.")
-    ] = Side.white,
+        Side | None,
+        typer.Option("--side", "-s", help="Your side in a game of two seats; White moves first."),
+    ] = None,
     level: Annotated[
         int, typer.Option("--level", "-l", min=1, max=10, help="Strength, 1 to 10.")
     ] = 5,
@@ -90,19 +76,21 @@ def play(
     rule: Annotated[
         list[str] | None, typer.Option(help="Blob rules: players=4, cards=5, trump=turned_up.")
     ] = None,
-    seat: Annotated[
-        int | None, typer.Option(min=0, help="Blob: your seat, counted from 0.")
-    ] = None,
+    seat: Annotated[int | None, typer.Option(min=0, help="Your seat, counted from 0.")] = None,
     opponents: Annotated[
         str | None,
         typer.Option(help="Blob opponents, instead of a level: rule,counter,information_set:400."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Blob: resume a saved game.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Resume a game that `save FILE` wrote.")
+    ] = None,
 ) -> None:
     """Play a game against the search.
 
     Type moves as `e2e4` or `Nf3`, a column or a cell; `help` lists all commands. Connect Four and
-    tic-tac-toe use a network that comes with Sylvan, unless you choose another evaluator.
+    tic-tac-toe use a network that comes with Sylvan, unless you choose another evaluator. The
+    search has all other seats. In games with hidden information you see only what your seat sees,
+    and the search only what its seat sees.
 
     Examples:
 
@@ -110,52 +98,102 @@ def play(
     - `sylvan play chess --side black --level 8 --pgn game.pgn`
     - `sylvan play chess --net maia-1100.pb.gz --simulations 1` a network without search
     - `sylvan play connect4 --level 10`
-    - `sylvan play connect4 --net runs/first` the best network of a training run
-    - `sylvan play my_game.py:MyGame` any game with two seats
+    - `sylvan play runs/first` the game of a training run, against its best network
+    - `sylvan play connect4 --net runs/first` the same for a game that you name
+    - `sylvan play my_game.py:MyGame --seat 1` any game of your own
+    - `sylvan play connect4 --resume game.json` resume after `save game.json`
     - `sylvan play blob --rule players=4 --rule cards=5 --level 8` cards, against three bots
     """
+    from sylvan.cli.play_game import PlayTerminal
+    from sylvan.engines.match.saved_game import SavedGame
     from sylvan.engines.match.session import GameSession
-    from sylvan.evaluators import shipped_network
-    from sylvan.evaluators.loading import is_learned
-    from sylvan.players.player import SearchPlayer
+    from sylvan.evaluators.loading import is_run
 
     if game == "blob":
         from sylvan.cli.play_blob import play_blob
 
-        taken = side is not Side.white
-        _refuse(game, {"--side": taken, "--net": net, "--evaluator": evaluator, "--pgn": pgn})
+        _refuse(game, {"--side": side, "--net": net, "--evaluator": evaluator, "--pgn": pgn})
         _refuse(game, {"a position": position, "--seconds": seconds})
         play_blob(rule or [], seat, opponents, level, simulations, seed, resume)
         return
-    _refuse(game, {"--rule": rule, "--seat": seat, "--opponents": opponents, "--resume": resume})
+    _refuse(game, {"--rule": rule, "--opponents": opponents})
     check_folder(pgn)
+    saved = _saved(game, resume, {"a position": position, "--seat": seat, "--side": side})
+    game = game if saved is None else saved.game
     if pgn is not None and game != "chess":
         raise ConfigError(f"--pgn {pgn} is for chess: omit it.")
-    start = read_position(game, position or [])
-    if start.num_players != 2:
-        raise ConfigError(f"{game} has {start.num_players} seats: give a game with two.")
-    if start.is_terminal():
-        raise ConfigError("The game is over in this position: start from one with a legal move.")
+    net = Path(game) if net is None and evaluator is None and is_run(game) else net
+    start = read_position(game, list(position or []) if saved is None else list(saved.position))
     drawn = random.Random(seed)
-    seat_index = {Side.white: 0, Side.black: 1}.get(side, drawn.randrange(2))
+    seed = drawn.randrange(2**32) if seed is None else seed
+    if saved is None:
+        own = _seat(start, seat, side, drawn)
+        saved = SavedGame(game, tuple(position or ()), own, seed, ())
+    opponent, adviser = _players(start, net, evaluator, level, simulations, seconds)
+    with opponent, adviser:
+        opponent.new_game(seed)
+        session = GameSession(start, saved.seat, opponent, adviser, saved.seed)
+        saved.apply(session, resume or game)
+        if session.is_over:
+            raise ConfigError(
+                "The game is over in this position: start from one with a legal move."
+            )
+        PlayTerminal(saved, session, pgn).run()
+
+
+def _saved(game: str, resume: Path | None, others: dict[str, object]) -> SavedGame | None:
+    """Read the game to resume; other options cannot change it."""
+    from sylvan.engines.match.saved_game import SavedGame
+
+    if resume is None:
+        return None
+    for name, value in others.items():
+        if value is not None and value != []:
+            raise ConfigError(f"--resume {resume} has its own position and seat: omit {name}.")
+    saved = SavedGame.read(resume)
+    if game not in (saved.game, "chess"):  # chess is the default
+        raise ConfigError(f"{resume} is a game of {saved.game}: sylvan play {saved.game} --resume.")
+    return saved
+
+
+def _seat(start: Game, seat: int | None, side: Side | None, drawn: random.Random) -> int:
+    """Return the person's seat."""
+    seats = start.num_players
+    if side is not None and seats != 2:
+        raise ConfigError(f"--side is for games of two seats, this has {seats}: give --seat.")
+    if side is not None and seat is not None:
+        raise ConfigError("--side and --seat contradict: give one of them.")
+    if seat is not None and seat >= seats:
+        raise ConfigError(f"--seat {seat} does not exist: give one from 0 to {seats - 1}.")
+    if side is Side.random:
+        return drawn.randrange(2)
+    return seat or (1 if side is Side.black else 0)
+
+
+def _players(
+    start: Game,
+    net: Path | None,
+    evaluator: EvaluatorName | None,
+    level: int,
+    simulations: int | None,
+    seconds: float | None,
+) -> tuple[Player, Player]:
+    """Make the opponent and the adviser."""
+    from sylvan.engines.match.match import check_evaluator
+    from sylvan.evaluators import shipped_network
+    from sylvan.evaluators.loading import is_learned
+    from sylvan.players.player import SearchPlayer
+
     own = shipped_network(start) if net is None and evaluator is None else None
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"
     advice = ADVICE // (NETWORK_WORTH if is_network else 1)
-    opponent: Player
-    adviser: Player
     if net is not None and evaluator is None and is_learned(net):
-        opponent, adviser = _planners(net, start, config, advice, name)
-    else:
-        judge = evaluator_of(net or own, evaluator)
-        _check(start, judge)
-        opponent = SearchPlayer(judge, config, name=name)
-        adviser = SearchPlayer(judge, simulations=advice)
-    seed = drawn.randrange(2**32) if seed is None else seed
-    with opponent as player, adviser:
-        player.new_game(seed)
-        _PlayTerminal(game, GameSession(start, seat_index, player, adviser, seed), pgn).run()
+        return _planners(net, start, config, advice, name)
+    judge = evaluator_of(net or own, evaluator)
+    check_evaluator(start, judge)
+    return SearchPlayer(judge, config, name=name), SearchPlayer(judge, simulations=advice)
 
 
 def _refuse(game: str, given: dict[str, object]) -> None:
@@ -187,18 +225,6 @@ def _planners(
     )
 
 
-def _check(start: Game, judge: Any) -> None:
-    """Reject an evaluator for another game."""
-    from sylvan.evaluators import evaluator_for, evaluator_named
-    from sylvan.planning.roots import shown_to
-
-    evaluator = evaluator_for(start, evaluator_named(judge))
-    shown = shown_to(start, evaluator)
-    header = getattr(evaluator, "header", None)
-    if header is not None and not shown.is_chance():
-        header.check(shown)
-
-
 def _strength(
     level: int, simulations: int | None, seconds: float | None, *, is_network: bool
 ) -> SearchConfig:
@@ -211,129 +237,3 @@ def _strength(
     limited = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
     count = max(1, limited.simulations // NETWORK_WORTH) if is_network else limited.simulations
     return SearchConfig(simulations=count, temperature=limited.temperature)
-
-
-class _PlayTerminal(Conversation):
-    """A game's terminal session."""
-
-    def __init__(self, name: str, sitting: GameSession, pgn: Path | None) -> None:
-        from sylvan.cli.opinion import Oracle
-
-        super().__init__()
-        self.name = name
-        self.sitting = sitting
-        self.oracle = Oracle()
-        self.pgn = pgn
-        self.is_chess = hasattr(sitting.game, "fen")
-
-    @property
-    def is_over(self) -> bool:
-        return self.sitting.is_over
-
-    def begin(self) -> None:
-        colour = ("White", "Black")[self.sitting.seat]
-        who = (
-            f"{colour}, {self.sitting.player.name} the other side"
-            if self.is_chess
-            else (f"{'first' if self.sitting.seat == 0 else 'second'}")
-        )
-        self.say(f"You play {who}. Type a move, or help.")
-        self.show()
-
-    def prompt(self) -> str | None:
-        """Return the prompt for the person's move, or make the opponent's."""
-        if self.sitting.is_persons_turn:
-            return "your move: "
-        self.answer()
-        return None
-
-    def answer(self) -> None:
-        """Make the search's move."""
-        with Bar("thinking"):
-            reply = self.sitting.reply()
-        self.say(f"{self.sitting.player.name} plays {reply}")
-        self.show()
-
-    def handle(self, line: str) -> None:
-        """Make the person's move."""
-        (move,) = moves_of(line)[:1] or [line]
-        self.sitting.play(self.sitting.read(move))
-        if self.sitting.is_over:
-            self.show()
-
-    def show(self, _: str = "") -> None:
-        """Print the board."""
-        from sylvan.cli.board import coloured, plain
-
-        sitting, picture = self.sitting, None
-        if self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
-            last = sitting.actions[-1] if sitting.actions else None
-            picture = coloured(sitting.game, sitting.seat, last)
-        if picture is not None:
-            self.console.print(picture)
-        else:
-            self.say(plain(sitting.game, sitting.seat))
-
-    def moves(self, _: str) -> None:
-        from sylvan.planning.tree import label
-
-        game = self.sitting.game
-        self.say(" ".join(sorted(label(game, action) for action in game.legal_actions())))
-
-    def hint(self, _: str) -> None:
-        with Bar("thinking"):
-            self.say(f"The search would play {self.sitting.hint()}.")
-
-    def solve(self, _: str) -> None:
-        """Print the exact value."""
-        with Bar("solving"):
-            opinion = self.oracle.opinion(self.sitting.game)
-        self.say(opinion)
-
-    def undo(self, _: str) -> None:
-        self.say(f"{self.sitting.undo()} half-move(s) taken back.")
-        self.show()
-
-    def draw(self, _: str) -> None:
-        if not self.sitting.offer_draw():
-            self.say(f"{self.sitting.player.name} plays on.")
-
-    def fen(self, _: str) -> None:
-        game: Any = self.sitting.game
-        self.say(game.fen() if self.is_chess else str(game))
-
-    def save(self, rest: str) -> None:
-        """Write the game to a file."""
-        from sylvan.files import write_text
-
-        if not self.is_chess:
-            raise ConfigError("Only games of chess can be saved as PGN.")
-        if not rest:
-            raise ConfigError("Give a file name: save game.pgn")
-        write_text(rest, self.sitting.pgn())
-        self.say(f"The game is in {rest}.")
-
-    def end(self) -> None:
-        """Print the result and the game."""
-        self.say(self.sitting.verdict)
-        if self.is_chess and self.sitting.actions:
-            self.say(self.sitting.pgn().strip())
-        if self.pgn is not None:
-            self.save(str(self.pgn))
-
-
-_PlayTerminal.commands = {
-    "help": lambda table, _: table.say(
-        HELP.format(moves=MOVES.get(table.name, "as `moves` lists them"))
-    ),
-    "moves": _PlayTerminal.moves,
-    "hint": _PlayTerminal.hint,
-    "solve": _PlayTerminal.solve,
-    "opinion": _PlayTerminal.solve,
-    "undo": _PlayTerminal.undo,
-    "draw": _PlayTerminal.draw,
-    "resign": lambda table, _: table.sitting.resign(),
-    "board": _PlayTerminal.show,
-    "fen": _PlayTerminal.fen,
-    "save": _PlayTerminal.save,
-}

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sylvan.games import Game
+    from sylvan.games.naming import GameSpec
 
-__all__ = ["is_pgn", "read_position"]
+__all__ = ["are_pgns", "read_position", "spec_of"]
 
 
-def is_pgn(words: list[str]) -> bool:
-    """Return whether the words name a PGN: a file, or `-` for stdin."""
-    return len(words) == 1 and (words[0] == "-" or words[0].lower().endswith(".pgn"))
+def are_pgns(words: list[str]) -> bool:
+    """Return whether the words name PGNs: files, or `-` for stdin."""
+    return bool(words) and all(word == "-" or word.lower().endswith(".pgn") for word in words)
 
 
 def read_position(game: str, words: list[str], *, chess960: bool = False) -> Game:
-    """Parse the position of a named game.
+    """Parse the position of a named game, or of the game of a run's folder.
 
     :param chess960: castle as in Chess960.
     :raises ConfigError: there is no such game.
@@ -30,16 +31,30 @@ def read_position(game: str, words: list[str], *, chess960: bool = False) -> Gam
     . x .
     . . x
     """
-    if game == "chess":
+    spec = spec_of(game)
+    if spec.name == "chess":
         return _chess(words, chess960)
-    if game in _READERS:
-        return _READERS[game](words)
-    from sylvan.games.naming import GameSpec
-
-    position = GameSpec(game).first()
+    if spec.name in _READERS and not spec.params:
+        return _READERS[spec.name](words)
+    position = spec.first()
     for word in words:
         position.apply(position.string_to_action(word))
     return position
+
+
+def spec_of(game: str) -> GameSpec:
+    """Return the game with a name, or the game of a run's folder.
+
+    :raises RunError: the run is damaged.
+    """
+    from sylvan.evaluators.loading import is_run
+    from sylvan.games.naming import GameSpec
+
+    if not is_run(game):
+        return GameSpec(game)
+    from sylvan.runs.run import Run
+
+    return Run.open(game).config.game.spec
 
 
 def _chess(words: list[str], chess960: bool) -> Game:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sylvan.runs.overview import Overview
+    from sylvan.runs.overview import Damaged, Overview
 
 __all__ = ["runs"]
 
@@ -42,7 +42,7 @@ def main(context: typer.Context) -> None:
 @runs.command("list")
 def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
     """List the runs in a folder with their progress, best figures and state."""
-    from sylvan.runs.overview import find_runs
+    from sylvan.runs.overview import Damaged, find_runs
 
     found = find_runs(folder)
     if as_json:
@@ -53,6 +53,9 @@ def list_runs(folder: Folder = RUNS, as_json: AsJson = False) -> None:
         return
     names = ("run", "game", "network", "state", "step", "done", "time", "rating", "best")
     _print(_table(names, [_row(run) for run in found], right=4))
+    for run in found:
+        if isinstance(run, Damaged):
+            print(f"{run.name} is damaged: {run.error}")
 
 
 @runs.command()
@@ -142,9 +145,12 @@ def export(
     print(f"{path}: {written}")
 
 
-def _row(run: Overview) -> list[str]:
+def _row(run: Overview | Damaged) -> list[str]:
     from sylvan.runs.figures import last, rating_name, rating_text, time_span
+    from sylvan.runs.overview import Damaged
 
+    if isinstance(run, Damaged):
+        return [run.name, "–", "–", "damaged", *["–"] * 5]
     best, name = run.best, rating_name(run.columns)
     return [
         run.name,

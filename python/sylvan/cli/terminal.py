@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import typer
 from typer.core import TyperGroup
 
-from sylvan.errors import ConfigError, SylvanError
+from sylvan.errors import ConfigError, MissingExtra, SylvanError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,6 +25,18 @@ __all__ = ["Bar", "OneLineErrors", "check_folder", "json_text", "print_json"]
 
 # A job shorter than this many seconds shows no progress.
 BAR_DELAY = 2.0
+
+EXTRAS = {
+    "torch": "train",
+    "onnx": "train",
+    "onnxscript": "train",
+    "matplotlib": "train",
+    "tensorboard": "train",
+    "gymnasium": "gym",
+    "PIL": "gym",
+    "pyspiel": "openspiel",
+}
+"""Optional packages, and the extra that installs each."""
 
 
 class OneLineErrors(TyperGroup):
@@ -48,6 +60,11 @@ class OneLineErrors(TyperGroup):
             fail(_numbers_explained(error.format_message()))
         except SylvanError as error:
             fail(str(error))
+        except ModuleNotFoundError as error:
+            needed = EXTRAS.get((error.name or "").partition(".")[0])
+            if needed is None:  # a mistake of ours, or of the user's own module
+                raise
+            fail(str(MissingExtra.named(f"This command needs the package {error.name}", needed)))
         except OSError as error:
             if error.filename is None:  # not caused by a file that the user named
                 raise

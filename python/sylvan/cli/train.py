@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -118,7 +119,7 @@ def train(
 
         watch = Watchers(watch, TensorBoard())
     outcome = train_loop(full, folder, watch=watch, start=start)
-    _print_summary(outcome, game)
+    _print_summary(outcome)
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
 
@@ -199,7 +200,7 @@ def _one_budget(base: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     return merged(base, {"run": {"steps": None, "minutes": None}})
 
 
-def _print_summary(outcome: Outcome, game: str) -> None:
+def _print_summary(outcome: Outcome) -> None:
     """Print where the results are and what to do next."""
     run = outcome.run
     if outcome.reason == "interrupted":
@@ -209,7 +210,19 @@ def _print_summary(outcome: Outcome, game: str) -> None:
     best = run.network("best")
     if best.exists():
         print(f"Networks: {best} (best), {run.network('last')} (last), and the same as .onnx.")
-        if run.config.run.algorithm == "muzero":
-            print(f"Watch it: sylvan watch {run.folder}")
-        if not run.config.game.spec.is_gymnasium:
-            print(f"Play against it: sylvan play {game} --net {run.folder}")
+        if _can_be_watched(outcome):
+            print(f"Watch it: {shlex.join(['sylvan', 'watch', str(run.folder)])}")
+        if not run.config.game.spec.is_gymnasium and run.config.game.name != "blob":
+            print(f"Play against it: {shlex.join(['sylvan', 'play', str(run.folder)])}")
+
+
+def _can_be_watched(outcome: Outcome) -> bool:
+    """Whether `sylvan watch` can show the run: a game, or an environment that renders pictures."""
+    spec = outcome.run.config.game.spec
+    if outcome.run.config.run.algorithm != "muzero":
+        return False
+    if not spec.is_gymnasium:
+        return True
+    state: Any = spec.first()
+    state.close()
+    return "rgb_array" in (state.environment.metadata.get("render_modes") or [])

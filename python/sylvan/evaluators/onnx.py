@@ -144,10 +144,12 @@ def onnx_session(model: str | PathLike[str] | bytes, name: str) -> Any:
     """
     import onnxruntime
 
+    from sylvan.networks.onnx_file import read_model, verified_model
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors, which are raised anyway
-    data = model if isinstance(model, bytes) else Path(model).read_bytes()
+    data = verified_model(model, name) if isinstance(model, bytes) else read_model(model)
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own kinds have no common base

@@ -26,6 +26,8 @@ import copy
 import difflib
 import importlib
 import math
+import os
+import sys
 import warnings
 from collections import deque
 from collections.abc import Sequence
@@ -44,6 +46,8 @@ __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 RewardForm = Literal["raw", "clip", "sign"]
 """Transform of rewards for learning: none, clip to -1 and 1, or the sign."""
 
+MODULES = {"ALE": "ale_py"}
+"""Modules that register the environments of a namespace."""
 PROBE_STEPS = 8
 """Steps over which two copies are compared."""
 
@@ -136,7 +140,8 @@ class GymnasiumGame(Game):
         payment: tuple[RewardForm, float],
     ) -> None:
         self.name, self.environment = name, environment
-        self._first_action, self.num_actions = actions
+        self.first_action, self.num_actions = actions
+        """`first_action` is the environment's number of our action 0: the space's `start`."""
         spec = getattr(environment, "spec", None)
         self.max_length: int | None = getattr(spec, "max_episode_steps", None)
         self.score = 0.0
@@ -173,7 +178,7 @@ class GymnasiumGame(Game):
             raise IllegalAction(
                 f"{self.name} has no action {action}: give one from 0 to {self.num_actions - 1}."
             )
-        step = self.environment.step(int(action) + self._first_action)
+        step = self.environment.step(int(action) + self.first_action)
         seen, reward, terminated, truncated, _ = step
         reward = float(reward)
         if not math.isfinite(reward):
@@ -213,7 +218,7 @@ class GymnasiumGame(Game):
         :raises GameContractError: the environment cannot be copied.
         """
         other = copy.copy(self)
-        other.environment = _copied(self.name, self.environment, self._first_action)
+        other.environment = _copied(self.name, self.environment, self.first_action)
         other._frames = self._frames.copy()
         return other
 
@@ -239,9 +244,9 @@ class GymnasiumGame(Game):
         return frames[0].copy() if len(frames) == 1 else np.concatenate(list(frames))
 
     def action_to_string(self, action: int) -> str:
-        """Return the environment's name of an action, if it has names."""
+        """Return the environment's name of an action, or its number there."""
         meanings = getattr(self.environment.unwrapped, "get_action_meanings", None)
-        return str(meanings()[action]) if meanings is not None else str(action)
+        return str(meanings()[action]) if meanings is not None else str(action + self.first_action)
 
     def render(self) -> Any:
         """Render the environment: `[H, W, 3]` with render_mode="rgb_array"."""
@@ -298,13 +303,15 @@ def _gymnasium() -> ModuleType:
     try:
         return importlib.import_module("gymnasium")
     except ModuleNotFoundError:
-        raise MissingExtra(
-            "Gymnasium environments need the package gymnasium: pip install 'sylvan[gym]'."
+        raise MissingExtra.named(
+            "Gymnasium environments need the package gymnasium", "gym"
         ) from None
 
 
 def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
-    """Make an environment by name."""
+    """Make an environment by name; a module before a colon may be in the current folder."""
+    if ":" in name and not {"", os.getcwd()} & set(sys.path):
+        sys.path.append(os.getcwd())
     try:
         with warnings.catch_warnings():  # raised by libraries that environments load
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -315,9 +322,7 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
             "installs most of them."
         ) from None
     except gym.error.Error:
-        close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
-        hint = f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
-        raise ConfigError(f"Gymnasium has no environment {name!r}: {hint}") from None
+        raise ConfigError(f"Gymnasium has no environment {name!r}: {_hint(gym, name)}") from None
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The environment {name} cannot be loaded ({error}): install its module, or name a "
@@ -327,6 +332,17 @@ def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
         raise ConfigError(
             f"The environment {name} cannot be made with {settings}: {error}."
         ) from None
+
+
+def _hint(gym: ModuleType, name: str) -> str:
+    """What to do about a name that is not registered."""
+    namespace, slash, _ = name.partition("/")
+    if slash and ":" not in name and namespace not in {s.namespace for s in gym.registry.values()}:
+        module = MODULES.get(namespace)
+        package = "the module that registers it" if module is None else f"its module, {module}"
+        return f"put {package}, in front, gym:{module or 'module'}:{name}."
+    close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
+    return f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
 
 
 def _built(

@@ -186,6 +186,16 @@ class _HiddenInformation:
         view.observer = seat
         return view
 
+    def __str__(self) -> str:
+        """Return what the observer of a view knows: the cards of its state are drawn, not true."""
+        if (
+            self.observer is None
+            or not self._state.get_game().get_type().provides_information_state_string
+        ):
+            return str(self._state)
+        known: str = self._state.information_state_string(self.observer)
+        return f"seat {self.observer} knows: {known}"
+
     def sample(self, rng: Rng) -> Any:
         """Draw a state from the observer's information set."""
         deal = self._resampled(0 if self.observer is None else self.observer, rng)
@@ -210,9 +220,7 @@ def _pyspiel() -> ModuleType:
     try:
         return importlib.import_module("pyspiel")
     except ImportError as error:
-        raise MissingExtra(
-            "OpenSpiel's games need OpenSpiel: pip install 'sylvan[openspiel]'."
-        ) from error
+        raise MissingExtra.named("OpenSpiel's games need OpenSpiel", "openspiel") from error
 
 
 def _load(pyspiel: ModuleType, text: str) -> Any:

@@ -84,7 +84,9 @@ class Losses:
     """Duration, including the wait for batches."""
 
     def numbers(self) -> dict[str, float]:
-        """Metrics by name."""
+        """Metrics by name; without updates only their number and the duration."""
+        if not self.updates:
+            return {"learner.updates": 0.0, "learner.seconds": self.seconds}
         found = dict(self.parts) | {"total": self.total, "target_entropy": self.target_entropy}
         return _named(found | {"gradient_norm": self.gradient_norm}) | {
             "learner.learning_rate": self.learning_rate,

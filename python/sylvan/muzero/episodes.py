@@ -139,6 +139,10 @@ class EpisodeRating:
     """The 95 % interval of the mean return."""
     length: float
     """Mean number of steps of an episode."""
+    best_step: int
+    """The step of the run's best network."""
+    best_mean: float
+    """Its mean return."""
     is_best: bool
     seconds: float
     dropped: int = 0
@@ -150,6 +154,8 @@ class EpisodeRating:
             "rating.return": self.mean,
             "rating.low": self.low,
             "rating.high": self.high,
+            "rating.best": self.best_mean,
+            "rating.best_step": float(self.best_step),
             "rating.length": self.length,
             "rating.dropped": float(self.dropped),
             "seconds.arena": self.seconds,
@@ -197,12 +203,23 @@ class EpisodeArena:
         )
         self.means[step] = found.mean
         is_best = self.best is None or found.mean >= self.means[self.best]
-        if is_best:
+        if self.best is None or is_best:
             self.best = step
         self._write()
         low, high = found.interval
         length, seconds = float(found.lengths.mean()), time.perf_counter() - began
-        return EpisodeRating(step, found.mean, low, high, length, is_best, seconds, found.dropped)
+        return EpisodeRating(
+            step=step,
+            mean=found.mean,
+            low=low,
+            high=high,
+            length=length,
+            best_step=self.best,
+            best_mean=self.means[self.best],
+            is_best=is_best,
+            seconds=seconds,
+            dropped=found.dropped,
+        )
 
     def _write(self) -> None:
         if self.folder is None:

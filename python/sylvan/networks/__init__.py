@@ -46,6 +46,7 @@ Files, in the order in which data flows.
 | `quantize` | int8 models |
 | `half` | ONNX models stored in fp16 |
 | `protobuf` | the wire format of protocol buffers |
+| `onnx_file` | ONNX files with a checksum |
 | `onnx_graph` | writes ONNX models without the `onnx` package |
 | `lc0/` | reads lc0's files |
 """
@@ -114,7 +115,8 @@ def __getattr__(name: str) -> Any:
 
 def torch_missing() -> MissingExtra:
     """The error for a missing PyTorch, which the base install does not include."""
-    return MissingExtra(
-        "PyTorch is not installed, but building, training and exporting networks need it: pip "
-        "install 'sylvan[torch]'; files in .onnx and in lc0's formats play without it."
+    return MissingExtra.named(
+        "PyTorch is not installed, but building, training and exporting networks need it (files in "
+        ".onnx and in lc0's formats play without it)",
+        "torch",
     )

@@ -5,13 +5,15 @@ shape and offset of every tensor, and then the data. It contains no code. The he
 (`NetworkHeader`) is text under the key `sylvan` in the index's metadata.
 
 A file is written under a temporary name and renamed, so it is never incomplete. Reading checks
-format, game, shapes and every tensor.
+format, game, shapes, every tensor, and the CRC-32 of index and data that the metadata has under
+`crc32`; files without it are read unverified.
 """
 
 from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -39,6 +41,9 @@ __all__ = [
 ]
 
 Arrays = Mapping[str, NDArray[Any]]
+
+CHECKSUM_KEY = "crc32"
+"""Key of the checksum in a file's metadata."""
 
 _LARGEST_INDEX = 100_000_000
 """Maximum bytes of the JSON index: the limit of safetensors."""
@@ -83,7 +88,13 @@ def write_checkpoint(path: str | PathLike[str], header: NetworkHeader, tensors: 
     from safetensors.numpy import save
 
     contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    write_bytes(path, save(contiguous, metadata={HEADER_KEY: header.to_json()}))
+    saved = save(contiguous, metadata={HEADER_KEY: header.to_json()})
+    index = _index(saved, Path(path))
+    data = memoryview(saved)[_data_start(saved) :]
+    index["__metadata__"][CHECKSUM_KEY] = _checksum(index, data)
+    text = json.dumps(index, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # safetensors aligns the data to 8 bytes
+    write_bytes(path, b"".join((struct.pack("<Q", len(text)), text, data)))
 
 
 def read_header(path: str | PathLike[str]) -> NetworkHeader:
@@ -107,11 +118,16 @@ def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str,
     index = _index(data, source)
     header = _header(index, source)
     ends = [_end(entry) for name, entry in index.items() if name != "__metadata__"]
-    missing = struct.unpack("<Q", data[:8])[0] + 8 + max(ends, default=0) - len(data)
+    missing = _data_start(data) + max(ends, default=0) - len(data)
     if missing > 0:
         raise NetworkError(
             f"{source} is truncated: {missing} bytes of {len(data) + missing} are missing; copy it "
             "again."
+        )
+    stated = index["__metadata__"].get(CHECKSUM_KEY)
+    if stated is not None and stated != _checksum(index, memoryview(data)[_data_start(data) :]):
+        raise NetworkError(
+            f"{source} is damaged: its checksum does not match its contents; copy it again."
         )
     try:
         return header, load(data)
@@ -203,6 +219,19 @@ def _index(data: bytes, source: Path) -> dict[str, Any]:
     if not isinstance(index, dict):
         raise NetworkError(f"{source} has a damaged list of tensors: copy it again.")
     return index
+
+
+def _data_start(file: bytes) -> int:
+    """The position of the first tensor in a safetensors file."""
+    (length,) = struct.unpack("<Q", file[:8])
+    return int(length) + 8
+
+
+def _checksum(index: dict[str, Any], data: memoryview) -> str:
+    """The CRC-32 of an index, without the checksum itself, and of the tensors."""
+    metadata = {k: v for k, v in index["__metadata__"].items() if k != CHECKSUM_KEY}
+    text = json.dumps({**index, "__metadata__": metadata}, sort_keys=True).encode()
+    return f"{zlib.crc32(data, zlib.crc32(text)):08x}"
 
 
 def _header(index: dict[str, Any], source: Path) -> NetworkHeader:

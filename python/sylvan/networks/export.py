@@ -26,8 +26,8 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_conv_bn_weights
 
 from sylvan.errors import NetworkError
-from sylvan.files import write_bytes
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.onnx_file import write_model
 from sylvan.networks.output import NetworkOutput
 
 __all__ = [
@@ -76,7 +76,7 @@ def export_onnx(
             f"The exported model differs from {type(network).__name__} by {difference:.2g}, more "
             f"than {TOLERANCE:g}: {Path(path).name} is not written."
         )
-    write_bytes(path, model)
+    write_model(path, model)
     return difference
 
 

@@ -61,6 +61,11 @@ class NetworkHeader(BaseModel):
     encoding: Encoding | None = Field(
         None, description="encoding of observations and actions, for games with several"
     )
+    first_action: int = Field(
+        0,
+        description="an environment's number of action 0; left out if it is 0",
+        exclude_if=lambda number: number == 0,
+    )
     value: ValueKind = Field(description="format of the value output: see NetworkOutput.value")
     moves_left: bool = Field(False, description="whether there is a moves-left output")
     architecture: dict[str, Any] = Field(
@@ -104,6 +109,7 @@ class NetworkHeader(BaseModel):
             num_logits=_num_logits(game),
             num_players=game.network_seats,
             encoding=game.encoding,
+            first_action=getattr(game, "first_action", 0),
             value=value or _default_value(game),
             **rest,
         )
@@ -196,7 +202,14 @@ def game_name(game: Game) -> str:
 
 
 def seen_shape(game: Game) -> tuple[int, ...]:
-    """The shape of an observation for a network: packed planes are expanded to 8 × 8."""
+    """The shape of an observation for a network: packed planes are expanded to 8 × 8.
+
+    Where chance moves, no seat sees anything: the first outcomes are applied to a copy.
+    """
+    if game.is_chance():
+        game = game.clone()
+        while game.is_chance():
+            game.apply(game.chance_outcomes()[0][0])
     shape = tuple(game.observation().shape)
     return (*shape, 8, 8) if game.encoding is not None else shape
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sylvan.errors import NetworkError
-from sylvan.files import write_bytes
 from sylvan.networks.export import TOLERANCE, folded, graph_bytes
 from sylvan.networks.muzero import MuZeroNetwork
+from sylvan.networks.onnx_file import write_model
 
 __all__ = ["FILES", "PARTS", "export_muzero", "part_bytes", "part_difference"]
 
@@ -61,7 +61,7 @@ def export_muzero(network: MuZeroNetwork, folder: str | PathLike[str]) -> float:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     for part, model in models.items():
-        write_bytes(target / f"{part}.onnx", model)
+        write_model(target / f"{part}.onnx", model)
     return differences[worst]
 
 

@@ -23,15 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
-from sylvan.files import write_bytes
 from sylvan.networks.calibration import Floats, OpenModel, Steps
+from sylvan.networks.onnx_file import read_model, write_model
 from sylvan.networks.rounding import round_weights
 
 if TYPE_CHECKING:
@@ -65,12 +64,8 @@ def quantize_onnx(
 
     :raises NetworkError: the model has no convolution to quantize, or no Sylvan header.
     """
-    try:
-        data = Path(source).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "it cannot be read").lower()
-        raise NetworkError(f"{source} cannot be opened: {reason}.") from None
-    write_bytes(target, quantized_model(data, positions, progress=progress, name=str(source)))
+    data = read_model(source)
+    write_model(target, quantized_model(data, positions, progress=progress, name=str(source)))
 
 
 def quantized_model(

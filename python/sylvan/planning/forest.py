@@ -29,7 +29,7 @@ from sylvan.evaluators import evaluator_for
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.determinised import DealtForest
-from sylvan.planning.leaves import Leaves
+from sylvan.planning.leaves import Leaves, evaluated_range
 from sylvan.planning.outcomes import Landings, Outcomes
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import (
@@ -89,6 +89,8 @@ class Forest:
         self.seat_values = getattr(first, "seat_values", None)
         """What a network says of each seat as the game pays it; None: the same."""
         low, high = map(float, first.value_range)
+        self.value_range = evaluated_range((low, high), self.config)
+        """The least and the greatest value that an evaluator may give."""
         settings = self.config.native((low, high))
         self._dealt = self._views and self.config.hidden == "determinised"
         self._native: _native.Forest = (

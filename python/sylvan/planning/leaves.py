@@ -12,9 +12,14 @@ from sylvan.errors import EvaluationError, GameContractError, SearchStateError
 
 if TYPE_CHECKING:
     from sylvan.games import Game
+    from sylvan.planning.config import SearchConfig
     from sylvan.planning.forest import Forest
 
-__all__ = ["Leaves"]
+__all__ = ["Leaves", "evaluated_range"]
+
+SLACK = 0.01
+"""How far a value may lie outside the range, in widths of the range: networks round."""
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class Leaves:
@@ -133,8 +138,9 @@ class Leaves:
                 f"The values have shape {values.shape}: they must be "
                 f"{' or '.join(str(shape) for shape in allowed)}."
             )
-        if not np.isfinite(values).all():
-            raise EvaluationError(self._not_finite(values))
+        low, high = self._limits()
+        if not (low <= values.min() and values.max() <= high):  # true for NaN
+            raise EvaluationError(self._bad_value(values))
         if seats != 2 or not self.forest.one_value:
             return np.ascontiguousarray(values.reshape(-1))
         if values.size == count:
@@ -146,16 +152,35 @@ class Leaves:
         per_seat[:, 0], per_seat[:, 1] = first, -first
         return per_seat.reshape(-1)
 
-    def _not_finite(self, values: NDArray[np.float32]) -> str:
-        """What is wrong with the first value that is no number."""
-        place = tuple(map(int, np.argwhere(~np.isfinite(values))[0]))
+    def _limits(self) -> tuple[float, float]:
+        """The accepted values: the range and a little more, within single precision."""
+        low, high = self.forest.value_range
+        slack = SLACK * (high - low)
+        return max(low - slack, -LARGEST), min(high + slack, LARGEST)
+
+    def _bad_value(self, values: NDArray[np.float32]) -> str:
+        """Say what is wrong with the first value that is not finite or out of range."""
+        low, high = self._limits()
+        place = tuple(map(int, np.argwhere(~((low <= values) & (values <= high)))[0]))
+        rule = "give finite values"
+        if np.isfinite(values[place]):
+            low, high = self.forest.value_range
+            rule = f"give values from {low:g} to {high:g}, the game's value_range"
         seat = (
             f" for seat {place[1]}" if values.shape == (len(self), self.forest.num_players) else ""
         )
         return (
             f"The value of leaf {place[0]} (tree {self.trees[place[0]]}) is "
-            f"{values[place]}{seat}: give finite values."
+            f"{values[place]}{seat}: {rule}."
         )
+
+
+def evaluated_range(game_range: tuple[float, float], config: SearchConfig) -> tuple[float, float]:
+    """Return the range of an evaluator's values: the game's, widened by `config.value_range`."""
+    if not isinstance(config.value_range, tuple):
+        return game_range
+    low, high = config.value_range
+    return min(low, game_range[0]), max(high, game_range[1])
 
 
 def _floats(array: ArrayLike, name: str) -> NDArray[np.float32]:

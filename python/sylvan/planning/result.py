@@ -79,6 +79,7 @@ class SearchResult:
             as_root(self.game),
             lambda: forest.generation == generation,
             lambda path: native.line(tree, list(path)),
+            self.best,
         )
         root = self.tree.root
         self.values = root.values
@@ -131,7 +132,10 @@ class SearchResult:
         }
 
     def save(self, path: Any, **limits: int | None) -> Any:
-        """Write the tree to a `.json`, `.dot` or `.svg` file, bounded by depth, nodes or visits."""
+        """Write the tree to a `.json`, `.dot` or `.svg` file.
+
+        :param limits: `depth`, `nodes`, `visits` or `width`: see `sylvan.views.snapshot`.
+        """
         return views().save(self, path, **limits)
 
     def __rich__(self) -> Any:

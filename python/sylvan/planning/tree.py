@@ -41,6 +41,8 @@ class TreeView:
     """Whether the tree still is what it was."""
     line: Callable[[tuple[int, ...]], list[int]]
     """The actions that are expected after a path."""
+    best: int | None = None
+    """The root's best action: `SearchResult.best`."""
     _nodes: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     _lines: dict[tuple[int, ...], list[int]] = field(
         default_factory=dict, repr=False, compare=False
@@ -133,13 +135,37 @@ class NodeView:
 
     @property
     def edges(self) -> list[EdgeView]:
-        """All legal actions: most visited first, then higher prior, then lower code."""
+        """All legal actions, best first: at the root `SearchResult.best`, then by descending `N`
+        and `P`, then by action. Actions that a proof rules out come last.
+        """
         edges = [EdgeView(self, data) for data in self._data[5]]
-        return sorted(edges, key=lambda edge: (-edge.N, -edge.P, edge.action))
+        best, worse = self._tree.best if not self.path else None, self._ruled_out(edges)
+
+        def key(edge: EdgeView) -> tuple[float, ...]:
+            is_worse = edge.action in worse
+            return edge.action != best, is_worse, -edge.N, -edge.P, edge.action
+
+        return sorted(edges, key=key)
+
+    def _ruled_out(self, edges: list[EdgeView]) -> set[int]:
+        """The actions that are proven worse than another, or lost; none where all are."""
+        lows = [edge.bounds[0] for edge in edges if edge.bounds]
+        if self.seat is None or not lows:
+            return set()
+        surely = self.proven[self.seat] if self.proven else max(lows)
+        lowest = self._tree.game.value_range[0]
+        worse = {
+            edge.action
+            for edge in edges
+            if edge.bounds and (edge.bounds[1] < surely or edge.bounds[1] <= lowest)
+        }
+        if self.proven:  # an unproven action does not achieve the proven value
+            worse |= {edge.action for edge in edges if not edge.bounds or edge.bounds[0] < surely}
+        return worse if len(worse) < len(edges) else set()
 
     @property
     def line(self) -> list[int]:
-        """The actions that are expected from here on, most visited first.
+        """The expected actions from here on.
 
         From a win or loss that is proven down to the end of the game, the winner hurries and the
         loser delays: as long as the line, so far is the end inside the proof.

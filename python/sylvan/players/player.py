@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning import Forest, Search, SearchConfig
-from sylvan.planning.roots import as_root, shown_to
+from sylvan.planning.roots import as_root, seen_by_mover, shown_to
 from sylvan.players.batching import Request, Thinking, alone
 from sylvan.players.clock import Clock, budget
 
@@ -144,7 +144,12 @@ class SearchPlayer(Player):
         self._seeded = self.config.replace(seed=seed)
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:
-        """Search the position, in the tree of the last move if `game` continues from there."""
+        """Search the position, in the tree of the last move if `game` continues from there.
+
+        Of a game with hidden information, the search gets what the seat to move sees.
+        """
+        if self.config.hidden != "cheating":
+            game = seen_by_mover(game)
         evaluator = evaluator_for(game, self.evaluate)
         forest = self._forest = self._rooted_at(shown_to(game, evaluator))
         if clocks is not None:

@@ -13,6 +13,7 @@ can no longer measure it.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -88,6 +89,10 @@ class Rating:
     """Mean per game, from 0 to 1, against each opponent; `best` is the previous best network."""
     mistakes: dict[str, float] = field(default_factory=dict)
     """Mistake rates by test, such as `hard.network` and `hard.search`."""
+    best_step: int = 0
+    """The step of the run's best network."""
+    best_elo: float = math.nan
+    """Its Elo by all games until now."""
     is_best: bool = True
     """Whether this network is now the best of the run."""
     promoted: bool = True
@@ -97,6 +102,7 @@ class Rating:
     def numbers(self) -> dict[str, float]:
         """The figures by their names in the metrics: `rating.elo`, `rating.score.random`, ..."""
         numbers = {"rating.elo": self.elo, "rating.low": self.low, "rating.high": self.high}
+        numbers |= {"rating.best": self.best_elo, "rating.best_step": float(self.best_step)}
         numbers |= {f"rating.score.{name}": score for name, score in self.scores.items()}
         numbers |= {f"rating.mistakes.{name}": share for name, share in self.mistakes.items()}
         return numbers | {"seconds.arena": self.seconds}
@@ -173,6 +179,7 @@ class Arena:
         if is_best:
             self.best = step
         self._write(rated)
+        assert self.best is not None  # the first network is the best at first
         return Rating(
             step=step,
             elo=mine.elo,
@@ -180,6 +187,8 @@ class Arena:
             high=mine.high,
             scores=scores,
             mistakes=self._mistakes(evaluator),
+            best_step=self.best,
+            best_elo=rated.get(network_name(self.best), mine).elo,
             is_best=is_best,
             promoted=is_best or self.config.gate is None,
             seconds=time.perf_counter() - began,

@@ -6,7 +6,8 @@ PUCT, for the seat s to move (Rosin 2011; Silver et al. 2018):
     c(N)     = c_puct + c_factor * ln((1 + N + c_base) / c_base)     (the logarithm with c_base)
 
 Forced playouts (Wu 2019): a tried edge of the root has n(a) >= sqrt(k * P(a) * sum n).
-Progressive widening (Coulom 2007): at most ceil(widening * N ** widening_power) edges are tried.
+Progressive widening (Coulom 2007): at most ceil(widening * N ** widening_power) edges are tried,
+in the order of their priors.
 RAVE (Gelly and Silver 2011): Q becomes (1 - b) Q + b AMAF with b = sqrt(k / (3 N + k)).
 UCT (Kocsis and Szepesvári 2006): every edge once, then Q_s(a) + c_uct * sqrt(ln N / n(a)).
 N and n include visits in flight, and N the node's own evaluation; Q is the mean of finished
@@ -69,12 +70,18 @@ def mixed(node: Node, child: Node, q: f32, search: Search) -> f32:
 
 
 def candidates(node: Node, search: Search) -> list[Node]:
-    """Return the edges to choose from: progressive widening leaves out untried ones."""
+    """Return the edges to choose from: progressive widening leaves out untried ones, or all of them
+    but the likeliest.
+    """
     edges = search.open_edges(node)
     tried = [child for child in edges if child.tried]
+    if search.config.widening is None or len(tried) == len(edges):
+        return edges
     closed = sum(child.closed for child in node.children.values())
-    wide = not tried or len(tried) + closed < search.config.width(node.started)
-    return edges if wide else tried
+    if tried and len(tried) + closed >= search.config.width(node.started):
+        return tried
+    untried = (child for child in edges if not child.tried)
+    return [*tried, max(untried, key=lambda child: (child.prior, -child.index))]
 
 
 def puct(node: Node, search: Search) -> Node:

@@ -33,6 +33,7 @@ class Agent:
     :param search: plans each action.
     :param see: converts an environment's observation to the model's input; default: `np.asarray`.
     :param frames: number of last observations that the model takes as one input.
+    :param first_action: the environment's number of the model's action 0.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class Agent:
         search: LatentSearch,
         see: Callable[[Any], NDArray[Any]] = np.asarray,
         frames: int = 1,
+        first_action: int = 0,
     ) -> None:
         self.search = search
+        self.first_action = first_action
         self._see = see
         self._frames: deque[NDArray[Any]] = deque(maxlen=frames)
 
@@ -52,18 +55,23 @@ class Agent:
     def act(
         self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
     ) -> int:
-        """Choose an action.
+        """Choose an action: the environment's own number of it, or the game's code.
 
         :param observation: the environment's observation, or a state of a `Game`.
-        :param legal_actions: the actions to choose from; default: all, or the game's legal ones.
+        :param legal_actions: the actions to choose from, numbered as the environment or the game
+            does; default: all, or the game's legal ones.
         :param seat: the seat to move, in a game with several seats.
         """
-        return self.plan(observation, legal_actions, seat=seat).best
+        code = self.plan(observation, legal_actions, seat=seat).best
+        return code if isinstance(observation, Game) else code + self.first_action
 
     def plan(
         self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
     ) -> SearchResult:
-        """Search, and return the full result: values, visits, the principal variation."""
+        """Search, and return the full result: values, visits, the principal variation.
+
+        Its actions are the model's, which start at 0: the environment's minus `first_action`.
+        """
         if isinstance(observation, Game):
             game = observation
             legal = list(game.legal_actions()) if legal_actions is None else legal_actions
@@ -72,6 +80,8 @@ class Agent:
         missing = (self._frames.maxlen or 1) - len(self._frames)
         self._frames.extend([frame] * max(1, missing))
         stacked = frame if self._frames.maxlen == 1 else np.concatenate(list(self._frames))
+        if legal_actions is not None:
+            legal_actions = [int(action) - self.first_action for action in legal_actions]
         return self.search.run(stacked, legal_actions, seat=seat)
 
 
@@ -107,9 +117,10 @@ def load(
     if not spec.is_gymnasium:
         return Agent(latent_search(model, spec.first(), config))
     frames = int(spec.params.get("frame_stack", 1))
-    stacked, *rest = read_header(opened.network(which)).observation_shape
-    see = _observation_converter(spec, (stacked // frames, *rest))
-    return Agent(LatentSearch(model, config, relative=True), see, frames)
+    header = read_header(opened.network(which))
+    stacked, *rest = header.observation_shape
+    see, first_action = _conversions(spec, (stacked // frames, *rest), header.first_action)
+    return Agent(LatentSearch(model, config, relative=True), see, frames, first_action)
 
 
 def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "cpu") -> Any:
@@ -144,12 +155,16 @@ def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "
     return TorchModel(load_network(file), device=device)
 
 
-def _observation_converter(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[Any], NDArray[Any]]:
-    """The function that converts an environment's observation to the model's input.
+def _conversions(
+    spec: GameSpec, shape: tuple[int, ...], first_action: int
+) -> tuple[Callable[[Any], NDArray[Any]], int]:
+    """The function that converts an environment's observation to the model's input, and the
+    environment's number of action 0.
 
     If the environment cannot be created here, accept arrays that already have the right shape.
 
     :param shape: of one observation, as the model takes it.
+    :param first_action: as the network file says.
     """
     try:
         game: Any = spec.first()
@@ -157,7 +172,7 @@ def _observation_converter(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[
         failure = error
     else:
         see: Callable[[Any], NDArray[Any]] = game.see
-        return see
+        return see, game.first_action
 
     def checked_array(observation: Any) -> NDArray[np.float32]:
         array = np.array(observation, np.float32, ndmin=1)
@@ -168,4 +183,4 @@ def _observation_converter(spec: GameSpec, shape: tuple[int, ...]) -> Callable[[
             ) from failure
         return array
 
-    return checked_array
+    return checked_array, first_action

@@ -334,6 +334,11 @@ def differences(old: TrainingConfig, new: TrainingConfig) -> dict[str, tuple[Any
 
 
 def _absolute(name: str) -> str:
-    """`path.py:Class` with an absolute path, so that a run can be resumed from another folder."""
-    path, colon, cls = name.rpartition(":")
-    return f"{Path(path).resolve()}:{cls}" if colon and path.endswith(".py") else name
+    """`path.py:Class` with an absolute path, so that a run can be resumed from another folder.
+
+    >>> _absolute("/games/nim.py:Nim"), _absolute("gym:/games/lights.py:Lights")
+    ('/games/nim.py:Nim', 'gym:/games/lights.py:Lights')
+    """
+    kind = ENVIRONMENTS if name.startswith(ENVIRONMENTS) else ""
+    path, colon, cls = name.removeprefix(kind).rpartition(":")
+    return f"{kind}{Path(path).resolve()}:{cls}" if colon and path.endswith(".py") else name

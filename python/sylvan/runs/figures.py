@@ -101,7 +101,7 @@ def run_columns(folder: str | PathLike[str]) -> Columns:
     columns = read_columns(Path(folder) / FILE)
     try:
         table = json.loads((Path(folder) / "ratings.json").read_bytes())
-        fitted, chosen = dict(table["ratings"]), table["best"]
+        fitted, chosen = dict(table.get("ratings", {})), table["best"]
         for index, step in enumerate(columns["step"]):
             name = f"step-{int(step):06d}"
             for figure in ("elo", "low", "high"):
@@ -110,7 +110,7 @@ def run_columns(folder: str | PathLike[str]) -> Columns:
                     column[index] = float(fitted[name][figure])
             if name == chosen:
                 columns["rating.chosen"] = np.where(columns["step"] == step, 1.0, math.nan)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no arena, or not a ratings file: use the logged ratings
     return columns
 
@@ -149,15 +149,15 @@ def rating_text(value: float, name: str = RATINGS[0]) -> str:
 def best_step(columns: Columns, name: str = "", *, lowest: bool = False) -> int | None:
     """The index of the highest (or lowest) value; the earliest of ties; None if there is none.
 
-    Without a name: of the rating. For Elo it is the run's chosen best network, if known, although
-    a later fit may rate another network slightly higher.
+    Without a name: of the rating; then it is the run's chosen best network, if known, although a
+    later fit may rate another slightly higher, or another network may have the same return.
 
     >>> best_step({"step": np.arange(3.0), "rating.elo": np.array([math.nan, 7.0, 7.0])})
     1
     """
     name = name or rating_name(columns)
     values = series(columns, name)
-    if name == "rating.elo" and "rating.chosen" in columns:
+    if name in RATINGS and "rating.chosen" in columns:
         values = columns["rating.chosen"]
     if not np.isfinite(values).any():
         return None

@@ -51,19 +51,23 @@ def terminal_watcher(quiet: bool = False, console: Console | None = None) -> Wat
 
 
 class History:
-    """The newest lines of a run's metrics, its best rating, and its expected end."""
+    """The newest lines of a run's metrics, its best network, and its expected end."""
 
     def __init__(self) -> None:
         self.best: tuple[float, int] | None = None
+        """The best network's rating by all games until now, and its step, as in ratings.json."""
         self._lines: deque[dict[str, Any]] = deque(maxlen=HISTORY_STEPS)
         self._columns: Columns | None = None
 
     def add(self, step: int, numbers: Mapping[str, Any]) -> None:
         self._lines.append({**numbers, "step": step})
         self._columns = None
+        if math.isfinite(best := numbers.get("rating.best", math.nan)):
+            self.best = (best, int(numbers["rating.best_step"]))
+            return
         rating = next((numbers[name] for name in RATINGS if name in numbers), math.nan)
         if math.isfinite(rating) and (self.best is None or rating > self.best[0]):
-            self.best = (rating, step)
+            self.best = (rating, step)  # metrics of an earlier version
 
     @property
     def columns(self) -> Columns:

@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from sylvan.errors import RunError
+from sylvan.errors import RunError, SylvanError
 from sylvan.runs.figures import best_step, last, rating_name, run_columns, series
 from sylvan.runs.metrics import Columns
 from sylvan.runs.run import LOCK, Run
 
-__all__ = ["Overview", "find_run", "find_runs", "setting_rows"]
+__all__ = ["Damaged", "Overview", "find_run", "find_runs", "setting_rows"]
 
 State = Literal["running", "finished", "stopped", "new"]
 
@@ -107,17 +107,52 @@ class Overview:
         }
 
 
-def find_runs(folder: Path) -> list[Overview]:
+@dataclass(frozen=True)
+class Damaged:
+    """A run with a file that cannot be read."""
+
+    folder: Path
+    error: str
+    """One sentence: which file, and why."""
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def facts(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "state": "damaged",
+            "error": self.error,
+        }
+
+
+def find_runs(folder: Path) -> list[Overview | Damaged]:
     """The runs in a folder, sorted by name; or the folder itself, if it is a run.
 
     :raises RunError: there is no such folder.
     """
+    return [_overview(path) for path in _run_folders(folder)]
+
+
+def _run_folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise RunError(f"There is no folder {folder}: give the folder that contains your runs.")
     if Run.exists(folder):
-        return [Overview(Run.open(folder))]
-    inside = sorted(path for path in folder.iterdir() if path.is_dir() and Run.exists(path))
-    return [Overview(Run.open(path)) for path in inside]
+        return [folder]
+    return sorted(path for path in folder.iterdir() if path.is_dir() and Run.exists(path))
+
+
+def _overview(folder: Path) -> Overview | Damaged:
+    """Read a run with all that a table shows of it."""
+    try:
+        found = Overview(Run.open(folder))
+        found.facts()
+    except (SylvanError, OSError, ValueError) as error:
+        return Damaged(folder, " ".join(str(error).split()))
+    return found
 
 
 def find_run(name: str | Path, folder: Path = Path("runs")) -> Overview:
@@ -128,7 +163,7 @@ def find_run(name: str | Path, folder: Path = Path("runs")) -> Overview:
     for path in (Path(name), folder / name):
         if Run.exists(path):
             return Overview(Run.open(path))
-    names = [each.name for each in find_runs(folder)] if folder.is_dir() else []
+    names = [path.name for path in _run_folders(folder)] if folder.is_dir() else []
     choices = f"{folder} has {', '.join(names)}" if names else f"there are no runs in {folder}"
     raise RunError(f"There is no run {str(name)!r}: {choices}.")
 

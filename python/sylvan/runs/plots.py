@@ -111,7 +111,7 @@ def _new_figure() -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("Plots need matplotlib: pip install 'sylvan[train]'.") from None
+        raise MissingExtra.named("Plots need matplotlib", "train") from None
     return Figure(figsize=SIZE, layout="constrained")
 
 

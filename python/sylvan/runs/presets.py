@@ -13,18 +13,23 @@ line can override every setting.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from sylvan.errors import ConfigError, GameContractError, SylvanError
+from sylvan._native import Rng
+from sylvan.errors import ConfigError, GameContractError, MissingExtra, SylvanError
 from sylvan.games.naming import GameSpec
+from sylvan.ratings.arena import ArenaConfig
 from sylvan.runs.config import ENVIRONMENTS, merged
 
 __all__ = ["MACHINES", "machine_here", "preset_settings"]
 
 MACHINES = ("cpu", "gpu8", "big")
+
+OPENING_PLIES: int = ArenaConfig.model_fields["opening_plies"].default
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -191,8 +196,14 @@ def _muzero_layers(spec: GameSpec, machine: str) -> list[Settings]:
 
 
 def machine_here() -> str:
-    """The name of this machine's preset."""
-    import torch
+    """The name of this machine's preset.
+
+    :raises MissingExtra: PyTorch is not installed.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtra.named("Training needs PyTorch", "train") from None
 
     if not torch.cuda.is_available():
         return "cpu"
@@ -211,7 +222,32 @@ def _for_game(spec: GameSpec, settings: Settings) -> dict[str, Any]:
     if len(shape) not in (2, 3) or min(shape[-2:]) < 3:  # not a board
         width = {"4x48": 128, "6x96": 256}.get(settings["network"]["size"], 512)
         found["network"] = {"size": f"mlp3x{width}"}
+    shortest = _shortest_game(spec)
+    if shortest <= OPENING_PLIES:  # random openings would end games
+        found["arena"] = {"opening_plies": (shortest - 1) // 2}
     return found
+
+
+def _shortest_game(spec: GameSpec, games: int = 20) -> int:
+    """The fewest plies of some random games, chance not counted."""
+    try:
+        return min(_random_length(spec, Rng(number)) for number in range(games))
+    except Exception:  # self-play reports the game's own errors
+        return sys.maxsize
+
+
+def _random_length(spec: GameSpec, rng: Rng) -> int:
+    """The plies of a random game, counted up to the arena's random opening and one more."""
+    state, plies = spec.first(), 0
+    while not state.is_terminal() and plies <= OPENING_PLIES:
+        if state.is_chance():
+            outcomes = state.chance_outcomes()
+            state.apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+        else:
+            legal = state.legal_actions()
+            state.apply(legal[rng.below(len(legal))])
+            plies += 1
+    return plies
 
 
 def _first_state(spec: GameSpec) -> tuple[int, tuple[int, ...]]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
-from sylvan.files import write_bytes
 from sylvan.learning.inference import SwappableModel
 from sylvan.networks.checkpoint import load_tensors, write_checkpoint
+from sylvan.networks.onnx_file import write_model
 from sylvan.runs.checkpoints import NetworkState
 
 __all__ = ["Publisher"]
@@ -48,7 +48,7 @@ class Publisher:
         self.filled(network)
         model = self._onnx()
         if model is not None:
-            write_bytes(self.folder / f"{name}.onnx", model)
+            write_model(self.folder / f"{name}.onnx", model)
         write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
 
     def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:

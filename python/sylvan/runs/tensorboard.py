@@ -66,7 +66,7 @@ def _summary_writer() -> Any:
             warnings.simplefilter("ignore")  # TensorBoard's own warnings
             from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise MissingExtra(
-            "TensorBoard is not installed: pip install 'sylvan[train]', or omit --tensorboard."
+        raise MissingExtra.named(
+            "TensorBoard is not installed (omit --tensorboard, or install it)", "train"
         ) from None
     return SummaryWriter

@@ -41,7 +41,7 @@ def _chess_board(game: Any) -> "chess.Board | None":
 def _chess_svg(board: "chess.Board", result: Result) -> str:
     import chess.svg
 
-    edges = sorted(result.tree.root.edges, key=lambda edge: edge.action != result.best)
+    edges = result.tree.root.edges
     return chess.svg.board(
         board,
         arrows=list(_arrows(board, edges[:ARROWS])),

@@ -29,12 +29,13 @@ def to_dot(
     depth: int | None = None,
     nodes: int | None = None,
     visits: int | None = None,
+    width: int | None = None,
 ) -> str:
     """Return Graphviz source of a result, a tree or a snapshot.
 
     The bounds are those of `snapshot`; default: 40 nodes, at most 8 deep.
     """
-    pic = picture(source, depth=depth, nodes=nodes, visits=visits)
+    pic = picture(source, depth=depth, nodes=nodes, visits=visits, width=width)
     lines = [_HEAD]
     lines += [_node(row, pic) for row in pic.rows]
     lines += [_link(row, pic) for row in pic.rows[1:]]

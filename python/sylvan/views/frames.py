@@ -49,7 +49,7 @@ def _image(frame: Frame) -> Any:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtra("Images of episodes need Pillow: pip install 'sylvan[gym]'.") from None
+        raise MissingExtra.named("Images of episodes need Pillow", "gym") from None
     return Image.fromarray(np.ascontiguousarray(frame, np.uint8))
 
 

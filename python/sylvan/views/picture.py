@@ -51,23 +51,28 @@ class Picture:
 
 
 def picture(
-    source: Drawable, *, depth: int | None, nodes: int | None, visits: int | None
+    source: Drawable,
+    *,
+    depth: int | None,
+    nodes: int | None,
+    visits: int | None,
+    width: int | None = None,
 ) -> Picture:
     """Make the picture of a snapshot, or of a search within bounds (see `snapshot`).
 
     Default: 40 visited nodes, at most 8 deep.
     """
-    bounded = not depth is nodes is visits is None
+    bounded = not depth is nodes is visits is width is None
     if isinstance(source, dict):
         if bounded:
             raise ConfigError(
-                "depth, nodes and visits cannot be applied to a snapshot: give them to snapshot(), "
-                "or draw the search result"
+                "a snapshot has its bounds already: give depth, nodes, visits and width to "
+                "snapshot(), or draw the search result"
             )
         return _picture(source)
     if not bounded:
         depth, nodes, visits = 8, 40, 1
-    return _picture(snapshot(source, depth=depth, nodes=nodes, visits=visits))
+    return _picture(snapshot(source, depth=depth, nodes=nodes, visits=visits, width=width))
 
 
 def _picture(taken: Snapshot) -> Picture:

@@ -33,7 +33,7 @@ class Node(Protocol):
     def proven(self) -> Sequence[float] | None: ...
     @property
     def edges(self) -> "Sequence[Edge]":
-        """All legal actions, unvisited included, by descending `N`, descending `P`, then action."""
+        """All legal actions, unvisited included, best first."""
 
 
 class Edge(Protocol):

@@ -1,7 +1,7 @@
 """The moves of a result, ranked, and the cost of the search: the content of both tables.
 
-The chosen move comes first, even if another has more visits (a proof can overrule visits); the
-others follow by descending visits. `Q` is for the seat to move at the root.
+Moves come in the order of `edges`, best first: a proof can overrule visits. `Q` is for the seat to
+move at the root.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from itertools import islice
 
 from sylvan.errors import ConfigError
 from sylvan.views.protocol import Edge, Result
-from sylvan.views.snapshot import most_visited_line
+from sylvan.views.snapshot import best_line
 from sylvan.views.text import (
     ABSENT,
     counted,
@@ -55,7 +55,7 @@ def ranking(result: Result, rows: int | None) -> Ranking:
     """Return the first `rows` moves (`None`: all) of a result."""
     if rows is not None and rows < 1:
         raise ConfigError(f"rows is {rows}: give at least 1, or None for all")
-    edges = sorted(result.tree.root.edges, key=lambda edge: edge.action != result.best)
+    edges = result.tree.root.edges
     total = sum(edge.N for edge in edges)
     shown = edges[:rows]
     return Ranking(
@@ -106,7 +106,7 @@ def _move(edge: Edge, result: Result, total: int) -> Move:
 
 
 def _line(edge: Edge, known: Sequence[str]) -> str:
-    labels = list(known) or [step.label for step in islice(most_visited_line(edge.child), LINE)]
+    labels = list(known) or [step.label for step in islice(best_line(edge.child), LINE)]
     return " ".join(shorten(label, LONGEST_LABEL) for label in labels[:LINE])
 
 

@@ -20,6 +20,7 @@ def save(
     depth: int | None = None,
     nodes: int | None = None,
     visits: int | None = None,
+    width: int | None = None,
 ) -> None:
     """Save a result's or root's tree: `.json`, `.dot` or `.gv` (Graphviz), `.svg`.
 
@@ -28,9 +29,9 @@ def save(
     file is written atomically.
     """
     suffix = Path(path).suffix.lower()
-    bounds = Limits(depth=depth, nodes=nodes, visits=visits)
+    bounds = Limits(depth=depth, nodes=nodes, visits=visits, width=width)
     if suffix == ".json":
-        if depth is nodes is visits is None:
+        if depth is nodes is visits is width is None:
             bounds["nodes"] = JSON_NODES
         save_json(snapshot(searched, **bounds), path)
     elif suffix in (".dot", ".gv"):

@@ -11,7 +11,8 @@ infinity.
 | `version`     | 1; a reader refuses a version it does not know                               |
 | `seats`       | number of seats, the length of every `values`                                |
 | `value_range` | lowest and highest return of a seat, or `null` if unknown                    |
-| `limits`      | `depth`, `nodes`, `visits`: the bounds of the snapshot, each may be `null`   |
+| `limits`      | `depth`, `nodes`, `visits` and, if given, `width`: the bounds of the         |
+|               | snapshot, each may be `null`                                                 |
 | `nodes`       | the rows                                                                     |
 
 | row          | meaning                                                                         |
@@ -36,10 +37,17 @@ infinity.
 
 from functools import cache
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Literal,
+    NotRequired,  # pydantic supports typing's own from Python 3.12
+)
 
 from annotated_types import Ge, Gt, Len, Lt
-from typing_extensions import TypedDict  # pydantic supports typing's own from Python 3.12
+from typing_extensions import (
+    TypedDict,
+)
 
 from sylvan.errors import SnapshotError
 
@@ -80,6 +88,7 @@ class Limits(TypedDict):
     depth: Count | None
     nodes: Count | None
     visits: Count | None
+    width: NotRequired[Count | None]
 
 
 class Snapshot(TypedDict):

@@ -2,11 +2,12 @@
 
 A tree may have millions of nodes and is read lazily. A snapshot takes the principal variation
 first, then nodes by descending visits; ties: the shallower node, the higher prior, then the first
-one found. Three bounds, alone or together:
+one found. Four bounds, alone or together:
 
 - `depth`: actions from the root; 0 is the root alone;
 - `nodes`: number of rows, the root and unvisited actions included;
-- `visits`: minimum visits of an action; 1 leaves out unvisited actions.
+- `visits`: minimum visits of an action; 1 leaves out unvisited actions;
+- `width`: number of actions of a node, the best ones.
 
 A parent counts its children that are left out. `schema.py` describes the format.
 """
@@ -37,12 +38,15 @@ def snapshot(
     depth: int | None = None,
     nodes: int | None = None,
     visits: int | None = None,
+    width: int | None = None,
 ) -> Snapshot:
     """Return the part of a tree within the bounds (default: all of it) as data for JSON.
 
-    The principal variation is the `Result`'s; for a root, it is the most visited line.
+    The principal variation is the `Result`'s; for a root, it follows the best edges.
     """
     limits = Limits(depth=depth, nodes=nodes, visits=visits)
+    if width is not None:
+        limits["width"] = width
     _check(limits)
     root, pv = _root_and_pv(searched)
     return Snapshot(
@@ -123,9 +127,9 @@ def _candidates(parent: _Kept, pv: Sequence[int], limits: Limits) -> Iterator[_K
     depth = parent.depth + 1
     if limits["depth"] is not None and depth > limits["depth"]:
         return
-    fewest = limits["visits"] or 0
+    fewest, width = limits["visits"] or 0, limits.get("width")
     best = pv[parent.depth] if parent.on_pv and parent.depth < len(pv) else None
-    for index, edge in enumerate(edges):
+    for index, edge in enumerate(edges[:width]):
         if fewest <= edge.N:
             yield _Kept(edge, None, edge.N, index, depth, on_pv=edge.action == best)
 
@@ -182,7 +186,7 @@ def _finite_all(xs: Sequence[float] | None) -> list[float | None] | None:
 
 
 def _check(limits: Limits) -> None:
-    least = {"depth": 0, "nodes": 1, "visits": 0}
+    least = {"depth": 0, "nodes": 1, "visits": 0, "width": 1}
     for name, bound in limits.items():
         if bound is not None and not (isinstance(bound, int) and bound >= least[name]):
             raise ConfigError(
@@ -195,11 +199,11 @@ def _root_and_pv(searched: Searched) -> tuple[Node, Sequence[int]]:
     if hasattr(searched, "tree"):
         result = cast(Result, searched)
         return result.tree.root, result.pv
-    return searched, [edge.action for edge in most_visited_line(searched)]
+    return searched, [edge.action for edge in best_line(searched)]
 
 
-def most_visited_line(node: Node | None) -> Iterator[Edge]:
-    """Iterate from a node down the most visited edges, to the first without visits."""
+def best_line(node: Node | None) -> Iterator[Edge]:
+    """Iterate from a node down the best edges, to the first without visits."""
     while node is not None and node.edges and node.edges[0].N > 0:
         edge = node.edges[0]
         yield edge

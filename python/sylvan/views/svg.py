@@ -39,13 +39,14 @@ def to_svg(
     depth: int | None = None,
     nodes: int | None = None,
     visits: int | None = None,
+    width: int | None = None,
     theme: Theme = "auto",
 ) -> str:
     """Draw a result, a tree or a snapshot as a stand-alone SVG document.
 
     The bounds are those of `snapshot`; default: 40 nodes, at most 8 deep.
     """
-    drawing = _Drawing.of(picture(source, depth=depth, nodes=nodes, visits=visits))
+    drawing = _Drawing.of(picture(source, depth=depth, nodes=nodes, visits=visits, width=width))
     w, h = _n(drawing.width), _n(drawing.height)
     return "\n".join(
         [

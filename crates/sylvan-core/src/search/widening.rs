@@ -6,7 +6,8 @@
 //!     k(N) = ceil(widening * N ^ widening_power)
 //! ```
 //!
-//! tried edges, in the order of their priors; if all of them are closed, one more may be tried.
+//! tried edges; if all of them are closed, one more may be tried. Of the untried edges only the one
+//! with the highest prior can be selected, whatever RAVE says of the others.
 //!
 //! *RAVE* (Gelly and Silver 2011): the value of an action later in a simulation estimates its value
 //! now. Every node stores, per action, the mean result of the simulations through it in which its
@@ -64,6 +65,18 @@ pub(crate) struct Candidate {
     /// Its node, if it was tried.
     pub child: Option<NodeId>,
     pub closed: bool,
+}
+
+/// The index of the untried edge with the highest prior, the first on ties.
+fn likeliest_untried(edges: &[Candidate]) -> Option<usize> {
+    let untried = (0..edges.len()).filter(|&i| edges[i].child.is_none());
+    untried.reduce(|top, i| {
+        if edges[i].prior > edges[top].prior {
+            i
+        } else {
+            top
+        }
+    })
 }
 
 /// The node at which an edge is selected.
@@ -137,12 +150,14 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let tried = edges.iter().filter(|edge| edge.child.is_some()).count();
         let stuck = edges.iter().all(|edge| edge.child.is_none() || edge.closed);
         let may_try = stuck || tried < self.settings.width(started);
+        let next = self.settings.config.widening.and(likeliest_untried(edges));
         let k = self.settings.config.rave;
         let beta = (k / (3.0 * f64::from(started) + k)).sqrt() as f32;
         let amaf = self.tree.amaf.get(&context.id);
         let mut best: Option<(usize, f64)> = None;
         for (i, edge) in edges.iter().enumerate() {
-            if edge.closed || edge.child.is_none() && !may_try {
+            let allowed = edge.child.is_some() || may_try && next.is_none_or(|next| next == i);
+            if edge.closed || !allowed {
                 continue;
             }
             let score = self.candidate_score(context, edge, |q| {

@@ -6,6 +6,7 @@
 `ledger`    the file of a match, which can be resumed
 `report`    score, Elo, endings and PGN of a match
 `session`   a game between a person and a player
+`saved_game` the file of such a game, to resume it
 """
 
 from importlib import import_module

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from sylvan._native import Rng
 from sylvan.errors import ConfigError, EngineError
 from sylvan.players.batching import Thinking
 from sylvan.players.player import Choice, Clocks, Player
@@ -77,7 +78,7 @@ class Finished:
     actions: list[int]
     """Actions since `start`."""
     returns: tuple[float, float]
-    """Per seat, from -1 to 1."""
+    """Per seat: 1 for a win, 0 for a draw, -1 for a loss."""
     ending: str
     seconds: tuple[float, float]
     """Thinking time of each seat."""
@@ -91,12 +92,14 @@ def play_game(
     controls: tuple[TimeControl | None, TimeControl | None] = (None, None),
     rules: Adjudication | None = None,
     wanted: Callable[[], bool] = lambda: True,
+    seed: int = 0,
 ) -> Thinking[Finished]:
-    """Play from `start` to the end.
+    """Play a game of two seats from `start` to the end. The seat that is paid more wins.
 
     :param players: by seat.
     :param controls: time controls by seat; None: no clock.
     :param wanted: the game is `abandoned` once this returns False.
+    :param seed: of chance.
     """
     rules = rules or Adjudication()
     game = start.clone()
@@ -104,6 +107,13 @@ def play_game(
     actions: list[int] = []
     values: list[float | None] = []
     spent = [0.0, 0.0]
+    paid = [0.0, 0.0]
+
+    def apply(action: int) -> None:
+        game.apply(action)
+        actions.append(action)
+        for seat, reward in enumerate(game.rewards()):
+            paid[seat] += reward
 
     def end(first: float, ending: str, detail: str = "") -> Finished:
         return Finished(actions, (first, -first), ending, (spent[0], spent[1]), detail)
@@ -111,6 +121,11 @@ def play_game(
     while not game.is_terminal():
         if not wanted():
             return end(0.0, "abandoned")
+        if game.is_chance():
+            outcomes = game.chance_outcomes()
+            rng = Rng(seed, len(actions))
+            apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+            continue
         seat = game.to_play()
         began = monotonic()
         try:
@@ -125,13 +140,13 @@ def play_game(
                 lost = _flag(game, seat)
                 return end(lost, "time", f"{players[seat].name} was {-clocks[seat]:.3f} s late")
             clocks[seat] += control.increment
-        game.apply(choice.action)
-        actions.append(choice.action)
+        apply(choice.action)
         values.append(_first(choice, seat))
         if not game.is_terminal() and (verdict := rules.verdict(values)) is not None:
             return end(*verdict)
-    first, _ = game.returns()
-    return end(float(first), str(getattr(game, "outcome", None) or "end").replace("_", " "))
+    first, second = (sum(both) for both in zip(paid, game.returns(), strict=True))
+    won = float((first > second) - (first < second))
+    return end(won, str(getattr(game, "outcome", None) or "end").replace("_", " "))
 
 
 def _clock(

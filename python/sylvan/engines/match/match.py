@@ -1,4 +1,4 @@
-"""A match: two players, many games, each opening with both colours.
+"""A match of a game of two seats: two players, many games, each opening with both colours.
 
 Game number `n` has opening `n // 2`; player A has White in even games. The seed of a game depends
 only on the match's seed and `n`, so games do not depend on each other, and a match can be
@@ -17,17 +17,24 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sylvan._native import mix
 from sylvan.engines.match.arbiter import Adjudication, Finished, play_game
-from sylvan.engines.match.openings import Opening, builtin_openings, digest
+from sylvan.engines.match.openings import Opening, builtin_openings, digest, random_openings
 from sylvan.errors import ConfigError, EngineError
+from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.games.naming import GameSpec
+from sylvan.planning.roots import shown_to
+from sylvan.planning.tree import label
 from sylvan.players.batching import Thinking, alone, together
 from sylvan.players.player import Player
 from sylvan.players.specs import PlayerSpec
 
-__all__ = ["Match", "Played"]
+if TYPE_CHECKING:
+    from sylvan.games import Game
+
+__all__ = ["Match", "Played", "check_evaluator"]
 
 WIDTH = 64
 """Default number of concurrent games that share a network's batch."""
@@ -43,7 +50,7 @@ class Played:
     fen: str | None
     """The first position; None: the initial position of chess."""
     moves: list[str]
-    """In UCI, including the opening."""
+    """In UCI, or in other games than chess their names; including the opening."""
     book: int
     """Number of moves of the opening."""
     score: float
@@ -77,10 +84,31 @@ class Match:
     """Empty: the built-in set."""
     rules: Adjudication = field(default_factory=Adjudication)
     seed: int = 0
+    game: GameSpec = field(default_factory=lambda: GameSpec("chess"))
 
     def __post_init__(self) -> None:
+        seats = self.game.first().num_players
+        if seats != 2:
+            raise ConfigError(f"{self.game.name} has {seats} seats: a match needs a game of two.")
+        for spec in self.players:
+            if spec.kind == "uci" and not self.is_chess:
+                raise ConfigError(f"{spec.name} plays chess only, not {self.game.name}.")
         if not self.openings:
-            object.__setattr__(self, "openings", tuple(builtin_openings()))
+            found = builtin_openings() if self.is_chess else random_openings(self.game)
+            object.__setattr__(self, "openings", tuple(found))
+
+    @property
+    def is_chess(self) -> bool:
+        return self.game.name == "chess"
+
+    def check(self) -> None:
+        """Check that the players play this game, rather than fail in the first one.
+
+        :raises SylvanError: one does not; the message says why.
+        """
+        for spec in self.players:
+            if spec.kind == "search" and not spec.is_learned:
+                check_evaluator(self.openings[0].start(), spec.evaluator())
 
     @property
     def shares_batches(self) -> bool:
@@ -94,6 +122,7 @@ class Match:
         rules = {name: value for name, value in vars(self.rules).items() if value is not None}
         openings = digest(list(self.openings))
         return {
+            **({} if self.is_chess else {"game": self.game.name, "params": self.game.params}),
             "A": a.identity(),
             "B": b.identity(),
             "openings": openings,
@@ -133,6 +162,7 @@ class Match:
             (controls[order[0]], controls[order[1]]),
             self.rules,
             wanted,
+            mix(mix(self.seed, number // 2), 2),
         )
         return _record(number, opening, finished, order)
 
@@ -229,19 +259,22 @@ class _Workers:
 
 def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int]) -> Played:
     """Convert a finished game to the match's record; `order[s]` is the player of seat `s`."""
-    state = opening.start()
+    state: Any = opening.start()
+    is_chess = opening.game is None
     captures = checks = 0
+    moves = list(opening.moves)
     for action in game.actions:
-        text = state.san(action)
-        captures += "x" in text
-        checks += text.endswith(("+", "#"))
+        text = label(state, action)
+        captures += is_chess and "x" in text
+        checks += is_chess and text.endswith(("+", "#"))
+        moves.append(text)
         state.apply(action)
     of_a = order.index(0)
     return Played(
         number=number,
         opening=opening.name,
         fen=opening.fen,
-        moves=state.moves,
+        moves=state.moves if is_chess else moves,
         book=len(opening.moves),
         score=(1 + game.returns[of_a]) / 2,
         ending=game.ending,
@@ -250,3 +283,16 @@ def _record(number: int, opening: Opening, game: Finished, order: tuple[int, int
         seconds=(round(game.seconds[of_a], 4), round(game.seconds[1 - of_a], 4)),
         detail=game.detail,
     )
+
+
+def check_evaluator(start: Game, judge: Any) -> None:
+    """Check that an evaluator plays the game of a position.
+
+    :param judge: an evaluator, its name, or None for the game's default.
+    :raises SylvanError: it does not; the message says why.
+    """
+    evaluator = evaluator_for(start, evaluator_named(judge))
+    shown = shown_to(start, evaluator)
+    header = getattr(evaluator, "header", None)
+    if header is not None and not shown.is_chance():
+        header.check(shown)

@@ -6,30 +6,36 @@ favours one side is fair. Openings come from a file
 - `.pgn`: the main line of each game, up to `plies` half-moves;
 - `.epd`, `.fen`: a position per line, with or without move counters and EPD operations;
 
-or from the built-in set below: common openings of two to four moves.
+or from the built-in set below: common openings of two to four moves. Other games than chess have
+random openings, which are the same in every match.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sylvan._native import Rng
 from sylvan.errors import ConfigError, IllegalPosition, SylvanError
+from sylvan.games.naming import GameSpec
 
 if TYPE_CHECKING:
-    from sylvan.games import Chess
+    from sylvan.games import Game
 
-__all__ = ["Opening", "builtin_openings", "digest", "read_openings"]
+__all__ = ["Opening", "builtin_openings", "digest", "random_openings", "read_openings"]
 
 PLIES = 16
 """Half-moves taken from a PGN game."""
+RANDOM_PLIES = 4
+"""Most plies of a random opening."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """A first position and the moves from it, in UCI.
+    """A first position and the moves from it, in UCI; in other games than chess their names.
 
     >>> Opening("Open Game", None, ("e2e4", "e7e5")).start().moves
     ['e2e4', 'e7e5']
@@ -39,12 +45,19 @@ class Opening:
     fen: str | None = None
     """The first position; None: the initial position of chess."""
     moves: tuple[str, ...] = ()
+    game: GameSpec | None = None
+    """None: chess."""
 
-    def start(self) -> Chess:
+    def start(self) -> Game:
         """Return the position after the opening."""
         from sylvan.games import Chess
 
-        return Chess(self.fen, self.moves)
+        if self.game is None:
+            return Chess(self.fen, self.moves)
+        state = self.game.first()
+        for move in self.moves:
+            state.apply(state.string_to_action(move))
+        return state
 
 
 def digest(openings: list[Opening]) -> str:
@@ -67,6 +80,37 @@ def builtin_openings() -> list[Opening]:
         name, _, moves = line.partition(": ")
         openings.append(Opening(name, None, tuple(Chess(moves=moves).moves)))
     return openings
+
+
+def random_openings(game: GameSpec, count: int = 100) -> list[Opening]:
+    """Return up to `count` different random openings, of a third of the shortest game at most.
+
+    They end before the first move of chance.
+
+    >>> [opening.moves for opening in random_openings(GameSpec("tictactoe"), 2)]
+    [('6',), ('4',)]
+    """
+    tries = [_random_moves(game, Rng(number)) for number in range(count)]
+    shortest = min(length for _, length in tries)
+    plies = min(RANDOM_PLIES, shortest // 3)
+    found = dict.fromkeys(tuple(moves[:plies]) for moves, _ in tries)
+    return [Opening(f"random {i}", None, moves, game) for i, moves in enumerate(found, start=1)]
+
+
+def _random_moves(game: GameSpec, rng: Rng) -> tuple[list[str], int]:
+    """Play a random game, up to some plies; return its moves before chance, and its plies."""
+    state, moves, plies = game.first(), list[str | None](), 0
+    while not state.is_terminal() and plies < 3 * RANDOM_PLIES:
+        if state.is_chance():
+            outcomes = state.chance_outcomes()
+            action, name = outcomes[rng.pick([share for _, share in outcomes])][0], None
+        else:
+            legal = state.legal_actions()
+            action = legal[rng.below(len(legal))]
+            name, plies = state.action_to_string(action), plies + 1
+        moves.append(name)
+        state.apply(action)
+    return [name for name in takewhile(lambda name: name is not None, moves) if name], plies
 
 
 def read_openings(path: str | Path, plies: int = PLIES) -> list[Opening]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,10 @@ class Report:
         counts = {fault: [0, 0] for fault in FAULTS}
         for game in self.games:
             if game.ending in counts:
-                # The player to move at the end is at fault, even if time gave a draw.
+                if game.score != 0.5:
+                    counts[game.ending][1 if game.score else 0] += 1
+                    continue
+                # Time gave a draw (chess only): the player to move at the end is at fault.
                 to_move = (len(game.moves) + (" b " in (game.fen or ""))) % 2
                 counts[game.ending][game.white if to_move == 0 else 1 - game.white] += 1
         return counts
@@ -94,11 +98,12 @@ class Report:
             "endings": dict(Counter(game.ending for game in self.games).most_common()),
             "faults": {name: dict(zip("AB", n, strict=True)) for name, n in self.faults().items()},
             "plies": _spread(lengths),
-            "captures": _spread([game.captures for game in self.games]),
-            "checks": _spread([game.checks for game in self.games]),
             "seconds": [round(sum(game.seconds[i] for game in self.games), 3) for i in (0, 1)],
             "match": self.match.identity(),
         }
+        if self.match.is_chess:
+            facts["captures"] = _spread([game.captures for game in self.games])
+            facts["checks"] = _spread([game.checks for game in self.games])
         if self.sprt is not None:
             bounds = list(self.sprt.bounds)
             test = {"llr": self.llr, "bounds": bounds, "verdict": self.verdict}
@@ -110,17 +115,19 @@ class Report:
         a, b = self.names
         if not self.games:
             return f"{a} against {b}: no games"
+        first = "White" if self.match.is_chess else "first seat"
         endings = ", ".join(f"{count} {ending}" for ending, count in facts["endings"].items())
         lines = [
             f"{a} against {b}",
             f"games        {elo.games}: {elo.wins} won, {elo.draws} drawn, {elo.losses} lost",
-            f"score        {100 * elo.score:.1f} % (White {100 * facts['white_score']:.1f} %)",
+            f"score        {100 * elo.score:.1f} % ({first} {100 * facts['white_score']:.1f} %)",
             f"difference   {elo}; 95 % interval; superior with {100 * elo.superiority:.1f} %",
             f"endings      {endings}",
             f"plies        {_words(facts['plies'])}",
-            f"captures     {_words(facts['captures'])}",
-            f"checks       {_words(facts['checks'])}",
         ]
+        if self.match.is_chess:
+            lines.append(f"captures     {_words(facts['captures'])}")
+            lines.append(f"checks       {_words(facts['checks'])}")
         if facts["distinct_games"] < elo.games:
             lines.append(f"repeated     {elo.games - facts['distinct_games']} games are copies")
         for fault, (of_a, of_b) in self.faults().items():
@@ -174,6 +181,7 @@ def _pgn_game(played: Played, names: tuple[str, str]) -> chess.pgn.Game:
     game.setup(board)
     points = played.score if played.white == 0 else 1 - played.score
     game.headers["Event"] = "Sylvan match"
+    game.headers["Date"] = f"{date.today():%Y.%m.%d}"
     game.headers["Round"] = str(played.number + 1)
     game.headers["White"], game.headers["Black"] = names[played.white], names[1 - played.white]
     game.headers["Result"] = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}[points]

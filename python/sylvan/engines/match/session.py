@@ -1,14 +1,17 @@
-"""A game between a person and a player: moves, replies, undo, resignation.
+"""A game between a person and a player: moves, replies, undo, resignation, saving.
 
 Independent of the terminal: `sylvan play` is the user interface.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from sylvan._native import Rng
-from sylvan.errors import ConfigError, GameOver
+from sylvan.errors import ConfigError, GameOver, IllegalAction
+from sylvan.planning.roots import hides
 from sylvan.planning.tree import label
 from sylvan.players.batching import alone
 
@@ -19,7 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["GameSession", "Session"]
 
 EVEN = 0.05
-"""A player accepts a draw if its expected value is at most this."""
+"""Values at most this far from 0 count as equal."""
+WORSE = 0.25
+"""A player accepts a draw at any time if it expects to lose by this: about a pawn in chess."""
+EARLIEST_DRAW = 40
+"""Half-moves before which a player that is not worse declines a draw; in short games half of the
+longest game."""
 
 
 class Session:
@@ -40,6 +48,11 @@ class Session:
     @property
     def is_over(self) -> bool:
         return self.game.is_terminal()
+
+    @property
+    def view(self) -> Game:
+        """What the person sees: the game itself if it hides nothing."""
+        return self.game.observe(self.seat) if hides(self.game) else self.game
 
     @property
     def is_persons_turn(self) -> bool:
@@ -76,23 +89,36 @@ class Session:
 
     def _chance(self) -> None:
         """Draw chance outcomes; the same ones again after an undo."""
-        while not self.game.is_terminal() and self.game.is_chance():
+        while self._is_chance():
             outcomes = self.game.chance_outcomes()
             rng = Rng(self.seed, len(self.actions))
             self._apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+
+    def _is_chance(self) -> bool:
+        return not self.game.is_terminal() and self.game.is_chance()
 
     def undo(self) -> int:
         """Undo to the person's last turn; return the number of moves undone."""
         turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
         if not turns:
             raise ConfigError("There is nothing to take back: you have not moved yet.")
-        kept = self.actions[: turns[-1]]
-        undone = len(self.actions) - len(kept)
+        undone = len(self.actions) - turns[-1]
+        self.replay(self.actions[: turns[-1]])
+        return undone
+
+    def replay(self, actions: Sequence[int]) -> None:
+        """Start again and apply these actions, chance included.
+
+        :raises IllegalAction: one is not legal; the game then ends before it.
+        """
         self.game, self.actions, self.labels = self.start.clone(), [], []
         self.paid = [0.0] * self.game.num_players
-        for action in kept:
+        for action in actions:
+            outcomes = [a for a, _ in self.game.chance_outcomes()] if self._is_chance() else None
+            if self.game.is_terminal() or action not in (outcomes or self.game.legal_actions()):
+                raise IllegalAction(f"action {action} is not legal after {self.labels}")
             self._apply(action)
-        return undone
+        self._chance()
 
     def _seats(self) -> list[int]:
         """Return the seat of each move; -1 for chance."""
@@ -104,7 +130,7 @@ class Session:
 
 
 class GameSession(Session):
-    """A game of two seats: a person and a player.
+    """A game of a person and a player, who has all other seats.
 
     >>> from sylvan.players.player import SearchPlayer
     >>> from sylvan.games import TicTacToe
@@ -143,9 +169,10 @@ class GameSession(Session):
         self.play(choice.action)
         return reply
 
-    def hint(self) -> str:
-        """Return the adviser's move for the person."""
-        return label(self.game, self.adviser.play(self.game))
+    def hint(self) -> tuple[str, float | None]:
+        """Return the adviser's move for the person, and what the person can expect of it."""
+        choice = alone(self.adviser.think(self.game))
+        return label(self.game, choice.action), choice.value
 
     def undo(self) -> int:
         """Undo to the person's last turn; return the number of moves undone."""
@@ -154,32 +181,57 @@ class GameSession(Session):
         return undone
 
     def resign(self) -> None:
-        """End the game: the person resigns."""
+        """End the game: the person resigns.
+
+        :raises ConfigError: the game has not two seats.
+        """
+        self._need_two_seats("resign")
         self._agreed = ("0-1" if self.seat == 0 else "1-0", "resignation")
 
     def offer_draw(self) -> bool:
-        """Offer a draw; return whether the player accepts, which it does unless it is ahead."""
-        agreed = self.value is not None and self.value <= EVEN
+        """Offer a draw; return whether the player accepts: if it is worse, and late in the game
+        also if the position is equal.
+
+        :raises ConfigError: the game has not two seats.
+        """
+        self._need_two_seats("draw")
+        longest = getattr(self.game, "max_length", None) or 2 * EARLIEST_DRAW
+        is_late = len(self.actions) >= min(EARLIEST_DRAW, longest // 2)
+        agreed = self.value is not None and self.value <= (EVEN if is_late else -WORSE)
         if agreed:
             self._agreed = ("1/2-1/2", "agreement")
         return agreed
 
+    def _need_two_seats(self, what: str) -> None:
+        if self.start.num_players != 2:
+            raise ConfigError(f"{what} is for games of two seats: quit leaves the game.")
+
+    @property
+    def totals(self) -> list[float]:
+        """What each seat was paid in a finished game."""
+        return [paid + end for paid, end in zip(self.paid, self.game.returns(), strict=True)]
+
     @property
     def result(self) -> str:
-        """The result in PGN's notation: `1-0`, `0-1`, `1/2-1/2`, or `*` for an unfinished game."""
+        """The result of a game of two seats in PGN's notation: `1-0`, `0-1`, `1/2-1/2`, or `*` for
+        an unfinished game.
+        """
         if self._agreed is not None:
             return self._agreed[0]
         if not self.game.is_terminal():
             return "*"
-        first, second = map(sum, zip(self.paid, self.game.returns(), strict=True))
+        first, second = self.totals
         ahead = first - second
         return "1-0" if ahead > 0 else "0-1" if ahead < 0 else "1/2-1/2"
 
     @property
     def verdict(self) -> str:
         """The result as a sentence for the person."""
-        if self.result == "*":
+        if not self.is_over:
             return "The game is not finished."
+        if self.start.num_players != 2:
+            shown = ", ".join(f"{total:g}" for total in self.totals)
+            return f"You get {self.totals[self.seat]:g}; the seats get {shown}."
         reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
         by = f" by {reason.replace('_', ' ')}" if reason else ""
         if self.result == "1/2-1/2":
@@ -197,6 +249,7 @@ class GameSession(Session):
         game = chess.pgn.Game.from_board(state.board())
         names = ["You", self.player.name]
         game.headers["Event"] = "Sylvan in the terminal"
+        game.headers["Date"] = f"{date.today():%Y.%m.%d}"
         game.headers["White"], game.headers["Black"] = names if self.seat == 0 else names[::-1]
         game.headers["Result"] = self.result
         return game_text(game)
