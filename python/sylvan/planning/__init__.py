@@ -2,6 +2,7 @@
 
 | file | idea |
 |------|------|
+| `keywords` | the settings as keyword arguments, for type checkers |
 | `config`  | every setting of a search |
 | `roots`   | what is asked of the states that a search starts from |
 | `forest`  | many trees, one batch: ask and tell |
@@ -16,6 +17,7 @@
 
 from sylvan.planning.config import SearchConfig
 from sylvan.planning.forest import Forest
+from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.latent import LatentModel, LatentSearch, LatentState, ModelOutput
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.result import SearchResult
@@ -29,11 +31,13 @@ __all__ = [
     "LatentSearch",
     "LatentState",
     "Leaves",
+    "Limits",
     "ModelOutput",
     "NodeView",
     "Search",
     "SearchConfig",
     "SearchResult",
+    "SearchSettings",
     "Status",
     "TreeView",
     "search",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +22,7 @@ from pydantic import (
 
 from sylvan._native import exp, ln
 from sylvan.errors import ConfigError
+from sylvan.planning.keywords import FpuRule, SearchSettings
 from sylvan.settings import plain_rule
 
 if TYPE_CHECKING:
@@ -67,12 +68,10 @@ ALIASES = {
     "progressive_widening": "widening",
     "rave_k": "rave",
 }
-"""Other spellings of the same settings."""
+"""Other spellings of the same settings. They work, but type checkers do not know them."""
 
 GUMBEL_MOST = 2**24
 """Simulations that a Gumbel search can plan; each takes four bytes before it starts."""
-
-FpuRule = Literal["parent", "reduction", "zero", "loss"]
 
 
 def _modest(number: float) -> float:
@@ -257,12 +256,12 @@ class SearchConfig(BaseModel):
             raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
         return self
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Unpack[SearchSettings]) -> None:
         """Take settings by name; raise `ConfigError` with one sentence if one does not fit."""
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigError(_sentence(error, settings)) from None
+            raise ConfigError(_sentence(error, {**settings})) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ConfigError(f"SearchConfig is frozen: make a copy with replace({name}={value!r}).")
@@ -270,12 +269,12 @@ class SearchConfig(BaseModel):
     def __delattr__(self, name: str) -> None:
         raise ConfigError(f"SearchConfig is frozen: {name} stays, or changes in a copy (replace).")
 
-    def replace(self, **settings: Any) -> SearchConfig:
+    def replace(self, **settings: Unpack[SearchSettings]) -> SearchConfig:
         """A copy with some settings changed."""
         if not settings:
             return self
         # Only what was given: whoever asks can still tell it from a default.
-        return SearchConfig(**{**self.model_dump(exclude_unset=True), **_own_names(settings)})
+        return SearchConfig(**{**self.model_dump(exclude_unset=True), **_own_names({**settings})})
 
     def bounds(self, game_range: tuple[float, float]) -> tuple[float, float] | None:
         """The known value range of a search of a game; None if it is learned."""
@@ -330,7 +329,7 @@ class SearchConfig(BaseModel):
         return "value", 0.0 if rule == "zero" else float(rule)
 
 
-def configured(config: SearchConfig | None, settings: dict[str, Any]) -> SearchConfig:
+def configured(config: SearchConfig | None, settings: SearchSettings) -> SearchConfig:
     """A configuration, or the default one, with some settings changed."""
     if config is None:
         return SearchConfig(**settings)

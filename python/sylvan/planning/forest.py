@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from sylvan.evaluators import evaluator_for
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.determinised import DealtForest
+from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.leaves import Leaves
 from sylvan.planning.outcomes import Landings, Outcomes
 from sylvan.planning.result import SearchResult
@@ -70,7 +71,10 @@ class Forest:
     """Trees that are searched together, one per state, each for the same settings."""
 
     def __init__(
-        self, states: Iterable[Game], config: SearchConfig | None = None, **settings: Any
+        self,
+        states: Iterable[Game],
+        config: SearchConfig | None = None,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         """Plant a tree for each of `states`, which are copied and of the same game."""
         self.config = configured(config, settings)
@@ -89,12 +93,12 @@ class Forest:
         self.seat_values = getattr(first, "seat_values", None)
         """What a network says of each seat as the game pays it; None: the same."""
         low, high = map(float, first.value_range)
-        settings = self.config.native((low, high))
+        native = self.config.native((low, high))
         self._dealt = self._views and self.config.hidden == "determinised"
         self._native: _native.Forest = (
-            cast(_native.Forest, DealtForest(given, self.config, settings))
+            cast(_native.Forest, DealtForest(given, self.config, native))
             if self._dealt
-            else _native.Forest(given, settings)
+            else _native.Forest(given, native)
         )
         self.generation = 0
         """Grows when trees change."""
@@ -137,7 +141,7 @@ class Forest:
         self.generation += 1
         self._began, self._took, self._ended = time.perf_counter(), 0.0, False
 
-    def limit(self, **limits: Any) -> None:
+    def limit(self, **limits: Unpack[Limits]) -> None:
         """End searches otherwise from the next one on; the trees stay.
 
         `limits` are `simulations`, `seconds`, `nodes` and `depth`; those not named stay.

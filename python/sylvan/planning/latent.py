@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games.game import MAX_SEATS, Game
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Answer, Forest, Steps
+from sylvan.planning.keywords import SearchSettings
 from sylvan.planning.legal import Legal, checked_legal
 from sylvan.planning.model_arrays import (
     batched,
@@ -116,7 +117,7 @@ class LatentSearch:
         relative: bool = False,
         value_bounds: tuple[float, float] = (-np.inf, np.inf),
         whole: bool = False,
-        **settings: Any,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         for method in ("initial_inference", "recurrent_inference"):
             if not callable(getattr(model, method, None)):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sylvan.errors import SearchStateError
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
+from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import need_fair, need_game, need_turn, shown_to
 
@@ -43,7 +44,10 @@ class Search:
     """
 
     def __init__(
-        self, evaluate: Any = None, config: SearchConfig | None = None, **settings: Any
+        self,
+        evaluate: Any = None,
+        config: SearchConfig | None = None,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         """Prepare a search.
 
@@ -94,7 +98,7 @@ class Search:
             raise SearchStateError("There is no tree yet: call run(state) first.")
         return self._forest
 
-    def limit(self, **limits: Any) -> None:
+    def limit(self, **limits: Unpack[Limits]) -> None:
         """End searches otherwise from the next one on; the tree stays.
 
         `limits` are `simulations`, `seconds`, `nodes` and `depth`; those not named stay.
@@ -145,7 +149,7 @@ def search(
     evaluator: Any = None,
     progress: Progress | None = None,
     config: SearchConfig | None = None,
-    **settings: Any,
+    **settings: Unpack[SearchSettings],
 ) -> SearchResult:
     """Search one position.
 
