@@ -103,7 +103,6 @@ class EdgeStats:
         W: float,
         P: float,
         bounds: tuple[float, float],
-        kind: str,
         available: int,
     ) -> Self: ...
     @property
@@ -116,8 +115,6 @@ class EdgeStats:
     def P(self) -> float: ...
     @property
     def bounds(self) -> tuple[float, float]: ...
-    @property
-    def kind(self) -> str: ...
     @property
     def available(self) -> int: ...
 

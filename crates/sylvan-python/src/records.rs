@@ -15,40 +15,29 @@ use sylvan_core::{Action, EdgeStats as CoreEdge, NodeKind, NodeStats as CoreNode
 pub struct EdgeStats {
     action: Action,
     /// Visits.
-    N: u32,
+    N: u64,
     /// Sum of values for the seat that chooses.
     W: f64,
     /// Prior, with the root's noise; at a chance node the probability.
-    P: f32,
+    P: f64,
     /// Proven bounds of the value for the seat that chooses; infinite if nothing is proven.
     bounds: (f64, f64),
-    /// Kind of the node behind the edge, as `NodeStats.kind`.
-    kind: &'static str,
     /// Visits of the node at which the action was legal.
-    available: u32,
+    available: u64,
 }
 
 #[pymethods]
 impl EdgeStats {
     #[new]
-    fn new(
-        action: Action,
-        N: u32,
-        W: f64,
-        P: f32,
-        bounds: (f64, f64),
-        kind: &str,
-        available: u32,
-    ) -> PyResult<Self> {
-        Ok(Self {
+    fn new(action: Action, N: u64, W: f64, P: f64, bounds: (f64, f64), available: u64) -> Self {
+        Self {
             action,
             N,
             W,
             P,
             bounds,
-            kind: known_kind(kind)?,
             available,
-        })
+        }
     }
 }
 
@@ -56,12 +45,11 @@ impl From<CoreEdge> for EdgeStats {
     fn from(edge: CoreEdge) -> Self {
         Self {
             action: edge.action,
-            N: edge.visits,
+            N: edge.visits.into(),
             W: edge.w,
-            P: edge.prior,
+            P: edge.prior.into(),
             bounds: edge.bounds,
-            kind: kind_name(edge.kind),
-            available: edge.available,
+            available: edge.available.into(),
         }
     }
 }
@@ -74,7 +62,7 @@ pub struct NodeStats {
     /// The seat to move, at a decision.
     seat: Seat,
     /// Visits.
-    N: u32,
+    N: u64,
     /// Sum of values per seat.
     W: Vec<f64>,
     /// The exact value per seat, where it is proven.
@@ -89,7 +77,7 @@ impl NodeStats {
     fn new(
         kind: &str,
         seat: Seat,
-        N: u32,
+        N: u64,
         W: Vec<f64>,
         proven: Option<Vec<f64>>,
         edges: Py<PyTuple>,
@@ -114,7 +102,7 @@ impl NodeStats {
         Ok(Self {
             kind: kind_name(node.kind),
             seat: node.seat,
-            N: node.visits,
+            N: node.visits.into(),
             W: node.w,
             proven: node.proven,
             edges: PyTuple::new(py, edges)?.unbind(),
