@@ -19,7 +19,7 @@ CALLS = [
     "sylvan.Search(None, {})",
     "sylvan.Search(None).limit({})",
     "sylvan.Forest([Chess()], {})",
-    "sylvan.LatentSearch(None, {})",
+    "sylvan.LatentSearch(model, {})",
     "sylvan.SearchConfig({})",
     "sylvan.SearchConfig().replace({})",
 ]
@@ -52,7 +52,8 @@ def complaints(tmp_path_factory):
     """What mypy says of each call with each argument: `complaints[call, argument]`."""
     folder = tmp_path_factory.mktemp("typed")
     pairs = [(call, argument) for call in CALLS for argument in [*GOOD, *WRONG]]
-    lines = ["import sylvan", "from sylvan.games import Chess"]
+    lines = ["import typing", "import sylvan", "from sylvan.games import Chess"]
+    lines += ["model: typing.Any = None"]
     lines += [call.format(argument) for call, argument in pairs]
     snippet = folder / "snippet.py"
     snippet.write_text("\n".join(lines) + "\n")
@@ -64,7 +65,7 @@ def complaints(tmp_path_factory):
     found = re.findall(r"snippet\.py:(\d+): error: (.*)", done.stdout)
     assert found, done.stdout + done.stderr
     errors = {int(line): text for line, text in found}
-    return {pair: errors.get(number) for number, pair in enumerate(pairs, 3)}
+    return {pair: errors.get(number) for number, pair in enumerate(pairs, 5)}
 
 
 @pytest.mark.parametrize("call", CALLS)
