@@ -44,5 +44,5 @@ def views() -> Views:
     :raises SearchStateError: no higher room has set any.
     """
     if _load is None:
-        raise SearchStateError("No views are loaded: import sylvan, not a part of it.")
+        raise SearchStateError("No views are loaded: import sylvan, not only sylvan.planning.")
     return cast(Views, _load())

@@ -166,12 +166,12 @@ class Forest(Trees):
             self._end()
 
     def _need_encoding(self, evaluator: Evaluator) -> None:
-        """Fail if the states do not have the encoding that the evaluator needs."""
+        """:raises ConfigError: the states do not have the encoding that the evaluator needs."""
         wanted = encoding_of(evaluator)
         if wanted is not None and wanted != self._encoding:
             raise ConfigError(
-                f"The evaluator reads {wanted}, but the states show themselves as "
-                f"{self._encoding}: plant [state.encoded(evaluator.encoding) for state in states]."
+                f"The evaluator needs the encoding {wanted}, but the states have {self._encoding}: "
+                "plant [state.encoded(evaluator.encoding) for state in states]."
             )
 
     def _run_in_python(self, evaluator: Evaluator, watch: Watch | None) -> None:
@@ -200,7 +200,7 @@ class Forest(Trees):
             self._advance_view(tree, actions, view)
             return
         if view is not None:
-            raise SearchStateError(f"Tree {tree} is no search of a view: advance it by actions.")
+            raise SearchStateError(f"Tree {tree} does not search a view: advance it without view=.")
         states = [self.state(self._number(tree))]
         for action in actions:
             states.append(state_after(states[-1], action))
@@ -219,7 +219,7 @@ class Forest(Trees):
             view = view_after(old, actions)
         elif type(view) is not type(old) or view.observer != old.observer:
             raise SearchStateError(
-                f"view is {view!r}: give what seat {old.observer} sees after the actions."
+                f"view is {view!r}: give the view of seat {old.observer} after the actions."
             )
         self._native.advance_to(tree, list(actions), view)
         self._states[tree] = view.clone()

@@ -130,7 +130,9 @@ class LatentSearch:
         self.model = model
         self.config = configured(config, settings)
         if self.config.simulations is None:
-            raise ConfigError("A search over a model needs a row for each state: set simulations.")
+            raise ConfigError(
+                "A search over a model stores one state per simulation: set simulations."
+            )
         self.num_players = num_players
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
         self.relative = relative
@@ -312,7 +314,7 @@ class LatentSearch:
         if stored.dtype != dtype:
             raise EvaluationError(
                 f"{method}() gave a hidden state of dtype {dtype}, but initial_inference() one of "
-                f"{stored.dtype}: always give the same, or numbers are lost."
+                f"{stored.dtype}: always give the same, so that no precision is lost."
             )
         stored[rows] = hidden
         return stored

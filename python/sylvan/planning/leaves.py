@@ -76,8 +76,8 @@ class LeafBatch:
         observations = self.observations
         if observations.shape != out.shape:
             raise EvaluationError(
-                f"The observations have shape {observations.shape}: they do not fit into "
-                f"{out.shape}, what the network takes."
+                f"The observations have shape {observations.shape}, but the array for them has "
+                f"shape {out.shape}: make the shapes equal."
             )
         out[...] = observations
 

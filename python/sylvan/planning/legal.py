@@ -106,4 +106,4 @@ def _array(given: Any) -> NDArray[Any] | None:
 
 
 def _no_action(whose: str) -> str:
-    return f"{whose[:1].upper()}{whose[1:]} has no legal action: search where somebody can move."
+    return f"{whose[:1].upper()}{whose[1:]} has no legal action: give at least one."

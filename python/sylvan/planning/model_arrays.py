@@ -38,8 +38,8 @@ def batched(observation: Array) -> Array:
     array = _array(observation)
     if array is None:
         raise ConfigError(
-            f"The observation is a {type(observation).__name__} that no array can be made of: give "
-            "an array, or what the model takes, as a batch, to run_many."
+            f"The observation is a {type(observation).__name__}, which cannot be converted to an "
+            "array: give an array, or a batch in the model's own format to run_many."
         )
     return array[None]
 
@@ -75,7 +75,7 @@ def checked_hidden(hidden: Array, count: int, method: str) -> Array:
         given, hidden = hidden, _array(hidden)
         if hidden is None:
             raise EvaluationError(
-                f"{method}() gave a hidden state that is a {type(given).__name__} and no array: "
+                f"{method}() gave a hidden state that is a {type(given).__name__}, not an array: "
                 f"give one with a row for each of {count} positions."
             )
     shape = tuple(hidden.shape)

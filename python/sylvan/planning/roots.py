@@ -143,22 +143,22 @@ def need_fair(state: Game, config: SearchConfig, name: str) -> None:
     if not is_view(state):
         if hides(state) and config.hidden != "cheating":
             raise SearchStateError(
-                f"{name} is a whole {type(state).__name__}, which hides something from every seat: "
-                "search what one sees, state.observe(seat), or set hidden='cheating'."
+                f"{name} is the full state of {type(state).__name__}, a game with hidden "
+                "information: search a seat's view, state.observe(seat), or set hidden='cheating'."
             )
         return
     if config.hidden == "cheating":
         raise ConfigError(
-            f"{name} is what seat {state.observer} sees: a cheating search needs the whole game."
+            f"{name} is the view of seat {state.observer}: give a cheating search the full state."
         )
     if config.selection == "gumbel" and config.hidden == "information_set":
         raise ConfigError(
-            f"{name} is what seat {state.observer} sees, and selection='gumbel' plans for one deal "
-            "only: use 'puct' or 'uct', or hidden='determinised'."
+            f"{name} is the view of seat {state.observer}, and selection='gumbel' can plan for one "
+            "deal only: use 'puct' or 'uct', or hidden='determinised'."
         )
     if not _no_seat_moves(state) and not is_own_turn(state):
         raise SearchStateError(
-            f"{name} is what seat {state.observer} sees, but seat {state.to_play()} is to move: "
+            f"{name} is the view of seat {state.observer}, but seat {state.to_play()} is to move: "
             "search when it is the observer's turn."
         )
 
@@ -168,8 +168,8 @@ def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:
     encoding = getattr(state, "encoding", None)
     if encoding != expected:
         raise ConfigError(
-            f"{name} shows itself as {encoding} in a forest of {expected}: use "
-            "state.encoded(encoding) to make them alike."
+            f"{name} has the encoding {encoding}, but the forest has {expected}: use "
+            "state.encoded(encoding) to make them equal."
         )
 
 

@@ -115,7 +115,7 @@ class Trees:
     def _checked_noise(self, noise: Noise) -> list[list[float] | None]:
         """Noise for the core: for every tree a number per legal action, or None."""
         if not self.config.noise and self.config.selection != "gumbel":
-            raise ConfigError("noise is given to a search without: set noise=True.")
+            raise ConfigError("noise is given, but the settings use none: set noise=True.")
         if len(noise) != len(self):
             raise ConfigError(
                 f"noise has {len(noise)} rows: give one for each of {len(self)} trees."
@@ -138,8 +138,8 @@ class Trees:
         others = sorted(set(limits) - {"simulations", "seconds", "nodes", "depth"})
         if others:
             raise ConfigError(
-                f"{others[0]!r} is no limit that can change between searches: give simulations, "
-                "seconds, nodes or depth."
+                f"{others[0]!r} is not a limit: between searches only simulations, seconds, nodes "
+                "and depth can change."
             )
         config = self.config.replace(**limits)
         self._native.limit(config.simulations, config.nodes, config.depth, config.seconds)
