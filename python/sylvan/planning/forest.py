@@ -153,7 +153,7 @@ class Forest(Trees):
         try:
             native = native_call(evaluator)
             if native is not None:
-                self._native.run(*native, lambda: self._watched(watch))
+                self._native.run(*native, None if watch is None else lambda: self._watched(watch))
             else:
                 self._run_in_python(evaluator, watch)
             self._ended = True

@@ -25,7 +25,10 @@ __all__ = [
 ]
 
 Array: TypeAlias = Any
-"""A NumPy array, a PyTorch tensor, or, from a user's model, anything that converts to an array."""
+"""A NumPy array or a PyTorch tensor; of a user's model also lists of numbers.
+
+Not a union: a model that declares one of them must fit `LatentModel`.
+"""
 
 
 def batched(observation: Array) -> Array:
