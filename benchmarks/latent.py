@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Measurement, rate, repeat, run_named
 from sylvan import LatentSearch, SearchConfig
+from sylvan.planning import SearchSettings
 from sylvan.planning.outcomes import Outcomes
 
 CORES, ROOTS, SIMULATIONS, STATES, DISCOUNT = 2, 256, 32, 64, 0.99
@@ -203,8 +204,9 @@ class Wide(Table):
 def memory(quick: bool) -> list[Measurement]:
     """Bytes per root and simulation."""
     simulations, rows = 128, []
-    for kind, settings in {"": {}, "_top_64": {"top_k": 64}}.items():
-        config = SETTINGS["muzero"].replace(simulations=simulations, **settings)
+    kinds: dict[str, SearchSettings] = {"": {}, "_top_64": {"top_k": 64}}
+    for kind, settings in kinds.items():
+        config = SETTINGS["muzero"].replace(**settings).replace(simulations=simulations)
         search = LatentSearch(Wide(4672), config)
         search.search(OBSERVATIONS)
         hidden = ROOTS * (simulations + 1) * 64 * 4

@@ -17,8 +17,10 @@ __all__ = [
     "ChessGameFile",
     "ConnectFour",
     "ConnectFourSolver",
+    "EdgeStats",
     "Forest",
     "LatentState",
+    "NodeStats",
     "Rng",
     "TicTacToe",
     "__version__",
@@ -64,7 +66,7 @@ class Rng:
 
 # --- search -----------------------------------------------------------------------------------
 
-# A batch: trees, seats, offsets, actions (int64) and tickets (uint64).
+# Leaves of a batch: trees, seats, offsets, actions (int64) and tickets (uint64).
 _Batch: TypeAlias = tuple[
     NDArray[np.int64],
     NDArray[np.int64],
@@ -72,8 +74,7 @@ _Batch: TypeAlias = tuple[
     NDArray[np.int64],
     NDArray[np.uint64],
 ]
-# Of all trees: offsets, actions, policy, visits, priors, best, seats, values, surprise,
-# simulations.
+# Results of all trees: the fields of `sylvan.planning.outcomes.Outcomes`.
 _Outcomes: TypeAlias = tuple[
     NDArray[np.int64],
     NDArray[np.int32],
@@ -86,12 +87,60 @@ _Outcomes: TypeAlias = tuple[
     NDArray[np.float32],
     NDArray[np.uint32],
 ]
-# After a move in every tree: turns, returns, rewards.
-_Landings: TypeAlias = tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]
-# An edge: action, N, W, P, the two proven bounds, the kind of its node, available.
-_Edge: TypeAlias = tuple[int, int, float, float, float, float, str, int]
-# A node: kind, seat, N, W, proven values, edges.
-_Node: TypeAlias = tuple[str, int, int, list[float], list[float] | None, list[_Edge]]
+# Results of a move in every tree: turns, returns, rewards.
+_Transitions: TypeAlias = tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]
+# The result of one tree: actions, policy, best action, principal variation.
+_Outcome: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32], int, list[int]]
+# The progress of one tree: simulations, nodes, bytes, depth, what ended the search.
+_Progress: TypeAlias = tuple[int, int, int, int, str | None]
+
+@final
+class EdgeStats:
+    def __new__(
+        cls,
+        action: int,
+        N: int,
+        W: float,
+        P: float,
+        bounds: tuple[float, float],
+        available: int,
+    ) -> Self: ...
+    @property
+    def action(self) -> int: ...
+    @property
+    def N(self) -> int: ...
+    @property
+    def W(self) -> float: ...
+    @property
+    def P(self) -> float: ...
+    @property
+    def bounds(self) -> tuple[float, float]: ...
+    @property
+    def available(self) -> int: ...
+
+@final
+class NodeStats:
+    def __new__(
+        cls,
+        kind: str,
+        seat: int,
+        N: int,
+        W: Sequence[float],
+        proven: Sequence[float] | None,
+        edges: tuple[EdgeStats, ...],
+    ) -> Self: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def seat(self) -> int: ...
+    @property
+    def N(self) -> int: ...
+    @property
+    def W(self) -> list[float]: ...
+    @property
+    def proven(self) -> list[float] | None: ...
+    @property
+    def edges(self) -> tuple[EdgeStats, ...]: ...
 
 @final
 class Forest:
@@ -134,14 +183,13 @@ class Forest:
     def replant(self, seats: NDArray[np.int64], legal: NDArray[np.bool_] | None = None) -> None: ...
     def state(self, tree: int) -> Any: ...
     def outcomes(self) -> _Outcomes: ...
-    def play(self, actions: NDArray[np.int64], keep: bool) -> _Landings: ...
+    def play(self, actions: NDArray[np.int64], keep: bool) -> _Transitions: ...
     def draw(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]: ...
-    def outcome(
-        self, tree: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32], int, list[int]] | None: ...
-    def progress(self, tree: int) -> tuple[int, int, int, int, str | None]: ...
+    def outcome(self, tree: int) -> _Outcome | None: ...
+    def progress(self, tree: int) -> _Progress: ...
     def pick(self, tree: int) -> int: ...
-    def node(self, tree: int, path: Sequence[int]) -> _Node | None: ...
+    def best(self, tree: int) -> int | None: ...
+    def node(self, tree: int, path: Sequence[int]) -> NodeStats | None: ...
     def line(self, tree: int, path: Sequence[int]) -> list[int]: ...
     def limit(
         self,

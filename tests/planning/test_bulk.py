@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from examples.pig import Pig
-from sylvan import Forest
 from sylvan.errors import IllegalAction, SearchStateError
 from sylvan.games import Chess, ConnectFour
+from sylvan.planning import BulkForest
 from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED
 from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.twins import everything, finish, flat, skewed
 
 FORESTS = {
     "native": lambda **settings: (
-        Forest([ConnectFour(moves) for moves in ("", "44", "4455", "1213")], **settings),
+        BulkForest([ConnectFour(moves) for moves in ("", "44", "4455", "1213")], **settings),
         skewed,
     ),
     "seats": lambda **settings: (
-        Forest(
+        BulkForest(
             [
                 make(Shape(seed=seed, num_players=3, zero_sum=False, depth=9, rewards=True))
                 for seed in range(5)
@@ -55,7 +55,7 @@ def test_surprise_is_finite_where_every_edge_was_tried():
     """Edges are worth nearly the same, and the root seems worth far more: what untried ones would
     be worth is beyond all numbers, and nothing, since there are none.
     """
-    forest = Forest([ConnectFour() for _ in range(256)], simulations=21, selection="gumbel")
+    forest = BulkForest([ConnectFour() for _ in range(256)], simulations=21, selection="gumbel")
     rng, first = np.random.default_rng(1), True
     for leaves in forest:
         values = np.full(len(leaves), 0.9) if first else rng.normal(0, 1e-3, len(leaves))
@@ -67,7 +67,7 @@ def test_surprise_is_finite_where_every_edge_was_tried():
 
 
 def test_a_tree_that_was_not_searched_has_no_edges():
-    found = Forest([ConnectFour(), ConnectFour("4")]).outcomes()
+    found = BulkForest([ConnectFour(), ConnectFour("4")]).outcomes()
     assert found.offsets.tolist() == [0, 0, 0] and found.best.tolist() == [-1, -1]
     assert found.seats.tolist() == [-1, -1] and not found.values.any()
 
@@ -80,12 +80,12 @@ def test_playing_in_all_trees_is_advancing_each(threads, keep):
     finish(forest, skewed)
     finish(other, skewed)
     actions = forest.outcomes().best
-    landings = forest.play(actions, keep=keep)
+    transitions = forest.play(actions, keep=keep)
     for tree, action in enumerate(actions.tolist()):
         state = other.state(tree).clone()
         state.apply(action)
         expected = OVER if state.is_terminal() else state.to_play()
-        assert landings.turns[tree] == expected
+        assert transitions.turns[tree] == expected
         if keep:
             other.advance(tree, action)
         else:
@@ -95,22 +95,22 @@ def test_playing_in_all_trees_is_advancing_each(threads, keep):
 
 
 def test_ends_are_paid():
-    forest = Forest([ConnectFour("414141"), ConnectFour("44"), ConnectFour("4")])
-    landings = forest.play([3, -1, 3])
-    assert landings.turns.tolist() == [OVER, UNMOVED, 0]
-    assert landings.returns.tolist() == [[1, -1], [0, 0], [0, 0]]
+    forest = BulkForest([ConnectFour("414141"), ConnectFour("44"), ConnectFour("4")])
+    transitions = forest.play([3, -1, 3])
+    assert transitions.turns.tolist() == [OVER, UNMOVED, 0]
+    assert transitions.returns.tolist() == [[1, -1], [0, 0], [0, 0]]
 
 
 def test_chess_ends_by_repetition_though_a_search_would_go_on():
     shuffle = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1"
     game = Chess(moves=shuffle)
-    forest = Forest([game])
-    landings = forest.play([game.string_to_action("Ng8")])
-    assert landings.turns.tolist() == [OVER] and landings.returns.tolist() == [[0, 0]]
+    forest = BulkForest([game])
+    transitions = forest.play([game.string_to_action("Ng8")])
+    assert transitions.turns.tolist() == [OVER] and transitions.returns.tolist() == [[0, 0]]
 
 
 def test_chance_is_drawn_by_the_numbers_given():
-    forest = Forest([Pig(), Pig(), Pig()], simulations=10)
+    forest = BulkForest([Pig(), Pig(), Pig()], simulations=10)
     assert forest.play([1, 1, -1]).turns.tolist() == [CHANCE, CHANCE, UNMOVED]
     outcomes = forest.draw([0.0, 0.99, -1.0])
     assert outcomes.tolist() == [0, 5, -1]
@@ -123,7 +123,7 @@ def test_chance_is_drawn_by_the_numbers_given():
 
 @pytest.mark.parametrize("moves", [[3, 9], [3, 2**40]])
 def test_unless_all_moves_are_legal_none_is_played(moves):
-    forest = Forest([ConnectFour(), ConnectFour("4")], simulations=5)
+    forest = BulkForest([ConnectFour(), ConnectFour("4")], simulations=5)
     with pytest.raises(IllegalAction, match="tree 1"):
         forest.play(moves)
     assert forest.states == [ConnectFour(), ConnectFour("4")]
@@ -132,7 +132,7 @@ def test_unless_all_moves_are_legal_none_is_played(moves):
 
 
 def test_nothing_is_played_while_leaves_wait():
-    forest = Forest([ConnectFour()], simulations=5)
+    forest = BulkForest([ConnectFour()], simulations=5)
     forest.select()
     with pytest.raises(SearchStateError, match="evaluation"):
         forest.play([3])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sylvan import Forest
 from sylvan.games import Chess, ConnectFour
+from sylvan.planning import BulkForest
 from tests.planning.bandit import Bandit, puct
 from tests.planning.bandit import play as played
 from tests.planning.table_game import order, run
@@ -82,7 +83,8 @@ def test_a_quiet_search_has_neither_noise_nor_forced_playouts(selection):
     loud = {"selection": selection, "noise": True, "forced_playouts": 3.0}
     plain = {"selection": selection, "gumbel_scale": 0.0}
     states = [ConnectFour("44"), ConnectFour()]
-    quiet, twin = Forest(states, simulations=40, **loud), Forest(states, simulations=40, **plain)
+    quiet = BulkForest(states, simulations=40, **loud)
+    twin = Forest(states, simulations=40, **plain)
     quiet.begin(quiet=True)
     assert everything(finish(quiet, skewed)) == everything(finish(twin, skewed))
     quiet.begin()  # the next one is loud again

@@ -139,7 +139,7 @@ def test_memory_freed_by_moving_on_is_used_again():
         result = forest.result()
         peak = max(peak, result.bytes)
         forest.advance(0, result.best)
-    assert forest._native.bytes() < 2 * peak
+    assert forest.bytes < 2 * peak
 
 
 def test_an_unknown_move_starts_a_new_tree():

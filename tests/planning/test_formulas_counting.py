@@ -69,9 +69,9 @@ def test_a_fresh_root_has_one_visit_more_than_there_were_simulations(shape, conf
 
 def test_a_tree_that_was_not_searched_has_no_visits():
     forest = Forest([make(Shape())], simulations=5)
-    assert forest._native.node(0, [])[2] == 0
+    assert forest.tree().root.N == 0
     forest.begin()
-    assert forest._native.node(0, [])[2] == 0
+    assert forest.tree().root.N == 0
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -11,6 +11,7 @@ from sylvan import Forest, Search, reference
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameContractError, SearchStateError
 from sylvan.evaluators import Rollout
+from sylvan.planning import BulkForest
 from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED
 from tests.planning import random_games
 from tests.planning.hidden_games import (
@@ -196,9 +197,9 @@ def test_a_cheating_search_is_told_apart_by_other_hands():
 def test_nothing_falls_back_to_the_true_hands():
     game = make(Shape(seed=3))
     seat = game.to_play()
-    with pytest.raises(SearchStateError, match="every seat"):
+    with pytest.raises(SearchStateError, match="full state of HiddenGame"):
         Search("uniform").run(game)
-    with pytest.raises(SearchStateError, match="every seat"):
+    with pytest.raises(SearchStateError, match="full state of HiddenGame"):
         Forest([game])
     with pytest.raises(ConfigError, match="cheating"):
         Search("uniform", hidden="cheating").run(game.observe(seat))
@@ -358,22 +359,22 @@ def test_played_views_are_those_that_were_advanced(shape, config, hidden, keep):
     config = config.replace(hidden=hidden, deals=3, simulations=min(config.simulations, 20))
     game, rng = make(shape), Rng(config.seed, 9)
     seat = game.to_play()
-    bulk, single = (Forest([game.observe(seat)] * 2, config) for _ in range(2))
+    bulk, single = (BulkForest([game.observe(seat)] * 2, config) for _ in range(2))
     for forest in (bulk, single):
         forest.run(evaluate_leaves)
     while not game.is_terminal():
         odds = [a for a, _ in game.chance_outcomes()] if game.is_chance() else game.legal_actions()
         action = odds[rng.below(len(odds))]
         game.apply(action)
-        landings = bulk.play([action, -1], keep=keep)
+        transitions = bulk.play([action, -1], keep=keep)
         if keep:
             single.advance(0, action)
         else:
             single._native.plant(0, game.observe(seat))
             single._states[0] = game.observe(seat)
-        assert landings.turns[1] == UNMOVED
+        assert transitions.turns[1] == UNMOVED
         over, turn = game.is_terminal(), CHANCE if game.is_chance() else game.to_play()
-        assert landings.turns[0] == (OVER if over else turn)
+        assert transitions.turns[0] == (OVER if over else turn)
         if game.to_play() == seat and not over and not game.is_chance():
             break
     if not game.is_terminal():

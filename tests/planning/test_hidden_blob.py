@@ -66,7 +66,7 @@ def test_permuted_hands_change_nothing(
 
 def test_the_whole_game_is_refused():
     game = Blob(players=3, cards=2)
-    with pytest.raises(SearchStateError, match="every seat"):
+    with pytest.raises(SearchStateError, match="full state"):
         Search("rollout").run(game)
     assert Search("rollout", hidden="cheating", simulations=10).run(game).simulations == 10
 

@@ -409,9 +409,9 @@ def test_the_highest_logits_are_found_where_they_are(monkeypatch):
         fetched.append((name, np.shape(array)))
         return own(array, name, method)
 
-    own = latent.numbers
-    monkeypatch.setattr(latent, "is_elsewhere", model_arrays.is_tensor)
-    monkeypatch.setattr(latent, "numbers", numbers)
+    own = latent.to_numpy
+    monkeypatch.setattr(latent, "is_on_device", model_arrays.is_tensor)
+    monkeypatch.setattr(latent, "to_numpy", numbers)
     observations = np.arange(5)[:, None]
     config = SearchConfig(simulations=20, top_k=4, noise=False)
     far = LatentSearch(Device(3, 12, 1, holes=True), config).run_many(observations)

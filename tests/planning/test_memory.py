@@ -81,7 +81,7 @@ def test_threads_change_nothing_under_a_budget():
     def signatures(threads):
         forest = Forest([ConnectFour()] * 4, simulations=20_000, bytes=MB, threads=threads)
         forest.run("hash_random")
-        return [forest._native.signature(tree) for tree in range(4)]
+        return [forest.signature(tree) for tree in range(4)]
 
     assert signatures(1) == signatures(2) == signatures(4)
 
@@ -180,7 +180,7 @@ def look(_):
 
 result = search.run(game, progress=look)
 look(None)
-print(peak - before, result.simulations, result.bytes, search._forest._native.bytes())
+print(peak - before, result.simulations, result.bytes, search._forest.bytes)
 """
 
 

@@ -1,14 +1,17 @@
 """One tree, one call: what `search` and `Search` take, keep and report."""
 
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import sylvan
-from sylvan import Search, SearchConfig
+from examples.pig import Pig
+from sylvan import Search, SearchConfig, _native
 from sylvan.evaluators import Material, Rollout, Uniform
 from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.planning import roots
 from tests.planning.random_games import Shape, evaluate_leaves, make
 from tests.planning.twins import found, numbers, skewed
 
@@ -36,6 +39,65 @@ def test_every_game_has_an_evaluator(game, name):
 def test_an_evaluator_is_a_name_an_object_or_a_function(evaluate):
     result = Search(evaluate, simulations=50, seed=1).run(TicTacToe())
     assert found(result) == found(Search("uniform", simulations=50, seed=1).run(TicTacToe()))
+
+
+def test_a_running_search_is_read_without_a_result():
+    search, seen = Search("hash_random", simulations=None, seconds=0.2), []
+
+    def read(_):
+        root = search.tree.root
+        seen.append((search.best, root.N, max(root.edges, key=lambda edge: edge.N).action))
+
+    result = search.run(ConnectFour(), progress=read)
+    assert search.best == result.best and search.tree.root.N == result.tree.root.N
+    assert seen and all(best == most for best, _, most in seen)
+    assert [n for _, n, _ in seen] == sorted(n for _, n, _ in seen)
+
+
+def test_a_position_is_checked_once(monkeypatch):
+    """And the evaluator is looked up once."""
+    calls = []
+
+    def count(module, name):
+        own = getattr(module, name)
+
+        def counted(*args):
+            calls.append(name)
+            return own(*args)
+
+        monkeypatch.setattr(module, name, counted)
+
+    rooms = {
+        name: import_module(f"sylvan.planning.{name}") for name in ("search", "forest", "trees")
+    }
+    for name in ("need_game", "need_fair", "need_turn"):
+        count(roots, name)
+    count(rooms["search"], "need_fair")
+    count(rooms["trees"], "need_fair")
+    count(rooms["search"], "evaluator_for")
+    count(rooms["forest"], "evaluator_for")
+    Search("rollout", simulations=5).run(Pig())
+    assert sorted(calls) == ["evaluator_for", "need_fair", "need_game", "need_turn"]
+
+
+def test_the_core_builds_a_native_evaluator_once():
+    """Not whenever a search pauses for `watch`."""
+    read = []
+
+    class Parameters(dict):
+        def __getitem__(self, name):
+            read.append(name)
+            return super().__getitem__(name)
+
+    paused = []
+    native = _native.Forest(
+        [ConnectFour()], SearchConfig(simulations=None, seconds=0.2).native((-1.0, 1.0))
+    )
+    native.begin()
+    params = Parameters(playouts=1, max_length=100, policy="random")
+    native.run("rollout", params, lambda: paused.append(True))
+    assert len(paused) > 1
+    assert sorted(read) == ["max_length", "playouts", "policy"]
 
 
 def test_config_and_settings_are_one():

@@ -82,7 +82,7 @@ def test_the_clock_of_a_long_run_changes_nothing(evaluator):
     for watch in (None, lambda: None):
         forest = Forest([ConnectFour(), ConnectFour("4")], config)
         forest.run(evaluator, watch)
-        signatures.append([forest._native.signature(tree) for tree in range(2)])
+        signatures.append([forest.signature(tree) for tree in range(2)])
     asked = finish(Forest([ConnectFour(), ConnectFour("4")], config), evaluator)
     signatures.append([asked._native.signature(tree) for tree in range(2)])
     assert signatures[0] == signatures[1] == signatures[2]

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sylvan
-from sylvan import Search
+from sylvan import Search, _native
 from sylvan.errors import SearchStateError
 from sylvan.games import Chess, ConnectFour, TicTacToe
-from sylvan.planning import TreeView
+from sylvan.planning import NodeView, TreeView
 from tests.planning.random_games import Shape, evaluate_leaves, make, nearly
 from tests.planning.settings import configs
 
@@ -213,6 +213,27 @@ def test_a_tree_that_changed_is_not_read(change):
     with pytest.raises(SearchStateError, match="moved on"):
         _ = unread.N
     assert repr(result.tree.root).startswith("<node decision N=51")
+
+
+def test_a_node_that_the_tree_does_not_have():
+    result = sylvan.search(ConnectFour(), simulations=0)
+    with pytest.raises(SearchStateError, match=r"\[3\]"):
+        _ = NodeView(result.tree, (3,)).N
+
+
+@pytest.mark.parametrize("kind", ["leaf", "decision", "chance", "terminal"])
+def test_statistics_can_be_made_in_python(kind):
+    edge = _native.EdgeStats(3, N=2**40, W=-0.5, P=0.1, bounds=(-1.0, 1.0), available=7)
+    assert (edge.action, edge.N, edge.W, edge.P) == (3, 2**40, -0.5, 0.1)
+    assert (edge.bounds, edge.available) == ((-1.0, 1.0), 7)
+    node = _native.NodeStats(kind, seat=1, N=5, W=[1.0, -1.0], proven=None, edges=(edge,))
+    assert (node.kind, node.seat, node.N, node.W) == (kind, 1, 5, [1.0, -1.0])
+    assert node.proven is None and node.edges == (edge,)
+
+
+def test_statistics_of_an_unknown_kind_are_refused():
+    with pytest.raises(ValueError, match=r"kind is .other."):
+        _native.NodeStats("other", 0, 0, [], None, ())
 
 
 def test_they_print():

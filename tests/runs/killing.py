@@ -120,10 +120,10 @@ def _evaluation(count: int) -> None:
 
 
 def _search(count: int) -> None:
-    from sylvan.planning.forest import Forest
+    from sylvan.planning import Forest, LatentForest
 
     _after(Forest, "_batch", count)
-    _after(Forest, "step", count)  # of searches over a learned model
+    _after(LatentForest, "step", count)
 
 
 def _checkpoint(count: int) -> None:

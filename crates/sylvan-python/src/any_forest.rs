@@ -1,5 +1,7 @@
 //! Forests of all games, and of all ways to store values, behind one trait.
 
+use std::any::Any;
+
 use numpy::PyArray1;
 use numpy::ndarray::ArrayView2;
 use pyo3::IntoPyObjectExt;
@@ -10,7 +12,7 @@ use sylvan_core::NodeKind;
 use sylvan_core::NodeStats;
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::values::{Duel, Seats, Values};
-use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
+use sylvan_core::{Action, Config, Evaluator, Forest, Game, Rules, SearchError, Seat, Timing};
 
 use crate::bridge::{Bridge, Spare, unlocked};
 use crate::learned::{self, Answer};
@@ -41,19 +43,13 @@ pub trait AnyForest: Send {
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
     fn abandon(&mut self);
-    fn run(
-        &mut self,
-        py: Python<'_>,
-        name: &str,
-        params: &Bound<'_, PyDict>,
-        timing: &Timing,
-    ) -> PyResult<()>;
-    fn evaluate(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        params: &Bound<'_, PyDict>,
-    ) -> PyResult<Py<PyAny>>;
+    /// Builds a native evaluator for this forest.
+    fn evaluator(&self, name: &str, params: &Bound<'_, PyDict>) -> PyResult<NativeEvaluator>;
+    /// Searches with an evaluator that `evaluator` built.
+    fn run(&mut self, py: Python<'_>, evaluator: &NativeEvaluator, timing: &Timing)
+    -> PyResult<()>;
+    /// Evaluates the batch: logits of legal actions, values per seat.
+    fn evaluate(&self, py: Python<'_>, evaluator: &NativeEvaluator) -> PyResult<Py<PyAny>>;
     fn advance(&mut self, tree: usize, action: Action) -> PyResult<()>;
     fn advance_to(
         &mut self,
@@ -75,6 +71,8 @@ pub trait AnyForest: Send {
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>>;
     fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>);
     fn pick(&mut self, tree: usize) -> Action;
+    /// The best action at a root, if it is a decision.
+    fn best(&mut self, tree: usize) -> Option<Action>;
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>>;
     fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action>;
     fn flatten(&mut self, flat: bool);
@@ -82,6 +80,18 @@ pub trait AnyForest: Send {
     fn end(&mut self, tree: usize);
     fn signature(&mut self, tree: usize) -> u64;
     fn bytes(&self) -> u64;
+}
+
+/// An evaluator of the forest's game: a `Box<dyn Evaluator<G>>` whose `G` is hidden.
+pub struct NativeEvaluator(Box<dyn Any + Send + Sync>);
+
+impl NativeEvaluator {
+    fn of_game<G: Game + 'static>(&self) -> &dyn Evaluator<G> {
+        let evaluator = self.0.downcast_ref::<Box<dyn Evaluator<G>>>();
+        evaluator
+            .expect("a forest runs evaluators that it built itself")
+            .as_ref()
+    }
 }
 
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
@@ -190,25 +200,23 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         Forest::abandon(self);
     }
 
+    fn evaluator(&self, name: &str, params: &Bound<'_, PyDict>) -> PyResult<NativeEvaluator> {
+        let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
+        Ok(NativeEvaluator(Box::new(evaluator)))
+    }
+
     fn run(
         &mut self,
         py: Python<'_>,
-        name: &str,
-        params: &Bound<'_, PyDict>,
+        evaluator: &NativeEvaluator,
         timing: &Timing,
     ) -> PyResult<()> {
-        let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
-        unlocked::<G, _>(py, || Forest::run(self, evaluator.as_ref(), timing)).map_err(search_error)
+        let evaluator = evaluator.of_game::<G>();
+        unlocked::<G, _>(py, || Forest::run(self, evaluator, timing)).map_err(search_error)
     }
 
-    /// What a native evaluator says of the batch: logits of legal actions, values per seat.
-    fn evaluate(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        params: &Bound<'_, PyDict>,
-    ) -> PyResult<Py<PyAny>> {
-        let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
+    fn evaluate(&self, py: Python<'_>, evaluator: &NativeEvaluator) -> PyResult<Py<PyAny>> {
+        let evaluator = evaluator.of_game::<G>();
         let (mut logits, mut values) = (Vec::new(), Vec::new());
         let mut one = Vec::new();
         let mut seats = vec![0.0; self.settings.rules.num_players];
@@ -295,14 +303,14 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     /// Turns, returns and rewards after a move in every tree.
     fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>> {
         let moved = unlocked::<G, _>(py, || Forest::play(self, actions, keep));
-        let landings = moved.map_err(|error| match error {
+        let moves = moved.map_err(|error| match error {
             MoveError::Game(error) => error.into(),
             MoveError::Illegal { .. } => IllegalAction::new_err(error.to_string()),
         })?;
         (
-            PyArray1::from_vec(py, landings.turns),
-            PyArray1::from_vec(py, landings.returns),
-            PyArray1::from_vec(py, landings.rewards),
+            PyArray1::from_vec(py, moves.turns),
+            PyArray1::from_vec(py, moves.returns),
+            PyArray1::from_vec(py, moves.rewards),
         )
             .into_py_any(py)
     }
@@ -313,10 +321,10 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     /// The root's actions, policy, best action, principal variation.
     fn outcome(&mut self, py: Python<'_>, tree: usize) -> PyResult<Py<PyAny>> {
-        let search = self.search(tree);
-        if search.pool[search.tree.root].kind() != NodeKind::Decision {
+        let Some(best) = self.best(tree) else {
             return Ok(py.None());
-        }
+        };
+        let search = self.search(tree);
         let actions: Vec<i64> = search
             .tree
             .edges
@@ -324,7 +332,6 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             .iter()
             .map(|&a| i64::from(a))
             .collect();
-        let best = search.tree.edges.actions[search.best()];
         (
             PyArray1::from_vec(py, actions),
             PyArray1::from_vec(py, search.policy()),
@@ -352,6 +359,12 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         let mut search = self.search(tree);
         let place = search.pick();
         search.tree.edges.actions[place]
+    }
+
+    fn best(&mut self, tree: usize) -> Option<Action> {
+        let search = self.search(tree);
+        let decision = search.pool[search.tree.root].kind() == NodeKind::Decision;
+        decision.then(|| search.tree.edges.actions[search.best()])
     }
 
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {

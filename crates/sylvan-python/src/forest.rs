@@ -8,11 +8,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::NodeKind;
 use sylvan_core::config::Limits;
 use sylvan_core::{Action, Timing};
 
@@ -20,6 +18,7 @@ use crate::any_forest::AnyForest;
 use crate::bridge::Spare;
 use crate::learned::Answer;
 use crate::policy::Policy;
+use crate::records::NodeStats;
 use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);
@@ -218,12 +217,13 @@ impl Forest {
         params: &Bound<'_, PyDict>,
         watch: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let evaluator = self.lock()?.forest.evaluator(name, params)?;
         loop {
             {
                 let mut inner = self.lock()?;
                 inner.need_idle()?;
                 let timing = inner.timing(&self.asked, Some(Instant::now() + SLICE));
-                inner.forest.run(py, name, params, &timing)?;
+                inner.forest.run(py, &evaluator, &timing)?;
                 if inner.forest.is_done() {
                     return Ok(());
                 }
@@ -242,7 +242,9 @@ impl Forest {
         name: &str,
         params: &Bound<'_, PyDict>,
     ) -> PyResult<Py<PyAny>> {
-        self.lock()?.forest.evaluate(py, name, params)
+        let inner = self.lock()?;
+        let evaluator = inner.forest.evaluator(name, params)?;
+        inner.forest.evaluate(py, &evaluator)
     }
 
     /// Asks a search that is under way to end; from any thread.
@@ -365,39 +367,17 @@ impl Forest {
         Ok(self.lock()?.forest.pick(tree))
     }
 
-    /// The node after a path of actions: (kind, seat, visits, w, proven, edges), where an edge is
-    /// (action, visits, w, prior, low, high, kind of its node, available); None if the tree does not have it.
-    fn node(&self, py: Python<'_>, tree: usize, path: Vec<Action>) -> PyResult<Py<PyAny>> {
+    /// The statistics of the node after a path of actions; None if the tree does not have it.
+    fn node(&self, py: Python<'_>, tree: usize, path: Vec<Action>) -> PyResult<Option<NodeStats>> {
         self.check(tree)?;
-        let Some(node) = self.lock()?.forest.node(tree, &path)? else {
-            return Ok(py.None());
-        };
-        let edges: Vec<_> = node
-            .edges
-            .into_iter()
-            .map(|edge| {
-                let (low, high) = edge.bounds;
-                (
-                    edge.action,
-                    edge.visits,
-                    edge.w,
-                    edge.prior,
-                    low,
-                    high,
-                    kind(edge.kind),
-                    edge.available,
-                )
-            })
-            .collect();
-        (
-            kind(node.kind),
-            node.seat,
-            node.visits,
-            node.w,
-            node.proven,
-            edges,
-        )
-            .into_py_any(py)
+        let node = self.lock()?.forest.node(tree, &path)?;
+        node.map(|node| NodeStats::of(py, node)).transpose()
+    }
+
+    /// The best action of a tree, None before its root is evaluated.
+    fn best(&self, tree: usize) -> PyResult<Option<Action>> {
+        self.check(tree)?;
+        Ok(self.lock()?.forest.best(tree))
     }
 
     /// The actions that are expected after a path.
@@ -455,13 +435,4 @@ fn need_one_each(given: usize, trees: usize) -> PyResult<()> {
     }
     let message = format!("An array has {given} entries: give one for each of {trees} trees.");
     Err(SearchStateError::new_err(message))
-}
-
-fn kind(kind: NodeKind) -> &'static str {
-    match kind {
-        NodeKind::Leaf => "leaf",
-        NodeKind::Decision => "decision",
-        NodeKind::Chance => "chance",
-        NodeKind::Terminal => "terminal",
-    }
 }

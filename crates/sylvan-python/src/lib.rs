@@ -8,6 +8,7 @@ mod games; // the native games as Python classes
 mod python_game; // games written in Python
 mod policy; // evaluations from Python, checked
 mod learned; // outputs of learned models from Python
+mod records; // statistics of nodes and edges as Python objects
 mod any_forest; // forests of any game behind one trait
 mod forest; // the Python class `Forest`
 
@@ -23,6 +24,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     };
     module.add("BUILD_PROFILE", profile)?;
     module.add_class::<forest::Forest>()?;
+    module.add_class::<records::NodeStats>()?;
+    module.add_class::<records::EdgeStats>()?;
     numbers::register(module)?;
     games::register(module)
 }

@@ -123,8 +123,10 @@ def search_named(text: str) -> SearchPlayer:
             "either with :uniform at its end."
         )
     *deals, each = map(int, numbers)
-    given: dict[str, Any] = {"deals": deals[0], "simulations": deals[0] * each} if deals else {}
-    config = SearchConfig(hidden=name, **given or {"simulations": each})
+    given: dict[str, Any] = {"hidden": name, "simulations": each}
+    if deals:
+        given |= {"deals": deals[0], "simulations": deals[0] * each}
+    config = SearchConfig(**given)
     return SearchPlayer(config, candidates=1) if uniform else SearchPlayer(config)
 
 

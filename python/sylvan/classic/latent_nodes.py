@@ -12,8 +12,8 @@ from sylvan._native import Rng
 from sylvan.classic.muzero_settings import MCTSConfig
 from sylvan.classic.network_outputs import NetworkOutput, after
 from sylvan.classic.tree_node import Children, CoreTree, Path, Statistic, TreeNode
-from sylvan.planning import Forest, LatentState, NodeView
-from sylvan.planning.forest import Steps
+from sylvan.planning import LatentForest, LatentState, NodeView
+from sylvan.planning.latent_forest import Evaluations, Steps
 
 __all__ = ["LatentTree", "Node", "Nodes", "RootNode"]
 
@@ -43,7 +43,7 @@ class LatentTree(CoreTree):
             zero_sum=self.players == 2,
             whole=True,  # all children can be looked at
         )
-        self._forest = Forest([root], config)
+        self._forest = LatentForest([root], config)
         super().__init__(self._forest.result)
         self._noise: list[list[float]] | None = None
         if settings.add_noise:  # once: every search of the tree has the same
@@ -75,7 +75,8 @@ class LatentTree(CoreTree):
                 self._answers[int(steps.rows[0])] = output
                 value, reward, logits, _ = output
                 numbers = np.array([[value], [reward]], np.float32)
-                steps = forest.step(1, (logits[None], None, numbers[0], numbers[1], False))
+                evaluations = Evaluations(logits[None], None, numbers[0], numbers[1], False)
+                steps = forest.step(1, evaluations)
         except BaseException:  # also Ctrl-C
             forest.abandon()
             raise

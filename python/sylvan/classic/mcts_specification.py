@@ -21,7 +21,7 @@ The search runs on the core: no transpositions, one leaf at a time, no rollouts,
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import chess
 import numpy as np
@@ -164,18 +164,15 @@ class MCTS:
         return _read(self._result.tree.root)
 
     def _config(self, temperature: float, add_noise: bool, seed: int) -> SearchConfig:
-        config = SearchConfig(
-            num_simulations=self.num_simulations,
-            c_puct=self.c_puct,
-            dirichlet_alpha=self.dirichlet_alpha,
-            dirichlet_epsilon=self.dirichlet_epsilon,
-            temperature=temperature,
-            add_noise=add_noise,
-            seed=seed,
-            fpu="zero",
-            proofs=False,
-            prior_bits=32,
-        )
+        named: dict[str, Any] = {
+            "num_simulations": self.num_simulations,
+            "c_puct": self.c_puct,
+            "dirichlet_alpha": self.dirichlet_alpha,
+            "dirichlet_epsilon": self.dirichlet_epsilon,
+            "temperature": temperature,
+            "add_noise": add_noise,
+        }
+        config = SearchConfig(**named, seed=seed, fpu="zero", proofs=False, prior_bits=32)
         # The document's first simulation is the root's own evaluation.
         return config.replace(simulations=max(self.num_simulations - 1, 0))
 

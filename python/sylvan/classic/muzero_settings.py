@@ -38,6 +38,16 @@ from sylvan.planning import SearchConfig
 
 __all__ = ["MCTSConfig", "MuZeroConfig"]
 
+_PUBLISHED = (
+    "num_simulations",
+    "root_dirichlet_alpha",
+    "root_exploration_fraction",
+    "pb_c_base",
+    "pb_c_init",
+    "discount",
+)
+"""The document's names of settings of the core."""
+
 
 @dataclass
 class MCTSConfig:
@@ -119,13 +129,9 @@ class MCTSConfig:
                 f"num_players is {self.num_players!r}: values for one player say all for 1 or 2; "
                 "sylvan.LatentSearch takes more."
             )
+        published: dict[str, Any] = {name: getattr(self, name) for name in _PUBLISHED}
         config = SearchConfig(
-            num_simulations=self.num_simulations,
-            root_dirichlet_alpha=self.root_dirichlet_alpha,
-            root_exploration_fraction=self.root_exploration_fraction,
-            pb_c_base=self.pb_c_base,
-            pb_c_init=self.pb_c_init,
-            discount=self.discount,
+            **published,
             value_range=self.value_bounds or "tree",
             fpu=float(self.unvisited),
             top_k=self.top_k,

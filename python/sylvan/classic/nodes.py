@@ -11,8 +11,8 @@ from sylvan.planning import SearchConfig
 __all__ = ["CONFIG", "Edge", "Node"]
 
 CONFIG = SearchConfig(
-    C_init=2.0,
-    C_base=20000.0,
+    c_puct=2.0,
+    c_base=20000.0,
     dirichlet_alpha=0.3,
     dirichlet_fraction=0.25,
     fpu="zero",  # an untried edge is worth a draw

@@ -73,6 +73,6 @@ def run(threads: int = 1, watch: Callable[[str], Any] | None = None) -> BenchRes
         forest = Forest(positions, simulations=limit, threads=threads, bytes=None)
         forest.run(evaluator)
         for tree in range(len(forest)):
-            signature = mix(signature, forest._native.signature(tree))
-            simulations += forest._native.progress(tree)[0]
+            signature = mix(signature, forest.signature(tree))
+            simulations += forest.progress(tree).simulations
     return BenchResult(signature, simulations, time.perf_counter() - start)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.leaves import Leaves
+    from sylvan.evaluators.protocol import Leaves
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
 

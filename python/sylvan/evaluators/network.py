@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, EvaluationError
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.leaves import Leaves, Searched
+    from sylvan.evaluators.protocol import Leaves, LeavesForest
     from sylvan.games.encoding import Encoding
     from sylvan.networks.header import NetworkHeader
 
@@ -108,7 +108,7 @@ class NetworkEvaluator(ABC):
             )
         return np.ascontiguousarray(observations, np.float32)
 
-    def values(self, value: Floats, seats: NDArray[np.int64], forest: Searched) -> Floats:
+    def values(self, value: Floats, seats: NDArray[np.int64], forest: LeavesForest) -> Floats:
         """What the search backs up: `[B]` for the seat to move, or `[B, num_players]` by seat.
 
         `seats` `[B]` are the seats to move. A network may know more seats than the table has: those

@@ -25,7 +25,7 @@ from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator, legal
 from sylvan.evaluators.shares import Shares, processors
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.leaves import Leaves
+    from sylvan.evaluators.protocol import Leaves
     from sylvan.networks.header import NetworkHeader
 
 __all__ = ["OnnxEvaluator", "onnx_session", "session_header"]

@@ -49,7 +49,7 @@ except ModuleNotFoundError:
     raise torch_missing() from None
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.leaves import Leaves, Searched
+    from sylvan.evaluators.protocol import Leaves, LeavesForest
 
 __all__ = ["Ticket", "TorchEvaluator"]
 
@@ -69,7 +69,7 @@ class Ticket:
     """`[B, header.value_outputs]` room for values."""
     seats: NDArray[np.int64]
     """`[B]` to move."""
-    forest: Searched
+    forest: LeavesForest
     """Whose leaves these are."""
     waits: list[Callable[[], None]] = field(default_factory=list)
     """To be called before anything is read."""

@@ -17,8 +17,8 @@ from sylvan._native import Rng
 from sylvan.errors import ConfigError
 from sylvan.games.game import Game, Observation
 from sylvan.games.naming import GameSpec
-from sylvan.planning import Forest
-from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Landings
+from sylvan.planning import BulkForest
+from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Transitions
 
 __all__ = [
     "CUT",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CUT, FAILED = -4, -5
-"""`Landings.turns` of an episode that was cut off, and of a game that raised an error."""
+"""`Transitions.turns` of an episode that was cut off, and of a game that raised an error."""
 
 
 PROBE_MOVES = 200
@@ -66,7 +66,7 @@ class GameSlots(Protocol):
     def views(self) -> Views:
         """Return the observations, legal actions and seats to plan from."""
 
-    def play(self, actions: NDArray[np.int64]) -> Landings:
+    def play(self, actions: NDArray[np.int64]) -> Transitions:
         """Apply an action in every game; skip games whose action is negative."""
 
 
@@ -79,7 +79,7 @@ class NativeGameSlots:
     """Games whose rules are in Rust: a forest that is never searched, only moved."""
 
     def __init__(self, states: Sequence[Game], threads: int = 1) -> None:
-        self._forest = Forest(states, simulations=1, threads=threads)
+        self._forest = BulkForest(states, simulations=1, threads=threads)
         self._cut = np.zeros(len(states), bool)
         self.faults: dict[int, Exception] = {}
 
@@ -100,7 +100,7 @@ class NativeGameSlots:
         self._forest.abandon()
         return views
 
-    def play(self, actions: NDArray[np.int64]) -> Landings:
+    def play(self, actions: NDArray[np.int64]) -> Transitions:
         """Apply an action in every game; skip games whose action is negative."""
         return self._forest.play(actions, keep=False)
 
@@ -137,7 +137,7 @@ class PythonGameSlots:
         seen = np.stack([state.observation() for state in states])
         return Views(seen, legal, np.array(seats, np.int64), cut)
 
-    def play(self, actions: NDArray[np.int64]) -> Landings:
+    def play(self, actions: NDArray[np.int64]) -> Transitions:
         """Apply an action in every game; skip games whose action is negative."""
         turns = np.full(len(self._states), UNMOVED, np.int8)
         returns, rewards = (np.zeros((len(turns), self.seats), np.float32) for _ in "ab")
@@ -155,7 +155,7 @@ class PythonGameSlots:
             except Exception as error:
                 self.faults[slot] = error
                 turns[slot], rewards[slot] = FAILED, 0
-        return Landings(turns, returns, rewards)
+        return Transitions(turns, returns, rewards)
 
 
 def was_cut(state: Game) -> bool:

@@ -20,7 +20,7 @@ from sylvan.games.game import Game
 from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, turn_of
 from sylvan.muzero.search import latent_search
 from sylvan.planning import SearchConfig
-from sylvan.planning.outcomes import OVER, Landings, Outcomes
+from sylvan.planning.outcomes import OVER, Outcomes, Transitions
 from sylvan.selfplay.openings import Start, Starts
 from sylvan.selfplay.places import Places, Shop, blamed
 from sylvan.selfplay.plies import Plies
@@ -55,7 +55,7 @@ class PlannedHalf(Places):
         self._views: Views
         self._found: Outcomes
         self._actions: NDArray[np.int64]
-        self._landings: Landings
+        self._transitions: Transitions
 
     def state(self, place: int) -> Game:
         """The game in a slot."""
@@ -88,7 +88,7 @@ class PlannedHalf(Places):
 
     def step(self) -> None:
         """Apply the moves."""
-        self._landings = self.slots.play(self._actions)
+        self._transitions = self.slots.play(self._actions)
 
     def plan_and_step(self) -> None:
         """Plan, then step."""
@@ -98,14 +98,14 @@ class PlannedHalf(Places):
     def settle(self) -> None:
         """Store the results of the moves; replace finished and failed games by new ones."""
         self.shop.statistics.batches += 1
-        found, views, landings = self._found, self._views, self._landings
-        failed, cut = landings.turns == FAILED, views.cut
+        found, views, transitions = self._found, self._views, self._transitions
+        failed, cut = transitions.turns == FAILED, views.cut
         name = self.shop.starts.spec.short_name
-        need_turns(name, found.seats, landings.turns, self.seats)
+        need_turns(name, found.seats, transitions.turns, self.seats)
         seen = {} if self.shop.example is None else {"observations": views.observations}
         present = ~(cut | failed)
         resigned = self.resignation.resigned(found.seats, found.values) & present
-        self._note(found, self._actions, rewards=landings.rewards, present=present, **seen)
+        self._note(found, self._actions, rewards=transitions.rewards, present=present, **seen)
         for slot in np.flatnonzero(failed).tolist():
             dropped(self.shop, self.slots.faults[slot])
             self._replace(slot)
@@ -114,7 +114,7 @@ class PlannedHalf(Places):
             self._end(slot, plies, found.values[slot], "limit")
             self._replace(slot)
         limited = self._at_limit() & present if self.seats > 1 else np.zeros(len(self), bool)
-        self._settle(landings.turns, landings.returns, resigned, limited)
+        self._settle(transitions.turns, transitions.returns, resigned, limited)
 
     def _end(self, place: int, plies: Plies, returns: NDArray[np.float32], ending: str) -> None:
         """Record a finished game, and add its total reward to the statistics."""

@@ -1,39 +1,58 @@
-"""Planning: searches, their settings and what they find.
+"""Planning: searches, their settings and their results.
+
+The files in the order in which data flows:
 
 | file | idea |
 |------|------|
-| `config`  | every setting of a search |
-| `roots`   | what is asked of the states that a search starts from |
-| `forest`  | many trees, one batch: ask and tell |
-| `leaves`  | the batch, and the check of what an evaluator says of it |
-| `search`  | one tree, one call |
-| `latent`  | the same over a learned model, whose states are numbers of rows |
-| `model_arrays` | what such a model gives, in memory or on a device |
-| `result`  | what a search found |
-| `tree`    | a lazy view of the tree behind it |
-| `display` | how results are shown, filled in by `sylvan.views` |
+| `keywords` | the settings as keyword arguments, for type checkers |
+| `config` | `SearchConfig`: every setting of a search |
+| `roots` | checks of the states that a search starts from |
+| `trees` | `Trees`: searches that begin and end together, their limits and results |
+| `forest` | `Forest`: select leaves of many trees, update them with evaluations |
+| `leaves` | `LeafBatch`: the leaves of a batch, and the check of their evaluations |
+| `moves` | positions after actions, for roots that move |
+| `bulk` | `BulkForest`: one call moves the roots of all trees, for self-play |
+| `determinised` | a forest of sampled deals with the interface of the native forest |
+| `search` | `search` and `Search`: one position |
+| `legal` | checks of the legal actions for a search over a learned model |
+| `model_arrays` | arrays of a learned model: NumPy, or PyTorch on a device |
+| `latent_forest` | `LatentForest`: many trees over a learned model, step by step |
+| `latent` | `LatentSearch`: searches over a learned model |
+| `outcomes` | results of all trees, and of moves in them, as arrays |
+| `tree` | `TreeView`: the nodes of a tree, read on first use |
+| `result` | `SearchResult`: the result of one tree |
+| `display` | how results are displayed; `sylvan.views` registers itself |
 """
 
+from sylvan.evaluators.protocol import Leaves
+from sylvan.planning.bulk import BulkForest
 from sylvan.planning.config import SearchConfig
 from sylvan.planning.forest import Forest
-from sylvan.planning.latent import LatentModel, LatentSearch, LatentState, ModelOutput
-from sylvan.planning.leaves import Leaves
+from sylvan.planning.keywords import Limits, SearchSettings
+from sylvan.planning.latent import LatentModel, LatentSearch, ModelOutput
+from sylvan.planning.latent_forest import LatentForest, LatentState
+from sylvan.planning.leaves import LeafBatch
 from sylvan.planning.result import SearchResult
 from sylvan.planning.search import Search, Status, search
 from sylvan.planning.tree import EdgeView, NodeView, TreeView
 
 __all__ = [
+    "BulkForest",
     "EdgeView",
     "Forest",
+    "LatentForest",
     "LatentModel",
     "LatentSearch",
     "LatentState",
+    "LeafBatch",
     "Leaves",
+    "Limits",
     "ModelOutput",
     "NodeView",
     "Search",
     "SearchConfig",
     "SearchResult",
+    "SearchSettings",
     "Status",
     "TreeView",
     "search",

@@ -1,15 +1,15 @@
-"""Everything that can be set in a search, in one place: name, default, range, unit, reason.
+"""All settings of a search: name, default, range, unit and reason of each in one place.
 
-`SearchConfig` is frozen and rejects names that do not exist; it also takes the names that other
-programs and papers use for the same settings (`ALIASES`), so that settings carry over as they are.
-Command-line options and the reference page are made from these fields.
+`SearchConfig` is frozen and rejects unknown names. It also accepts the names that other programs
+and papers use for the same settings (`ALIASES`). Command-line options and the reference page are
+generated from its fields.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +22,7 @@ from pydantic import (
 
 from sylvan._native import exp, ln
 from sylvan.errors import ConfigError
+from sylvan.planning.keywords import FpuRule, SearchSettings
 from sylvan.settings import plain_rule
 
 if TYPE_CHECKING:
@@ -67,16 +68,14 @@ ALIASES = {
     "progressive_widening": "widening",
     "rave_k": "rave",
 }
-"""Other spellings of the same settings."""
+"""Other spellings of the same settings. They work, but type checkers do not know them."""
 
 GUMBEL_MOST = 2**24
-"""Simulations that a Gumbel search can plan; each takes four bytes before it starts."""
-
-FpuRule = Literal["parent", "reduction", "zero", "loss"]
+"""Most simulations of a Gumbel search, which allocates four bytes for each before it starts."""
 
 
 def _modest(number: float) -> float:
-    """Below a billion, so that no score, in single precision, ever overflows."""
+    """Check that a number is small enough that scores do not overflow in single precision."""
     if abs(number) >= 1e9:
         raise ValueError("a number between -1e9 and 1e9")
     return number
@@ -88,7 +87,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_mo
 
 
 class SearchConfig(BaseModel):
-    """The settings of a search. All have defaults; `replace` makes a changed copy.
+    """The settings of a search. All have defaults; `replace` returns a changed copy.
 
     >>> SearchConfig(num_simulations=50).simulations
     50
@@ -99,7 +98,7 @@ class SearchConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    # When the search ends: whichever limit comes first. ----------------------------------------
+    # When the search ends: at the first limit that it reaches. ------------------------------------
     simulations: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
         800, description="new simulations per search; None: no such limit"
     )
@@ -110,19 +109,19 @@ class SearchConfig(BaseModel):
         None, description="nodes in one tree"
     )
     depth: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
-        None, description="plies; ends when a simulation has come so deep"
+        None, description="plies; the search ends when a simulation reaches this depth"
     )
     bytes: Annotated[int, Field(ge=65536, lt=2**64)] | None = Field(
         4 * 2**30,
-        description="memory of all trees; a full tree drops its least visited parts and goes on",
+        description="memory of all trees; at the limit the least visited subtrees are removed",
     )
 
-    # Which edge a simulation takes. --------------------------------------------------------------
+    # Which edge a simulation takes. ---------------------------------------------------------------
     selection: Literal["puct", "uct", "gumbel"] = Field(
         "puct", description="PUCT (AlphaZero), UCT, or Gumbel with sequential halving"
     )
     c_puct: NotNegative = Field(
-        1.5, description="PUCT exploration, on the scale of values; higher looks at more moves"
+        1.5, description="PUCT exploration, on the scale of values; higher tries more moves"
     )
     c_base: Positive | None = Field(
         None, description="visits over which exploration grows (19652 in AlphaZero); None: constant"
@@ -130,46 +129,46 @@ class SearchConfig(BaseModel):
     c_factor: NotNegative = Field(1.0, description="how much exploration grows, with c_base")
     c_uct: NotNegative = Field(math.sqrt(2), description="UCT exploration")
     max_considered: Annotated[int, Field(ge=1, le=65535)] = Field(
-        16, description="Gumbel: actions that sequential halving starts with"
+        16, description="Gumbel: number of actions at the start of sequential halving"
     )
     gumbel_scale: NotNegative = Field(1.0, description="Gumbel: size of the noise; 0 for play")
-    c_visit: NotNegative = Field(50.0, description="Gumbel: visits that Q is trusted with at once")
-    c_scale: NotNegative = Field(0.1, description="Gumbel: weight of Q against the logits")
+    c_visit: NotNegative = Field(
+        50.0, description="Gumbel: added to the largest visit count in Q's weight"
+    )
+    c_scale: NotNegative = Field(0.1, description="Gumbel: weight of Q relative to the logits")
     widening: Positive | None = Field(
         None,
-        description="progressive widening: of a node of N visits at most widening * N ** "
-        "widening_power edges are tried, the likeliest first; None: all",
+        description="progressive widening: a node with N visits tries at most widening * N ** "
+        "widening_power edges, those with the highest priors first; None: all edges",
     )
     widening_power: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.5, description="how fast nodes widen, with widening"
+        0.5, description="exponent of progressive widening"
     )
     rave: NotNegative = Field(
         0.0,
-        description="RAVE: visits at which Q counts as much as what an action brought later in the "
-        "same simulations; 0: none",
+        description="RAVE: visits at which Q weighs as much as the mean result of simulations in "
+        "which the action was played later; 0: no RAVE",
     )
     fpu: FpuRule | Number = Field(
         "reduction",
-        description="value of an untried edge: the node's own, that minus a reduction, 0, loss, or "
-        "a number",
+        description="first-play urgency, the value of an untried edge: the node's value (parent), "
+        "that minus a reduction, zero, loss, or a number",
     )
     fpu_reduction: NotNegative = Field(
-        0.3, description="times the square root of the prior mass already tried"
+        0.3, description="fpu='reduction': times the square root of the sum of tried priors"
     )
-    fpu_root: FpuRule | Number | None = Field(
-        None, description="the same at the root; None: as fpu"
-    )
+    fpu_root: FpuRule | Number | None = Field(None, description="fpu at the root; None: as fpu")
     fpu_root_reduction: NotNegative | None = Field(
-        None, description="the same at the root; None: as fpu_reduction"
+        None, description="fpu_reduction at the root; None: as fpu_reduction"
     )
     value_range: Literal["game", "tree", "siblings"] | tuple[Number, Number] = Field(
         "game",
-        description="what scales values: the game's range or a given one (to -1..1), the least and "
-        "greatest seen in the tree, or among a node and its children (to 0..1)",
+        description="range from which values are scaled: the game's or a given one (to -1..1), or "
+        "the least and greatest value in the tree, or of a node and its children (to 0..1)",
     )
-    discount: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="per step")
+    discount: Annotated[float, Field(ge=0, le=1)] = Field(1.0, description="factor per step")
 
-    # Chance in the search itself. -----------------------------------------------------------------
+    # Randomness in the search itself. -------------------------------------------------------------
     noise: bool = Field(
         False, description="Dirichlet noise on the root's priors; for self-play, not for play"
     )
@@ -179,60 +178,62 @@ class SearchConfig(BaseModel):
     )
     forced_playouts: NotNegative = Field(
         0.0,
-        description="PUCT: k of the sqrt(k * P * N) visits that an edge of the root gets once it "
-        "was tried, so that noise is looked into; the policy target leaves them out. KataGo: 2",
+        description="PUCT: k in the sqrt(k * P * N) visits that every tried edge of the root gets, "
+        "so that noise is explored; the policy target omits them. KataGo: 2",
     )
     temperature: NotNegative = Field(
-        0.0, description="of the picked action; 0 takes the best, 1 in proportion to visits"
+        0.0, description="of the chosen action; 0: the best, 1: in proportion to visits"
     )
-    seed: Annotated[int, Field(ge=0, lt=2**64)] = Field(0, description="of all that is random")
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = Field(0, description="of all random numbers")
 
-    # How the work is done. -----------------------------------------------------------------------
-    proofs: bool = Field(True, description="prove wins, draws and losses, and act on them")
+    # How the work is done. ------------------------------------------------------------------------
+    proofs: bool = Field(True, description="prove wins, draws and losses, and use the proofs")
     leaves_in_flight: Annotated[int, Field(ge=1, le=4096)] = Field(
         1,
-        description="leaves of one tree evaluated at once, kept apart by virtual visits (virtual "
-        "loss without the loss); more fill a network, fewer see more. "
-        "Where it is not set, `Search` takes what the evaluator prefers",
+        description="leaves of one tree evaluated at once; virtual visits (virtual loss without "
+        "the loss) keep them apart. More make larger batches, fewer make better choices. "
+        "If it is not set, `Search` uses the evaluator's preference",
     )
     collisions: Annotated[int, Field(ge=0, le=32768)] | None = Field(
-        None, description="walks per batch that may end at a leaf in flight; None: leaves_in_flight"
+        None,
+        description="simulations per batch that may meet a leaf in flight; None: leaves_in_flight",
     )
     top_k: Annotated[int, Field(ge=1, le=65532)] | None = Field(
         None,
-        description="learned models: actions kept below the root, those of the highest priors; "
+        description="learned models: actions kept below the root, those with the highest priors; "
         "None: all",
     )
     hidden: Literal["information_set", "determinised", "cheating"] = Field(
         "information_set",
-        description="games that hide something: one tree over public actions with a fresh deal per "
-        "simulation, or a tree for each of some deals, or cheating, which looks at everything",
+        description="games with hidden information: one tree over public actions with a new deal "
+        "per simulation, one tree per deal (determinised), or cheating, which sees everything",
     )
     deals: Annotated[int, Field(ge=1, le=65536)] = Field(
-        32, description="hidden='determinised': deals, which share the simulations evenly"
+        32,
+        description="hidden='determinised': number of deals, which share the simulations equally",
     )
     flat_priors: bool = Field(
         False,
         description="hidden information: equal priors below the root, so that a position is "
-        "evaluated once, not once per hand. `Search` sets it for evaluators without priors",
+        "evaluated once and not once per hand. `Search` sets it for evaluators with equal priors",
     )
     stop_at_new_views: bool = Field(
         False,
-        description="hidden information: a simulation ends where the seat to move holds what it "
-        "never held there; else it waits for the priors and goes on",
+        description="hidden information: a simulation ends where the seat to move has a hand that "
+        "is new at this node; otherwise it waits for the priors and continues",
     )
     prior_bits: Literal[8, 16, 32] = Field(
         8,
-        description="bits of a prior below the root; 8 keep it within 3.2 % and nodes small",
+        description="bits per prior below the root; 8 are exact to 3.2 % and keep nodes small",
     )
     threads: Annotated[int, Field(ge=1, le=256)] = Field(
-        1, description="over trees; never changes a result"
+        1, description="threads, each with its own trees; never changes a result"
     )
 
     @model_validator(mode="before")
     @classmethod
     def _rename(cls, settings: Any) -> Any:
-        """Translate other spellings; say which name is meant when one does not exist."""
+        """Translate other spellings; suggest a name for an unknown one."""
         if not isinstance(settings, dict):
             return settings
         return {name: _own_kind(name, value) for name, value in _own_names(settings).items()}
@@ -257,12 +258,15 @@ class SearchConfig(BaseModel):
             raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
         return self
 
-    def __init__(self, **settings: Any) -> None:
-        """Take settings by name; raise `ConfigError` with one sentence if one does not fit."""
+    def __init__(self, **settings: Unpack[SearchSettings]) -> None:
+        """Take settings by name.
+
+        :raises ConfigError: a name is unknown, or a value does not fit.
+        """
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigError(_sentence(error, settings)) from None
+            raise ConfigError(_sentence(error, {**settings})) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ConfigError(f"SearchConfig is frozen: make a copy with replace({name}={value!r}).")
@@ -270,12 +274,12 @@ class SearchConfig(BaseModel):
     def __delattr__(self, name: str) -> None:
         raise ConfigError(f"SearchConfig is frozen: {name} stays, or changes in a copy (replace).")
 
-    def replace(self, **settings: Any) -> SearchConfig:
+    def replace(self, **settings: Unpack[SearchSettings]) -> SearchConfig:
         """A copy with some settings changed."""
         if not settings:
             return self
-        # Only what was given: whoever asks can still tell it from a default.
-        return SearchConfig(**{**self.model_dump(exclude_unset=True), **_own_names(settings)})
+        # Copy set fields only, so that `model_fields_set` still tells them from defaults.
+        return SearchConfig(**{**self.model_dump(exclude_unset=True), **_own_names({**settings})})
 
     def bounds(self, game_range: tuple[float, float]) -> tuple[float, float] | None:
         """The known value range of a search of a game; None if it is learned."""
@@ -285,41 +289,41 @@ class SearchConfig(BaseModel):
         return game_range if known and game_range[0] < game_range[1] else None
 
     def exploration(self, n: float) -> float:
-        """c(N) * sqrt(N): what PUCT weighs the priors of a node of n visits with."""
+        """c(N) * sqrt(N): PUCT's factor of the priors at a node with n visits."""
         grown = (
             0.0 if self.c_base is None else self.c_factor * ln((1 + n + self.c_base) / self.c_base)
         )
         return (self.c_puct + grown) * math.sqrt(n)
 
     def width(self, n: int) -> float:
-        """The most edges of a node of n visits that may be tried."""
+        """The largest number of edges that a node with n visits tries."""
         if self.widening is None:
             return math.inf
         return max(1, math.ceil(self.widening * exp(self.widening_power * ln(float(max(n, 1))))))
 
     def forced_visits(self, prior: float, n: int) -> float:
-        """Visits that a tried edge of the root gets whatever its value, of n that all have."""
+        """Visits that a tried edge of the root gets whatever its value, of n visits in all."""
         return math.sqrt(self.forced_playouts * prior * n)
 
     def mixed(self, prior: float, eta: float) -> float:
-        """A prior of the root and its part of the noise, (1 - f) * P + f * eta."""
+        """A prior of the root mixed with its noise: (1 - f) * P + f * eta."""
         return (1 - self.dirichlet_fraction) * prior + self.dirichlet_fraction * eta
 
     def native(self, game_range: tuple[float, float]) -> dict[str, Any]:
-        """The settings as `sylvan._native.Forest` takes them, for a game with this range."""
+        """The settings for `sylvan._native.Forest`, for a game with this range of values."""
         settings = self.model_dump(exclude={"deals"})
         bounds = self.bounds(game_range)
         learned = "siblings" if self.value_range == "siblings" else "tree"
         settings["value_range"] = "known" if bounds else learned
         settings["value_bounds"] = bounds
-        for place in ("fpu", "fpu_root"):
-            settings[place], settings[f"{place}_number"] = self.fpu_rule(root=place == "fpu_root")
+        for name in ("fpu", "fpu_root"):
+            settings[name], settings[f"{name}_number"] = self.fpu_rule(root=name == "fpu_root")
         if self.collisions is None:
             settings["collisions"] = self.leaves_in_flight
         return settings
 
     def fpu_rule(self, *, root: bool) -> tuple[str, float]:
-        """The first-play urgency at the root or inside: a rule, and its number if it has one."""
+        """The first-play urgency at the root or below: a rule, and its number if it has one."""
         rule = self.fpu_root if root and self.fpu_root is not None else self.fpu
         if rule == "reduction":
             separate = root and self.fpu_root_reduction is not None
@@ -330,7 +334,7 @@ class SearchConfig(BaseModel):
         return "value", 0.0 if rule == "zero" else float(rule)
 
 
-def configured(config: SearchConfig | None, settings: dict[str, Any]) -> SearchConfig:
+def configured(config: SearchConfig | None, settings: SearchSettings) -> SearchConfig:
     """A configuration, or the default one, with some settings changed."""
     if config is None:
         return SearchConfig(**settings)
@@ -357,7 +361,7 @@ def _own_names(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Unfit:
-    """A value of no kind that any setting takes, shown as what was given."""
+    """Stands for a value of a wrong type: no setting accepts it, and errors show the value."""
 
     def __init__(self, given: Any) -> None:
         self.given = given
@@ -367,8 +371,8 @@ class _Unfit:
 
 
 def _own_kind(name: str, value: Any) -> Any:
-    """The value, unless pydantic would make a number of a truth value or the other way round from
-    text: `simulations=True` is no 1, and `noise="no"` a mistake.
+    """The value, unless pydantic would convert it without need: `simulations=True` is not 1, and
+    `noise="no"` is an error.
     """
     switch = SearchConfig.model_fields[name].annotation is bool
     mistaken = isinstance(value, str) if switch else isinstance(value, bool)
@@ -376,21 +380,21 @@ def _own_kind(name: str, value: Any) -> Any:
 
 
 def _sentence(error: ValidationError, settings: dict[str, Any]) -> str:
-    """The first fault of a pydantic error in one sentence."""
+    """The first fault of a pydantic error, in one sentence."""
     faults = error.errors()
     own = faults[0].get("ctx", {}).get("error")
-    if isinstance(own, ConfigError):  # ours, in pydantic's wrapping
+    if isinstance(own, ConfigError):  # raised by a validator above
         return str(own)
     field = str(faults[0]["loc"][0])
     name = next(name for name in settings if ALIASES.get(name, name) == field)
-    # A setting of several types has a fault for each of them.
+    # pydantic reports a fault per type that a setting may have.
     rules = dict.fromkeys(_rule(fault) for fault in faults if fault["loc"][0] == field)
     meaning = SearchConfig.model_fields[field].description
     return f"{name} is {settings[name]!r}: it must be {', or '.join(rules)} ({meaning})."
 
 
 def _rule(fault: ErrorDetails) -> str:
-    """What a pydantic fault asks for: "at least 0"."""
-    if any(str(place).startswith("tuple") for place in fault["loc"]):
+    """The rule that a pydantic fault states, for example "at least 0"."""
+    if any(str(part).startswith("tuple") for part in fault["loc"]):
         return "a pair of finite numbers"
     return plain_rule(fault["msg"])

@@ -1,43 +1,48 @@
-"""Determinised search (PIMC): a tree for each of some deals, and their values merged.
+"""Determinised search (PIMC): one tree with perfect information per sampled deal, values merged.
 
-A view is completed to `deals` deals; each gets a tree of its own, which knows all of it, and an
-even share of the simulations. What they found of the root's actions is merged by value, every deal
-counting the same:
+A view is completed to `deals` deals. Each gets its own tree, which sees all cards, and an equal
+share of the simulations. The values of the root's actions are merged with equal weights:
 
     Q(a)      = mean of Q over the deals in which a was tried
-    completed = Q(a), or the root's own mean value where a was tried in none
+    completed = Q(a), or the root's own mean value if a was tried in none
     policy    = softmax(ln P + (c_visit + max n) * c_scale * completed), completed mapped to 0..1
 
-where n are visits per deal. Summed visits would be a vote instead: each tree piles its visits on
-what is best in its own deal, however little that is better by.
+where n are visits per deal. Visits are not added up: each tree spends most of its visits on the
+best action of its own deal, however small the advantage, so the sum would be a vote.
 
-Its known fault: inside a deal everyone plays as if he saw it, so plans are made that nobody can
-carry out (strategy fusion). A kept tree would go on planning for deals that are refuted by now:
-`advance` draws new ones.
+Known weakness (strategy fusion): inside a deal every seat plays as if it saw all cards, so the
+search counts on plans that no seat can carry out. For the same reason `advance` keeps no tree: it
+would still plan for deals that are impossible now.
 
-`DealtForest` stands between `Forest` and the native forest, in which the trees of one view follow
-one another. Twin: `sylvan.reference.determinised`.
+`DealtForest` has the interface of the native forest and wraps one, in which the trees of a view
+are consecutive. Twin: `sylvan.reference.determinised`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan import _native
-from sylvan._native import Rng, exp, ln, softmax
+from sylvan._native import EdgeStats, NodeStats, Rng, exp, ln, softmax
+from sylvan.planning.outcomes import Progress
 
 if TYPE_CHECKING:
+    from sylvan._native import _Outcome
     from sylvan.games import Game
     from sylvan.planning.config import SearchConfig
+    from sylvan.planning.leaves import BatchArrays
 
-__all__ = ["DealtForest", "merge", "picked", "share"]
+__all__ = ["DealtForest", "merge", "sampled", "share"]
 
-DEALING = 2**32
-"""Streams of the seed from here on are those that deals are drawn from."""
+DEAL_STREAM = 2**32
+"""The first random stream for sampling deals; tree i uses stream `DEAL_STREAM + i`."""
+
+UNKNOWN = (-np.inf, np.inf)
+"""Bounds of a value about which nothing is proven."""
 
 
 def share(simulations: int | None, deals: int) -> int | None:
@@ -52,10 +57,10 @@ def merge(
     values: Sequence[float],
     config: SearchConfig,
 ) -> tuple[NDArray[np.float32], int]:
-    """The policy over the root's actions and the place of the best.
+    """The policy over the root's actions and the index of the best.
 
-    `priors`, `visits` and `qs` are `[deals][actions]`, `values` the root's mean for the seat to
-    move in each deal.
+    `priors`, `visits` and `qs` are `[deals][actions]`; `values[deal]` is the root's mean value for
+    the seat to move.
     """
     deals, actions = len(priors), range(len(priors[0]))
     prior = [sum(row[a] for row in priors) / deals for a in actions]
@@ -72,8 +77,8 @@ def merge(
     return softmax(np.array(scores, np.float32)), best
 
 
-def picked(policy: NDArray[np.float32], temperature: float, rng: Rng) -> int:
-    """The place of an action drawn at a temperature above 0: p^(1/T), in logarithms."""
+def sampled(policy: NDArray[np.float32], temperature: float, rng: Rng) -> int:
+    """The index of an action sampled with a temperature above 0: p^(1/T), in logarithms."""
     top = ln(float(policy.max()))
     weights = [exp((ln(float(p)) - top) / temperature) if p > 0 else 0.0 for p in policy]
     total = sum(weights)
@@ -81,23 +86,25 @@ def picked(policy: NDArray[np.float32], temperature: float, rng: Rng) -> int:
 
 
 class DealtForest:
-    """A native forest with `deals` trees for every view, seen as one tree for each."""
+    """A native forest with `deals` trees per view, which looks like one tree per view."""
 
     def __init__(self, views: Sequence[Game], config: SearchConfig, settings: dict[str, Any]):
+        """Sample the deals; `settings` are `config.native()`."""
         self.config, self.deals = config, config.deals
         self.views = list(views)
-        self._rngs = [Rng(config.seed, DEALING + i) for i in range(len(self.views))]
-        self._picked: dict[int, tuple[int, int]] = {}
+        self._rngs = [Rng(config.seed, DEAL_STREAM + i) for i in range(len(self.views))]
+        self._sampled: dict[int, tuple[int, int]] = {}
+        """By tree: the number of simulations at which `pick` last sampled, and its action."""
         settings["simulations"] = share(config.simulations, config.deals)
-        dealt = [deal for tree in range(len(self.views)) for deal in self._dealt(tree)]
+        dealt = [deal for tree in range(len(self.views)) for deal in self._new_deals(tree)]
         self._native = _native.Forest(dealt, settings)
 
     def __getattr__(self, name: str) -> Any:
-        """What goes for all trees alike: `update_all`, `observations`, `stop`, ..."""
+        """Forward methods that treat all trees alike: `update_all`, `observations`, `stop`, ..."""
         return getattr(self._native, name)
 
-    def _dealt(self, tree: int) -> list[Game]:
-        """Deals that fit a view."""
+    def _new_deals(self, tree: int) -> list[Game]:
+        """Sample deals that fit a view."""
         return [self.views[tree].sample(self._rngs[tree].split()) for _ in range(self.deals)]
 
     def _trees(self, tree: int) -> range:
@@ -106,15 +113,20 @@ class DealtForest:
 
     # --- searching --------------------------------------------------------------------------------
 
-    def begin(self, noise: Sequence[Any] | None = None, quiet: bool = False) -> None:
-        """Start a new search of every tree; all deals of a view have the noise that is given."""
+    def begin(
+        self, noise: Sequence[Sequence[float] | None] | None = None, quiet: bool = False
+    ) -> None:
+        """Start a new search of every tree; given noise applies to all deals of a view."""
         rows = None if noise is None else [row for row in noise for _ in range(self.deals)]
         self._native.begin(rows, quiet)
 
-    def select(self) -> tuple[Any, ...] | None:
-        """A batch, whose trees are numbered by their views."""
+    def select(self) -> BatchArrays | None:
+        """A batch of leaves, with the numbers of their views as trees."""
         arrays = self._native.select()
-        return None if arrays is None else (arrays[0] // self.deals, *arrays[1:])
+        if arrays is None:
+            return None
+        trees, seats, offsets, actions, tickets = arrays
+        return trees // self.deals, seats, offsets, actions, tickets
 
     def limit(
         self,
@@ -123,7 +135,7 @@ class DealtForest:
         depth: int | None,
         seconds: float | None,
     ) -> None:
-        """End searches otherwise."""
+        """Change the limits from the next search on."""
         self._native.limit(share(simulations, self.deals), nodes, depth, seconds)
 
     def end(self, tree: int) -> None:
@@ -132,125 +144,140 @@ class DealtForest:
             self._native.end(deal)
 
     def flatten(self, flat: bool) -> None:
-        """Deals have nothing to hide."""
+        """Do nothing: in a deal nothing is hidden."""
 
-    # --- what was found ---------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------
 
-    def _roots(self, tree: int) -> list[Any] | None:
-        nodes = [self._native.node(deal, []) for deal in self._trees(tree)]
-        kinds = {None if node is None else node[0] for node in nodes}
-        return nodes if kinds == {"decision"} else None
+    def _roots(self, tree: int) -> list[NodeStats] | None:
+        """The roots of all deals; None unless all are evaluated decisions."""
+        found = [self._native.node(deal, []) for deal in self._trees(tree)]
+        roots = [node for node in found if node is not None and node.kind == "decision"]
+        return roots if len(roots) == self.deals else None
 
     def _merged(self, tree: int) -> tuple[list[int], NDArray[np.float32], int] | None:
-        """The root's actions, the policy over them, and the place of the best."""
-        nodes = self._roots(tree)
-        if nodes is None:
+        """The root's actions, the policy over them, and the index of the best."""
+        roots = self._roots(tree)
+        if roots is None:
             return None
-        seat, edges = nodes[0][1], [node[5] for node in nodes]
+        seat, edges = roots[0].seat, [root.edges for root in roots]
         policy, best = merge(
-            [[edge[3] for edge in row] for row in edges],
-            [[edge[1] for edge in row] for row in edges],
+            [[edge.P for edge in row] for row in edges],
+            [[edge.N for edge in row] for row in edges],
             [[_q(edge) for edge in row] for row in edges],
-            [node[3][seat] / node[2] for node in nodes],
+            [root.W[seat] / root.N for root in roots],
             self.config,
         )
-        return [edge[0] for edge in edges[0]], policy, best
+        return [edge.action for edge in edges[0]], policy, best
 
-    def outcome(self, tree: int) -> tuple[Any, ...] | None:
-        """Actions, policy, best action, expected line of a view."""
-        found = self._merged(tree)
-        if found is None:
+    def outcome(self, tree: int) -> _Outcome | None:
+        """Actions, policy, best action and principal variation of a view."""
+        merged = self._merged(tree)
+        if merged is None:
             return None
-        actions, policy, best = found
+        actions, policy, best = merged
         line = [actions[best], *self.line(tree, [actions[best]])]
         return np.array(actions, np.int64), policy, actions[best], line
 
+    def best(self, tree: int) -> int | None:
+        """The best action of a view; None before its roots are evaluated."""
+        merged = self._merged(tree)
+        return None if merged is None else merged[0][merged[2]]
+
     def pick(self, tree: int) -> int:
-        """The action picked at the search's temperature; the same when asked again."""
-        found = self._merged(tree)
-        assert found is not None  # a result was read before
-        actions, policy, best = found
+        """An action sampled with the search's temperature; the same until the tree grows."""
+        merged = self._merged(tree)
+        assert merged is not None  # `outcome` was read before
+        actions, policy, best = merged
         if self.config.temperature == 0:
             return actions[best]
-        finished = self.progress(tree)[0]
-        if self._picked.get(tree, (None, 0))[0] != finished:
-            place = picked(policy, self.config.temperature, self._rngs[tree])
-            self._picked[tree] = finished, actions[place]
-        return self._picked[tree][1]
+        finished = self.progress(tree).simulations
+        if self._sampled.get(tree, (None, 0))[0] != finished:
+            index = sampled(policy, self.config.temperature, self._rngs[tree])
+            self._sampled[tree] = finished, actions[index]
+        return self._sampled[tree][1]
 
-    def node(self, tree: int, path: Sequence[int]) -> tuple[Any, ...] | None:
-        """The sums of what all deals have at a path of actions."""
+    def node(self, tree: int, path: Sequence[int]) -> NodeStats | None:
+        """The sums over all deals that have a node after a path of actions."""
         found = [self._native.node(deal, path) for deal in self._trees(tree)]
         nodes = [node for node in found if node is not None]
         if not nodes:
             return None
-        kind, seat = max((node[0], node[1]) for node in nodes if node[0] == _kind(nodes))
-        rows: dict[int, list[Any]] = {}
+        kind, seat = max((node.kind, node.seat) for node in nodes if node.kind == _kind(nodes))
+        rows: dict[int, list[EdgeStats]] = {}
         for node in nodes:
-            for edge in node[5]:
-                rows.setdefault(edge[0], []).append(edge)
-        total = [sum(w) for w in zip(*(node[3] for node in nodes), strict=True)]
-        edges = [_added(rows[action]) for action in rows]
-        return kind, seat, sum(node[2] for node in nodes), total, None, edges
+            for edge in node.edges:
+                rows.setdefault(edge.action, []).append(edge)
+        total = [sum(w) for w in zip(*(node.W for node in nodes), strict=True)]
+        edges = tuple(_added(rows[action]) for action in rows)
+        return NodeStats(kind, seat, sum(node.N for node in nodes), total, None, edges)
 
     def line(self, tree: int, path: Sequence[int]) -> list[int]:
-        """What is visited most after a path, step by step."""
+        """After a path, the most visited action at each node."""
         line: list[int] = []
-        while (node := self.node(tree, [*path, *line])) is not None and node[0] == "decision":
-            best = max(node[5], key=lambda edge: (edge[1], edge[3], -edge[0]), default=None)
-            if best is None or not best[1]:
+        while (node := self.node(tree, [*path, *line])) is not None and node.kind == "decision":
+            best = max(node.edges, key=lambda edge: (edge.N, edge.P, -edge.action), default=None)
+            if best is None or not best.N:
                 break
-            line.append(best[0])
+            line.append(best.action)
         return line
 
-    def progress(self, tree: int) -> tuple[int, int, int, int, str | None]:
-        """Simulations, nodes, bytes, depth, what ended the search."""
-        deals = [self._native.progress(deal) for deal in self._trees(tree)]
-        ends = [deal[4] for deal in deals]
+    def progress(self, tree: int) -> Progress:
+        """The progress of all deals of a view."""
+        deals = [Progress(*self._native.progress(deal)) for deal in self._trees(tree)]
+        ends = [deal.stopped_by for deal in deals]
         stop = None if None in ends else next((end for end in ends if end != "proven"), "proven")
-        simulations, nodes = sum(deal[0] for deal in deals), sum(deal[1] for deal in deals)
-        size, depth = sum(deal[2] for deal in deals), max(deal[3] for deal in deals)
-        return simulations, nodes, size, depth, stop
+        return Progress(
+            simulations=sum(deal.simulations for deal in deals),
+            nodes=sum(deal.nodes for deal in deals),
+            bytes=sum(deal.bytes for deal in deals),
+            depth=max(deal.depth for deal in deals),
+            stopped_by=stop,
+        )
 
     def signature(self, tree: int) -> int:
-        """One number over all trees of a view."""
+        """A hash over all trees of a view."""
         number = 0
         for deal in self._trees(tree):
             number = _native.mix(number, self._native.signature(deal))
         return number
 
-    # --- moving on --------------------------------------------------------------------------------
+    # --- other roots ------------------------------------------------------------------------------
 
     def state(self, tree: int) -> Game:
         """The view at the root."""
         return self.views[tree]
 
     def advance_to(self, tree: int, actions: Sequence[int], view: Game) -> None:  # noqa: ARG002
-        """Draw new deals from what is known now."""
+        """Sample new deals from the new view."""
         self.plant(tree, view)
 
     def plant(self, tree: int, view: Game) -> None:
-        """Draw new deals from another view."""
+        """Sample new deals from another view."""
         self.views[tree] = view.clone()
-        self._picked.pop(tree, None)
-        for deal, state in zip(self._trees(tree), self._dealt(tree), strict=True):
+        self._sampled.pop(tree, None)
+        for deal, state in zip(self._trees(tree), self._new_deals(tree), strict=True):
             self._native.plant(deal, state)
 
 
-def _q(edge: Any) -> float:
-    """The mean of an edge for the seat that chooses, inside its proven bounds."""
-    _, visits, total, _, low, high, *_ = edge
-    return float(min(max(total / visits, low), high)) if visits else 0.0
+def _q(edge: EdgeStats) -> float:
+    """The mean value of an edge for the seat that chooses, clipped to its proven bounds."""
+    low, high = edge.bounds
+    return min(max(edge.W / edge.N, low), high) if edge.N else 0.0
 
 
-def _kind(nodes: Sequence[Any]) -> str:
-    """What most of some nodes are."""
-    kinds = [str(node[0]) for node in nodes]
+def _kind(nodes: Sequence[NodeStats]) -> str:
+    """The most frequent kind among some nodes."""
+    kinds = [node.kind for node in nodes]
     return max(kinds, key=lambda kind: (kinds.count(kind), kind))
 
 
-def _added(edges: Sequence[Any]) -> tuple[Any, ...]:
-    """The edges of one action in several deals as one, with the mean of their priors."""
-    sums: Callable[[int], Any] = lambda i: sum(edge[i] for edge in edges)  # noqa: E731
-    prior = sums(3) / len(edges)
-    return edges[0][0], sums(1), sums(2), prior, -np.inf, np.inf, edges[0][6], sums(7)
+def _added(edges: Sequence[EdgeStats]) -> EdgeStats:
+    """The edges of one action in several deals as one: sums, and the mean prior."""
+    return EdgeStats(
+        action=edges[0].action,
+        N=sum(edge.N for edge in edges),
+        W=sum(edge.W for edge in edges),
+        P=sum(edge.P for edge in edges) / len(edges),
+        bounds=UNKNOWN,
+        available=sum(edge.available for edge in edges),
+    )

@@ -1,28 +1,31 @@
-"""How results are shown: a place that `sylvan.views` fills, since planning knows no pictures."""
+"""How results are displayed: `sylvan.views`, a higher room, registers itself here."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sylvan.errors import SearchStateError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from sylvan.planning.result import SearchResult
 
 __all__ = ["Views", "set_views", "views"]
 
 
 class Views(Protocol):
-    """What a result needs in order to be seen."""
+    """Functions that display a result."""
 
-    def table(self, result: SearchResult) -> Any:
-        """A rich renderable."""
+    def table(self, result: SearchResult) -> RenderableType:
+        """The result as a table for the terminal."""
 
     def to_html(self, result: SearchResult) -> str:
-        """A self-contained piece of HTML."""
+        """The result as self-contained HTML for a notebook."""
 
-    def save(self, result: SearchResult, path: Any, **limits: int | None) -> Any:
+    def save(self, result: SearchResult, path: str | PathLike[str], **limits: int | None) -> None:
         """Write the tree as JSON, DOT or SVG, by the suffix of `path`."""
 
 
@@ -30,13 +33,16 @@ _load: Callable[[], Any] | None = None
 
 
 def set_views(load: Callable[[], Any]) -> None:
-    """Name the function that loads the views when they are first needed."""
+    """Set the function that imports the views when they are first needed."""
     global _load
     _load = load
 
 
 def views() -> Views:
-    """The views; an error if no layer above brought any."""
+    """The views.
+
+    :raises SearchStateError: no higher room has set any.
+    """
     if _load is None:
-        raise SearchStateError("No views are loaded: import sylvan, not a part of it.")
+        raise SearchStateError("No views are loaded: import sylvan, not only sylvan.planning.")
     return cast(Views, _load())

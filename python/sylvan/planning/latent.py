@@ -1,98 +1,98 @@
-"""Planning with a learned model (MuZero): no rules, only what a model says.
+"""Planning with a learned model (MuZero), without rules.
 
     plan = LatentSearch(model, simulations=50).run(observation, legal_actions)
 
-A model is anything with two methods, each over a batch of B:
+A model (`LatentModel`) has two methods, each over a batch of B:
 
-- `initial_inference(observations)`: what it makes of the positions at the roots;
-- `recurrent_inference(hidden, actions)`: what it makes of a step, from hidden states `[B, ...]` and
+- `initial_inference(observations)` evaluates the positions at the roots;
+- `recurrent_inference(hidden, actions)` evaluates one step from hidden states `[B, ...]` with
   actions `[B]`.
 
-Both give value, reward, policy logits and hidden state, as a `ModelOutput` or any such tuple; NumPy
-arrays, or PyTorch tensors on any device. The tree stores slot numbers. Hidden states stay where the
-model made them, in one array of `simulations + 1` rows per root, are gathered and written in
-batches, and give their rows to the next search.
+Both return value, reward, policy logits and hidden state, as a `ModelOutput` or a tuple in this
+order, of NumPy arrays or PyTorch tensors on any device. The tree stores row numbers. The hidden
+states stay on the model's device, in one array of `simulations + 1` rows per root, which the next
+search reuses; they are read and written in batches.
 
-Whose turn it is, nobody asks the model: seats move one after another. Legal actions are known at
-the root only. Below it every action is open, except those whose logit is -inf.
+Seats move in turn; the model is not asked whose turn it is. Legal actions are known at the root
+only. Below it every action is legal, except those whose logit is -inf.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError
-from sylvan.games.game import MAX_SEATS, Game
+from sylvan.games.game import MAX_SEATS
 from sylvan.planning.config import SearchConfig, configured
-from sylvan.planning.forest import Answer, Forest, Steps
+from sylvan.planning.keywords import SearchSettings
+from sylvan.planning.latent_forest import Evaluations, LatentForest, LatentState, Steps
 from sylvan.planning.legal import Legal, checked_legal
 from sylvan.planning.model_arrays import (
+    Array,
     batched,
-    beside,
+    checked_hidden,
     highest,
-    is_elsewhere,
+    is_on_device,
     is_tensor,
-    numbers,
-    rows_of,
-    states,
+    num_rows,
+    on_device_of,
+    to_numpy,
 )
 from sylvan.planning.result import SearchResult
 
 __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
 
 Floats = NDArray[np.float32]
+Seats = Sequence[int] | NDArray[np.integer]
+"""`[B]` the seat to move at each root."""
 
 
 class ModelOutput(NamedTuple):
-    """What a model says of a batch of B positions; A actions, S seats."""
+    """A model's output for a batch of B positions; A actions, S seats."""
 
-    value: Any
-    """What is still to come, from here on: `[B]` for the seat to move (one seat, or two of a
-    zero-sum game), or `[B, S]` in seat order; to a search that is `relative`, the seat to move
-    first and the others as they follow it."""
-    reward: Any
-    """What the step that led here paid: `[B]` to the seat that made it (one seat, or two of a
-    zero-sum game), or `[B, S]` in seat order, or with that seat first. Ignored at the root."""
-    policy: Any
-    """`[B, A]` logits; -inf says that an action does not exist."""
-    hidden: Any
+    value: Array
+    """The future return: `[B]` for the seat to move (one seat, or two of a zero-sum game), or
+    `[B, S]` in seat order; in a `relative` search from the seat to move on."""
+    reward: Array
+    """The reward of the last step: `[B]` for the seat that moved (one seat, or two of a zero-sum
+    game), or `[B, S]` in seat order; in a `relative` search from that seat on. Ignored at roots."""
+    policy: Array
+    """`[B, A]` logits; -inf: the action does not exist."""
+    hidden: Array
     """`[B, ...]`"""
 
 
+ModelAnswer: TypeAlias = ModelOutput | Sequence[Array]
+"""A `ModelOutput`, or its four arrays in this order."""
+
+
 class LatentModel(Protocol):
-    """What a search asks of a model."""
+    """A learned model."""
 
-    def initial_inference(self, observations: Any) -> Any:
-        """A `ModelOutput` for observations `[B, ...]`."""
+    def initial_inference(self, observations: Any, /) -> ModelAnswer:
+        """Evaluate observations `[B, ...]`."""
 
-    def recurrent_inference(self, hidden: Any, actions: Any) -> Any:
-        """A `ModelOutput` for the steps `actions` `[B]` from hidden states `[B, ...]`."""
-
-
-class LatentState(_native.LatentState, Game):
-    """A root: the seat to move and its legal actions. What follows is up to the model."""
-
-    __slots__ = ()
+    def recurrent_inference(self, hidden: Any, actions: Any, /) -> ModelAnswer:
+        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
 
 
 class LatentSearch:
     """Searches over a learned model, of one position or of many at once.
 
-    :param num_players: seats, which move one after another.
-    :param zero_sum: whether two seats play for each other's loss; by default they do.
+    :param num_players: seats; they move in turn.
+    :param zero_sum: whether the gain of one of two seats is the other's loss; default for two.
     :param relative: whether the model's values `[B, S]` begin with the seat to move and its rewards
-        with the seat that made the step: those of a network do whose view turns with the mover.
-    :param value_bounds: the least and the most that a seat can still get, where that is known;
-        otherwise the range of values is learned in each search.
-    :param whole: whether nodes below the root keep all their edges, to be looked at; otherwise they
-        keep as many as there are simulations left to try them, which changes no visit.
-    :param settings: of the search (`SearchConfig`): `simulations`, `discount`, `top_k`, ...
+        with the seat that moved, as those of a network that sees the board from the mover's side.
+    :param value_bounds: the least and the greatest possible value of a seat, if known; otherwise
+        each search learns the range of values.
+    :param whole: whether nodes below the root keep all edges, for display; otherwise they keep as
+        many as there are simulations left, which does not change any visit.
+    :param settings: settings of the search (`SearchConfig`): `simulations`, `discount`, ...
 
     >>> class Coin:
     ...     '''Action 1 pays one, action 0 nothing, for ever.'''
@@ -108,7 +108,7 @@ class LatentSearch:
 
     def __init__(
         self,
-        model: Any,
+        model: LatentModel,
         config: SearchConfig | None = None,
         *,
         num_players: int = 1,
@@ -116,7 +116,7 @@ class LatentSearch:
         relative: bool = False,
         value_bounds: tuple[float, float] = (-np.inf, np.inf),
         whole: bool = False,
-        **settings: Any,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         for method in ("initial_inference", "recurrent_inference"):
             if not callable(getattr(model, method, None)):
@@ -130,18 +130,21 @@ class LatentSearch:
         self.model = model
         self.config = configured(config, settings)
         if self.config.simulations is None:
-            raise ConfigError("A search over a model needs a row for each state: set simulations.")
+            raise ConfigError(
+                "A search over a model stores one state per simulation: set simulations."
+            )
         self.num_players = num_players
         self.zero_sum = num_players == 2 if zero_sum is None else zero_sum
         self.relative = relative
         self.value_bounds = _bounds(value_bounds)
         self.whole = whole
-        self.forest: Forest | None = None
-        self._hidden: Any = None
+        self.forest: LatentForest | None = None
+        self._hidden: Array | None = None
+        """The hidden states of all trees, `[trees * stride, ...]`."""
 
     def run(
         self,
-        observation: Any,
+        observation: Array,
         legal_actions: Sequence[int] | NDArray[Any] | None = None,
         *,
         seat: int = 0,
@@ -149,10 +152,9 @@ class LatentSearch:
     ) -> SearchResult:
         """Search one position.
 
-        :param observation: as the model takes it, without the batch.
-        :param legal_actions: their codes, or `[A]` true where one is legal; by default all that the
-            model knows.
-        :param noise: one number per legal action, in place of what would be drawn.
+        :param observation: an observation for the model, without the batch dimension.
+        :param legal_actions: codes, or `[A]` true where an action is legal; default: all actions.
+        :param noise: one number per legal action, instead of random noise.
         """
         legal = None if legal_actions is None else [legal_actions]
         given = None if noise is None else [noise]
@@ -163,10 +165,10 @@ class LatentSearch:
         observations: Any,
         legal_actions: Legal | None = None,
         *,
-        seats: Sequence[int] | NDArray[np.integer] | None = None,
+        seats: Seats | None = None,
         noise: Sequence[Sequence[float] | None] | None = None,
     ) -> list[SearchResult]:
-        """Search many positions side by side, one batch of the model per simulation.
+        """Search many positions together, with one call of the model per simulation.
 
         :param observations: `[B, ...]`.
         """
@@ -178,80 +180,82 @@ class LatentSearch:
         observations: Any,
         legal_actions: Legal | None = None,
         *,
-        seats: Sequence[int] | NDArray[np.integer] | None = None,
+        seats: Seats | None = None,
         noise: Sequence[Sequence[float] | None] | None = None,
-    ) -> Forest:
-        """The same, as the forest of searched trees, which the next call replants.
+    ) -> LatentForest:
+        """`run_many` that returns the forest of searched trees; the next call reuses it.
 
-        `forest.outcomes()` has what was found in all of them as arrays.
+        `forest.outcomes()` has the results of all trees as arrays.
         """
         first = _output(self.model.initial_inference(observations), "initial_inference")
-        policy = numbers(first.policy, "policy", "initial_inference")
+        policy = to_numpy(first.policy, "policy", "initial_inference")
         if policy.ndim != 2 or not policy.size:
             raise EvaluationError(
                 f"initial_inference() gave a policy of shape {policy.shape}: give [B, A] logits."
             )
-        if (asked := rows_of(observations)) not in (None, len(policy)):
+        if (count := num_rows(observations)) not in (None, len(policy)):
             raise EvaluationError(
-                f"initial_inference() was asked about {asked} positions and gave a policy for "
+                f"initial_inference() was asked about {count} positions and gave a policy for "
                 f"{len(policy)}: give a row for each observation."
             )
         forest = self._planted(policy.shape, legal_actions, seats)
         forest.begin(noise)
         try:
             self._plan(forest, first._replace(policy=policy))
-        except BaseException:  # also Ctrl-C: what was found until now stays
+        except BaseException:  # also Ctrl-C: keep the results so far
             forest.abandon()
             raise
         return forest
 
-    def _plan(self, forest: Forest, first: ModelOutput) -> None:
-        """Search all trees to the end; `first` is what the model said of their roots."""
+    def _plan(self, forest: LatentForest, first: ModelOutput) -> None:
+        """Search all trees to the end; `first` is the model's output for their roots."""
         model, stride, method, output = self.model, self._stride, "initial_inference", first
         steps = forest.step(stride)
         assert steps is not None
-        rows: Any = beside(steps.rows, output.hidden)
+        rows: Array = on_device_of(output.hidden, steps.rows)
         while steps is not None:
-            self._write(rows, output.hidden, len(steps.rows), method)
-            answer = self._answer(output, len(steps.rows), forest.num_actions, method)
+            self._hidden = self._stored(rows, output.hidden, len(steps.rows), method)
+            evaluations = self._evaluations(output, len(steps.rows), forest.num_actions, method)
             try:
-                steps = forest.step(stride, answer)
+                steps = forest.step(stride, evaluations)
             except EvaluationError as error:
-                raise _named(error, answer, method) from None
+                raise _more_exact(error, evaluations, method) from None
             if steps is not None:
                 method = "recurrent_inference"
-                parents, actions, rows = self._beside(steps)
-                told = model.recurrent_inference(self._hidden[parents], actions)
-                output = _output(told, method)
+                parents, actions, rows = self._on_device(steps)
+                answer = model.recurrent_inference(self._hidden[parents], actions)
+                output = _output(answer, method)
 
-    def _beside(self, steps: Steps) -> Any:
-        """Steps where the hidden states are; sent there in one piece."""
-        return beside(np.stack(steps), self._hidden) if is_tensor(self._hidden) else steps
+    def _on_device(self, steps: Steps) -> Sequence[Array]:
+        """Steps on the device of the hidden states, copied there in one transfer."""
+        if is_tensor(self._hidden):
+            return tuple(on_device_of(self._hidden, np.stack(steps)))
+        return steps
 
     @property
     def bytes(self) -> int:
         """Memory of the hidden states and of the trees."""
         hidden = 0 if self._hidden is None else int(self._hidden.nbytes)
-        return hidden + (0 if self.forest is None else self.forest._native.bytes())
+        return hidden + (0 if self.forest is None else self.forest.bytes)
 
     @property
     def _stride(self) -> int:
-        """Rows of hidden states per tree: its root's, and one for each simulation."""
+        """Rows of hidden states per tree: one for its root and one per simulation."""
         return (self.config.simulations or 0) + 1
 
     def _planted(
         self,
         shape: tuple[int, ...],
         legal_actions: Legal | None,
-        seats: Sequence[int] | NDArray[np.integer] | None,
-    ) -> Forest:
-        """A forest of B roots with A actions (`shape`); the one from before where that fits."""
+        seats: Seats | None,
+    ) -> LatentForest:
+        """A forest of B roots with A actions (`shape`); the last one is reused if it fits."""
         count, num_actions = shape
         movers = self._seats(count, seats)
         legal = checked_legal(legal_actions, count, num_actions)
         forest = self.forest
         if forest is None or (len(forest), forest.num_actions) != shape:
-            forest = Forest([self._root(num_actions, [0], 0)] * count, self.config)
+            forest = LatentForest([self._root(num_actions, [0], 0)] * count, self.config)
             self.forest, self._hidden = forest, None
         if legal is None or isinstance(legal, np.ndarray):
             forest.replant(movers, legal)
@@ -271,9 +275,7 @@ class LatentSearch:
             whole=self.whole,
         )
 
-    def _seats(
-        self, count: int, seats: Sequence[int] | NDArray[np.integer] | None
-    ) -> NDArray[np.int64]:
+    def _seats(self, count: int, seats: Seats | None) -> NDArray[np.int64]:
         """The seats to move at the roots, `[B]`; seat 0 if none are given."""
         movers = np.zeros(count, np.int64) if seats is None else np.asarray(seats)
         if movers.shape != (count,) or movers.dtype.kind not in "iu":
@@ -290,57 +292,59 @@ class LatentSearch:
             )
         return movers.astype(np.int64, copy=False)
 
-    def _write(self, rows: Any, hidden: Any, count: int, method: str) -> None:
-        """Put new hidden states into their rows, where the model made them."""
-        hidden = states(hidden, count, method)
-        kind, shape = hidden.dtype, tuple(hidden.shape[1:])
-        own = self._hidden
-        if method == "initial_inference" and own is not None:
-            moved = getattr(own, "device", None) != getattr(hidden, "device", None)
-            if moved or (own.dtype, tuple(own.shape[1:])) != (kind, shape):
-                self._hidden = None  # a search may be over another model than the last
-        if self._hidden is None:
+    def _stored(self, rows: Array, hidden: Array, count: int, method: str) -> Array:
+        """The hidden states of all trees, with new ones written to `rows`."""
+        hidden = checked_hidden(hidden, count, method)
+        dtype, shape = hidden.dtype, tuple(hidden.shape[1:])
+        stored = self._hidden
+        if method == "initial_inference" and stored is not None:
+            moved = getattr(stored, "device", None) != getattr(hidden, "device", None)
+            if moved or (stored.dtype, tuple(stored.shape[1:])) != (dtype, shape):
+                # This search is over another model than the last: free its memory first.
+                self._hidden = stored = None
+        if stored is None:
             assert self.forest is not None
-            rows_of_all = (len(self.forest) * self._stride, *shape)
-            self._hidden = (
-                hidden.new_empty(rows_of_all) if is_tensor(hidden) else np.empty(rows_of_all, kind)
-            )
-        if tuple(self._hidden.shape[1:]) != shape:
+            whole = (len(self.forest) * self._stride, *shape)
+            stored = hidden.new_empty(whole) if is_tensor(hidden) else np.empty(whole, dtype)
+        if tuple(stored.shape[1:]) != shape:
             raise EvaluationError(
                 f"The hidden state has shape {shape} per position, but others had "
-                f"{tuple(self._hidden.shape[1:])}: always give the same."
+                f"{tuple(stored.shape[1:])}: always give the same."
             )
-        if self._hidden.dtype != kind:
+        if stored.dtype != dtype:
             raise EvaluationError(
-                f"{method}() gave a hidden state of dtype {kind}, but initial_inference() one of "
-                f"{self._hidden.dtype}: always give the same, or numbers are lost."
+                f"{method}() gave a hidden state of dtype {dtype}, but initial_inference() one of "
+                f"{stored.dtype}: always give the same, so that no precision is lost."
             )
-        self._hidden[rows] = hidden
+        stored[rows] = hidden
+        return stored
 
-    def _answer(self, output: ModelOutput, count: int, num_actions: int, method: str) -> Answer:
-        """What the model said, as the forest takes it."""
-        policy, codes = output.policy, None
-        if not is_elsewhere(policy):
-            policy = numbers(policy, "policy", method)
+    def _evaluations(
+        self, output: ModelOutput, count: int, num_actions: int, method: str
+    ) -> Evaluations:
+        """The model's output, checked, for the forest."""
+        policy, actions = output.policy, None
+        if not is_on_device(policy):
+            policy = to_numpy(policy, "policy", method)
         shape = tuple(policy.shape)
         if shape != (count, num_actions):
             raise EvaluationError(
                 f"{method}() gave a policy of shape {shape}: it must be {(count, num_actions)}."
             )
         top_k = self.config.top_k
-        if top_k is not None and top_k < num_actions and is_elsewhere(policy):
-            policy, actions = highest(policy, top_k)
-            codes = actions.cpu().numpy()
-        return (
-            numbers(policy, "policy", method),
-            codes,
-            self._per_seat(numbers(output.value, "value", method), count, method),
-            self._per_seat(numbers(output.reward, "reward", method), count, method),
+        if top_k is not None and top_k < num_actions and is_on_device(policy):
+            policy, codes = highest(policy, top_k)
+            actions = codes.cpu().numpy()
+        return Evaluations(
+            to_numpy(policy, "policy", method),
+            actions,
+            self._per_seat(to_numpy(output.value, "value", method), count, method),
+            self._per_seat(to_numpy(output.reward, "reward", method), count, method),
             self.relative,
         )
 
     def _per_seat(self, given: Floats, count: int, method: str) -> Floats:
-        """Values or rewards `[B]`, where one says all, or `[B, S]`."""
+        """Values or rewards `[B]`, if one number per position is enough, or `[B, S]`."""
         players = self.num_players
         if given.shape == (count, players):
             return given
@@ -353,7 +357,7 @@ class LatentSearch:
         return given.reshape(count)
 
 
-def _players(given: Any) -> int:
+def _players(given: object) -> int:
     """The number of seats."""
     if not isinstance(given, Integral) or not 1 <= int(given) <= MAX_SEATS:
         raise ConfigError(
@@ -375,9 +379,9 @@ def _bounds(given: Any) -> tuple[float, float]:
     )
 
 
-def _named(error: EvaluationError, answer: Answer, method: str) -> EvaluationError:
-    """What the core says of an answer, with the output that has a number which is none."""
-    for name, given in (("value", answer[2]), ("reward", answer[3])):
+def _more_exact(error: EvaluationError, evaluations: Evaluations, method: str) -> EvaluationError:
+    """The core's error, with the name of the output that is not finite."""
+    for name, given in (("value", evaluations.values), ("reward", evaluations.rewards)):
         wrong = ~np.isfinite(given)
         if "of its batch" in str(error) and wrong.any():
             position = int(np.argwhere(wrong)[0, 0])
@@ -388,7 +392,8 @@ def _named(error: EvaluationError, answer: Answer, method: str) -> EvaluationErr
     return error
 
 
-def _output(answer: Any, method: str) -> ModelOutput:
+def _output(answer: ModelAnswer, method: str) -> ModelOutput:
+    """A model's answer, checked to have four parts."""
     if not isinstance(answer, tuple | list) or len(answer) != 4:
         raise EvaluationError(
             f"{method}() gave a {type(answer).__name__}: it must give value, reward, policy logits "

@@ -1,9 +1,9 @@
-"""A batch of positions that wait for their evaluation, and the check of what comes back."""
+"""A batch of leaves that wait for their evaluation, and the check of the evaluations."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,18 +15,26 @@ if TYPE_CHECKING:
     from sylvan.planning.config import SearchConfig
     from sylvan.planning.forest import Forest
 
-__all__ = ["Leaves", "evaluated_range"]
+__all__ = ["BatchArrays", "LeafBatch", "evaluated_range"]
 
 SLACK = 0.01
 """How far a value may lie outside the range, in widths of the range: networks round."""
 LARGEST = float(np.finfo(np.float32).max)
 
+BatchArrays: TypeAlias = tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.uint64],
+]
+"""Trees, seats, offsets, actions and tickets of a batch."""
 
-class Leaves:
-    """A batch of positions that wait for their evaluation.
 
-    Arrays are NumPy arrays over memory of their own: what a leaf showed stays true as long as
-    somebody holds it. B is the number of leaves.
+class LeafBatch:
+    """B leaves of a forest; the `sylvan.Leaves` that evaluators receive.
+
+    The arrays own their memory: they stay valid after the next batch.
     """
 
     trees: NDArray[np.int64]
@@ -34,14 +42,14 @@ class Leaves:
     seats: NDArray[np.int64]
     """`[B]` the seat to move."""
     offsets: NDArray[np.int64]
-    """`[B + 1]` leaf i has the legal actions `actions[offsets[i]:offsets[i + 1]]`."""
+    """`[B + 1]`; the legal actions of leaf i are `actions[offsets[i]:offsets[i + 1]]`."""
     actions: NDArray[np.int64]
-    """Legal actions of all leaves, one after another."""
+    """The legal actions of all leaves, concatenated."""
     tickets: NDArray[np.uint64]
-    """`[B]` a seed per leaf, for evaluators that play at random."""
+    """`[B]` a random seed per leaf, for evaluators that use random numbers."""
 
-    def __init__(self, forest: Forest, arrays: tuple[Any, ...]) -> None:
-        """The batch that `forest` has in flight."""
+    def __init__(self, forest: Forest, arrays: BatchArrays) -> None:
+        """The leaves that `forest` has in flight."""
         self.forest = forest
         self._batch = forest.batches
         self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
@@ -51,44 +59,44 @@ class Leaves:
 
     @property
     def num_logits(self) -> int:
-        """Outputs of a policy over all actions."""
+        """Policy outputs per leaf."""
         return self.forest.num_logits
 
-    def _in_flight(self) -> None:
+    def _need_in_flight(self) -> None:
         if self._batch != self.forest.batches or not self.forest.in_flight:
             raise SearchStateError("These leaves are evaluated already: read them before update().")
 
     @cached_property
     def observations(self) -> NDArray[Any]:
-        """`[B, ...]` what the seat to move sees, per leaf."""
-        self._in_flight()
-        observations: NDArray[Any] = self.forest._native.observations()
-        return observations
+        """`[B, ...]` the observation of the seat to move, per leaf."""
+        self._need_in_flight()
+        return self.forest._native.observations()
 
     def observe(self, out: NDArray[Any]) -> None:
-        """Write `observations` into an array of their shape: in pinned memory, say."""
-        if "observations" not in self.__dict__:  # not read yet
-            self._in_flight()
+        """Write `observations` into an array of the same shape, for example in pinned memory."""
+        if "observations" not in self.__dict__:  # not computed yet
+            self._need_in_flight()
             if self.forest._native.observe(out):
                 return
-        seen = self.observations
-        if seen.shape != out.shape:
+        observations = self.observations
+        if observations.shape != out.shape:
             raise EvaluationError(
-                f"The observations have shape {seen.shape}: they do not fit into {out.shape}, what "
-                "the network takes."
+                f"The observations have shape {observations.shape}, but the array for them has "
+                f"shape {out.shape}: make the shapes equal."
             )
-        out[...] = seen
+        out[...] = observations
 
     @cached_property
     def logit_indices(self) -> NDArray[np.int64]:
-        """Where a row of the policy has the logit of each of `actions`."""
-        self._in_flight()
+        """For each of `actions`, the index of its logit in the policy output of its leaf."""
+        self._need_in_flight()
         indices = self.forest._native.logit_indices()
-        if indices.size and indices.max() >= self.num_logits:  # else a device would read elsewhere
-            place = int(indices.argmax())
+        # A device would read other memory instead of raising an error.
+        if indices.size and indices.max() >= self.num_logits:
+            highest = int(indices.argmax())
             raise GameContractError(
-                f"The logit of action {self.actions[place]} is at {indices[place]}, but num_logits "
-                f"is {self.num_logits}: make logit_index() and num_logits agree."
+                f"The logit of action {self.actions[highest]} is at {indices[highest]}, but "
+                f"num_logits is {self.num_logits}: make logit_index() and num_logits agree."
             )
         return indices
 
@@ -104,20 +112,24 @@ class Leaves:
         return self.actions[self.offsets[leaf] : self.offsets[leaf + 1]]
 
     def state(self, leaf: int) -> Game:
-        """The position of one leaf, as a copy."""
-        self._in_flight()
+        """A copy of the state of one leaf."""
+        self._need_in_flight()
         state: Game = self.forest._native.leaf_state(leaf)
         return state
 
     @property
     def states(self) -> list[Game]:
-        """The positions of all leaves, as copies."""
+        """Copies of the states of all leaves."""
         return [self.state(leaf) for leaf in range(len(self))]
 
     def checked(
         self, policy: ArrayLike, values: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Logits in one of the two forms of `Forest.update`, and values `[B * num_players]`."""
+        """Evaluations for `Forest.take`: logits in one of the two forms that `Forest.update`
+        accepts, and values `[B * num_players]`.
+
+        :raises EvaluationError: a shape or type is wrong, or a value is not finite.
+        """
         logits = _floats(policy, "policy")
         whole, legal = (len(self), self.num_logits), (len(self.actions),)
         if logits.shape not in (whole, legal):
@@ -159,19 +171,16 @@ class Leaves:
         return max(low - slack, -LARGEST), min(high + slack, LARGEST)
 
     def _bad_value(self, values: NDArray[np.float32]) -> str:
-        """Say what is wrong with the first value that is not finite or out of range."""
+        """The error text for the first value that is not finite or out of range."""
         low, high = self._limits()
-        place = tuple(map(int, np.argwhere(~((low <= values) & (values <= high)))[0]))
+        at = tuple(map(int, np.argwhere(~((low <= values) & (values <= high)))[0]))
         rule = "give finite values"
-        if np.isfinite(values[place]):
+        if np.isfinite(values[at]):
             low, high = self.forest.value_range
             rule = f"give values from {low:g} to {high:g}, the game's value_range"
-        seat = (
-            f" for seat {place[1]}" if values.shape == (len(self), self.forest.num_players) else ""
-        )
+        seat = f" for seat {at[1]}" if values.shape == (len(self), self.forest.num_players) else ""
         return (
-            f"The value of leaf {place[0]} (tree {self.trees[place[0]]}) is "
-            f"{values[place]}{seat}: {rule}."
+            f"The value of leaf {at[0]} (tree {self.trees[at[0]]}) is {values[at]}{seat}: {rule}."
         )
 
 
@@ -184,12 +193,12 @@ def evaluated_range(game_range: tuple[float, float], config: SearchConfig) -> tu
 
 
 def _floats(array: ArrayLike, name: str) -> NDArray[np.float32]:
-    """An array of single-precision numbers, contiguous."""
+    """A contiguous array in single precision."""
     try:
         numbers = np.asarray(array)
     except (TypeError, ValueError, RuntimeError) as error:
         raise EvaluationError(f"The {name} cannot be read as an array: {error}.") from None
     if numbers.dtype.kind not in "fiu":
         raise EvaluationError(f"The {name} is of dtype {numbers.dtype}: give real numbers.")
-    with np.errstate(over="ignore"):  # becomes infinite, which is refused by name
+    with np.errstate(over="ignore"):  # becomes infinite, which a later check reports
         return np.ascontiguousarray(numbers, np.float32)

@@ -1,7 +1,8 @@
-"""Legal actions of the roots of a search over a learned model, as people give them.
+"""Check the legal actions that a user gives for the roots of a search over a learned model.
 
-A list of action codes for each root, or masks: true where an action is legal, `[A]` of one root or
-`[B, A]` of all. A mask is an array: in a list, True and False could as well be the actions 1 and 0.
+For each root a list of action codes or a mask `[A]`, true where an action is legal; or one mask
+`[B, A]` for all roots. A mask must be an array, because True and False in a list could also be the
+actions 1 and 0.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ Legal = Sequence[Sequence[int] | NDArray[Any]] | NDArray[Any]
 def checked_legal(
     legal: Any, count: int, num_actions: int
 ) -> NDArray[np.bool_] | list[list[int]] | None:
-    """A mask `[B, A]` or a list per root, once each is known to have some and only such as exist.
+    """A mask `[B, A]` or a list of codes per root.
 
-    :raises ConfigError: it is neither, a root has no action, one twice, or one that is none.
+    :raises ConfigError: it is neither, or a root has no action, an unknown one, or one twice.
     """
     if legal is None:
         return None
@@ -57,9 +58,9 @@ def checked_legal(
 
 
 def checked_actions(given: Any, num_actions: int, whose: str) -> list[int]:
-    """Codes of one root's legal actions, from a list of them or a mask.
+    """Codes of one root's legal actions, from a list of codes or a mask.
 
-    :param whose: for messages: "root 3".
+    :param whose: the root's name in errors, for example "root 3".
     """
     actions = _array(given)
     if actions is not None and not isinstance(given, list | tuple) and actions.dtype == bool:
@@ -91,7 +92,7 @@ def checked_actions(given: Any, num_actions: int, whose: str) -> list[int]:
 
 
 def _array(given: Any) -> NDArray[Any] | None:
-    """What was given for one root; None where it is no row of anything."""
+    """The legal actions of one root as an array; None if they are something else."""
     if is_tensor(given):
         given = given.cpu().numpy()
     if isinstance(given, np.ndarray):
@@ -105,4 +106,4 @@ def _array(given: Any) -> NDArray[Any] | None:
 
 
 def _no_action(whose: str) -> str:
-    return f"{whose[:1].upper()}{whose[1:]} has no legal action: search where somebody can move."
+    return f"{whose[:1].upper()}{whose[1:]} has no legal action: give at least one."

@@ -1,11 +1,11 @@
-"""Arrays of a learned model, wherever it keeps them: NumPy's, or PyTorch's on any device.
+"""Arrays of a learned model: NumPy arrays, or PyTorch tensors on any device.
 
-PyTorch is never loaded to find out whether an array is one of its tensors.
+PyTorch is imported only if the model returns tensors.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,43 +13,50 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, EvaluationError
 
 __all__ = [
+    "Array",
     "batched",
-    "beside",
+    "checked_hidden",
     "highest",
-    "is_elsewhere",
+    "is_on_device",
     "is_tensor",
-    "numbers",
-    "rows_of",
-    "states",
+    "num_rows",
+    "on_device_of",
+    "to_numpy",
 ]
 
+Array: TypeAlias = Any
+"""A NumPy array or a PyTorch tensor; of a user's model also lists of numbers.
 
-def batched(observation: Any) -> Any:
+Not a union: a model that declares one of them must fit `LatentModel`.
+"""
+
+
+def batched(observation: Array) -> Array:
     """An observation as a batch of one.
 
-    :raises ConfigError: it is no array, nor can one be made of it.
+    :raises ConfigError: it cannot be converted to an array.
     """
     if hasattr(observation, "shape"):
         return observation[None]
     array = _array(observation)
     if array is None:
         raise ConfigError(
-            f"The observation is a {type(observation).__name__} that no array can be made of: give "
-            "an array, or what the model takes, as a batch, to run_many."
+            f"The observation is a {type(observation).__name__}, which cannot be converted to an "
+            "array: give an array, or a batch in the model's own format to run_many."
         )
     return array[None]
 
 
-def rows_of(observations: Any) -> int | None:
-    """How many positions observations are of; None where only the model knows."""
+def num_rows(observations: Array) -> int | None:
+    """The number of observations; None if only the model knows."""
     if isinstance(observations, list):
         return len(observations)
     shape = getattr(observations, "shape", None)
     return int(shape[0]) if shape else None
 
 
-def numbers(array: Any, name: str, method: str) -> NDArray[np.float32]:
-    """An output of the model in memory, in single precision."""
+def to_numpy(array: Array, name: str, method: str) -> NDArray[np.float32]:
+    """An output of the model as a NumPy array in single precision."""
     if is_tensor(array):
         array = array.detach().float().cpu().numpy()  # NumPy has no bfloat16
     try:
@@ -60,15 +67,18 @@ def numbers(array: Any, name: str, method: str) -> NDArray[np.float32]:
         ) from None
 
 
-def states(hidden: Any, count: int, method: str) -> Any:
-    """Hidden states `[B, ...]` as the model gave them, but for what they were computed from."""
+def checked_hidden(hidden: Array, count: int, method: str) -> Array:
+    """Hidden states `[B, ...]`, on their device, without gradient.
+
+    :raises EvaluationError: they do not have a row per position.
+    """
     if is_tensor(hidden):
-        hidden = hidden.detach()  # or every search would be kept for a gradient
+        hidden = hidden.detach()  # else autograd would keep every search in memory
     elif not hasattr(hidden, "shape"):
         given, hidden = hidden, _array(hidden)
         if hidden is None:
             raise EvaluationError(
-                f"{method}() gave a hidden state that is a {type(given).__name__} and no array: "
+                f"{method}() gave a hidden state that is a {type(given).__name__}, not an array: "
                 f"give one with a row for each of {count} positions."
             )
     shape = tuple(hidden.shape)
@@ -79,8 +89,8 @@ def states(hidden: Any, count: int, method: str) -> Any:
     return hidden
 
 
-def _array(given: Any) -> NDArray[Any] | None:
-    """Numbers in lists as an array; None where that is not what they are."""
+def _array(given: object) -> NDArray[Any] | None:
+    """Nested lists of numbers as an array; None if they are something else."""
     try:
         array = np.asarray(given)
     except ValueError:  # rows of different lengths
@@ -88,37 +98,38 @@ def _array(given: Any) -> NDArray[Any] | None:
     return None if array.dtype == object else array
 
 
-def is_tensor(array: Any) -> bool:
-    """Whether an array is PyTorch's."""
+def is_tensor(array: object) -> bool:
+    """Whether an array is a PyTorch tensor."""
     return type(array).__module__.partition(".")[0] == "torch"
 
 
-def is_elsewhere(array: Any) -> bool:
-    """Whether an array has to be fetched from a device."""
+def is_on_device(array: Array) -> bool:
+    """Whether an array is a tensor outside the CPU's memory."""
     return is_tensor(array) and array.device.type != "cpu"
 
 
-def highest(policy: Any, k: int) -> tuple[Any, Any]:
-    """The k highest of a tensor's logits `[B, A]` and their actions, by rising action, found where
-    they are: ties go to the lower action, which `torch.topk` does not promise.
+def highest(policy: Array, k: int) -> tuple[Array, Array]:
+    """The k highest logits of a tensor `[B, A]` and their actions, by rising action.
 
-    So the numbers that it compares are all different: a logit's bits as a whole number of the same
-    order (of equal zeros one), then how far its action is from the last.
+    Works on the tensor's device. Ties go to the lower action. `torch.topk` does not promise that,
+    so it compares keys that are all different: the logit's bits as an integer of the same order (-0
+    counts as 0), then the distance of the action from the last one.
     """
     import torch
 
     actions = policy.shape[1]
     bits = (policy.float() + 0.0).view(torch.int32)
     order = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
-    order[policy.isnan()] = torch.iinfo(torch.int32).max  # to be found out
-    places = torch.arange(actions - 1, -1, -1, device=policy.device)
-    found = torch.topk((order << 32) | places, k, dim=1, sorted=False).values
+    # NaN counts as the highest logit, so that it is kept and reported.
+    order[policy.isnan()] = torch.iinfo(torch.int32).max
+    ranks = torch.arange(actions - 1, -1, -1, device=policy.device)
+    found = torch.topk((order << 32) | ranks, k, dim=1, sorted=False).values
     codes = (actions - 1 - (found & 0xFFFFFFFF)).sort(dim=1).values
     return policy.gather(1, codes), codes
 
 
-def beside(indices: NDArray[np.int64], array: Any) -> Any:
-    """Indices where an array can use them: several rows of them are sent at once."""
+def on_device_of(array: Array, indices: NDArray[np.int64]) -> Array:
+    """Indices on the device of an array."""
     if not is_tensor(array):
         return indices
     import torch

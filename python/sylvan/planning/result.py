@@ -1,94 +1,96 @@
-"""What a search found."""
+"""The result of a search of one tree."""
 
 from __future__ import annotations
 
 import io
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import SearchStateError
 from sylvan.planning.display import views
-from sylvan.planning.roots import as_root, need_turn
+from sylvan.planning.roots import as_root
 from sylvan.planning.tree import TreeView, label
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from sylvan.games import Game
     from sylvan.planning.config import SearchConfig
-    from sylvan.planning.forest import Forest
+    from sylvan.planning.trees import Trees
 
 __all__ = ["SearchResult"]
 
 
 class SearchResult:
-    """The outcome of one search of one tree.
+    """The result of a search of one tree.
 
-    It prints as a table and shows itself as board, table and tree in a notebook.
+    It prints as a table; a notebook displays it as board, table and tree.
     """
 
     game: Game
-    """The position that was searched, as a copy."""
+    """A copy of the position that was searched."""
     best: int
-    """The action with most visits, proofs first (Gumbel: the one that survived)."""
+    """The best action: proofs first, then most visits (Gumbel: the last one left)."""
     action: int
-    """The action picked at the search's temperature; `best` at temperature 0."""
+    """The action sampled with the search's temperature; `best` at temperature 0."""
     policy: NDArray[np.float32]
-    """Training target `[num_actions]`: visit shares (Gumbel: improved policy), not tempered."""
+    """`[num_actions]` the training target: shares of the visits (Gumbel: the improved policy),
+    without temperature."""
     values: tuple[float, ...]
-    """The root's value per seat: proven if it is, else the mean."""
+    """The root's value per seat: the proven one if there is one, else the mean."""
     value: float
-    """The same for the seat to move."""
+    """The root's value for the seat to move."""
     pv: list[int]
-    """The expected line of actions."""
+    """The principal variation: the expected actions from the root on."""
     stopped_by: str
-    """What ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`, `proven`, `stop`;
-    `interrupted` if an error or Ctrl-C did."""
+    """What ended the search: `simulations`, `seconds`, `nodes`, `depth`, `bytes`, `proven`, `stop`,
+    or `interrupted` (an error or Ctrl-C)."""
     simulations: int
-    """Simulations of this search; on a reused tree new ones only."""
+    """Simulations of this search, without those of earlier searches of the tree."""
     nodes: int
     bytes: int
     """Memory of the tree."""
     depth: int
-    """The greatest depth that a simulation of this search reached."""
+    """The greatest depth of a simulation of this search."""
+    seconds: float
+    """Duration of the search."""
+    evaluator: str
+    """The name of the evaluator."""
+    config: SearchConfig
     tree: TreeView
 
-    def __init__(self, forest: Forest, tree: int, seconds: float, evaluator: str) -> None:
+    def __init__(self, trees: Trees, tree: int) -> None:
         """Read the result of tree number `tree`."""
-        native = forest._native
-        outcome = native.outcome(tree)
+        outcome = trees._native.outcome(tree)
         if outcome is None:
-            need_turn(forest.state(tree), f"The root of tree {tree}")
-            raise SearchStateError(
-                f"The root of tree {tree} is not evaluated yet: search before reading a result."
-            )
+            raise trees._no_result(tree)
         actions, policy, self.best, self.pv = outcome
-        self.game = forest.state(tree).clone()
-        self.config: SearchConfig = forest.config
-        self.seconds = seconds
-        self.evaluator = evaluator
-        self.action = native.pick(tree) if self.config.temperature > 0 else self.best
+        self.game = trees.state(tree).clone()
+        self.config = trees.config
+        self.seconds = trees.seconds
+        self.evaluator = trees._evaluator_name
+        self.action = trees._native.pick(tree) if self.config.temperature > 0 else self.best
         self.policy = np.zeros(self.game.num_actions, np.float32)
         self.policy[actions] = policy
-        self.simulations, self.nodes, self.bytes, self.depth, stop = native.progress(tree)
-        self.stopped_by = stop or "interrupted"
-        generation = forest.generation
-        self.tree = TreeView(
-            lambda path: native.node(tree, list(path)),
-            as_root(self.game),
-            lambda: forest.generation == generation,
-            lambda path: native.line(tree, list(path)),
-            self.best,
+        progress = trees.progress(tree)
+        self.simulations, self.nodes, self.depth = (
+            progress.simulations,
+            progress.nodes,
+            progress.depth,
         )
-        root = self.tree.root
+        self.bytes = progress.bytes
+        self.stopped_by = progress.stopped_by or "interrupted"
+        self.tree = trees.tree(tree)
+        root = self.tree.root  # read now, so that the result outlives the tree
         self.values = root.values
         self.value = self.values[root.seat or 0]
-        _ = root.edges  # read now, so that the result outlives the tree
 
     @cached_property
     def pv_labels(self) -> list[str]:
-        """The expected line as people write it."""
+        """The principal variation in the game's notation."""
         state, labels = as_root(self.game), []
         for action in self.pv:
             labels.append(label(state, action))
@@ -97,11 +99,11 @@ class SearchResult:
 
     @property
     def best_label(self) -> str:
-        """The best action as people write it."""
+        """The best action in the game's notation."""
         return label(self.tree.game, self.best)
 
     def to_json(self, *, moves: int | None = None) -> dict[str, Any]:
-        """The result as plain data; `moves` bounds the number of actions listed."""
+        """The result as JSON data with at most `moves` actions."""
         edges = self.tree.root.edges[:moves]
         return {
             "best": self.best_label,
@@ -131,14 +133,14 @@ class SearchResult:
             ],
         }
 
-    def save(self, path: Any, **limits: int | None) -> Any:
+    def save(self, path: str | PathLike[str], **limits: int | None) -> None:
         """Write the tree to a `.json`, `.dot` or `.svg` file.
 
-        :param limits: `depth`, `nodes`, `visits` or `width`: see `sylvan.views.snapshot`.
+        `limits` are the largest `depth`, the most `nodes` and the fewest `visits` to write.
         """
-        return views().save(self, path, **limits)
+        views().save(self, path, **limits)
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> RenderableType:
         return views().table(self)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What a search asks of the states that it starts from, before anything is planted."""
+"""Check the states that a search starts from, before a tree is planted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sylvan import _native
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
+from sylvan.evaluators.protocol import encoding_of
 from sylvan.games.game import MAX_SEATS, Game
 
 if TYPE_CHECKING:
+    from sylvan.evaluators.protocol import Evaluator
     from sylvan.games.encoding import Encoding
     from sylvan.planning.config import SearchConfig
 
 __all__ = [
     "as_root",
+    "checked_root",
     "checked_states",
     "hides",
     "is_own_turn",
@@ -26,8 +29,6 @@ __all__ = [
     "need_game",
     "need_no_chance",
     "need_turn",
-    "playable",
-    "played",
     "root_actions",
     "seen_by_mover",
     "shown_to",
@@ -39,15 +40,25 @@ METHODS = sorted(Game.__abstractmethods__)
 NATIVE = (_native.Chess, _native.ConnectFour, _native.TicTacToe)
 
 
+def checked_root(state: Game, config: SearchConfig) -> Game:
+    """A copy of a state in which a seat is to move, and which these settings can search."""
+    need_game(state, "The position")
+    need_fair(state, config, "The position")
+    need_turn(state, "The position")
+    return _copy(state)
+
+
 def checked_states(states: Iterable[Game], config: SearchConfig) -> list[Game]:
-    """Copies of states of one game, in each of which a seat is to move, fit for these settings."""
+    """Copies of states of one game in which a seat is to move, and which these settings can
+    search.
+    """
     if not isinstance(states, Iterable):
         raise ConfigError(f"states is a {type(states).__name__}: give a list of states.")
     states = list(states)
     if not states:
         raise ConfigError("states is empty: a forest needs at least one state.")
     for i, state in enumerate(states):
-        if i == 0 or not isinstance(state, NATIVE):  # one of those is like another
+        if i == 0 or not isinstance(state, NATIVE):  # native states of one class are all valid
             need_game(state, f"State {i}")
         if type(state) is not type(states[0]):
             raise GameContractError(
@@ -61,13 +72,13 @@ def checked_states(states: Iterable[Game], config: SearchConfig) -> list[Game]:
 
 
 def need_game(state: Any, name: str) -> None:
-    """Fail unless `state` is a state of a game."""
+    """:raises GameContractError: `state` is not a state of a game."""
     if isinstance(state, type):
         raise GameContractError(
             f"{name} is the class {state.__name__}: give a state of it, {state.__name__}()."
         )
     kind = type(state).__name__
-    if hasattr(state, "move_stack"):  # not imported: only who has python-chess can bring its board
+    if hasattr(state, "move_stack"):  # recognised without importing python-chess
         raise GameContractError(
             f"{name} is a {kind} of python-chess: make a game of it with Chess.from_board."
         )
@@ -94,84 +105,91 @@ def need_game(state: Any, name: str) -> None:
 
 
 def need_turn(state: Game, name: str) -> None:
-    """Fail unless a seat is to move in `state`."""
+    """Check that a seat is to move in `state`.
+
+    :raises GameOver: the game is over.
+    :raises SearchStateError: chance is to move.
+    """
     need_no_chance(state, name)
     if state.is_terminal() and not root_actions(state):
         raise GameOver(f"{name} is a finished game: search one that goes on.")
 
 
 def is_view(state: Game) -> bool:
-    """Whether `state` is what one seat knows."""
+    """Whether `state` is one seat's view of a game."""
     return getattr(state, "observer", None) is not None
 
 
-def is_still(state: Game) -> bool:
-    """Whether no seat is to move."""
+def _no_seat_moves(state: Game) -> bool:
     return state.is_terminal() or bool(getattr(state, "is_chance", bool)())
 
 
 def is_own_turn(view: Game) -> bool:
-    """Whether the seat that looks is to move."""
-    return not is_still(view) and view.to_play() == view.observer
+    """Whether the view's observer is to move."""
+    return not _no_seat_moves(view) and view.to_play() == view.observer
 
 
 def hides(state: Game) -> bool:
-    """Whether the game of `state` hides something from its seats."""
+    """Whether the game of `state` has hidden information."""
     return getattr(type(state), "observe", Game.observe) is not Game.observe
 
 
 def need_fair(state: Game, config: SearchConfig, name: str) -> None:
-    """Fail unless a search of `state` sees what its settings say, and no more."""
+    """Check that a search of `state` reads exactly the information that its settings allow.
+
+    :raises SearchStateError: `state` has too much, or another seat than the observer is to move.
+    :raises ConfigError: the settings do not fit a view.
+    """
     if not is_view(state):
         if hides(state) and config.hidden != "cheating":
             raise SearchStateError(
-                f"{name} is a whole {type(state).__name__}, which hides something from every seat: "
-                "search what one sees, state.observe(seat), or set hidden='cheating'."
+                f"{name} is the full state of {type(state).__name__}, a game with hidden "
+                "information: search a seat's view, state.observe(seat), or set hidden='cheating'."
             )
         return
     if config.hidden == "cheating":
         raise ConfigError(
-            f"{name} is what seat {state.observer} sees: a cheating search needs the whole game."
+            f"{name} is the view of seat {state.observer}: give a cheating search the full state."
         )
     if config.selection == "gumbel" and config.hidden == "information_set":
         raise ConfigError(
-            f"{name} is what seat {state.observer} sees, and selection='gumbel' plans for one deal "
-            "only: use 'puct' or 'uct', or hidden='determinised'."
+            f"{name} is the view of seat {state.observer}, and selection='gumbel' can plan for one "
+            "deal only: use 'puct' or 'uct', or hidden='determinised'."
         )
-    if not is_still(state) and not is_own_turn(state):
+    if not _no_seat_moves(state) and not is_own_turn(state):
         raise SearchStateError(
-            f"{name} is what seat {state.observer} sees, but seat {state.to_play()} is to move: "
+            f"{name} is the view of seat {state.observer}, but seat {state.to_play()} is to move: "
             "search when it is the observer's turn."
         )
 
 
 def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:
-    """Fail unless `state` shows itself to networks in this encoding."""
+    """:raises ConfigError: `state` has another encoding of observations."""
     encoding = getattr(state, "encoding", None)
     if encoding != expected:
         raise ConfigError(
-            f"{name} shows itself as {encoding} in a forest of {expected}: use "
-            "state.encoded(encoding) to make them alike."
+            f"{name} has the encoding {encoding}, but the forest has {expected}: use "
+            "state.encoded(encoding) to make them equal."
         )
 
 
-def shown_to(state: Game, evaluator: Any) -> Game:
-    """`state` in the encoding that an evaluator reads; as it is if the evaluator does not say."""
-    encoding = getattr(evaluator, "encoding", None)
+def shown_to(state: Game, evaluator: Evaluator | None) -> Game:
+    """`state` in the encoding that an evaluator needs; unchanged if it takes any."""
+    encoding = None if evaluator is None else encoding_of(evaluator)
     if encoding is None or encoding == getattr(state, "encoding", None):
         return state
     return state.encoded(encoding)
 
 
 def seen_by_mover(state: Game) -> Game:
-    """What the seat to move knows: the state itself where nothing is hidden."""
+    """The view of the seat to move; the state itself if nothing is hidden."""
     if is_view(state) or not hides(state):
         return state
     return state.observe(state.to_play())
 
 
 def as_root(state: G) -> G:
-    """A copy to search from: where a draw could be claimed, the game goes on."""
+    """A copy to search from: the game continues even if a draw could be claimed."""
     copy = _copy(state)
     if hasattr(copy, "set_root"):
         copy.set_root()
@@ -179,7 +197,10 @@ def as_root(state: G) -> G:
 
 
 def _copy(state: G) -> G:
-    """A copy, which a `clone` without its `return` would not give."""
+    """A copy.
+
+    :raises GameContractError: `clone` has no `return`.
+    """
     copy = state.clone()
     if copy is None:
         raise GameContractError(
@@ -189,31 +210,12 @@ def _copy(state: G) -> G:
 
 
 def root_actions(state: Game) -> list[int]:
-    """What a search of `state` chooses from."""
+    """The actions among which a search of `state` chooses."""
     return list(as_root(state).legal_actions())
 
 
-def playable(state: Game) -> list[int]:
-    """What may be played in `state`: a root that was told to choose from a few moves can be left
-    by any other.
-    """
-    lift = getattr(state, "restricted", None)
-    return root_actions(state if lift is None else lift(None))
-
-
-def played(state: Game, action: int) -> Game:
-    """The game after an action, also where a draw could have been claimed."""
-    if isinstance(state, _native.Chess) and type(state).apply is _native.Chess.apply:
-        game = state.clone()
-        game.push(action)  # knows of no search, whose lines end sooner than games
-        return game
-    after = as_root(state)
-    after.apply(action)
-    return after
-
-
 def need_no_chance(state: Game, name: str) -> None:
-    """Fail if chance is to move in `state`."""
+    """:raises SearchStateError: chance is to move in `state`."""
     if getattr(state, "is_chance", bool)():
         raise SearchStateError(
             f"{name} waits for chance: apply one of its chance_outcomes() first, "

@@ -1,17 +1,20 @@
-"""One tree, one call: `search` for a single position, `Search` to keep the tree between moves."""
+"""Search one position: `search` once, `Search` to keep the tree between moves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from sylvan.errors import SearchStateError
 from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.evaluators.protocol import Evaluator, EvaluatorLike, preferred_batch_of
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
+from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import need_fair, need_game, need_turn, shown_to
+from sylvan.planning.roots import checked_root, need_fair, need_turn, shown_to
+from sylvan.planning.tree import TreeView
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -21,15 +24,20 @@ __all__ = ["Search", "Status", "search"]
 
 @dataclass(frozen=True)
 class Status:
-    """How far a search has come, for those who watch it."""
+    """Progress of a running search."""
 
     simulations: int
+    """Simulations so far."""
     limit: int | None
+    """The limit on simulations; None: no limit."""
     elapsed: float
+    """Seconds so far."""
     seconds: float | None
+    """The limit on seconds; None: no limit."""
 
 
-Progress = Callable[[Status], Any]
+Progress = Callable[[Status], object]
+"""Called several times per second during a search; returns False to end it."""
 
 
 class Search:
@@ -43,15 +51,18 @@ class Search:
     """
 
     def __init__(
-        self, evaluate: Any = None, config: SearchConfig | None = None, **settings: Any
+        self,
+        evaluate: EvaluatorLike | None = None,
+        config: SearchConfig | None = None,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         """Prepare a search.
 
         Args:
             evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
                 takes them), an evaluator, the name of one, or None for the game's default. If it
-                has an attribute `encoding`, positions show themselves so; if it has one
-                `preferred_batch`, so many leaves are in flight, unless the settings say otherwise
+                has an attribute `encoding`, observations have this encoding. If it has an attribute
+                `preferred_batch`, this many leaves are in flight unless the settings give a number
             config: the settings
             settings: changes to them, by name
         """
@@ -66,36 +77,44 @@ class Search:
         progress: Progress | None = None,
         noise: Sequence[float] | None = None,
     ) -> SearchResult:
-        """Search from `state`, or go on from where `advance` led.
+        """Search `state`, or without it the position that `advance` reached.
 
-        `progress` is called several times a second and ends the search by returning False. After
-        Ctrl-C, or any error of the evaluator, `result` gives what was found until then.
+        `progress` is called several times per second and ends the search by returning False. After
+        Ctrl-C or an error of the evaluator, `result` has what was found so far.
         """
-        start = self._planted().states[0] if state is None else state
-        need_game(start, "The position")
-        need_fair(start, self.config, "The position")
-        need_turn(start, "The position")
-        start = shown_to(start, self.evaluate)
-        forest = self._planted() if state is None else Forest([start], self.config)
-        evaluator = evaluator_for(forest.states[0], self.evaluate)
+        forest = self._reused() if state is None else self._planted(state)
+        evaluator = evaluator_for(forest.state(0), self.evaluate)
         forest.begin(None if noise is None else [noise])
         self._forest = forest
-        forest.run(evaluator, None if progress is None else lambda: self._report(forest, progress))
+        watch = None if progress is None else lambda: self._report(forest, progress)
+        forest.run_with(evaluator, watch)
         return forest.result()
 
-    def _report(self, forest: Forest, progress: Progress) -> None:
-        done = forest._native.progress(0)[0]
-        status = Status(done, self.config.simulations, forest.seconds, self.config.seconds)
-        if progress(status) is False:
-            forest.stop()
+    def _planted(self, state: Game) -> Forest:
+        """A forest of one new tree."""
+        root = checked_root(state, self.config)
+        return Forest.of_roots([shown_to(root, self.evaluate)], self.config)
 
-    def _planted(self) -> Forest:
+    def _reused(self) -> Forest:
+        """The forest of the last search, whose root may have moved."""
+        forest = self._searched()
+        need_fair(forest.state(0), self.config, "The position")
+        need_turn(forest.state(0), "The position")
+        return forest
+
+    def _searched(self) -> Forest:
         if self._forest is None:
             raise SearchStateError("There is no tree yet: call run(state) first.")
         return self._forest
 
-    def limit(self, **limits: Any) -> None:
-        """End searches otherwise from the next one on; the tree stays.
+    def _report(self, forest: Forest, progress: Progress) -> None:
+        done = forest.progress().simulations
+        status = Status(done, self.config.simulations, forest.seconds, self.config.seconds)
+        if progress(status) is False:
+            forest.stop()
+
+    def limit(self, **limits: Unpack[Limits]) -> None:
+        """Change the limits from the next search on; the tree stays.
 
         `limits` are `simulations`, `seconds`, `nodes` and `depth`; those not named stay.
         """
@@ -106,33 +125,43 @@ class Search:
             self.config = self._forest.config
 
     def advance(self, *actions: int, view: Game | None = None) -> None:
-        """Play actions: the subtree behind them is kept, the rest is freed.
+        """Move the root along some actions: the subtree behind them is kept, the rest is freed.
 
-        `view` is what the seat that searches then knows, where its old view cannot tell.
+        `view` is the searching seat's new view, if its old one cannot tell.
         """
-        self._planted().advance(0, *actions, view=view)
+        self._searched().advance(0, *actions, view=view)
 
     @property
     def state(self) -> Game:
-        """The position at the root, as a copy."""
-        return self._planted().states[0].clone()
+        """A copy of the position at the root."""
+        return self._searched().state(0).clone()
+
+    @property
+    def best(self) -> int:
+        """The best action so far; cheaper than `result`."""
+        return self._searched().best()
+
+    @property
+    def tree(self) -> TreeView:
+        """The tree as it is now; cheaper than `result`."""
+        return self._searched().tree()
 
     @property
     def result(self) -> SearchResult:
-        """What is known now, also after an interrupted search."""
-        return self._planted().result()
+        """The result so far, also during a search or after an interrupted one."""
+        return self._searched().result()
 
     def stop(self) -> None:
-        """End the search that is under way; may be called from any thread."""
-        self._planted().stop()
+        """End the running search; from any thread."""
+        self._searched().stop()
 
 
-def _batched(config: SearchConfig, evaluator: Any) -> SearchConfig:
-    """The settings with as many leaves in flight as the evaluator prefers, if they do not say.
+def _batched(config: SearchConfig, evaluator: Evaluator | None) -> SearchConfig:
+    """The settings with as many leaves in flight as the evaluator prefers, unless they are set.
 
-    At most one in 32 simulations is in flight, so that short searches still see what they find.
+    At most one in 32 simulations is in flight, so that short searches still use their results.
     """
-    preferred = getattr(evaluator, "preferred_batch", None)
+    preferred = None if evaluator is None else preferred_batch_of(evaluator)
     if preferred is None or "leaves_in_flight" in config.model_fields_set:
         return config
     most = min(limit for limit in (config.simulations, config.nodes, 2**17) if limit is not None)
@@ -142,10 +171,10 @@ def _batched(config: SearchConfig, evaluator: Any) -> SearchConfig:
 def search(
     game: Game,
     *,
-    evaluator: Any = None,
+    evaluator: EvaluatorLike | None = None,
     progress: Progress | None = None,
     config: SearchConfig | None = None,
-    **settings: Any,
+    **settings: Unpack[SearchSettings],
 ) -> SearchResult:
     """Search one position.
 

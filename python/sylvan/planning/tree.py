@@ -1,10 +1,11 @@
-"""A lazy view of a search tree: nodes and edges are read when they are asked for.
+"""Read a search tree lazily: nodes and edges are copied from the core on first use.
 
-Statistics are named as the papers name them: `N` visits, `W` sum of values, `Q = W / N`, `P` prior;
-those of an edge are for the seat that chooses there.
+Statistics have the papers' names: `N` visits, `W` sum of values, `Q = W / N`, `P` prior; those of
+an edge are for the seat that chooses there.
 
-What was read stays readable when the search moves on. The tree keeps it, as plain data: views point
-to the tree and never the other way, so that a tree's memory is free as soon as nobody looks at it.
+Nodes that were read stay readable when the search continues: `TreeView` keeps their statistics.
+`NodeView` and `EdgeView` refer to it, never the other way round, so that no reference cycle keeps a
+tree's memory alive.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sylvan.errors import SearchStateError
 
 if TYPE_CHECKING:
+    from sylvan._native import EdgeStats, NodeStats
     from sylvan.games import Game
 
 __all__ = ["EdgeView", "NodeView", "TreeView", "label"]
 
 
 def label(state: Game, action: int) -> str:
-    """An action as people write it: SAN in chess, else the game's own text."""
+    """An action in the game's notation; in chess SAN."""
     san = getattr(state, "san", None)
     text = san(action) if san is not None else state.action_to_string(action)
     return str(text)
@@ -32,18 +34,20 @@ def label(state: Game, action: int) -> str:
 
 @dataclass(frozen=True)
 class TreeView:
-    """A tree as one search left it."""
+    """A tree at one moment of its search."""
 
-    read: Callable[[tuple[int, ...]], Any]
-    """The native statistics of the node after a path of actions."""
+    read: Callable[[tuple[int, ...]], NodeStats | None]
+    """The statistics of the node after a path of actions; None if the tree does not have it."""
     game: Game
     is_current: Callable[[], bool]
-    """Whether the tree still is what it was."""
+    """Whether the tree has not changed since."""
     line: Callable[[tuple[int, ...]], list[int]]
-    """The actions that are expected after a path."""
+    """The expected actions after a path."""
     best: int | None = None
-    """The root's best action: `SearchResult.best`."""
-    _nodes: dict[tuple[int, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+    """The root's best action; None if the root is not evaluated."""
+    _nodes: dict[tuple[int, ...], NodeStats] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _lines: dict[tuple[int, ...], list[int]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -53,20 +57,23 @@ class TreeView:
         """The node of the position that was searched."""
         return NodeView(self, ())
 
-    def node_after(self, path: tuple[int, ...]) -> Any:
-        """`read(path)`, once.
+    def node_after(self, path: tuple[int, ...]) -> NodeStats:
+        """The statistics of the node after a path; read once.
 
-        :raises SearchStateError: the search has moved on before.
+        :raises SearchStateError: the tree has changed before, or does not have the node.
         """
         if path not in self._nodes:
             self._need_current()
-            self._nodes[path] = self.read(path)
+            node = self.read(path)
+            if node is None:
+                raise SearchStateError(f"The tree has no node after the actions {list(path)}.")
+            self._nodes[path] = node
         return self._nodes[path]
 
     def line_after(self, path: tuple[int, ...]) -> list[int]:
-        """`line(path)`, once.
+        """The expected actions after a path; read once.
 
-        :raises SearchStateError: the search has moved on before.
+        :raises SearchStateError: the tree has changed before.
         """
         if path not in self._lines:
             self._need_current()
@@ -85,17 +92,17 @@ class NodeView:
     """A node of a tree."""
 
     def __init__(self, tree: TreeView, path: tuple[int, ...]) -> None:
-        """The node after `path`, a sequence of actions from the root."""
+        """The node after `path`, the actions from the root."""
         self._tree = tree
         self.path = path
 
     @cached_property
-    def _data(self) -> Any:
+    def _stats(self) -> NodeStats:
         return self._tree.node_after(self.path)
 
     @cached_property
     def state(self) -> Game:
-        """The position of this node, as a copy."""
+        """A copy of the position of this node."""
         state = self._tree.game.clone()
         for action in self.path:
             state.apply(action)
@@ -103,42 +110,43 @@ class NodeView:
 
     @property
     def kind(self) -> str:
-        """`decision`, `chance`, `terminal`, or `leaf` where the tree ends."""
-        return str(self._data[0])
+        """`decision`, `chance`, `terminal`, or `leaf` if it has no edges yet."""
+        return self._stats.kind
 
     @property
     def seat(self) -> int | None:
-        """The seat that chooses here, None where none does."""
-        return int(self._data[1]) if self.kind == "decision" else None
+        """The seat that chooses here; None if the node is not a decision."""
+        return self._stats.seat if self.kind == "decision" else None
 
     @property
     def N(self) -> int:
         """Visits."""
-        return int(self._data[2])
+        return self._stats.N
 
     @property
     def W(self) -> tuple[float, ...]:
         """Sum of values per seat."""
-        return tuple(self._data[3])
+        return tuple(self._stats.W)
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Mean value per seat; the proven one where there is one."""
+        """Value per seat: the proven one if there is one, else the mean."""
         if self.proven is not None:
             return self.proven
         return tuple(w / self.N if self.N else math.nan for w in self.W)
 
     @property
     def proven(self) -> tuple[float, ...] | None:
-        """The exact value per seat, where it is proven."""
-        return None if self._data[4] is None else tuple(self._data[4])
+        """The exact value per seat, if it is proven."""
+        proven = self._stats.proven
+        return None if proven is None else tuple(proven)
 
     @property
     def edges(self) -> list[EdgeView]:
-        """All legal actions, best first: at the root `SearchResult.best`, then by descending `N`
-        and `P`, then by action. Actions that a proof rules out come last.
+        """All legal actions, best first: at the root `SearchResult.best`, then by falling `N` and
+        `P`, then by action. Actions that a proof rules out come last.
         """
-        edges = [EdgeView(self, data) for data in self._data[5]]
+        edges = [EdgeView(self, stats) for stats in self._stats.edges]
         best, worse = self._tree.best if not self.path else None, self._ruled_out(edges)
 
         def key(edge: EdgeView) -> tuple[float, ...]:
@@ -148,7 +156,7 @@ class NodeView:
         return sorted(edges, key=key)
 
     def _ruled_out(self, edges: list[EdgeView]) -> set[int]:
-        """The actions that are proven worse than another, or lost; none where all are."""
+        """The actions that are proven worse than another, or lost; empty if all are."""
         lows = [edge.bounds[0] for edge in edges if edge.bounds]
         if self.seat is None or not lows:
             return set()
@@ -167,8 +175,8 @@ class NodeView:
     def line(self) -> list[int]:
         """The expected actions from here on.
 
-        From a win or loss that is proven down to the end of the game, the winner hurries and the
-        loser delays: as long as the line, so far is the end inside the proof.
+        After a proven win or loss, the winner takes the shortest way to the end of the game and the
+        loser the longest.
         """
         return self._tree.line_after(self.path)
 
@@ -184,27 +192,27 @@ class NodeView:
 
 
 class EdgeView:
-    """An edge of a tree: an action and what the search knows of it."""
+    """An edge of a tree: an action with its statistics."""
 
-    def __init__(self, node: NodeView, data: Any) -> None:
-        """An edge of `node` from the native statistics."""
+    def __init__(self, node: NodeView, stats: EdgeStats) -> None:
+        """An edge of `node`."""
         self.node = node
-        """Where the edge begins."""
-        self.action: int
+        """The node that the edge leaves."""
+        self.action = stats.action
         """The game's code of the action."""
-        self.N: int
+        self.N = stats.N
         """Visits."""
-        self.W: float
+        self.W = stats.W
         """Sum of values for the seat that chooses."""
-        self.P: float
+        self.P = stats.P
         """Prior, with the root's noise; at a chance node the probability."""
-        self.available: int
-        """Visits of its node at which it could be chosen; fewer than all where it is not legal in
-        every deal."""
-        self.action, self.N, self.W, self.P, low, high, self._kind, self.available = data
+        self.available = stats.available
+        """Visits of the node at which the action was legal; with hidden information it may be legal
+        in some deals only."""
+        low, high = stats.bounds
         known = low > -math.inf or high < math.inf
         self.bounds: tuple[float, float] | None = (low, high) if known else None
-        """What the result is proven to lie between, where anything is."""
+        """Proven bounds of the result; None if nothing is proven."""
 
     @property
     def Q(self) -> float:
@@ -213,22 +221,22 @@ class EdgeView:
 
     @property
     def proven(self) -> float | None:
-        """The exact value for the seat that chooses, where it is proven."""
+        """The exact value for the seat that chooses, if it is proven."""
         return self.bounds[0] if self.bounds and self.bounds[0] == self.bounds[1] else None
 
     @cached_property
     def label(self) -> str:
-        """The action as people write it."""
+        """The action in the game's notation."""
         return label(self.node.state, self.action)
 
     @cached_property
     def child(self) -> NodeView | None:
-        """The node behind the edge, None before the first visit."""
+        """The node behind the edge; None before the first visit."""
         return NodeView(self.node._tree, (*self.node.path, self.action)) if self.N else None
 
     @property
     def line(self) -> list[int]:
-        """This action and those that are expected after it."""
+        """This action and the expected ones after it."""
         return [self.action] if self.child is None else [self.action, *self.child.line]
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.planning import Leaves
+from sylvan.planning import LeafBatch
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -27,7 +27,7 @@ __all__ = ["JoinedLeaves", "Request", "Thinking", "alone", "together"]
 T = TypeVar("T")
 Floats: TypeAlias = NDArray[np.float32]
 Answer: TypeAlias = tuple[Floats, Floats]
-"""Logits and values, from `Leaves.checked` and for `Forest.take`."""
+"""Logits and values, from `LeafBatch.checked` and for `Forest.take`."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Request:
     """Leaves to evaluate."""
 
     evaluator: Callable[[Any], tuple[Any, Any]]
-    leaves: Leaves
+    leaves: LeafBatch
 
 
 Thinking: TypeAlias = Generator[Request, Answer, T]
@@ -99,13 +99,13 @@ def answer(requests: Sequence[Request]) -> list[Answer]:
     return [answers[i] for i in range(len(requests))]
 
 
-class JoinedLeaves(Leaves):
+class JoinedLeaves(LeafBatch):
     """Leaves of several forests of one game, concatenated to one batch of B leaves.
 
     `trees` are the numbers of the parts. The batch is invalid once a part has been updated.
     """
 
-    def __init__(self, parts: Sequence[Leaves]) -> None:
+    def __init__(self, parts: Sequence[LeafBatch]) -> None:
         """Concatenate the leaves of `parts`."""
         self.parts = parts
         ends = np.cumsum([len(part.actions) for part in parts])

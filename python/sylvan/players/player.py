@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from sylvan.evaluators import evaluator_for, evaluator_named
-from sylvan.planning import Forest, Search, SearchConfig
+from sylvan.planning import Forest, Search, SearchConfig, SearchSettings
 from sylvan.planning.roots import as_root, seen_by_mover, shown_to
 from sylvan.players.batching import Request, Thinking, alone
 from sylvan.players.clock import Clock, budget
@@ -118,7 +118,7 @@ class SearchPlayer(Player):
         *,
         name: str | None = None,
         shares_batches: bool = False,
-        **settings: Any,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         """Create a player.
 

@@ -36,7 +36,9 @@ class Walk:
 class DealSearch(Search):
     """A tree of information sets and the search that grows it."""
 
-    def __init__(self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None):
+    def __init__(
+        self, view: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule | None = None
+    ) -> None:
         super().__init__(view, evaluate, config.replace(proofs=False), rule)
         deal = view.sample(Rng(0))
         self.has_rewards = type(deal).rewards is not Game.rewards

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sylvan.games.game import Game, Observation
+from sylvan.planning.latent import LatentModel
+from sylvan.planning.model_arrays import Array
 
 __all__ = ["LatentGame", "evaluate"]
 
@@ -22,7 +23,7 @@ __all__ = ["LatentGame", "evaluate"]
 class Inference:
     """The model's outputs for one path."""
 
-    hidden: Any
+    hidden: Array
     reward: list[float]
     legal: list[int]
 
@@ -34,8 +35,8 @@ class LatentGame(Game):
 
     def __init__(
         self,
-        model: Any,
-        observation: Any,
+        model: LatentModel,
+        observation: Array,
         legal_actions: Sequence[int],
         *,
         num_actions: int,
@@ -81,7 +82,7 @@ class LatentGame(Game):
     def observation(self) -> Observation:
         return np.zeros(0, np.float32)
 
-    def per_seat(self, number: Any, seat: int) -> list[float]:
+    def per_seat(self, number: Array, seat: int) -> list[float]:
         """Convert a number for `seat`, or one number per seat, to one number per seat."""
         numbers = np.asarray(number, np.float32).reshape(-1)
         if self.num_players == 2 and len(numbers) == 1:

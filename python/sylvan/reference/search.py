@@ -13,7 +13,6 @@ does not count as a simulation, but its virtual visits stay until the batch clos
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -25,14 +24,16 @@ from sylvan.reference.node import ONE, TINY, ZERO, Node, f32
 
 Evaluation = tuple[Sequence[float], Sequence[float]]
 Evaluate = Callable[[list[Game]], Sequence[Evaluation]]
-Rule = Any  # a selection rule: (node, search) -> the child to follow
+Rule = Callable[[Node, "Search"], Node]  # a selection rule: the child to follow
 RULES: dict[str, Rule] = {"puct": selection.puct, "uct": selection.uct, "gumbel": gumbel.choose}
 
 
 class Search:
     """A tree and the search that grows it."""
 
-    def __init__(self, state: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule = None):
+    def __init__(
+        self, state: Game, evaluate: Evaluate, config: SearchConfig, rule: Rule | None = None
+    ) -> None:
         """Search from `state`, where a seat is to move; `rule` replaces the selection rule."""
         self.state, self.evaluate, self.config = state.clone(), evaluate, config
         self.state.set_root()
@@ -41,7 +42,7 @@ class Search:
         self.seats, self.value_range = state.num_players, (*state.value_range,)
         self.zero_sum = bool(state.zero_sum) and self.seats == 2
         self.has_rewards = type(state).rewards is not Game.rewards
-        # Plain: only the end pays, undiscounted, so all values lie in the range of returns.
+        # Plain: only the end of the game pays, without discount: values are returns.
         # Duel: two seats then play for -1, 0 or 1, and proofs are bounds, not exact results.
         self.plain = not self.has_rewards and config.discount == 1.0
         self.duel = self.zero_sum and self.plain and self.value_range == (-1.0, 1.0)

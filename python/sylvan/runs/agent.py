@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, GameContractError, MissingExtra, NetworkError
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
-from sylvan.planning import LatentSearch, SearchConfig, SearchResult
+from sylvan.planning import LatentSearch, SearchConfig, SearchResult, SearchSettings
 
 __all__ = ["Agent", "load", "load_model"]
 
@@ -89,17 +89,16 @@ def load(
     run: str | PathLike[str],
     *,
     which: str = "best",
-    simulations: int | None = None,
     device: str = "cpu",
-    **settings: Any,
+    **settings: Unpack[SearchSettings],
 ) -> Agent:
     """Load the agent that a run with `algorithm = muzero` has trained.
 
     :param run: the run's folder.
     :param which: the `best` or the `last` network.
-    :param simulations: simulations per search; default: the number used in training.
     :param device: `cuda` to plan on a GPU.
-    :param settings: other search settings, by name.
+    :param settings: settings of the search; those left out, and `simulations=None`, are as in
+        training.
     :raises RunError: the folder is not a run.
     :raises ConfigError: the run uses the game's rules, so it has no learned model.
     :raises NetworkError: the run has no network yet.
@@ -109,9 +108,9 @@ def load(
     from sylvan.runs.run import Run
 
     opened = Run.open(run)
+    if settings.get("simulations") is None:
+        settings.pop("simulations", None)
     config: SearchConfig = greedy(opened.config.search).replace(**settings)
-    if simulations is not None:
-        config = config.replace(simulations=simulations)
     model = load_model(run, which=which, device=device)
     spec = opened.config.game.spec
     if not spec.is_gymnasium:

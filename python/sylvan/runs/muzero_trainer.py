@@ -54,7 +54,7 @@ class MuZeroTrainer(Trainer):
     def _create_parts(self, network: Any, copied: Any) -> None:
         config, spec, folder = self.config, self.spec, self.run.folder
         header, device, threads = network.header, config.run.device, config.run.threads
-        search = config.search.replace(threads=threads)
+        search = config.search.replace(threads=threads or 1)
         self.learner = learner = MuZeroLearner(
             network, config.learner, device, threads, folder, muzero=config.muzero
         )

@@ -78,7 +78,7 @@ class Trainer:
             value=header.value,
             encoding=header.encoding,
         )
-        search = config.search.replace(threads=threads)
+        search = config.search.replace(threads=threads or 1)
         self.selfplay: Any = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
         self.arena: Any = Arena(spec, config.arena, self.seed, folder, search)
         self.evaluator: Any = self_play_evaluator(

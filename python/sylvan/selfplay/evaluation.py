@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sylvan.errors import EvaluationError
 
 if TYPE_CHECKING:
-    from sylvan.planning.leaves import Leaves
+    from sylvan.evaluators.protocol import Leaves
 
 __all__ = ["Evaluation"]
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.games.game import Game
-from sylvan.planning import Forest, SearchConfig
-from sylvan.planning.leaves import Leaves
-from sylvan.planning.outcomes import CHANCE, UNMOVED, Landings
+from sylvan.planning import BulkForest, LeafBatch, SearchConfig
+from sylvan.planning.outcomes import CHANCE, UNMOVED, Transitions
 from sylvan.planning.roots import seen_by_mover
 from sylvan.selfplay.openings import after
 from sylvan.selfplay.places import Places, Shop, blamed
@@ -38,7 +37,7 @@ class Half(Places):
         with blamed(shop.starts):
             played = np.split(games.plies.actions, np.cumsum(games.lengths)[:-1])
             states = [after(shop.starts.first(), actions.tolist()) for actions in played]
-            self.forest = Forest(map(seen_by_mover, states), search)
+            self.forest = BulkForest(map(seen_by_mover, states), search)
         super().__init__(shop, games, states[0], rng)
         self.simulations = search.simulations
         self.searching = False
@@ -51,7 +50,7 @@ class Half(Places):
         """Put another game in a place."""
         self.forest.plant(place, state)
 
-    def next(self, moved: Callable[[], None]) -> Leaves | None:
+    def next(self, moved: Callable[[], None]) -> LeafBatch | None:
         """The next leaves to evaluate, moving all games when their search has ended; None when
         enough positions were searched. `moved` is called after every move.
         """
@@ -91,9 +90,9 @@ class Half(Places):
         actions = self._picked(found)
         resigned = self.resignation.resigned(found.seats, found.values)
         observations = self._observations()
-        landings = self.forest.play(actions, keep=self.config.reuse)
-        self._note(found, actions, rewards=landings.rewards, **observations)
-        turns, returns = self._draw(landings)
+        transitions = self.forest.play(actions, keep=self.config.reuse)
+        self._note(found, actions, rewards=transitions.rewards, **observations)
+        turns, returns = self._draw(transitions)
         self._settle(turns, returns, resigned, self._at_limit())
 
     def _observations(self) -> dict[str, NDArray[Any]]:
@@ -103,16 +102,16 @@ class Half(Places):
         seen = [self.forest.state(place).observation() for place in range(len(self))]
         return {"observations": np.stack(seen)}
 
-    def _draw(self, landings: Landings) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    def _draw(self, transitions: Transitions) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         """Let chance move until a seat does or the game is over; turns and returns after that."""
-        turns, returns = landings.turns.copy(), landings.returns
+        turns, returns = transitions.turns.copy(), transitions.returns
         while (chance := turns == CHANCE).any():
             uniforms = np.where(chance, self.rng.random(len(self)), -1.0)
             outcomes = self.forest.draw(uniforms)
-            landings = self.forest.play(outcomes, keep=self.config.reuse)
-            self.diary.add(present=chance, actions=outcomes, seats=-1, rewards=landings.rewards)
+            transitions = self.forest.play(outcomes, keep=self.config.reuse)
+            self.diary.add(present=chance, actions=outcomes, seats=-1, rewards=transitions.rewards)
             self.plies += chance
-            moved = landings.turns != UNMOVED
-            turns = np.where(moved, landings.turns, turns)
-            returns = np.where(moved[:, None], landings.returns, returns)
+            moved = transitions.turns != UNMOVED
+            turns = np.where(moved, transitions.turns, turns)
+            returns = np.where(moved[:, None], transitions.returns, returns)
         return turns, returns

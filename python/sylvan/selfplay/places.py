@@ -161,7 +161,7 @@ class Places(ABC):
     ) -> None:
         """Make records of games that are over, and begin others in their places.
 
-        :param turns: as `Landings.turns`, after chance has moved.
+        :param turns: as `Transitions.turns`, after chance has moved.
         :param resigned: `[N]` where a seat gives up.
         :param limited: `[N]` which are broken off.
         """

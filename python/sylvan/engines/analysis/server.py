@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from sylvan.engines.analysis.batch import Batch, Task
 from sylvan.engines.analysis.schema import Cancel, Cancelled, Failure, Query, Report, identity, read
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
 from sylvan.evaluators import evaluator_named
 from sylvan.games import Chess
-from sylvan.planning import SearchConfig
+from sylvan.planning import SearchConfig, SearchSettings
 
 __all__ = ["Server"]
 
@@ -33,7 +33,12 @@ class Server:
     """The queue of positions, and the thread that analyses them."""
 
     def __init__(
-        self, say: Callable[[str], None], evaluator: Any = None, *, slots: int = 64, **settings: Any
+        self,
+        say: Callable[[str], None],
+        evaluator: Any = None,
+        *,
+        slots: int = 64,
+        **settings: Unpack[SearchSettings],
     ) -> None:
         """Start the server.
 
@@ -111,9 +116,10 @@ class Server:
         if simulations is None and query.seconds is None:
             simulations = self.config.simulations
         # With any deadline, the trees of a batch take turns and get equal shares.
-        limits = {"simulations": simulations, "seconds": None if query.seconds is None else FOREVER}
+        seconds = None if query.seconds is None else FOREVER
+        settings: dict[str, Any] = {**query.settings}
         try:
-            return self.config.replace(**query.settings).replace(**limits)
+            return self.config.replace(**settings).replace(simulations=simulations, seconds=seconds)
         except ConfigError as error:
             raise ProtocolError(str(error), "settings") from None
 

@@ -117,22 +117,22 @@ class Deliberation:
         def check(status: Status) -> bool:
             if self._stopped:
                 return False
-            result = search.result
-            self._report(result)
-            return self.open_ended or not self._has_enough(result, status)
+            if self._report_is_due(search.best):
+                self.report(search.result)
+            return self.open_ended or not self._has_enough(search, status)
 
         return check
 
-    def _has_enough(self, result: SearchResult, status: Status) -> bool:
+    def _has_enough(self, search: Search, status: Status) -> bool:
         if self.go.mate is not None:
-            score = edge_score(chosen(result))
+            score = edge_score(chosen(search.result))
             return score is not None and score.mate is not None and 0 < score.mate <= self.go.mate
         given = self.budget
         if given is None:
             return False
         if self.go.movetime is not None:
             return self.thought >= given.most
-        edges = [edge for edge in result.tree.root.edges if edge.proven != -1.0]
+        edges = [edge for edge in search.tree.root.edges if edge.proven != -1.0]
         if len(edges) < 2 and self.thought >= FORCED:
             return True  # no choice is left
         if not edges:
@@ -157,11 +157,13 @@ class Deliberation:
         valued = all(edge.Q <= first.Q for edge in rivals)
         return valued and now - self._leader[1] > (now - self.began) / 3
 
-    def _report(self, result: SearchResult) -> None:
-        now, best = time.perf_counter(), result.best
-        if best != self._reported[0] or now - self._reported[1] > REPORT:
+    def _report_is_due(self, best: int) -> bool:
+        """Return whether to report now, given the best move, and note that it is done."""
+        now = time.perf_counter()
+        due = best != self._reported[0] or now - self._reported[1] > REPORT
+        if due:
             self._reported = (best, now)
-            self.report(result)
+        return due
 
     def report(self, result: SearchResult) -> None:
         """Send the current result."""

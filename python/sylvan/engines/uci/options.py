@@ -10,14 +10,15 @@ import difflib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 from sylvan.errors import ConfigError
+from sylvan.planning.keywords import FpuRule
 from sylvan.players.strength import STRONGEST, WEAKEST
 
 __all__ = ["Option", "Options", "announcements", "changed", "table"]
 
-FPU_RULES = ("parent", "reduction", "zero", "loss")
+FPU_RULES = get_args(FpuRule)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sylvan.engines.uci.deliberation import FOREVER, Deliberation
 from sylvan.engines.uci.report import chosen, line_of, move_stats
@@ -18,6 +18,7 @@ from sylvan.engines.weights import BUILT_IN, evaluator_of
 from sylvan.errors import SearchStateError, SylvanError
 from sylvan.evaluators import Cached, Material
 from sylvan.planning import Search, SearchConfig
+from sylvan.planning.keywords import FpuRule
 from sylvan.planning.roots import root_actions
 from sylvan.players.player import moves_between
 from sylvan.players.score import draw_share
@@ -146,7 +147,7 @@ class Thinker:
             seconds=FOREVER,
             bytes=megabytes * 2**20,
             c_puct=options.c_puct,
-            fpu=options.fpu,
+            fpu=cast(FpuRule | float, options.fpu),
             temperature=temperature,
             leaves_in_flight=options.batch_size or getattr(self.evaluator, "preferred_batch", 1),
             seed=random.getrandbits(63) if temperature else 0,

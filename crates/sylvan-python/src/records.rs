@@ -1,0 +1,135 @@
+//! The statistics of a node and of its edges, as Python objects with named fields.
+//!
+//! The fields have the papers' names: `N` visits, `W` sum of values, `P` prior. Values are copied
+//! once from the tree; Python reads a field without building the others.
+
+#![allow(non_snake_case)] // N, W and P
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use sylvan_core::{Action, EdgeStats as CoreEdge, NodeKind, NodeStats as CoreNode, Seat};
+
+/// An edge of a node.
+#[pyclass(frozen, get_all, module = "sylvan._native")]
+pub struct EdgeStats {
+    action: Action,
+    /// Visits.
+    N: u64,
+    /// Sum of values for the seat that chooses.
+    W: f64,
+    /// Prior, with the root's noise; at a chance node the probability.
+    P: f64,
+    /// Proven bounds of the value for the seat that chooses; infinite if nothing is proven.
+    bounds: (f64, f64),
+    /// Visits of the node at which the action was legal.
+    available: u64,
+}
+
+#[pymethods]
+impl EdgeStats {
+    #[new]
+    fn new(action: Action, N: u64, W: f64, P: f64, bounds: (f64, f64), available: u64) -> Self {
+        Self {
+            action,
+            N,
+            W,
+            P,
+            bounds,
+            available,
+        }
+    }
+}
+
+impl From<CoreEdge> for EdgeStats {
+    fn from(edge: CoreEdge) -> Self {
+        Self {
+            action: edge.action,
+            N: edge.visits.into(),
+            W: edge.w,
+            P: edge.prior.into(),
+            bounds: edge.bounds,
+            available: edge.available.into(),
+        }
+    }
+}
+
+/// A node of a tree.
+#[pyclass(frozen, get_all, module = "sylvan._native")]
+pub struct NodeStats {
+    /// `leaf`, `decision`, `chance` or `terminal`.
+    kind: &'static str,
+    /// The seat to move, at a decision.
+    seat: Seat,
+    /// Visits.
+    N: u64,
+    /// Sum of values per seat.
+    W: Vec<f64>,
+    /// The exact value per seat, where it is proven.
+    proven: Option<Vec<f64>>,
+    /// `EdgeStats` of all actions, in the game's order.
+    edges: Py<PyTuple>,
+}
+
+#[pymethods]
+impl NodeStats {
+    #[new]
+    fn new(
+        kind: &str,
+        seat: Seat,
+        N: u64,
+        W: Vec<f64>,
+        proven: Option<Vec<f64>>,
+        edges: Py<PyTuple>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            kind: known_kind(kind)?,
+            seat,
+            N,
+            W,
+            proven,
+            edges,
+        })
+    }
+}
+
+impl NodeStats {
+    pub fn of(py: Python<'_>, node: CoreNode) -> PyResult<Self> {
+        let edges = node.edges.into_iter();
+        let edges = edges
+            .map(|edge| Py::new(py, EdgeStats::from(edge)))
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            kind: kind_name(node.kind),
+            seat: node.seat,
+            N: node.visits.into(),
+            W: node.w,
+            proven: node.proven,
+            edges: PyTuple::new(py, edges)?.unbind(),
+        })
+    }
+}
+
+fn kind_name(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Leaf => "leaf",
+        NodeKind::Decision => "decision",
+        NodeKind::Chance => "chance",
+        NodeKind::Terminal => "terminal",
+    }
+}
+
+fn known_kind(name: &str) -> PyResult<&'static str> {
+    let kinds = [
+        NodeKind::Leaf,
+        NodeKind::Decision,
+        NodeKind::Chance,
+        NodeKind::Terminal,
+    ];
+    let mut names = kinds.into_iter().map(kind_name);
+    names.find(|&known| known == name).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "kind is {name:?}: it must be 'leaf', 'decision', 'chance' or 'terminal'."
+        ))
+    })
+}
