@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from sylvan import _native
     from sylvan.games.encoding import Encoding
     from sylvan.games.game import Game
@@ -33,6 +35,7 @@ __all__ = [
     "EvaluatorLike",
     "Leaves",
     "LeavesForest",
+    "Refreshable",
     "encoding_of",
     "name_of",
     "preferred_batch_of",
@@ -160,6 +163,17 @@ class AsyncEvaluator(Protocol[Ticket]):
 
     def collect(self, ticket: Ticket, /) -> Answer:
         """Wait for an evaluation. Tickets are collected in the order of submission."""
+
+
+@runtime_checkable
+class Refreshable(Protocol):
+    """An evaluator of a PyTorch module that can load newer weights of it."""
+
+    def __call__(self, leaves: Leaves, /) -> Answer:
+        """Policy logits and values of a batch."""
+
+    def refresh(self, network: nn.Module, /) -> None:
+        """Load the current weights of `network`; later evaluations use them."""
 
 
 def name_of(evaluator: Evaluator) -> str:

@@ -37,7 +37,7 @@ from sylvan.learning.positions import sample_positions
 from sylvan.learning.quantization_loss import QuantizationLoss, measure_loss
 from sylvan.networks.device import device_named
 from sylvan.networks.export import TOLERANCE, folded, folded_state, max_difference, onnx_bytes
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 from sylvan.networks.positions import Positions
 from sylvan.networks.quantize import quantized_model
 
@@ -165,8 +165,8 @@ class SwappableModel:
     """An ONNX model of a module whose weights can be replaced without another export."""
 
     def __init__(self, network: nn.Module) -> None:
-        header = getattr(network, "header", None)
-        if not isinstance(header, NetworkHeader):
+        header = header_of(network)
+        if header is None:
             raise NetworkError(f"{type(network).__name__} has no header: set network.header.")
         self.header = header
         self.swaps = True

@@ -45,7 +45,7 @@ from sylvan.learning.saved_batch import save_batch
 from sylvan.learning.schedule import learning_rate
 from sylvan.networks.checkpoint import load_tensors
 from sylvan.networks.device import device_named
-from sylvan.networks.header import NetworkHeader
+from sylvan.networks.header import NetworkHeader, header_of
 
 __all__ = ["Learner", "LearnerConfig", "Losses"]
 
@@ -112,8 +112,8 @@ class Learner:
         threads: int | None = None,
         folder: str | PathLike[str] = ".",
     ) -> None:
-        header = getattr(network, "header", None)
-        if not isinstance(header, NetworkHeader):
+        header = header_of(network)
+        if header is None:
             raise NetworkError(
                 f"{type(network).__name__} has no header: set network.header = "
                 "NetworkHeader.for_game(game) before training it."

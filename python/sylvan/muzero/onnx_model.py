@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import EvaluationError, NetworkError
 from sylvan.evaluators.onnx import onnx_session, session_header
-from sylvan.evaluators.shares import Shares, processors
+from sylvan.evaluators.splitting import BatchSplitter, processors
 from sylvan.networks.header import NetworkHeader
 from sylvan.planning.latent import ModelOutput
 
@@ -68,7 +68,7 @@ class OnnxModel:
         step = sessions.get("recurrent") or sessions["dynamics"]
         self.hidden_shape: tuple[int, ...] = tuple(step.get_inputs()[0].shape[1:])
         least = LEAST.get(str(header.architecture.get("name")), 1)
-        self._share = Shares(threads or processors(), max(PART, least), least)
+        self._split = BatchSplitter(threads or processors(), max(PART, least), least)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them."""
@@ -108,14 +108,14 @@ class OnnxModel:
 
     def _shared(self, count: int, answer: Callable[[slice], ModelOutput]) -> ModelOutput:
         """Evaluate all rows; several threads share a large batch."""
-        if count <= self._share.least or self._share.threads == 1:
+        if count <= self._split.least or self._split.threads == 1:
             return answer(slice(None))
         parts: dict[int, ModelOutput] = {}
 
         def work(start: int, stop: int) -> None:
             parts[start] = answer(slice(start, stop))
 
-        self._share(count, work)
+        self._split(count, work)
         ordered = [parts[start] for start in sorted(parts)]
         return ModelOutput(*(np.concatenate(each) for each in zip(*ordered, strict=True)))
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
 from sylvan.files import write_bytes
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 
 if TYPE_CHECKING:
     import torch
@@ -67,8 +67,8 @@ def save_network(
         header: for a module without a header.
         training_step: replaces the header's.
     """
-    header = header or getattr(network, "header", None)
-    if not isinstance(header, NetworkHeader):
+    header = header or header_of(network)
+    if header is None:
         raise NetworkError(
             f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
         )

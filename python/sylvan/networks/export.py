@@ -27,7 +27,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_conv_bn_weights
 
 from sylvan.errors import NetworkError
 from sylvan.files import write_bytes
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 from sylvan.networks.output import NetworkOutput
 
 __all__ = [
@@ -61,8 +61,8 @@ def export_onnx(
 
     :raises NetworkError: the model's outputs differ from the module's.
     """
-    header = header or getattr(network, "header", None)
-    if not isinstance(header, NetworkHeader):
+    header = header or header_of(network)
+    if header is None:
         raise NetworkError(
             f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
         )
@@ -171,7 +171,7 @@ def max_difference(
     """
     import onnxruntime
 
-    header = header or getattr(network, "header", None)
+    header = header or header_of(network)
     assert header is not None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

@@ -20,7 +20,15 @@ from sylvan.games.encoding import Encoding
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["FORMAT", "HEADER_KEY", "NetworkHeader", "ValueKind", "game_name", "seen_shape"]
+__all__ = [
+    "FORMAT",
+    "HEADER_KEY",
+    "NetworkHeader",
+    "ValueKind",
+    "game_name",
+    "header_of",
+    "seen_shape",
+]
 
 HEADER_KEY = "sylvan"
 """Key of the header in a file's metadata."""
@@ -180,6 +188,12 @@ class NetworkHeader(BaseModel):
                     f"The network needs {what} {needed}, but this {name} has {given}: load a "
                     "network for it."
                 )
+
+
+def header_of(network: object) -> NetworkHeader | None:
+    """The header of a module, or of an evaluator that runs one; None if it has none."""
+    header = getattr(network, "header", None)
+    return header if isinstance(header, NetworkHeader) else None
 
 
 def game_name(game: Game) -> str:
