@@ -17,6 +17,7 @@ from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.engines.match.session import GameSession
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.games import Game
     from sylvan.planning import SearchConfig
     from sylvan.players.player import Player
@@ -187,14 +188,15 @@ def _planners(
     )
 
 
-def _check(start: Game, judge: Any) -> None:
+def _check(start: Game, judge: EvaluatorLike | None) -> None:
     """Reject an evaluator for another game."""
-    from sylvan.evaluators import evaluator_for, evaluator_named
+    from sylvan.evaluators import evaluator_for
+    from sylvan.networks.header import header_of
     from sylvan.planning.roots import shown_to
 
-    evaluator = evaluator_for(start, evaluator_named(judge))
+    evaluator = evaluator_for(start, judge)
     shown = shown_to(start, evaluator)
-    header = getattr(evaluator, "header", None)
+    header = header_of(evaluator)
     if header is not None and not shown.is_chance():
         header.check(shown)
 

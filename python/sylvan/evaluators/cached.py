@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError
 from sylvan.evaluators.native import NativeEvaluator
+from sylvan.evaluators.network import NetworkEvaluator
 from sylvan.evaluators.protocol import Evaluator, Refreshable, encoding_of, name_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
 
-__all__ = ["Cached"]
+__all__ = ["Cached", "network_of"]
 
 Floats = NDArray[np.float32]
 
@@ -214,6 +215,12 @@ class Cached:
 
 def _size(entry: Entry) -> int:
     return OVERHEAD + len(entry[0]) + len(entry[1])
+
+
+def network_of(evaluator: Evaluator) -> NetworkEvaluator | None:
+    """The network that an evaluator runs, with or without a cache; None if it runs none."""
+    inner = evaluator.evaluator if isinstance(evaluator, Cached) else evaluator
+    return inner if isinstance(inner, NetworkEvaluator) else None
 
 
 class _Subset:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import EvaluationError, NetworkError
-from sylvan.evaluators.onnx import onnx_session, session_header
+from sylvan.evaluators.onnx import OnnxSession, onnx_session, session_header
 from sylvan.evaluators.splitting import BatchSplitter, processors
 from sylvan.networks.header import NetworkHeader
 from sylvan.planning.latent import ModelOutput
@@ -60,13 +60,15 @@ class OnnxModel:
         self._open(sessions, first, threads)
 
     def _open(
-        self, sessions: Mapping[str, Any], header: NetworkHeader, threads: int | None
+        self, sessions: Mapping[str, OnnxSession], header: NetworkHeader, threads: int | None
     ) -> None:
         """Set the ONNX sessions by the names of their parts; see `muzero_export.PARTS`."""
         self.header = header
         self._sessions = dict(sessions)
         step = sessions.get("recurrent") or sessions["dynamics"]
-        self.hidden_shape: tuple[int, ...] = tuple(step.get_inputs()[0].shape[1:])
+        self.hidden_shape: tuple[int, ...] = tuple(
+            size for size in step.get_inputs()[0].shape[1:] if isinstance(size, int)
+        )
         least = LEAST.get(str(header.architecture.get("name")), 1)
         self._split = BatchSplitter(threads or processors(), max(PART, least), least)
 

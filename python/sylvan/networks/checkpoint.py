@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ __all__ = [
     "save_network",
     "write_checkpoint",
 ]
+
+M = TypeVar("M", bound="torch.nn.Module")
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -119,6 +121,18 @@ def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str,
         raise NetworkError(f"{source} is damaged ({error}): copy it again.") from None
 
 
+@overload
+def load_network(
+    path: str | PathLike[str], *, module: M, game: Game | None = None, device: str = "cpu"
+) -> M: ...
+
+
+@overload
+def load_network(
+    path: str | PathLike[str], *, game: Game | None = None, device: str = "cpu"
+) -> Any: ...
+
+
 def load_network(
     path: str | PathLike[str],
     *,
@@ -126,7 +140,7 @@ def load_network(
     game: Game | None = None,
     device: str = "cpu",
 ) -> Any:
-    """Load the network in a file, in evaluation mode.
+    """Load the network in a file, in evaluation mode: a `Network`, or a `MuZeroNetwork`.
 
     Args:
         path: a `.safetensors` file that `save_network` wrote.
@@ -141,9 +155,9 @@ def load_network(
     header, tensors = read_checkpoint(path)
     if game is not None:
         header.shown(game)
-    network: Any = build_module(header) if module is None else module
+    network = build_module(header) if module is None else module
     load_tensors(network, tensors, str(path))
-    network.header = header
+    network.header = header  # type: ignore[assignment]
     return network.to(device).eval()
 
 

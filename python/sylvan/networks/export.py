@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -39,6 +39,8 @@ __all__ = [
     "max_difference",
     "onnx_bytes",
 ]
+
+M = TypeVar("M", bound=nn.Module)
 
 TOLERANCE = 1e-4
 """Maximum difference to PyTorch, relative to the largest output, or to 1 if that is larger."""
@@ -191,7 +193,7 @@ def max_difference(
     return max(differences)
 
 
-def folded(network: nn.Module) -> nn.Module:
+def folded(network: M) -> M:
     """A copy in evaluation mode whose batch norms are part of the convolutions before them."""
     copied = copy.deepcopy(network).eval()
     for module in copied.modules():

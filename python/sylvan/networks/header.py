@@ -27,6 +27,7 @@ __all__ = [
     "ValueKind",
     "game_name",
     "header_of",
+    "needed_header",
     "seen_shape",
 ]
 
@@ -194,6 +195,20 @@ def header_of(network: object) -> NetworkHeader | None:
     """The header of a module, or of an evaluator that runs one; None if it has none."""
     header = getattr(network, "header", None)
     return header if isinstance(header, NetworkHeader) else None
+
+
+def needed_header(network: object) -> NetworkHeader:
+    """`header_of` a module that has one.
+
+    :raises NetworkError: it has none.
+    """
+    header = header_of(network)
+    if header is None:
+        raise NetworkError(
+            f"{type(network).__name__} has no header: set network.header = "
+            "NetworkHeader.for_game(game)."
+        )
+    return header
 
 
 def game_name(game: Game) -> str:

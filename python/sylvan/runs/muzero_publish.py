@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sylvan.muzero.model import TorchModel
+from sylvan.muzero.model import TorchModel, learned
 from sylvan.networks.checkpoint import write_checkpoint
 from sylvan.networks.muzero_export import export_muzero
 from sylvan.runs.checkpoints import NetworkState
@@ -23,7 +23,7 @@ class ModelPublisher(Publisher):
 
     def publish(self, name: str, network: NetworkState) -> None:
         """Write the folder `name` and `name.safetensors`."""
-        export_muzero(self.filled(network), self.folder / name)
+        export_muzero(learned(self.filled(network)), self.folder / name)
         write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
 
     def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:  # noqa: ARG002

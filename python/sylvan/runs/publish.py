@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
+from torch import nn
+
+from sylvan.evaluators import Evaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.files import write_bytes
@@ -31,16 +33,18 @@ class Publisher:
     :param model: its ONNX model, if one exists already: an export takes seconds.
     """
 
-    def __init__(self, folder: Path, module: Any, model: SwappableModel | None = None) -> None:
+    def __init__(
+        self, folder: Path, module: nn.Module, model: SwappableModel | None = None
+    ) -> None:
         self.folder = folder
         self._module = module
         self._model = model
         self._exports = True
 
-    def filled(self, network: NetworkState) -> Any:
+    def filled(self, network: NetworkState) -> nn.Module:
         """The module with a network's weights; the next call overwrites them."""
         load_tensors(self._module, network.tensors, f"the network of {self.folder}")
-        self._module.header = network.header
+        self._module.header = network.header  # type: ignore[assignment]
         return self._module
 
     def publish(self, name: str, network: NetworkState) -> None:
@@ -51,7 +55,7 @@ class Publisher:
             write_bytes(self.folder / f"{name}.onnx", model)
         write_checkpoint(self.folder / f"{name}.safetensors", network.header, network.tensors)
 
-    def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Any:
+    def evaluator(self, network: NetworkState, device: str, threads: int | None) -> Evaluator:
         """An evaluator of a network, without a new export."""
         module = self.filled(network)
         if device == "cpu" and (model := self._onnx()) is not None:
