@@ -446,9 +446,9 @@ def score(learner: Learner, test: Batch) -> Scores:
     """Score a learner's averaged network on a batch."""
     import torch
 
-    from sylvan.learning.feed import Sender
+    from sylvan.learning.feed import PositionSender
 
-    sender, network = Sender(learner.header, learner.device), learner.averaged.eval()
+    sender, network = PositionSender(learner.header, learner.device), learner.averaged.eval()
     hits = policy = error = 0.0
     for begin in range(0, len(test), 256):
         part = test.part(begin, begin + 256)

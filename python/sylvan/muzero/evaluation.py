@@ -17,7 +17,7 @@ from sylvan.games.naming import GameSpec
 from sylvan.games.solved import Mistakes
 from sylvan.muzero.search import greedy, latent_search
 from sylvan.planning import LatentModel, LatentSearch, SearchConfig
-from sylvan.ratings.arena import Arena
+from sylvan.ratings.arena import BaseArena
 from sylvan.ratings.duel import Side
 from sylvan.ratings.mistakes import solved_sets
 
@@ -73,13 +73,20 @@ def learned_mistake_rates(
     return found
 
 
-class LatentArena(Arena):
-    """The arena of networks that search with a learned model."""
+class LatentArena(BaseArena[LatentModel]):
+    """Rates networks that search with a learned model."""
 
-    _mistake_rates = staticmethod(learned_mistake_rates)
-
-    def _side(self, name: str, evaluator: Any) -> Side:
+    def _side(self, name: str, evaluator: LatentModel) -> Side:
         return LatentSide(name, evaluator, self.search)
+
+    def _mistake_rates(self, evaluator: LatentModel) -> dict[str, Mistakes]:
+        return learned_mistake_rates(
+            evaluator,
+            self.spec,
+            self.config.simulations,
+            positions=self.config.positions,
+            config=self.search,
+        )
 
 
 def policy_choices(model: LatentModel, states: Sequence[Game]) -> NDArray[np.int64]:

@@ -23,35 +23,22 @@ import numpy as np
 import torch
 from torch import nn
 
-from sylvan.errors import NetworkError
 from sylvan.evaluators.onnx import OnnxSession, onnx_session
 from sylvan.learning.inference import SwappableModel
 from sylvan.muzero.onnx_model import OnnxModel, check_hidden, observations_of
 from sylvan.networks.device import device_named
 from sylvan.networks.export import folded
 from sylvan.networks.header import needed_header
-from sylvan.networks.muzero import MuZeroNetwork
+from sylvan.networks.muzero import MuZeroNetwork, learned
 from sylvan.networks.muzero_export import export_muzero, part_bytes, part_difference
 from sylvan.planning.latent import ModelOutput
 
 if TYPE_CHECKING:
     from sylvan.muzero.device_model import DeviceModel
 
-__all__ = ["EagerModel", "SwappedModel", "TorchModel", "export_muzero", "learned"]
+__all__ = ["EagerModel", "SwappedModel", "TorchModel", "export_muzero"]
 
 log = logging.getLogger(__name__)
-
-
-def learned(network: nn.Module) -> MuZeroNetwork:
-    """Check that a module is a learned model.
-
-    :raises NetworkError: it is not.
-    """
-    if not isinstance(network, MuZeroNetwork):
-        raise NetworkError(
-            f"{type(network).__name__} is not a learned model: give one from build_muzero."
-        )
-    return network
 
 
 class TorchModel:
