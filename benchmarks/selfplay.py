@@ -80,8 +80,8 @@ class Phases:
         """Time the methods of self-play and of an evaluator for a while."""
         places = dict(PHASES)
         places |= {(type(evaluator), "submit"): "submit", (type(evaluator), "collect"): "wait"}
-        if hasattr(evaluator, "_seen"):
-            places[type(evaluator), "_seen"] = "observe"
+        if hasattr(evaluator, "_observations"):
+            places[type(evaluator), "_observations"] = "observe"
         plain = {(kind, name): getattr(kind, name) for kind, name in places}
         self.seconds.clear()
         for (kind, name), phase in places.items():
@@ -328,24 +328,24 @@ def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
     from sylvan.evaluators.pytorch import _gathered
 
     lane = evaluator._lanes[0]
-    seen = evaluator._seen(leaves, lane.room)[: evaluator.batch]
-    count = len(seen)
+    inputs = evaluator._observations(leaves)[: evaluator.batch]
+    count = len(inputs)
     legal = int(leaves.offsets[count])
     indices = torch.from_numpy(leaves.logit_indices[:legal]).int().pin_memory()
     counts = torch.from_numpy(np.diff(leaves.offsets[: count + 1])).pin_memory()
-    room = lane.room((legal,), torch.float32)
+    buffer = lane.buffer((legal,), torch.float32)
     found = []
     with lane.open():
-        policy, _, _ = lane.answer(seen)
-        recorded = lane._recorded[lane.size(count), seen.dtype]
-        on_device = lane.sent(indices), lane.sent(counts)
+        policy, _, _ = lane.run(inputs)
+        recorded = lane._recorded[lane.size(count), inputs.dtype]
+        on_device = lane.to_device(indices), lane.to_device(counts)
         logits = _gathered(policy, *on_device).float()
         parts: dict[str, Callable[[], Any]] = {
-            "send": lambda: recorded.observations[:count].copy_(seen, non_blocking=True),
-            "send_indices": lambda: (lane.sent(indices), lane.sent(counts)),
+            "send": lambda: recorded.observations[:count].copy_(inputs, non_blocking=True),
+            "send_indices": lambda: (lane.to_device(indices), lane.to_device(counts)),
             "network": recorded.graph.replay,
             "gather": lambda: _gathered(policy, *on_device),
-            "receive": lambda: lane.bring(logits, room),
+            "receive": lambda: lane.to_host(logits, buffer),
         }
         for part, work in parts.items():
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]

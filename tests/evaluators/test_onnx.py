@@ -204,19 +204,19 @@ def bad_models():
     more = header.replace(num_logits=10).to_json()
     later = header.to_json().replace('"format":1', '"format":99')
     return {
-        "not a model": (b"nonsense", r"^net is not a model that ONNX Runtime can run \(.*\): give"),
-        "empty": (b"", "net is not a model that ONNX Runtime can run"),
-        "truncated": (model[: len(model) // 2], "net is not a model that ONNX Runtime can run"),
-        "no header": (without.SerializeToString(), "does not say which game it plays"),
-        "bad header": (with_header(model, "{]"), "net has a header that is not JSON"),
-        "later header": (with_header(model, later), "net has format 99, written by Sylvan"),
+        "not a model": (b"nonsense", r"net.*ONNX Runtime.*\(.+\)"),
+        "empty": (b"", "net.*ONNX Runtime"),
+        "truncated": (model[: len(model) // 2], "net.*ONNX Runtime"),
+        "no header": (without.SerializeToString(), "net.*no header"),
+        "bad header": (with_header(model, "{]"), "net.*header.*JSON"),
+        "later header": (with_header(model, later), "net.*format 99"),
         "other shape": (
             with_header(model, more),
-            r"net has 'policy' of shape \(9,\), but its header says \(10,\): export it again",
+            r"net.*'policy'.*\(9,\).*\(10,\)",
         ),
         "other names": (
             renamed(model, "policy", "logits"),
-            "net has no 'policy' among observations, logits, value",
+            "net.*'policy'.*observations, logits, value",
         ),
     }
 

@@ -142,7 +142,8 @@ def test_many_sizes_and_new_weights(game, device):
 class ReplayedLane(CudaLane):
     """A GPU's lane on the processor: what is recorded is computed again, into the same memory."""
 
-    open, room, sent, mark, idle = Lane.open, Lane.room, Lane.sent, Lane.mark, Lane.idle
+    open, buffer, to_device = Lane.open, Lane.buffer, Lane.to_device
+    fence, synchronize = Lane.fence, Lane.synchronize
 
     def __init__(self, module, size):
         Lane.__init__(self, module, size, torch.device("cpu"))
@@ -171,7 +172,7 @@ def test_recorded_runs(game):
         return padded_size(count, 32, compiled=False)
 
     evaluate._lanes = [ReplayedLane(evaluate._module, size) for _ in range(2)]
-    evaluate._turn = cycle(evaluate._lanes)
+    evaluate._next_lane = cycle(evaluate._lanes)
     for count in (32, 5, 75, 6, 1):
         leaves = leaves_of(random_states(game, count, seed=count))
         for one, two in zip(evaluate(leaves), plain(leaves), strict=True):

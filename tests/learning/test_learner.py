@@ -199,7 +199,7 @@ def test_the_same_batches_give_the_same_bits(threads):
 
 def test_float16_skips_updates_that_overflow_until_the_scale_fits(monkeypatch, tmp_path):
     """As on a GPU without bfloat16, where the loss is scaled."""
-    monkeypatch.setattr("sylvan.learning.learner._dtype", lambda name, device: torch.float16)
+    monkeypatch.setattr("sylvan.learning.base_learner._dtype", lambda name, device: torch.float16)
     learner = learner_of("mlp1x8", folder=tmp_path)
     learner._scaler = torch.amp.GradScaler("cpu", init_scale=2.0**40, growth_interval=1000)
     before = weights(learner.network)

@@ -210,8 +210,8 @@ def load_everything() -> None:
     import onnxscript  # noqa: F401
     import torch.onnx
 
-    import sylvan.runs.muzero_trainer
-    import sylvan.runs.trainer  # noqa: F401
+    import sylvan.runs.alphazero_trainer
+    import sylvan.runs.muzero_trainer  # noqa: F401
 
     torch.set_num_threads(1)
 

@@ -221,10 +221,8 @@ def test_an_interrupted_run_finishes_its_step_and_resumes(tmp_path):
     listener = Impatient()
     outcome = train(tiny(4), tmp_path / "run", watch=listener)
     assert (outcome.step, outcome.reason) == (2, "interrupted")
-    assert listener.messages == [
-        "Stopping at the end of step 2; Ctrl-C again stops at once, and that step is then done "
-        "again when the run goes on."
-    ]
+    (message,) = listener.messages
+    assert "step 2" in message and "Ctrl-C" in message
     assert train(tiny(4), tmp_path / "run").step == 4
     undisturbed = train(tiny(4), tmp_path / "other").run.folder
     for name, tensor in weights(undisturbed, 4).items():

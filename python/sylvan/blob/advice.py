@@ -9,13 +9,17 @@ the bid is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sylvan._native import Rng
+from sylvan.blob.card_counter import CardCounter
 from sylvan.blob.players import Bot, Verdict
 from sylvan.blob.search import SearchPlayer
 from sylvan.games.blob import FIRST_BID, Blob
 from sylvan.planning import SearchConfig
+
+if TYPE_CHECKING:
+    from sylvan.evaluators import EvaluatorLike
 
 __all__ = ["Advice", "Adviser", "Rollouts", "Searched"]
 
@@ -88,7 +92,7 @@ class Searched:
 
     simulations: int | None = None
     """None takes as many as `SIMULATED` and `EACH` allow."""
-    evaluate: Any = None
+    evaluate: EvaluatorLike | None = None
     """What values leaves; None is the card counter."""
 
     def advise(self, view: Blob, rng: Rng) -> Advice:
@@ -96,8 +100,8 @@ class Searched:
         count = self.simulations or _simulations(view)
         # Some visits for every option: a person may ask what a bad one would cost.
         config = SearchConfig(simulations=count, forced_playouts=8.0)
-        given = {} if self.evaluate is None else {"evaluate": self.evaluate}
-        result = SearchPlayer(config, rivalry=0.0, **given).search(view, rng)
+        evaluate = CardCounter() if self.evaluate is None else self.evaluate
+        result = SearchPlayer(config, evaluate, rivalry=0.0).search(view, rng)
         points = {edge.action: edge.Q * view.most_points for edge in result.tree.root.edges}
         made = _chances(view, points, rng)
         rows = [

@@ -20,13 +20,13 @@ Papers: Pinto 2017 (asymmetric actor-critic); Yang 2022 (PerfectDou: the same fo
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from sylvan.errors import NetworkError
+from sylvan.networks.network import Network
 from sylvan.networks.suits import Suits
 
 __all__ = ["DealCritic", "share_error"]
@@ -44,7 +44,7 @@ class DealCritic(nn.Module):
     :param network: a network of Blob with a body of suits; copied, not changed.
     """
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
         if not isinstance(network.body, Suits):
             raise NetworkError(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from functools import cache
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,9 @@ from numpy.typing import NDArray
 from sylvan import _native
 from sylvan.blob.search import SearchPlayer
 from sylvan.errors import ConfigError
-from sylvan.evaluators import load_evaluator, shipped_network
+from sylvan.evaluators import Evaluator, load_evaluator, shipped_network
+from sylvan.evaluators.cached import network_of
+from sylvan.evaluators.protocol import name_of
 from sylvan.games import Game
 from sylvan.games.blob import Blob
 from sylvan.planning import SearchConfig
@@ -48,13 +49,16 @@ class NetworkPlayer:
     :raises NetworkError: the file has no network of Blob.
     """
 
-    def __init__(self, network: str | PathLike[str] | Any | None = None) -> None:
-        source: Any = shipped_network(Blob()) if network is None else network
+    def __init__(self, network: str | PathLike[str] | Evaluator | None = None) -> None:
+        source = shipped_network(Blob()) if network is None else network
         if source is None:
             raise ConfigError("No network of Blob comes with Sylvan: give the file of one.")
         if isinstance(source, str | PathLike):
             source = load_evaluator(source, threads=1)
-        self.evaluator = source
+        evaluator = network_of(source)
+        if evaluator is None:
+            raise ConfigError(f"{name_of(source)} runs no network: give one of Blob.")
+        self.evaluator = evaluator
         self.evaluator.header.check(Blob())
 
     @property
@@ -94,7 +98,7 @@ class NetworkPlayer:
 
 
 def network_search(
-    network: str | PathLike[str] | Any | None = None, simulations: int = SIMULATIONS
+    network: str | PathLike[str] | Evaluator | None = None, simulations: int = SIMULATIONS
 ) -> SearchPlayer:
     """An information-set search that has a network's opinion; see `NetworkPlayer` for which."""
     return SearchPlayer(SearchConfig(simulations=simulations), opinion=NetworkPlayer(network).likes)

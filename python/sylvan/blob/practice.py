@@ -36,6 +36,7 @@ from sylvan.blob.critic import DealCritic, share_error
 from sylvan.blob.players import Bot
 from sylvan.games.blob import Blob
 from sylvan.learning.average import Average
+from sylvan.networks import Network
 from sylvan.networks.checkpoint import save_network
 from sylvan.networks.device import device_named
 from sylvan.settings import Section
@@ -92,7 +93,7 @@ class Practice:
     """
 
     def __init__(
-        self, network: Any, config: PracticeConfig, device: str = "auto", threads: int = 1
+        self, network: Network, config: PracticeConfig, device: str = "auto", threads: int = 1
     ) -> None:
         self.device, self.config, self.threads = device_named(device), config, threads
         self.network = network.to(self.device)
@@ -273,7 +274,7 @@ def _logs(policy: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
 
 
 def practise(
-    network: Any,
+    network: Network,
     folder: Path,
     config: PracticeConfig,
     *,

@@ -26,6 +26,7 @@ from sylvan.planning import Search, SearchConfig
 
 if TYPE_CHECKING:
     from sylvan._native import Rng
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.planning import SearchResult
 
 __all__ = ["SEARCHES", "SearchPlayer", "search_named"]
@@ -47,7 +48,7 @@ class SearchPlayer:
     """
 
     config: SearchConfig = field(default_factory=lambda: SearchConfig(simulations=4000))
-    evaluate: Any = field(default_factory=CardCounter)
+    evaluate: EvaluatorLike = field(default_factory=CardCounter)
     """What values leaves and gives priors."""
     rivalry: float = 1.0
     """0: its own points, 1: its points above the others' mean."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sylvan._native import mix
-from sylvan.evaluators import HashRandom, Material, Rollout, Uniform
+from sylvan.evaluators import Evaluator, HashRandom, Material, Rollout, Uniform
 from sylvan.games import Chess, ConnectFour, Game, TicTacToe
 from sylvan.planning import Forest
 
@@ -33,7 +33,7 @@ CHESS = (
 CONNECT_FOUR = ("", "44444", "4536217", "11223355667", "444444325673")
 TIC_TAC_TOE: tuple[tuple[int, ...], ...] = ((), (4,), (0, 4, 8))
 
-Job = tuple[str, Sequence[Game], Any, int]
+Job = tuple[str, Sequence[Game], Evaluator, int]
 
 
 @dataclass(frozen=True)

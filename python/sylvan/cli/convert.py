@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError, NetworkError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import NetworkEvaluator
     from sylvan.games import Game
+    from sylvan.learning.quantization_loss import QuantizationLoss
     from sylvan.networks import NetworkHeader
 
 __all__ = ["convert"]
@@ -103,12 +105,13 @@ def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHea
 
 def _to_onnx(
     source: Path, target: Path, int8: bool, half: bool, history_fill: str, bar: Bar
-) -> tuple[NetworkHeader, Any]:
+) -> tuple[NetworkHeader, QuantizationLoss | None]:
     """Write an ONNX file; return the header and the loss of quantization."""
     from sylvan.evaluators import OnnxEvaluator
     from sylvan.networks.onnx_file import write_model
 
-    model, loss = _fp32(source, history_fill), None
+    model = _fp32(source, history_fill)
+    loss: QuantizationLoss | None = None
     evaluator = OnnxEvaluator(model, name=source.name)
     if int8:
         model, loss = _int8(model, evaluator, bar)
@@ -140,7 +143,7 @@ def _fp32(source: Path, history_fill: str) -> bytes:
         return read_model(exported)
 
 
-def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
+def _int8(model: bytes, evaluator: NetworkEvaluator, bar: Bar) -> tuple[bytes, QuantizationLoss]:
     """Quantize a model; return it and its loss on other positions."""
     from sylvan.learning.positions import sample_positions
     from sylvan.learning.quantization_loss import measure_loss
@@ -155,7 +158,7 @@ def _int8(model: bytes, evaluator: Any, bar: Bar) -> tuple[bytes, Any]:
     return small, measure_loss(evaluator, small, others)
 
 
-def _game(evaluator: Any) -> Game:
+def _game(evaluator: NetworkEvaluator) -> Game:
     """Return the first state of the game that a network plays."""
     from sylvan.games import Chess, ConnectFour, TicTacToe
     from sylvan.networks.header import game_name

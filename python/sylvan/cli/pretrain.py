@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -116,7 +117,7 @@ def _run(
     device: str,
     threads: int | None,
     bars: tuple[Bar, Bar],
-    tell: Any,
+    tell: Callable[[str], None],
     start: Path | None,
 ) -> None:
     from sylvan.learning.pretrain import pretrain as train

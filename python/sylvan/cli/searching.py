@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from sylvan.evaluators import EvaluatorLike
 
 __all__ = ["EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
 
@@ -21,10 +24,10 @@ class EvaluatorName(StrEnum):
     uniform = "uniform"
 
 
-def evaluator_of(net: Path | None, name: EvaluatorName | None) -> Any:
+def evaluator_of(net: Path | None, name: EvaluatorName | None) -> EvaluatorLike | None:
     """Load the network of a file or the named evaluator; None is the game's default."""
     if net is None:
-        return name and name.value
+        return None if name is None else name.value
     if name is not None:
         raise ConfigError(f"--net {net} and --evaluator {name.value} contradict: give one of them.")
     from sylvan.evaluators import load_evaluator

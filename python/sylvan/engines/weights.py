@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sylvan.evaluators import evaluator_named, load_evaluator
+from sylvan.evaluators import Evaluator, evaluator_named, load_evaluator
 
 __all__ = ["BUILT_IN", "evaluator_of"]
 
@@ -14,7 +14,7 @@ BUILT_IN = ("material", "uniform", "rollout")
 
 def evaluator_of(
     name: str, *, backend: str = "auto", threads: int | None = None, **cache: Any
-) -> Any:
+) -> Evaluator:
     """Return the built-in evaluator `name`, or load the network file `name`.
 
     :param threads: threads of the network; None: the runtime's default.

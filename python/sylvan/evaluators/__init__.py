@@ -10,12 +10,12 @@
 | `shipped` | `Shipped`: the networks that come with Sylvan |
 | `network` | `NetworkEvaluator`: all that network evaluators have in common |
 | `onnx` | `OnnxEvaluator`: ONNX Runtime on the CPU |
-| `shares` | threads that share a batch |
+| `splitting` | split a batch over threads |
 | `pytorch` | `TorchEvaluator`: PyTorch on the CPU or a GPU |
 | `device_module` | a network with its input and output conversions, on a device |
 | `lanes` | how batches get to the device and back |
 | `cuda_graphs` | the same for NVIDIA GPUs: streams and CUDA graphs |
-| `cached` | `Cached`: remembers what another evaluator said |
+| `cached` | `Cached`: evaluate each position once |
 """
 
 from __future__ import annotations

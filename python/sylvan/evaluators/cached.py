@@ -1,14 +1,14 @@
-"""An evaluator that remembers: a position that was evaluated before is not evaluated again.
+"""A cache of evaluations: evaluate each position once.
 
-Two leaves are the same if their observation, their legal actions and the seat to move are. That is
-all a network sees, so the search finds what it would have found without a cache. Observations of
-chess show up to eight boards; a position that is reached by another order of moves looks different,
-and its evaluation usually is. `boards=1` leaves older boards out of the comparison, as other
-engines do: more positions are found again, each with the evaluation of the order of moves that came
-first. Search is then faster, and its result depends on what was searched before.
+*Key.* The observation, the legal actions and the seat to move: all that a network depends on, so a
+search finds the same with and without the cache. A chess observation includes up to eight boards,
+so a position reached by another order of moves has another key, and usually another evaluation.
+With `boards=1` the key ignores earlier boards, as in other engines: more positions are found, each
+with the evaluation of the order of moves that came first. The search is then faster, but depends on
+earlier searches.
 
-Entries are found by a hash of 128 bits; of ten million positions two share one with probability
-1e-25. The least recently used go when the cache is full.
+Keys are 128-bit hashes: among ten million positions, a collision has probability 1e-25. A full
+cache drops the least recently used entries.
 """
 
 from __future__ import annotations
@@ -23,39 +23,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError
+from sylvan.evaluators.native import NativeEvaluator
+from sylvan.evaluators.network import NetworkEvaluator
+from sylvan.evaluators.protocol import Evaluator, Refreshable, encoding_of, name_of
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.protocol import Leaves
+    from torch import nn
+
+    from sylvan.evaluators.protocol import Leaves, LeavesForest
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
 
-__all__ = ["Cached"]
+__all__ = ["Cached", "network_of"]
 
 Floats = NDArray[np.float32]
 
-# Memory of an entry beside its numbers, as measured by tracemalloc: the hash, the two rows of
-# numbers and their pair, its place in the dictionary and in the order of use.
 OVERHEAD = 300
+"""Bytes of an entry besides its numbers, measured by tracemalloc: key, `bytes` objects, tuple and
+dictionary slot."""
 
 Key = bytes
 Entry = tuple[bytes, bytes]
-"""The logits of the legal actions and the value or values, as float32."""
+"""Logits of the legal actions, and the value or values, as float32."""
 
-# Encoders whose planes show earlier boards: how many planes a board takes, and how many there are.
 HISTORY = {"lc0_112": (13, 8), "az119": (14, 8)}
+"""Encoders whose planes include earlier boards: planes per board, and number of boards."""
 
 
 class Cached:
-    """Another evaluator, with a memory of so many bytes.
+    """An evaluator with a cache in front of it.
 
-    :param evaluator: any function from leaves to logits and values whose answers repeat.
-    :param bytes: that entries may take.
-    :param boards: of a chess observation, now and before, that must be equal; None for all.
+    Other attributes, such as `header`, `infer` and `preferred_batch`, are the evaluator's.
+
+    :param evaluator: an evaluator that gives equal leaves equal answers.
+    :param bytes: maximum memory of the entries.
+    :param boards: boards of a chess observation that the key includes, the latest first; None: all.
+    :raises ConfigError: a number is out of range, or the evaluator runs inside the core.
     """
 
     def __init__(
         self,
-        evaluator: Any,
+        evaluator: Evaluator,
         bytes: int = 64 * 2**20,  # noqa: A002 (as in SearchConfig)
         *,
         boards: int | None = None,
@@ -64,42 +72,41 @@ class Cached:
             raise ConfigError(f"bytes is {bytes}: a cache needs memory; leave it out for none.")
         if boards is not None and not 1 <= boards <= 8:
             raise ConfigError(f"boards is {boards}: give 1 to 8, or None for all.")
-        if hasattr(evaluator, "native"):
+        if isinstance(evaluator, NativeEvaluator):
             raise ConfigError(
-                f"{evaluator!r} runs inside the search, quicker than a cache: use it as it is."
+                f"{evaluator!r} runs inside the search, faster than a cache: use it directly."
             )
         self.evaluator = evaluator
         self.bytes = bytes
         self.boards = boards
         self.lookups = 0
-        """Leaves that were looked up."""
+        """Number of leaves looked up."""
         self.hits = 0
-        """Leaves that were found, in the cache or earlier in their own batch."""
+        """Number of leaves found, in the cache or earlier in their batch."""
         self.used = 0
-        """Bytes that entries take now."""
+        """Current memory of the entries, in bytes."""
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._value_shape: tuple[int, ...] = ()
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
-        """The name of what is cached."""
-        return str(getattr(self.evaluator, "name", type(self.evaluator).__name__))
+        """The evaluator's name."""
+        return name_of(self.evaluator)
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a game must show itself."""
-        encoding: Encoding | None = getattr(self.evaluator, "encoding", None)
-        return encoding
+        """The evaluator's encoding."""
+        return encoding_of(self.evaluator)
 
     @property
     def hit_rate(self) -> float:
-        """Share of leaves that were found."""
+        """Fraction of leaves found."""
         return self.hits / self.lookups if self.lookups else 0.0
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else the evaluator has: `header`, `infer`, `preferred_batch`."""
-        # `evaluator` is not set yet while copying; the others would go past the cache.
+        """Any other attribute of the evaluator."""
+        # `evaluator` is missing while an object is copied; the others would bypass the cache.
         if name in ("evaluator", "submit", "collect"):
             raise AttributeError(name)
         return getattr(self.evaluator, name)
@@ -111,20 +118,25 @@ class Cached:
         return True
 
     def clear(self) -> None:
-        """Forget everything, counts too."""
+        """Remove all entries and reset the counts."""
         with self._lock:
             self._entries.clear()
             self.lookups = self.hits = self.used = 0
 
-    def refresh(self, network: Any) -> None:
-        """Let the evaluator take over another network, and forget what the old one said."""
+    def refresh(self, network: nn.Module) -> None:
+        """Load new weights into the evaluator, and remove all entries.
+
+        :raises ConfigError: the evaluator has no `refresh`.
+        """
+        if not isinstance(self.evaluator, Refreshable):
+            raise ConfigError(f"{self.name} has no refresh(): make a new evaluator instead.")
         self.evaluator.refresh(network)
         self.clear()
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
-        """Logits of the legal actions and values, evaluated or remembered."""
+        """Return logits of the legal actions and values, from the cache where possible."""
         keys = self._keys(leaves)
-        new: dict[Key, int] = {}  # the row where a position comes first
+        new: dict[Key, int] = {}  # the first row of each new position
         with self._lock:
             entries = list(map(self._entries.get, keys))
             for row, key in enumerate(keys):
@@ -134,25 +146,26 @@ class Cached:
                     self._entries.move_to_end(key)
             self.lookups += len(keys)
             self.hits += len(keys) - len(new)
-        found: Any = entries
+        fresh: dict[Key, Entry] = {}
         if new:
             fresh = dict(zip(new, self._evaluated(leaves, list(new.values())), strict=True))
             self._remember(fresh)
-            found = [entry or fresh[key] for key, entry in zip(keys, entries, strict=True)]
+        found = [entry or fresh[key] for key, entry in zip(keys, entries, strict=True)]
         logits = np.frombuffer(b"".join([entry[0] for entry in found]), np.float32)
         values = np.frombuffer(b"".join([entry[1] for entry in found]), np.float32)
         return logits, values.reshape(len(keys), *self._value_shape)
 
     def _keys(self, leaves: Leaves) -> list[Key]:
-        """A hash of each leaf. Bytes are cut by Python, which is quicker at it than NumPy."""
+        """Hash each leaf. Slicing `bytes` is faster than slicing NumPy arrays."""
         count = len(leaves)
-        seen, moves = self._compared(leaves.observations).tobytes(), leaves.actions.tobytes()
-        seats, width = leaves.seats.tobytes(), len(seen) // max(1, count)
+        observations = self._compared(leaves.observations).tobytes()
+        moves, seats = leaves.actions.tobytes(), leaves.seats.tobytes()
+        width = len(observations) // max(1, count)
         ends = (leaves.offsets * leaves.actions.itemsize).tolist()
         keys = []
         for row in range(count):
             data = (
-                seen[row * width : (row + 1) * width]
+                observations[row * width : (row + 1) * width]
                 + moves[ends[row] : ends[row + 1]]
                 + seats[8 * row : 8 * row + 8]
             )
@@ -160,17 +173,17 @@ class Cached:
         return keys
 
     def _compared(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """What must be equal of observations, a contiguous row each."""
+        """The part of observations that the key includes, with contiguous rows."""
         encoder = self.encoding.encoder if self.encoding is not None else None
         if self.boards is not None and encoder in HISTORY:
-            planes, most = HISTORY[encoder]
-            old = np.arange(self.boards * planes, most * planes)
+            planes, boards = HISTORY[encoder]
+            old = np.arange(self.boards * planes, boards * planes)
             observations = np.delete(observations, old, axis=1)
         return np.ascontiguousarray(observations)
 
     def _evaluated(self, leaves: Leaves, rows: list[int]) -> list[Entry]:
-        """Entries of some leaves."""
-        some: Any = leaves if len(rows) == len(leaves) else _Some(leaves, np.array(rows))
+        """Evaluate some leaves, and return their entries."""
+        some: Leaves = leaves if len(rows) == len(leaves) else _Subset(leaves, np.array(rows))
         policy, values = (np.asarray(each, np.float32) for each in self.evaluator(some))
         if policy.ndim == 2:
             counts = np.diff(some.offsets)
@@ -186,7 +199,7 @@ class Cached:
     def _remember(self, entries: dict[Key, Entry]) -> None:
         with self._lock:
             for key, entry in entries.items():
-                if key not in self._entries:  # another thread may have been first
+                if key not in self._entries:  # another thread may have added it
                     self.used += _size(entry)
                 self._entries[key] = entry
             while self.used > self.bytes:
@@ -204,20 +217,26 @@ def _size(entry: Entry) -> int:
     return OVERHEAD + len(entry[0]) + len(entry[1])
 
 
-class _Some:
-    """Some rows of `Leaves`, for an evaluator that cannot tell the difference."""
+def network_of(evaluator: Evaluator) -> NetworkEvaluator | None:
+    """The network that an evaluator runs, with or without a cache; None if it runs none."""
+    inner = evaluator.evaluator if isinstance(evaluator, Cached) else evaluator
+    return inner if isinstance(inner, NetworkEvaluator) else None
+
+
+class _Subset:
+    """Some rows of `Leaves`, as leaves."""
 
     def __init__(self, leaves: Leaves, rows: NDArray[np.int64]) -> None:
         self.leaves, self.rows = leaves, rows
-        self.forest, self.num_logits = leaves.forest, leaves.num_logits
-        self.trees, self.seats, self.tickets = (
-            each[rows] for each in (leaves.trees, leaves.seats, leaves.tickets)
-        )
+        self.forest: LeavesForest = leaves.forest
+        self.num_logits = leaves.num_logits
+        self.trees, self.seats = leaves.trees[rows], leaves.seats[rows]
+        self.tickets = leaves.tickets[rows]
         counts = np.diff(leaves.offsets)[rows]
         self.offsets = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(leaves.offsets[rows] - self.offsets[:-1], counts)
-        places += np.arange(len(places))
-        self.actions, self.logit_indices = leaves.actions[places], leaves.logit_indices[places]
+        indices = np.repeat(leaves.offsets[rows] - self.offsets[:-1], counts)
+        indices += np.arange(len(indices))
+        self.actions, self.logit_indices = leaves.actions[indices], leaves.logit_indices[indices]
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -1,18 +1,17 @@
-"""Ways for batches to an NVIDIA GPU: each a CUDA stream, and a CUDA graph per batch size.
+"""Lanes to an NVIDIA GPU: a CUDA stream each, with a CUDA graph per batch size.
 
-*Streams.* What one lane is given happens in order; two lanes go side by side, so that one's numbers
-cross the bus while the other's network runs. The processor waits for nothing until somebody asks
-for the answer.
+*Streams.* A lane's work is done in order, and two lanes work side by side: one transfers data while
+the other runs its network. The CPU waits only when somebody asks for an evaluation.
 
-*Graphs.* A network of 10 blocks starts about 150 kernels, at 5 µs each on the processor's side. A
-graph is all of them, recorded once for one batch size and started by one call. It reads and writes
-the same memory every time: observations are copied into its input, and its outputs are read, in the
-order of its stream, before the next batch changes them. New weights are written to where the old
-ones were (`DeviceModule.refresh`), so graphs stay.
+*Graphs.* A network of 10 blocks launches about 150 kernels, each of which costs the CPU 5 µs. A
+graph is recorded once per batch size and launches all kernels with one call. It always uses the
+same memory: observations are copied to its input, and its outputs are read, in stream order, before
+the next batch overwrites them. New weights are written in place (`DeviceModule.refresh`), so graphs
+stay valid.
 
-*Memory.* What goes over the bus lies in pinned memory, which PyTorch hands out again once nobody
-holds it and the device is through with it. The graphs of a lane never run at the same time, so they
-share their memory for what lies between layers.
+*Memory.* Transfers use pinned memory, which PyTorch reuses once it is freed and the device has
+finished with it. The graphs of a lane never run at the same time, so they share memory for
+activations.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from sylvan.evaluators.lanes import Lane, first_rows
 __all__ = ["CudaLane"]
 
 WARM_UP = 3
-"""Runs before a graph is recorded, in which kernels are compiled, chosen and given memory."""
+"""Runs before a graph is recorded: they compile and select kernels and allocate memory."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A network's run for one batch size, and the memory that it reads and writes."""
+    """The graph for one batch size, and the memory that it reads and writes."""
 
     graph: torch.cuda.CUDAGraph
     observations: torch.Tensor
@@ -43,7 +42,7 @@ class Recorded:
 
 
 class CudaLane(Lane):
-    """One CUDA stream, and what was recorded for it."""
+    """A CUDA stream and its graphs."""
 
     def __init__(
         self,
@@ -62,20 +61,20 @@ class CudaLane(Lane):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Make this stream PyTorch's for a while; another thread waits, as the memory is one."""
+        """Make this stream PyTorch's current one. Other threads wait: the graphs share memory."""
         with self._lock, torch.inference_mode(), torch.cuda.stream(self.stream):
             yield
 
-    def room(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """Pinned memory."""
+    def buffer(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Allocate pinned memory; its contents are undefined."""
         return torch.empty(shape, dtype=dtype, pin_memory=True)
 
-    def sent(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Numbers on their way to the device."""
+    def to_device(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Start a copy of pinned memory to the device."""
         return numbers.to(self.device, non_blocking=True)
 
-    def answer(self, observations: torch.Tensor) -> Outputs:
-        """What the network will say of observations in pinned memory."""
+    def run(self, observations: torch.Tensor) -> Outputs:
+        """Start a run of the network on observations in pinned memory."""
         count = len(observations)
         key = (self.size(count), observations.dtype)
         if key not in self._recorded:
@@ -86,7 +85,7 @@ class CudaLane(Lane):
         return first_rows(recorded.outputs, count)
 
     def _record(self, size: int, like: torch.Tensor) -> Recorded:
-        """The network's run for a batch size, after which nothing of it is chosen any more."""
+        """Record the graph for a batch size."""
         shape = (size, *like.shape[1:])
         observations = torch.zeros(shape, dtype=like.dtype, device=self.device)
         graph = torch.cuda.CUDAGraph()
@@ -104,18 +103,18 @@ class CudaLane(Lane):
                 outputs = self.module(observations)
         return Recorded(graph, observations, outputs)
 
-    def bring(self, numbers: torch.Tensor, room: torch.Tensor) -> None:
-        """Have numbers written into pinned memory; they are there after `mark()()`."""
-        # Pinned memory takes the same kind of numbers without waiting, another kind not.
-        room.copy_(numbers.to(room.dtype), non_blocking=True)
+    def to_host(self, numbers: torch.Tensor, buffer: torch.Tensor) -> None:
+        """Start a copy of outputs to pinned memory; it is valid after `fence()()`."""
+        # Convert on the device: copies between different dtypes block.
+        buffer.copy_(numbers.to(buffer.dtype), non_blocking=True)
 
-    def mark(self) -> Callable[[], None]:
-        """A function that waits, without the interpreter's lock, for what was given until now."""
+    def fence(self) -> Callable[[], None]:
+        """Return a function that waits, without the GIL, for all work given so far."""
         event = torch.cuda.Event()  # type: ignore[no-untyped-call]
         event.record(self.stream)
         wait: Callable[[], None] = event.synchronize
         return wait
 
-    def idle(self) -> None:
-        """Wait until nothing is under way on the device."""
+    def synchronize(self) -> None:
+        """Wait until the device has finished all work."""
         torch.cuda.synchronize(self.device)

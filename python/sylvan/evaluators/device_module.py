@@ -1,8 +1,8 @@
-"""A network between what goes to a device and what comes back.
+"""A network on a device, with the conversions of its inputs and outputs.
 
-Observations arrive as a game gives them: numbers, or packed planes of chess, 64 bits for the 64
-squares of a plane. They are expanded on the device, where bits become half-precision numbers in the
-order of memory that its convolutions like. A win, a draw and a loss leave as probabilities.
+Inputs are observations as a game gives them: numbers, or packed planes of chess, with 64 bits for
+the 64 squares of a plane. The device expands the bits to half-precision numbers, in the memory
+format that is fastest for convolutions. Win, draw and loss become probabilities.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sylvan.networks.planes import PackedPlanes
 __all__ = ["DeviceModule", "Outputs"]
 
 Outputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
-"""Policy `[B, num_logits]` as the network gives it, value `[B, value_outputs]` and perhaps moves
-left `[B, 1]`, both as float32."""
+"""Policy `[B, num_logits]` in the network's dtype; value `[B, value_outputs]` and moves left
+`[B, 1]`, if the network has that head, in float32."""
 
 
 class DeviceModule(torch.nn.Module):
-    """A network, its batch norms folded, that is ready on a device and only answers.
+    """A copy of a network on a device, for inference only, with folded batch norms.
 
-    The network is copied: training the original further changes nothing here until `refresh`.
+    Training the original does not change the copy until `refresh`.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class DeviceModule(torch.nn.Module):
         return folded(network).to(self.device, self.dtype)
 
     def refresh(self, network: torch.nn.Module) -> None:
-        """Take over a network's numbers in place, where compiled code and graphs know them."""
+        """Copy a network's weights in place, at the addresses that compiled code and graphs use."""
         self.network.load_state_dict(self._converted(network).state_dict())
 
     def forward(self, observations: torch.Tensor) -> Outputs:
-        """The answer to packed planes `[B, planes]` (int64) or to numbers of the header's shape."""
+        """Evaluate packed planes `[B, planes]` (int64) or `[B, *header.observation_shape]`."""
         if self.planes is not None and observations.dtype == torch.int64:
             planes = self.planes(observations, self.dtype)
         else:

@@ -1,10 +1,11 @@
-"""Ways for batches to a device and back. This one does its work at once, as a processor does.
+"""Lanes: how batches get to a device and back. The lane in this file works synchronously.
 
-A lane takes a batch that lies in memory, answers it on its device and brings numbers back. Batches
-that were given to two lanes of a GPU (`cuda_graphs`) are on their way at the same time.
+A lane copies a batch to its device, runs the network and copies the outputs back. Two lanes of a
+GPU (`cuda_graphs`) work at the same time.
 
-*Batch sizes.* A device that prepares for a batch size is asked for few of them, and what is missing
-to one is padding. Padding is left as it is: no position of a batch sees another.
+*Batch sizes.* On a device that prepares for each batch size, few sizes are used, and batches are
+padded to the next one. The contents of the padding do not matter: positions of a batch do not
+affect each other.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ __all__ = ["Lane", "padded_size"]
 
 
 class Lane:
-    """The plain way. `with lane.open():` stands around all that a batch needs.
+    """Runs batches synchronously. Make all calls for a batch within `with lane.open():`.
 
-    :param module: from observations to `Outputs`; a `DeviceModule`, perhaps compiled.
-    :param size: the batch size that is computed for so many positions.
-    :param device: that the module is on.
+    :param module: a `DeviceModule`, perhaps compiled: observations to `Outputs`.
+    :param size: the padded batch size for a number of positions.
+    :param device: the module's device.
     """
 
     def __init__(
@@ -37,57 +38,57 @@ class Lane:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """What happens inside goes this way; on a GPU one thread's at a time."""
+        """Send the work inside to this lane. On a GPU, one thread at a time may do so."""
         with torch.inference_mode():
             yield
 
-    def room(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """Memory for what goes to the device or comes from it, not filled."""
+    def buffer(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        """Allocate memory for transfers to or from the device; its contents are undefined."""
         return torch.empty(shape, dtype=dtype)
 
-    def sent(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Numbers that lie in `room`, on the device."""
+    def to_device(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Copy a `buffer` to the device."""
         return numbers.to(self.device)
 
-    def answer(self, observations: torch.Tensor) -> Outputs:
-        """What the network says of observations that lie in `room`, on the device.
+    def run(self, observations: torch.Tensor) -> Outputs:
+        """Run the network on observations in a `buffer`; the outputs stay on the device.
 
-        The next batch of this lane may be written over it.
+        The next batch of this lane may overwrite them.
         """
         count = len(observations)
         missing = self.size(count) - count
         if missing:
             padding = observations.new_zeros((missing, *observations.shape[1:]))
             observations = torch.cat([observations, padding])
-        return first_rows(self.module(self.sent(observations)), count)
+        return first_rows(self.module(self.to_device(observations)), count)
 
-    def bring(self, numbers: torch.Tensor, room: torch.Tensor) -> None:
-        """Write what the device has found into `room`, as soon as it is found."""
-        room.copy_(numbers)
+    def to_host(self, numbers: torch.Tensor, buffer: torch.Tensor) -> None:
+        """Copy outputs from the device to a `buffer`; it is valid after `fence()()`."""
+        buffer.copy_(numbers)
 
-    def mark(self) -> Callable[[], None]:
-        """A function that waits for all that this lane was given until now."""
-        return _nothing
+    def fence(self) -> Callable[[], None]:
+        """Return a function that waits for all work given to this lane so far."""
+        return _no_wait
 
-    def idle(self) -> None:
-        """Wait until nothing is under way on the device."""
+    def synchronize(self) -> None:
+        """Wait until the device has finished all work."""
 
 
-def _nothing() -> None:
-    """There is nothing to wait for."""
+def _no_wait() -> None:
+    """Return at once: the work is done already."""
 
 
 def first_rows(outputs: Outputs, count: int) -> Outputs:
-    """The outputs without their padding."""
+    """Remove the padding from outputs."""
     policy, value, moves_left = outputs
     return policy[:count], value[:count], None if moves_left is None else moves_left[:count]
 
 
 def padded_size(count: int, batch: int, *, compiled: bool) -> int:
-    """The least prepared batch size that holds `count` positions; `batch` is the largest.
+    """The smallest batch size used for `count` positions; `batch` is the largest.
 
-    Powers of two, from 256 on those times three quarters too. Where whole batches are compiled,
-    they are so much faster that all of about a quarter or more are filled up to one.
+    Sizes are powers of two and, from 256 on, 1.5 times those. If full batches are compiled, they
+    are so much faster that batches of more than a quarter are padded to a full one.
 
     >>> [padded_size(count, 2000, compiled=False) for count in (5, 257, 385, 1025, 1700)]
     [8, 384, 512, 1536, 2000]

@@ -1,21 +1,24 @@
-"""An evaluator from a network's file, whatever its kind, or from the folder of a training run.
+"""Load an evaluator from a network's file or from the folder of a training run.
 
-| file | written by | runs on |
+| file | written by | runs in |
 |---|---|---|
 | `.onnx` | Sylvan | ONNX Runtime |
 | `.safetensors` | Sylvan | PyTorch |
-| `.pb`, `.pb.gz` | lc0, Maia | ONNX Runtime, or PyTorch |
-| a run's folder | `sylvan train` | its best network, on ONNX Runtime or PyTorch |
+| `.pb`, `.pb.gz` | lc0, Maia | ONNX Runtime or PyTorch |
+| a run's folder | `sylvan train` | its best network, in ONNX Runtime or PyTorch |
 """
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.cached import Cached
+
+if TYPE_CHECKING:
+    from sylvan.evaluators.network import NetworkEvaluator
 
 __all__ = ["SUFFIXES", "is_learned", "is_network", "is_run", "load_evaluator", "network_file"]
 
@@ -24,26 +27,26 @@ BACKENDS = ("auto", "onnx", "torch")
 
 
 def is_network(path: str | PathLike[str]) -> bool:
-    """Whether a path ends like a network's file, or is the folder of a run."""
+    """Whether a path has the suffix of a network's file, or is the folder of a run."""
     return str(path).endswith(SUFFIXES) or is_run(path)
 
 
 def is_run(path: str | PathLike[str]) -> bool:
-    """Whether a path is the folder of a training run, or of a pretraining."""
+    """Whether a path is the folder of a training run or of a pretraining."""
     folder = Path(path)
     settings = (folder / "config.toml", folder / "pretrain.toml")
     return any(file.is_file() for file in settings) and (folder / "networks").is_dir()
 
 
 def is_learned(path: str | PathLike[str]) -> bool:
-    """Whether a path is the folder of a run that has learned a model of what it plays."""
+    """Whether a path is the folder of a MuZero run."""
     return is_run(path) and (Path(path) / "networks" / "best").is_dir()
 
 
 def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:
-    """The file that a path stands for: itself, or the best network of a run's folder.
+    """Return the path of a network's file: the path itself, or a run's best network.
 
-    :param backend: `torch` for the file that PyTorch reads; otherwise ONNX Runtime's is preferred.
+    :param backend: `torch`: the file for PyTorch; otherwise the one for ONNX Runtime is preferred.
     :raises NetworkError: the run has no network yet.
     """
     if not is_run(path):
@@ -53,7 +56,7 @@ def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:
     found = next((file for file in files if file.is_file()), None)
     if found is None:
         raise NetworkError(
-            f"The run {path} has no network yet: let it go on until its first rating, or its end."
+            f"The run {path} has no network yet: continue it until its first rating, or its end."
         )
     return found
 
@@ -66,22 +69,22 @@ def load_evaluator(
     cache_boards: int | None = None,
     history_fill: str = "fen_only",
     **options: Any,
-) -> Any:
-    """An evaluator that asks the network in a file, or the best network of a run's folder.
+) -> NetworkEvaluator | Cached:
+    """Load the network in a file, or the best network of a run.
 
-    :param backend: `onnx`, `torch`, or `auto`, which needs PyTorch only for what nothing else runs.
-    :param cache_bytes: memory for evaluations; 0 remembers none. See `Cached`.
-    :param cache_boards: boards of history that must be equal; None for all that the network sees.
-    :param history_fill: for a network of lc0, what it sees in place of boards before the first.
-    :param options: of the evaluator: `threads`, `policy_temperature`, ...
-    :raises NetworkError: the file is not there, damaged, or of no kind that is read.
+    :param backend: `onnx`, `torch`, or `auto`: PyTorch only if nothing else runs the file.
+    :param cache_bytes: memory of a cache of evaluations (see `Cached`); 0: no cache.
+    :param cache_boards: boards of history in the cache's key; None: all that the network sees.
+    :param history_fill: for lc0's networks, how to fill the boards before the first.
+    :param options: options of the evaluator: `threads`, `policy_temperature`, ...
+    :raises NetworkError: the file is missing or damaged, or of an unknown kind.
     """
     if backend not in BACKENDS:
         raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
     source = network_file(path, backend)
     if not is_network(source):
         raise NetworkError(
-            f"{source} is not a network's file by its name: give one that ends in "
+            f"{source} does not have the name of a network's file: give one that ends in "
             f"{', '.join(SUFFIXES)}, or the folder of a run."
         )
     if not source.is_file():
@@ -91,7 +94,9 @@ def load_evaluator(
     return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
 
 
-def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str, Any]) -> Any:
+def _evaluator(
+    source: Path, backend: str, history_fill: str, options: dict[str, Any]
+) -> NetworkEvaluator:
     if source.suffix == ".onnx" and backend != "torch":
         from sylvan.evaluators.onnx import OnnxEvaluator
 
@@ -102,8 +107,8 @@ def _evaluator(source: Path, backend: str, history_fill: str, options: dict[str,
         return TorchEvaluator(source, **options)
     if source.suffix in (".onnx", ".safetensors"):
         raise ConfigError(
-            f"backend is {backend!r}, which does not run {source}: convert it with `sylvan "
-            "convert`, or leave the backend out."
+            f"backend is {backend!r}, which cannot run {source}: convert it with `sylvan convert`, "
+            "or leave the backend out."
         )
     from sylvan.networks.lc0.file import read_lc0
 

@@ -1,12 +1,12 @@
-"""Evaluators that ask a network: observations in, logits of the legal actions and values out.
+"""Evaluators that run a network: observations in, logits of the legal actions and values out.
 
-A network answers for whole observations, `[B, num_logits]` logits and a value in one of three
-forms; a search wants the logits of legal actions and what the position is worth. What lies between
-is here, once for every runtime: packed planes become numbers, `leaves.logit_indices` says which
-logit belongs to which action, and win, draw and loss become one value.
+A network computes `[B, num_logits]` logits for whole observations, and a value in one of three
+forms; a search needs the logits of legal actions and a value per seat. The conversion is written
+here, once for all runtimes: packed planes are expanded, `leaves.logit_indices` selects the logits,
+and win, draw and loss become one value.
 
-A runtime is a subclass with one method, `forward`. It may replace `infer` or `__call__` too where
-it can do their work better, on a device say.
+A runtime is a subclass with one method, `forward`. It may also override `infer` or `__call__` to do
+their work faster, for example on a device.
 """
 
 from __future__ import annotations
@@ -30,21 +30,25 @@ Floats = NDArray[np.float32]
 
 
 class Inference(NamedTuple):
-    """What a network says of B observations."""
+    """A network's output for B observations."""
 
     policy: Floats
-    """`[B, num_logits]` logits, of illegal actions too."""
+    """`[B, num_logits]` logits, including illegal actions."""
     value: Floats
-    """For the seat to move: `[B, 3]` probabilities to win, draw and lose (`wdl`), `[B, 1]` what it
-    can expect (`scalar`), or `[B, num_players]` what it and those after it can (`seats`)."""
+    """By `NetworkHeader.value`:
+
+    - `wdl`: `[B, 3]` probabilities of win, draw and loss for the seat to move
+    - `scalar`: `[B, 1]` the expected result of the seat to move
+    - `seats`: `[B, num_players]` expected payments, the seat to move first, then in seat order
+    """
     moves_left: Floats | None
-    """`[B, 1]` plies until the end of the game, where the network guesses them."""
+    """`[B, 1]` plies until the end of the game; None without this head."""
 
 
 class NetworkEvaluator(ABC):
-    """An evaluator that asks a network, in batches.
+    """An evaluator that runs a network.
 
-    `policy_temperature` divides the logits: above 1 the search trusts the policy less.
+    `policy_temperature` divides the logits: above 1, the priors are closer to uniform.
     """
 
     def __init__(
@@ -61,41 +65,47 @@ class NetworkEvaluator(ABC):
 
     @property
     def encoding(self) -> Encoding | None:
-        """How a game must show itself to this network; None where there is only one way."""
+        """The encoding of states that the network needs; None if the game has only one."""
         return self.header.encoding
 
     @abstractmethod
     def forward(self, observations: Floats) -> Inference:
-        """The network's answer to `[B, *header.observation_shape]`."""
+        """Run the network on `[B, *header.observation_shape]`."""
 
     def infer(self, observations: NDArray[Any]) -> Inference:
-        """The network's answer to observations as the game gives them, one per row."""
+        """Run the network on observations as the game gives them, one per row."""
         return self.forward(self.expanded(observations))
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
-        """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
+        """Return logits of the legal actions `[len(leaves.actions)]`, values `[B]` or `[B, S]`."""
         self.need_same_outputs(leaves)
         policy, value, _ = self.infer(leaves.observations)
         logits = legal_logits(policy, leaves.logit_indices, leaves.offsets)
         return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
 
     def tempered(self, logits: Floats) -> Floats:
-        """Logits divided by the policy's temperature."""
+        """Divide logits by the policy's temperature."""
         if self.policy_temperature == 1.0:
             return logits
         return logits / np.float32(self.policy_temperature)
 
     def need_same_outputs(self, leaves: Leaves) -> None:
-        """Refuse leaves whose logits are numbered otherwise than this network's."""
+        """Check that the leaves' logits are numbered as the network's.
+
+        :raises EvaluationError: they are not.
+        """
         if leaves.num_logits != self.header.num_logits:
             raise EvaluationError(
                 f"The network {self.name} has {self.header.num_logits} policy outputs, but the "
-                f"searched positions number {leaves.num_logits}: search state.encoded("
-                "evaluator.encoding)."
+                f"searched positions have {leaves.num_logits}: search "
+                "state.encoded(evaluator.encoding)."
             )
 
     def expanded(self, observations: NDArray[Any]) -> Floats:
-        """Observations as numbers, `[B, *header.observation_shape]`; bits of packed planes too."""
+        """Expand packed planes; return float32 `[B, *header.observation_shape]`.
+
+        :raises EvaluationError: the network takes another shape.
+        """
         if observations.dtype == np.uint64 and self.encoding is not None:
             from sylvan.games.chess import expand_planes
 
@@ -109,10 +119,10 @@ class NetworkEvaluator(ABC):
         return np.ascontiguousarray(observations, np.float32)
 
     def values(self, value: Floats, seats: NDArray[np.int64], forest: LeavesForest) -> Floats:
-        """What the search backs up: `[B]` for the seat to move, or `[B, num_players]` by seat.
+        """Convert a network's values to those that a search backs up.
 
-        `seats` `[B]` are the seats to move. A network may know more seats than the table has: those
-        that follow the last one mean nothing.
+        Returns `[B]` for the seat to move, or `[B, num_players]` by seat. `seats` `[B]` are the
+        seats to move. A network may have more seats than the game: the surplus is ignored.
         """
         if self.header.value == "wdl":
             expected: Floats = value[:, 0] - value[:, 2]
@@ -120,8 +130,8 @@ class NetworkEvaluator(ABC):
         if self.header.value == "scalar":
             return value[:, 0]
         count = min(forest.num_players, value.shape[1])
-        places = (np.arange(count) - seats[:, None]) % count  # of each seat, counted from the mover
-        by_seat: Floats = np.take_along_axis(value, places, axis=1)
+        columns = (np.arange(count) - seats[:, None]) % count  # of each seat in `value`
+        by_seat: Floats = np.take_along_axis(value, columns, axis=1)
         return by_seat if forest.seat_values is None else forest.seat_values(by_seat)
 
     def __repr__(self) -> str:
@@ -129,7 +139,7 @@ class NetworkEvaluator(ABC):
 
 
 def legal_logits(policy: Floats, indices: NDArray[np.int64], offsets: NDArray[np.int64]) -> Floats:
-    """The logits of legal actions, flat, of a policy `[B, num_logits]`.
+    """Gather the logits of legal actions, concatenated, from a policy `[B, num_logits]`.
 
     Row i has the indices `indices[offsets[i] - offsets[0] : offsets[i + 1] - offsets[0]]`.
     """

@@ -1,53 +1,53 @@
-"""Networks on ONNX Runtime: fp32 and int8 models, on the processor, without PyTorch.
+"""Run networks in ONNX Runtime: fp32 and int8 models, on the CPU, without PyTorch.
 
-*Threads.* A batch is cut into parts, one or more per thread, and each part runs on one thread from
-its first layer to its last. Nobody waits for another inside the network, so nobody has to spin:
-while the search selects leaves all cores are free, and where a core is taken away the others go on
-at full speed. ONNX Runtime's own thread pool, which shares out every layer, is slower even on a
-machine without other work, and several times slower on one with it.
+*Threads.* A batch is split into parts, at least one per thread; a thread runs its part from the
+first layer to the last. No thread waits for another inside the network, so none has to spin: all
+cores are free while the search selects leaves, and if another process takes a core, the others
+still run at full speed. ONNX Runtime's own thread pool, which splits every layer, is slower on an
+idle machine and several times slower on a busy one.
 
-*Equal answers.* What is said of a position does not depend on the number of threads. Nor did it, to
-the last bit, depend on what else was in its batch wherever we tried; but ONNX Runtime does not
-promise that. With `deterministic=True` every position is a batch of its own, so that it cannot.
+*Reproducibility.* An evaluation does not depend on the number of threads. In all our tests it did
+not depend on the rest of its batch either, to the last bit; but ONNX Runtime does not promise that.
+With `deterministic=True` every position is a batch of its own, so that it cannot.
 """
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator, legal_logits
-from sylvan.evaluators.shares import Shares, processors
+from sylvan.evaluators.splitting import BatchSplitter, processors
 
 if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Leaves
     from sylvan.networks.header import NetworkHeader
 
-__all__ = ["OnnxEvaluator", "onnx_session", "session_header"]
+__all__ = ["OnnxEvaluator", "OnnxSession", "onnx_session", "session_header"]
 
 
 class OnnxEvaluator(NetworkEvaluator):
-    """An evaluator from an `.onnx` file, or from the bytes of one.
+    """An evaluator from an `.onnx` file or its bytes.
 
-    The model has the input `observations` and the outputs `policy`, `value` and perhaps
-    `moves_left`; its metadata has a header, unless one is given.
+    The model has the input `observations`, the outputs `policy`, `value` and optionally
+    `moves_left`, and a header in its metadata.
 
-    :param threads: that share a batch; by default one for each processor this program may use.
-    :param batch: positions that one thread evaluates at once at most: more do not fit its cache.
-    :param deterministic: evaluate every position alone, which is slower, so that an answer depends
-        on nothing but the position.
-    :param header: for a model whose metadata has none.
-    :raises NetworkError: it is no model, or not one as described.
+    :param threads: threads that share a batch. Default: one per CPU that the process may use.
+    :param batch: maximum positions that a thread evaluates at once; more exceed its CPU cache.
+    :param deterministic: evaluate every position alone, so that its evaluation depends on nothing
+        else; slower.
+    :param header: for a model without a header in its metadata.
+    :raises NetworkError: the model is damaged, or has other inputs, outputs or no header.
     """
 
     preferred_batch = 16
-    """Leaves in flight that keep two processors at 98 % of their best speed and four at 95 %. One
-    number for all machines, so that a search finds the same on each."""
+    """Leaves in flight: enough for 98 % of full speed on two CPUs and 95 % on four. The same on all
+    machines, so that searches are too."""
 
     def __init__(
         self,
@@ -71,19 +71,19 @@ class OnnxEvaluator(NetworkEvaluator):
         self.batch = 1 if deterministic else batch
         self.deterministic = deterministic
         self._outputs, self._fixed = _checked(self._session, header, named)
-        self._share = Shares(self.threads, self.batch)
+        self._split = BatchSplitter(self.threads, self.batch)
 
     def reload(self, model: bytes) -> None:
-        """Go on with another model of the same header: the same network with other numbers.
+        """Replace the model by one with the same header: the same network with other weights.
 
-        :raises NetworkError: it does not fit; the old one stays.
+        :raises NetworkError: it does not fit the header; the old model stays.
         """
         session = onnx_session(model, self.name)
         outputs, fixed = _checked(session, self.header, self.name)
         self._session, self._outputs, self._fixed = session, outputs, fixed
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
-        """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
+        """Return logits of the legal actions `[len(leaves.actions)]`, values `[B]` or `[B, S]`."""
         self.need_same_outputs(leaves)
         observations, indices, offsets = leaves.observations, leaves.logit_indices, leaves.offsets
         logits = np.empty(len(indices), np.float32)
@@ -95,11 +95,11 @@ class OnnxEvaluator(NetworkEvaluator):
             logits[legal] = legal_logits(part.policy, indices[legal], offsets[start : stop + 1])
             value[start:stop] = part.value
 
-        self._share(len(leaves), work)
+        self._split(len(leaves), work)
         return self.tempered(logits), self.values(value, leaves.seats, leaves.forest)
 
     def infer(self, observations: NDArray[Any]) -> Inference:
-        """The network's answer to observations as the game gives them, one per row."""
+        """Run the network on observations as the game gives them, one per row."""
         answer = self._empty(len(observations))
 
         def work(start: int, stop: int) -> None:
@@ -108,7 +108,7 @@ class OnnxEvaluator(NetworkEvaluator):
                 if target is not None:
                     target[start:stop] = values
 
-        self._share(len(observations), work)
+        self._split(len(observations), work)
         return answer
 
     def _empty(self, count: int) -> Inference:
@@ -120,7 +120,7 @@ class OnnxEvaluator(NetworkEvaluator):
         )
 
     def forward(self, observations: Floats) -> Inference:
-        """The network's answer to `[B, *header.observation_shape]`, on this thread."""
+        """Run the network on `[B, *header.observation_shape]`, in this thread."""
         if self._fixed is None:
             return self._run(observations)
         answer = self._empty(len(observations))
@@ -137,10 +137,37 @@ class OnnxEvaluator(NetworkEvaluator):
         return Inference(outputs[0], outputs[1], outputs[2] if len(outputs) > 2 else None)
 
 
-def onnx_session(model: str | PathLike[str] | bytes, name: str) -> Any:
-    """A model ready to run, on the thread that runs it.
+class _Value(Protocol):
+    """Name and shape of an input or output."""
 
-    :raises NetworkError: it is none.
+    name: str
+    shape: list[int | str | None]
+
+
+class _Metadata(Protocol):
+    """The metadata of a model."""
+
+    custom_metadata_map: dict[str, str]
+
+
+class OnnxSession(Protocol):
+    """What we use of `onnxruntime.InferenceSession`, which has no type information."""
+
+    def run(
+        self, outputs: list[str] | None, inputs: dict[str, NDArray[Any]], /
+    ) -> list[NDArray[np.float32]]: ...
+
+    def get_inputs(self) -> list[_Value]: ...
+
+    def get_outputs(self) -> list[_Value]: ...
+
+    def get_modelmeta(self) -> _Metadata: ...
+
+
+def onnx_session(model: str | PathLike[str] | bytes, name: str) -> OnnxSession:
+    """Load a model. It runs in the thread that calls it.
+
+    :raises NetworkError: ONNX Runtime cannot load it.
     """
     import onnxruntime
 
@@ -148,34 +175,42 @@ def onnx_session(model: str | PathLike[str] | bytes, name: str) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors, which are raised anyway
+    options.log_severity_level = 3  # errors only, which are raised anyway
     data = verified_model(model, name) if isinstance(model, bytes) else read_model(model)
     try:
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its own kinds have no common base
+        session: OnnxSession = onnxruntime.InferenceSession(
+            data, options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # its exception classes have no common base
         reason = str(error).partition("\n")[0].removeprefix("[ONNXRuntimeError] : ")
         raise NetworkError(
             f"{name} is not a model that ONNX Runtime can run ({reason}): give a whole .onnx file."
         ) from None
+    return session
 
 
-def session_header(session: Any, name: str) -> NetworkHeader:
-    """What a model's metadata says about it.
+def session_header(session: OnnxSession, name: str) -> NetworkHeader:
+    """Read the header from a model's metadata.
 
-    :raises NetworkError: it says nothing.
+    :raises NetworkError: it has none.
     """
     from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
     text = session.get_modelmeta().custom_metadata_map.get(HEADER_KEY)
     if text is None:
         raise NetworkError(
-            f"{name} does not say which game it plays: export it with Sylvan, or give its header."
+            f"{name} has no header in its metadata: export it with Sylvan, or give its header."
         )
     return NetworkHeader.from_json(text, name)
 
 
-def _checked(session: Any, header: NetworkHeader, name: str) -> tuple[list[str], int | None]:
-    """The outputs to ask for, and the batch if the model has only one."""
+def _checked(
+    session: OnnxSession, header: NetworkHeader, name: str
+) -> tuple[list[str], int | None]:
+    """The outputs to compute, and the batch size if it is fixed.
+
+    :raises NetworkError: an input or output is missing or has another shape.
+    """
     given = {each.name: each.shape for each in (*session.get_inputs(), *session.get_outputs())}
     wanted: dict[str, tuple[int, ...]] = {
         "observations": header.observation_shape,
@@ -187,8 +222,8 @@ def _checked(session: Any, header: NetworkHeader, name: str) -> tuple[list[str],
     for value, shape in wanted.items():
         if value not in given:
             raise NetworkError(
-                f"{name} has no {value!r} among {', '.join(given)}: give its inputs and outputs "
-                "the names of docs/write-an-evaluator.md."
+                f"{name} has no {value!r} among {', '.join(given)}: name its inputs and outputs as "
+                "in docs/write-an-evaluator.md."
             )
         free = [size for size in given[value][1:] if not isinstance(size, int)]
         if not free and tuple(given[value][1:]) != shape:
@@ -201,6 +236,6 @@ def _checked(session: Any, header: NetworkHeader, name: str) -> tuple[list[str],
 
 
 def _padded(observations: Floats, size: int) -> Floats:
-    """As many rows as a model with one batch size takes; the new ones are empty."""
+    """Add rows of zeros up to a fixed batch size."""
     missing = size - len(observations)
     return np.pad(observations, [(0, missing)] + [(0, 0)] * (observations.ndim - 1))

@@ -1,10 +1,10 @@
-"""Games played out by a policy that is a Python function."""
+"""Playouts by a policy that is a Python function."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from sylvan._native import Rng
 from sylvan.games.game import Game
 
+if TYPE_CHECKING:
+    from sylvan.evaluators.protocol import Leaves
+
 __all__ = ["played_out"]
 
 Policy = Callable[[Any, Rng], int]
 
 
-def played_out(leaves: Any, policy: Policy, playouts: int, max_length: int) -> NDArray[np.float32]:
-    """The mean result `[B, num_players]` of `playouts` games from each leaf."""
+def played_out(
+    leaves: Leaves, policy: Policy, playouts: int, max_length: int
+) -> NDArray[np.float32]:
+    """Play `playouts` games from each leaf; return their mean results `[B, num_players]`."""
     discount, values = leaves.forest.config.discount, []
     for state, ticket in zip(leaves.states, leaves.tickets, strict=True):
         rng = Rng(int(ticket))
@@ -28,9 +33,12 @@ def played_out(leaves: Any, policy: Policy, playouts: int, max_length: int) -> N
 
 
 def _result(
-    state: Any, policy: Policy, rng: Rng, max_length: int, discount: float
+    state: Game, policy: Policy, rng: Rng, max_length: int, discount: float
 ) -> NDArray[np.float64]:
-    """What a game pays from here on; cut off, the middle of its range."""
+    """Play a game to its end and return its payments from here on.
+
+    A game that is cut off pays the middle of its range, or nothing more if it has rewards.
+    """
     total, weight = np.zeros(state.num_players), 1.0
     for _ in range(max_length):
         if state.is_terminal():

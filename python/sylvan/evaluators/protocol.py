@@ -9,7 +9,7 @@ attributes, always through the functions at the end of this file:
 | `encoding` | how states must encode observations and policy outputs | the states' own encoding |
 | `preferred_batch` | leaves in flight per tree | 1 |
 
-An evaluator with `submit` and `collect` is an `AsyncEvaluator`: self-play searches while it works.
+An object with `submit` and `collect` is an `AsyncEvaluator`: self-play searches while it works.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from sylvan import _native
     from sylvan.games.encoding import Encoding
     from sylvan.games.game import Game
@@ -33,6 +35,7 @@ __all__ = [
     "EvaluatorLike",
     "Leaves",
     "LeavesForest",
+    "Refreshable",
     "encoding_of",
     "name_of",
     "preferred_batch_of",
@@ -150,10 +153,10 @@ Ticket = TypeVar("Ticket")
 
 @runtime_checkable
 class AsyncEvaluator(Protocol[Ticket]):
-    """An evaluator that works while the caller does something else, for example on a GPU."""
+    """An evaluator that works while the caller does something else, for example on a GPU.
 
-    def __call__(self, leaves: Leaves, /) -> Answer:
-        """Policy logits and values of a batch."""
+    For self-play these two methods are enough; a search needs an `Evaluator`.
+    """
 
     def submit(self, leaves: Leaves, /) -> Ticket:
         """Start an evaluation. Read all that it needs of `leaves` before returning."""
@@ -162,13 +165,26 @@ class AsyncEvaluator(Protocol[Ticket]):
         """Wait for an evaluation. Tickets are collected in the order of submission."""
 
 
-def name_of(evaluator: Evaluator) -> str:
+@runtime_checkable
+class Refreshable(Protocol):
+    """An evaluator of a PyTorch module that can load newer weights of it."""
+
+    def __call__(self, leaves: Leaves, /) -> Answer:
+        """Policy logits and values of a batch."""
+
+    def refresh(self, network: nn.Module, /) -> None:
+        """Load the current weights of `network`; later evaluations use them."""
+
+
+def name_of(evaluator: Evaluator, default: str | None = None) -> str:
     """The name to show in results.
+
+    :param default: for an evaluator without a name; None: the name of its class.
 
     >>> name_of(lambda leaves: (0, 0))
     'function'
     """
-    return str(getattr(evaluator, "name", type(evaluator).__name__))
+    return str(getattr(evaluator, "name", default or type(evaluator).__name__))
 
 
 def encoding_of(evaluator: Evaluator) -> Encoding | None:

@@ -1,25 +1,25 @@
-"""Networks on PyTorch: on the processor, or on a GPU in half precision.
+"""Run networks in PyTorch: on the CPU, or on a GPU in half precision.
 
-*What crosses the bus.* To a GPU go packed planes (896 bytes for a chess position instead of 28 kB)
-and the places of legal logits; back come the logits of legal actions (about 35 of 4672) and the
-value. Bits are expanded and logits gathered over there.
+*Transfers.* A GPU receives packed planes (896 bytes for a chess position instead of 28 kB) and the
+indices of legal logits; it returns the logits of legal actions (about 35 of 4672) and the value.
+Bits are expanded and logits gathered on the device.
 
-*Two halves.* `submit` starts an evaluation, `collect` waits for it. Whoever has two forests selects
-in one while the other is evaluated:
+*Asynchronous use.* `submit` starts an evaluation, `collect` waits for it. With two forests, one
+selects while the other is evaluated:
 
     one, two = submit(first.select()), submit(second.select())
     first.update(*collect(one)); one = submit(first.select())
     second.update(*collect(two)); ...
 
-*Batch shapes.* A GPU is asked for a few batch sizes only (`lanes.padded_size`); each is recorded as
-a CUDA graph when it first comes (`cuda_graphs`). With `compile=True` whole batches are compiled
-before that; small ones, which are rare in self-play, run as they are.
+*Batch shapes.* A GPU uses few batch sizes (`lanes.padded_size`); a CUDA graph is recorded for each
+at its first use (`cuda_graphs`). With `compile=True` full batches are compiled; smaller ones, which
+are rare in self-play, are not.
 
-*Equal answers.* Batch norm is folded, so no position sees another; but sums may be added up in
-another order in another batch size, which changes the last digits (about 1e-6 in fp32, 1e-2 in
-half precision). With `deterministic=True` every position is a batch of its own, in fp32, with
-algorithms that repeat: what is said of a position then depends on nothing but the position, the
-machine and its number of threads.
+*Reproducibility.* Batch norms are folded, so positions of a batch do not affect each other. But
+another batch size may add sums in another order, which changes the last digits (about 1e-6 in fp32,
+1e-2 in half precision). With `deterministic=True` every position is a batch of its own, in fp32,
+with reproducible algorithms: its evaluation then depends only on the position, the machine and its
+number of threads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.network import Floats, Inference, NetworkEvaluator
 from sylvan.networks import load_network, torch_missing
-from sylvan.networks.header import NetworkHeader
+from sylvan.networks.header import NetworkHeader, header_of
 
 try:
     import torch
@@ -56,41 +56,42 @@ __all__ = ["Ticket", "TorchEvaluator"]
 Precision = Literal["auto", "float32", "float16", "bfloat16"]
 
 LANES = 2
-"""Batches that are on a GPU at the same time: one computed, one on its way."""
+"""Batches on a GPU at the same time: one is computed, one is transferred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ticket:
-    """An evaluation under way; `TorchEvaluator.collect` waits for it."""
+    """An evaluation in progress; `TorchEvaluator.collect` waits for it."""
 
     logits: torch.Tensor
-    """`[len(leaves.actions)]` room for the logits of legal actions."""
+    """`[len(leaves.actions)]` buffer for the logits of legal actions."""
     value: torch.Tensor
-    """`[B, header.value_outputs]` room for values."""
+    """`[B, header.value_outputs]` buffer for values."""
     seats: NDArray[np.int64]
-    """`[B]` to move."""
+    """`[B]` the seats to move."""
     forest: LeavesForest
-    """Whose leaves these are."""
-    waits: list[Callable[[], None]] = field(default_factory=list)
-    """To be called before anything is read."""
+    """The forest of the leaves."""
+    fences: list[Callable[[], None]] = field(default_factory=list)
+    """Call all of them before reading a buffer."""
 
 
 class TorchEvaluator(NetworkEvaluator):
-    """An evaluator from a PyTorch module, or from a `.safetensors` file.
+    """An evaluator from a PyTorch module or a `.safetensors` file.
 
-    The module is copied, folded and converted: training the original further changes nothing here
+    The module is copied, folded and converted: training the original does not change the evaluator
     until `refresh`.
 
     :param network: a module with the signature of `NetworkOutput`, or a file.
-    :param device: `auto` is a GPU where there is one, else `cpu`.
-    :param dtype: of the weights; `auto` is float16 on a GPU, else float32.
-    :param compile: compile the network for whole batches, which takes a minute and pays in long
-        runs; or the mode of `torch.compile` to do it in, such as `max-autotune-no-cudagraphs`.
-    :param batch: positions that are evaluated at once at most.
-    :param deterministic: evaluate every position alone and repeatably; slow on a GPU.
-    :param header: of a module that has none.
+    :param device: `auto`: a GPU if there is one, else `cpu`.
+    :param dtype: of the weights; `auto`: float16 on a GPU, else float32.
+    :param compile: compile the network for full batches, which takes a minute and pays off in long
+        runs; or a mode of `torch.compile`, such as `max-autotune-no-cudagraphs`.
+    :param batch: maximum positions evaluated at once.
+    :param deterministic: evaluate every position alone, with reproducible algorithms; slow on a
+        GPU.
+    :param header: for a module without one.
     :raises NetworkError: the file is damaged, or the module has no header.
-    :raises ConfigError: there is no such device, or no such precision on it.
+    :raises ConfigError: the device does not exist, or does not support the dtype.
     """
 
     def __init__(
@@ -113,8 +114,8 @@ class TorchEvaluator(NetworkEvaluator):
             module = load_network(network)
         else:
             module = network
-        header = header or getattr(module, "header", None)
-        if not isinstance(header, NetworkHeader):
+        header = header or header_of(module)
+        if header is None:
             raise NetworkError(
                 f"{type(module).__name__} has no header: give header=NetworkHeader.for_game(game)."
             )
@@ -127,18 +128,19 @@ class TorchEvaluator(NetworkEvaluator):
         self._on_gpu = self.device.type == "cuda"
         self._module = DeviceModule(module, header, self.device, self.dtype)
         self._lanes = self._built_lanes(compile)
-        self._turn = cycle(self._lanes)
+        self._next_lane = cycle(self._lanes)
 
     def _built_lanes(self, mode: bool | str) -> list[Lane]:
-        """As many ways to the device as are worth it."""
+        """Two lanes to a GPU, one to the CPU."""
         module: Callable[[torch.Tensor], Outputs] = self._module
         if mode:
             mode = mode if isinstance(mode, str) else "default"
-            compiled: Any = torch.compile(self._module, dynamic=False, mode=mode)
+            compiled: Callable[[torch.Tensor], Outputs]
+            compiled = torch.compile(self._module, dynamic=False, mode=mode)
 
             def module(observations: torch.Tensor) -> Outputs:
-                whole = len(observations) == self.batch
-                outputs: Outputs = (compiled if whole else self._module)(observations)
+                full = len(observations) == self.batch
+                outputs: Outputs = (compiled if full else self._module)(observations)
                 return outputs
 
         def size(count: int) -> int:
@@ -149,106 +151,107 @@ class TorchEvaluator(NetworkEvaluator):
             return [Lane(module, size, self.device)]
         from sylvan.evaluators.cuda_graphs import CudaLane
 
-        options = {"deterministic": self.deterministic}
-        return [CudaLane(module, size, self.device, **options) for _ in range(LANES)]
+        return [
+            CudaLane(module, size, self.device, deterministic=self.deterministic)
+            for _ in range(LANES)
+        ]
 
     def refresh(self, network: torch.nn.Module) -> None:
-        """Take over the numbers that a module has now; what is under way ends with the old ones."""
-        self._lanes[0].idle()
+        """Copy a module's current weights; evaluations in progress finish with the old ones."""
+        self._lanes[0].synchronize()
         self._module.refresh(network)
-        self._lanes[0].idle()  # before another stream reads them
+        self._lanes[0].synchronize()  # before another stream reads the weights
 
     @property
     def preferred_batch(self) -> int:
-        """Leaves of one tree that keep the device busy; more in flight would mislead the search."""
+        """Leaves in flight that keep the device busy; more would make the search less exact."""
         return min(self.batch, 256 if self._on_gpu else 32)
 
     def forward(self, observations: Floats) -> Inference:
-        """The network's answer to `[B, *header.observation_shape]`."""
+        """Run the network on `[B, *header.observation_shape]`."""
         return self.infer(observations)
 
     def infer(self, observations: NDArray[Any]) -> Inference:
-        """The network's answer to observations as the game gives them, one per row."""
+        """Run the network on observations as the game gives them, one per row."""
         packed = observations.dtype == np.uint64 and self.encoding is not None
         rows = observations.view(np.int64) if packed else self.expanded(observations)
-        room = self._lanes[0].room
-        seen = room(rows.shape, torch.int64 if packed else torch.float32)
-        seen.numpy()[...] = rows
+        buffer = self._lanes[0].buffer
+        inputs = buffer(rows.shape, torch.int64 if packed else torch.float32)
+        inputs.numpy()[...] = rows
         outputs = [
-            room((len(rows), width), torch.float32)
+            buffer((len(rows), width), torch.float32)
             for width in (self.header.num_logits, self.header.value_outputs, 1)
         ]
-        waits = []
+        fences = []
         for first, last, lane in self._parts(len(rows)):
             with lane.open():
-                answers = lane.answer(seen[first:last])
-                for answer, output in zip(answers, outputs, strict=True):
-                    if answer is not None:
-                        lane.bring(answer, output[first:last])
-                waits.append(lane.mark())
-        for wait in waits:
+                for found, output in zip(lane.run(inputs[first:last]), outputs, strict=True):
+                    if found is not None:
+                        lane.to_host(found, output[first:last])
+                fences.append(lane.fence())
+        for wait in fences:
             wait()
         policy, value, moves_left = (output.numpy() for output in outputs)
         return Inference(policy, value, moves_left if self.header.moves_left else None)
 
     def __call__(self, leaves: Leaves) -> tuple[Floats, Floats]:
-        """Logits of the legal actions `[len(leaves.actions)]` and values `[B]` or `[B, seats]`."""
+        """Return logits of the legal actions `[len(leaves.actions)]`, values `[B]` or `[B, S]`."""
         return self.collect(self.submit(leaves))
 
     def submit(self, leaves: Leaves) -> Ticket:
-        """Start the evaluation of leaves; on a processor it is over when this returns."""
+        """Start an evaluation; on a CPU it is complete when this returns."""
         self.need_same_outputs(leaves)
-        room = self._lanes[0].room
-        seen = self._seen(leaves, room)
-        indices = room((len(leaves.actions),), torch.int32)
+        buffer = self._lanes[0].buffer
+        inputs = self._observations(leaves)
+        indices = buffer((len(leaves.actions),), torch.int32)
         indices.numpy()[...] = leaves.logit_indices
-        counts = room((len(leaves),), torch.int64)
+        counts = buffer((len(leaves),), torch.int64)
         np.subtract(leaves.offsets[1:], leaves.offsets[:-1], out=counts.numpy())
         ticket = Ticket(
-            room((len(indices),), torch.float32),
-            room((len(leaves), self.header.value_outputs), torch.float32),
+            buffer((len(indices),), torch.float32),
+            buffer((len(leaves), self.header.value_outputs), torch.float32),
             leaves.seats,
             leaves.forest,
         )
         for first, last, lane in self._parts(len(leaves)):
             legal = slice(int(leaves.offsets[first]), int(leaves.offsets[last]))
             with lane.open():
-                policy, value, _ = lane.answer(seen[first:last])
-                logits = _gathered(policy, lane.sent(indices[legal]), lane.sent(counts[first:last]))
-                lane.bring(logits, ticket.logits[legal])
-                lane.bring(value, ticket.value[first:last])
-                ticket.waits.append(lane.mark())
+                policy, value, _ = lane.run(inputs[first:last])
+                logits = _gathered(
+                    policy, lane.to_device(indices[legal]), lane.to_device(counts[first:last])
+                )
+                lane.to_host(logits, ticket.logits[legal])
+                lane.to_host(value, ticket.value[first:last])
+                ticket.fences.append(lane.fence())
         return ticket
 
     def collect(self, ticket: Ticket) -> tuple[Floats, Floats]:
-        """Wait for an evaluation: logits of the legal actions and values, as `__call__` gives."""
-        for wait in ticket.waits:
+        """Wait for an evaluation; return what `__call__` returns."""
+        for wait in ticket.fences:
             wait()
         logits = self.tempered(ticket.logits.numpy())
         return logits, self.values(ticket.value.numpy(), ticket.seats, ticket.forest)
 
     def _parts(self, count: int) -> Iterator[tuple[int, int, Lane]]:
-        """First and last row of every part of at most `batch`, and the lane whose turn it is."""
+        """Split `count` rows into parts of at most `batch`: first row, end and lane of each."""
         for first in range(0, count, self.batch):
-            yield first, min(first + self.batch, count), next(self._turn)
+            yield first, min(first + self.batch, count), next(self._next_lane)
 
-    def _seen(
-        self, leaves: Leaves, room: Callable[[tuple[int, ...], torch.dtype], torch.Tensor]
-    ) -> torch.Tensor:
-        """Observations of leaves in memory that the device can read; bits stay packed."""
-        shape = self.header.observation_shape
+    def _observations(self, leaves: Leaves) -> torch.Tensor:
+        """Write the leaves' observations into a buffer; planes stay packed."""
+        buffer, shape = self._lanes[0].buffer, self.header.observation_shape
         if self.encoding is None:
-            seen = room((len(leaves), *shape), torch.float32)
-            leaves.observe(seen.numpy())
+            observations = buffer((len(leaves), *shape), torch.float32)
+            leaves.observe(observations.numpy())
         else:
-            seen = room((len(leaves), shape[0]), torch.int64)
-            # Signed, because PyTorch shifts no unsigned numbers of 64 bits.
-            leaves.observe(seen.numpy().view(np.uint64))
-        return seen
+            # Signed: PyTorch cannot shift unsigned 64-bit integers.
+            observations = buffer((len(leaves), shape[0]), torch.int64)
+            leaves.observe(observations.numpy().view(np.uint64))
+        return observations
 
 
 def _gathered(policy: torch.Tensor, indices: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Logits of legal actions, flat, of a policy `[B, num_logits]`: `counts[i]` of row i."""
+    """Gather the logits of legal actions from a policy `[B, num_logits]`: `counts[i]` of row i."""
     rows = torch.arange(len(policy), dtype=torch.int32, device=policy.device)
     rows = torch.repeat_interleave(rows, counts, output_size=len(indices))
     return policy.flatten().index_select(0, rows * policy.shape[1] + indices)
@@ -261,7 +264,7 @@ def _dtype(name: str, device: torch.device, deterministic: bool) -> torch.dtype:
         raise ConfigError(f"dtype is {name!r}: use 'auto', 'float32', 'float16' or 'bfloat16'.")
     if name != "float32" and (device.type == "cpu" or deterministic):
         raise ConfigError(
-            f"dtype is {name!r}, which is for a GPU and without deterministic=True: use 'float32'."
+            f"dtype is {name!r}, which needs a GPU and deterministic=False: use 'float32'."
         )
     kind: torch.dtype = getattr(torch, name)
     return kind

@@ -14,7 +14,8 @@ Files, in the order in which data flows.
 | `graphed` | forward and backward pass as a CUDA graph |
 | `saved_batch` | writes a batch whose loss is not finite to a file |
 | `progress` | the callback for a learner's progress |
-| `learner` | the training loop |
+| `base_learner` | one update, the loop over batches, the state: the same for all learners |
+| `learner` | the learner of networks with a policy and a value |
 | `positions` | samples positions, to calibrate and measure int8 networks |
 | `quantization_loss` | measures the loss of an int8 network |
 | `inference` | the evaluator of self-play |

@@ -7,10 +7,11 @@ nothing is prefetched, since each batch changes the priorities.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -21,17 +22,32 @@ from sylvan.learning.losses import Targets
 from sylvan.networks.header import NetworkHeader
 from sylvan.networks.planes import PackedPlanes
 
-__all__ = ["Examples", "Sender", "Sent", "TrainingBatch", "batches"]
+__all__ = [
+    "AnyBatch",
+    "Examples",
+    "PositionSender",
+    "PrioritisedExamples",
+    "Sender",
+    "Sent",
+    "TrainingBatch",
+    "batches",
+]
 
-Prepared = TypeVar("Prepared")
 
-
-class TrainingBatch(Protocol):
-    """Arrays of B positions; `sylvan.replay.batches.Batch` is one."""
+class AnyBatch(Protocol):
+    """Arrays of B examples: all that a learner needs of every kind of batch."""
 
     @property
     def observations(self) -> NDArray[Any]:
         """`[B, ...]` in the game's own format; packed planes stay packed."""
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The place of each example in the replay, for `update_priorities`."""
+
+
+class TrainingBatch(AnyBatch, Protocol):
+    """Arrays of B positions; `sylvan.replay.batches.Batch` is one."""
 
     @property
     def policy(self) -> NDArray[np.float32]:
@@ -61,26 +77,48 @@ class TrainingBatch(Protocol):
     def auxiliary(self) -> Mapping[str, NDArray[np.float32]]:
         """Name to `[B, ...]`."""
 
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """`[B, 2]` record and ply of each position, for `update_priorities`."""
+
+Drawn = TypeVar("Drawn", covariant=True)
+BatchT = TypeVar("BatchT", bound=AnyBatch)
+TargetsT = TypeVar("TargetsT")
+Prepared = TypeVar("Prepared")
 
 
-class Examples(Protocol):
+class Examples(Protocol[Drawn]):
     """Source of batches: the replay, or a file of labelled positions."""
 
-    def sample(self, count: int, rng: np.random.Generator) -> Any:
-        """Draw `count` positions with `rng` alone: a `TrainingBatch`, or another kind of batch
-        that the learner accepts.
-        """
+    def sample(self, count: int, rng: np.random.Generator, /) -> Drawn:
+        """Draw a batch of `count` examples with `rng` alone."""
+
+
+class HasPrioritised(Protocol):
+    """The settings of a replay, as far as the learner reads them."""
+
+    @property
+    def prioritised(self) -> bool:
+        """Whether examples are sampled by priority."""
+
+
+@runtime_checkable
+class PrioritisedExamples(Protocol):
+    """Examples that can be sampled by priority: the replay."""
+
+    @property
+    def config(self) -> HasPrioritised:
+        """The settings."""
+
+    def update_priorities(
+        self, places: NDArray[np.int64], priorities: NDArray[np.float32], /
+    ) -> None:
+        """Set the priorities of the examples at these places."""
 
 
 def batches(
-    examples: Examples,
+    examples: Examples[BatchT],
     size: int,
     count: int,
     rng: np.random.Generator,
-    prepare: Callable[[Any], Prepared],
+    prepare: Callable[[BatchT], Prepared],
     *,
     ahead: bool = True,
 ) -> Iterator[Prepared]:
@@ -103,24 +141,23 @@ def batches(
 
 
 @dataclass(frozen=True)
-class Sent:
+class Sent(Generic[BatchT, TargetsT]):
     """A batch, and its tensors on the learner's device."""
 
-    batch: Any
+    batch: BatchT
     observations: torch.Tensor
     """`[B, *observation_shape]` fp32."""
-    targets: Any
-    """`Targets`, or the targets of another kind of learner."""
+    targets: TargetsT
 
 
-class Sender:
+class Sender(ABC, Generic[BatchT, TargetsT]):
     """Copies a batch's arrays to a device."""
 
     def __init__(self, header: NetworkHeader, device: torch.device) -> None:
         self.header, self.device = header, device
         self.planes = PackedPlanes(header.encoding).to(device) if header.encoding else None
 
-    def __call__(self, batch: Any) -> Sent:
+    def __call__(self, batch: BatchT) -> Sent[BatchT, TargetsT]:
         """Copy the batch to the device.
 
         :raises TrainingError: the batch has another game or encoding.
@@ -149,8 +186,29 @@ class Sender:
             return observations.contiguous(memory_format=torch.channels_last)
         return observations
 
-    def targets(self, batch: Any) -> Any:
-        """Copy everything but the observations."""
+    @abstractmethod
+    def targets(self, batch: BatchT) -> TargetsT:
+        """Copy everything but the observations.
+
+        :raises TrainingError: the batch is of another game.
+        """
+
+    def sent(self, array: NDArray[Any]) -> torch.Tensor:
+        """Copy an array to the device, through pinned memory so that the copy is asynchronous."""
+        if self.device.type != "cuda":
+            return torch.from_numpy(np.require(array, requirements=["C", "W"]))
+        tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).pin_memory()
+        return tensor.to(self.device, non_blocking=True)
+
+
+class PositionSender(Sender[TrainingBatch, Targets]):
+    """Copies batches of positions."""
+
+    def targets(self, batch: TrainingBatch) -> Targets:
+        """Copy everything but the observations.
+
+        :raises TrainingError: the batch is of another game or encoding.
+        """
         wanted = (len(batch.policy), self.header.num_logits), self.header.value_outputs
         if batch.policy.shape != wanted[0] or batch.value.shape[1] != wanted[1]:
             raise TrainingError(
@@ -167,10 +225,3 @@ class Sender:
             moves_left=None if batch.moves_left is None else self.sent(batch.moves_left),
             auxiliary={name: self.sent(array) for name, array in (batch.auxiliary or {}).items()},
         )
-
-    def sent(self, array: NDArray[Any]) -> torch.Tensor:
-        """Copy an array to the device, through pinned memory so that the copy is asynchronous."""
-        if self.device.type != "cuda":
-            return torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        tensor = torch.from_numpy(np.require(array, requirements=["C", "W"])).pin_memory()
-        return tensor.to(self.device, non_blocking=True)

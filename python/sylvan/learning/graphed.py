@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["GradientGraph", "Gradients"]
 
@@ -22,11 +25,13 @@ Gradients = tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor]
 """Parts of the loss, the error of each example, and the total loss; its gradients are in the
 parameters."""
 
+TargetsT = TypeVar("TargetsT", bound="DataclassInstance")
+
 WARM_UP = 3
 """Runs before the capture, in which kernels are chosen and memory is allocated."""
 
 
-class GradientGraph:
+class GradientGraph(Generic[TargetsT]):
     """Computes gradients by replaying a CUDA graph; captures a new one if a shape changes.
 
     :param compute: computes gradients from observations and targets (a dataclass of tensors).
@@ -37,30 +42,31 @@ class GradientGraph:
 
     def __init__(
         self,
-        compute: Callable[[torch.Tensor, Any], Gradients],
+        compute: Callable[[torch.Tensor, TargetsT], Gradients],
         parameters: Iterable[torch.Tensor],
         statistics: Iterable[torch.Tensor],
     ) -> None:
         self._compute = compute
         self._parameters, self._statistics = list(parameters), list(statistics)
         self._shapes: list[torch.Size] = []
-        self._graph: Any = None
+        self._graph: torch.cuda.CUDAGraph | None = None
         self._inputs: list[torch.Tensor] = []
         self._outputs: Gradients
 
-    def __call__(self, observations: torch.Tensor, targets: Any) -> Gradients:
+    def __call__(self, observations: torch.Tensor, targets: TargetsT) -> Gradients:
         """The loss of a batch; its gradients are in the parameters."""
         given = [observations, *_tensors(targets)]
         if self._shapes != [each.shape for each in given]:
             self._record(given, targets)
         for own, each in zip(self._inputs, given, strict=True):
             own.copy_(each)
+        assert self._graph is not None
         self._graph.replay()
         parts, errors, total = self._outputs
         copied = {name: part.detach().clone() for name, part in parts.items()}
         return copied, errors.clone(), total.detach().clone()
 
-    def _record(self, given: list[torch.Tensor], targets: Any) -> None:
+    def _record(self, given: list[torch.Tensor], targets: TargetsT) -> None:
         self._inputs = [each.clone() for each in given]
         self._shapes = [each.shape for each in given]
         own = _refilled(targets, self._inputs[1:])
@@ -86,13 +92,13 @@ class GradientGraph:
             each.grad = None
 
 
-def _tensors(targets: Any) -> list[torch.Tensor]:
+def _tensors(targets: DataclassInstance) -> list[torch.Tensor]:
     """The tensors of a dataclass, in the order of its fields."""
     values = (getattr(targets, field.name) for field in dataclasses.fields(targets))
     return [value for value in values if isinstance(value, torch.Tensor)]
 
 
-def _refilled(targets: Any, tensors: list[torch.Tensor]) -> Any:
+def _refilled(targets: TargetsT, tensors: list[torch.Tensor]) -> TargetsT:
     """A copy of the dataclass with these tensors."""
     coming = iter(tensors)
     changes = {

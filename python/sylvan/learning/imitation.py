@@ -39,6 +39,8 @@ from sylvan.learning.schedule import learning_rate
 from sylvan.networks.build import build_network
 from sylvan.networks.checkpoint import load_tensors
 from sylvan.networks.header import NetworkHeader
+from sylvan.networks.network import Network
+from sylvan.networks.output import NetworkOutput
 from sylvan.settings.section import Section
 
 __all__ = [
@@ -151,7 +153,7 @@ class Imitation:
         """Updates made."""
         network = _new_network(section)
         self.header: NetworkHeader = network.header
-        self.network: Any = network.to(self.device).to(memory_format=torch.channels_last)
+        self.network = network.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network.train()
         self._parameters = list(self.network.parameters())
         self.optimizer = make_optimizer(
@@ -268,7 +270,7 @@ class Imitation:
         self.average.updates = self.updates = updates
 
 
-def _new_network(section: ImitationSection) -> Any:
+def _new_network(section: ImitationSection) -> Network:
     is_mlp = section.network.startswith("mlp")
     attention = {"policy": "attention", "policy_channels": section.policy_channels}
     settings: dict[str, Any] = {} if is_mlp else attention
@@ -295,7 +297,7 @@ def _tensors(batch: PositionBatch) -> tuple[torch.Tensor, ...]:
 
 
 def _each(
-    output: Any,
+    output: NetworkOutput,
     legal: torch.Tensor,
     is_legal: torch.Tensor,
     played: torch.Tensor,
@@ -307,6 +309,7 @@ def _each(
     logits = output.policy.gather(1, legal).float().masked_fill(~is_legal, lowest)
     policy = functional.cross_entropy(logits, played, reduction="none")
     outcome = -(value * torch.log_softmax(output.value.float(), dim=1)).sum(dim=1)
+    assert output.moves_left is not None
     error = (output.moves_left.float().squeeze(1) - plies_left) / PLIES
     huber = functional.huber_loss(error, torch.zeros_like(error), reduction="none", delta=0.5)
     first = (logits.argmax(dim=1) == played).float()

@@ -23,28 +23,34 @@ from __future__ import annotations
 
 import copy
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import nn
 
-from sylvan.errors import NetworkError
-from sylvan.evaluators.cached import Cached
+from sylvan.evaluators import Evaluator
+from sylvan.evaluators.cached import Cached, network_of
 from sylvan.evaluators.onnx import OnnxEvaluator
 from sylvan.evaluators.pytorch import TorchEvaluator
 from sylvan.learning.positions import sample_positions
 from sylvan.learning.quantization_loss import QuantizationLoss, measure_loss
 from sylvan.networks.device import device_named
 from sylvan.networks.export import TOLERANCE, folded, folded_state, max_difference, onnx_bytes
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, needed_header
 from sylvan.networks.positions import Positions
 from sylvan.networks.quantize import quantized_model
 
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["OnnxNetwork", "SwappableModel", "self_play_evaluator"]
+__all__ = [
+    "OnnxNetwork",
+    "SelfPlayEvaluator",
+    "SwappableModel",
+    "onnx_model_of",
+    "self_play_evaluator",
+]
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +71,7 @@ def self_play_evaluator(
     games: int | None = None,
     compiled: bool = False,
     **options: Any,
-) -> Any:
+) -> SelfPlayEvaluator:
     """An evaluator with the current weights of `network`; `refresh(network)` loads newer ones.
 
     :param device: `auto`: a GPU if there is one, else `cpu`.
@@ -78,7 +84,7 @@ def self_play_evaluator(
     :param compiled: on a GPU, compile the network.
     :param options: options of `OnnxEvaluator` or `TorchEvaluator`.
     """
-    evaluator: Any
+    evaluator: OnnxNetwork | TorchEvaluator
     if device_named(device).type == "cuda":
         if games is not None:
             options.setdefault("batch", (games + 1) // 2)
@@ -89,6 +95,12 @@ def self_play_evaluator(
     else:
         evaluator = TorchEvaluator(network, device=device, **options)
     return Cached(evaluator, cache_bytes) if cache_bytes else evaluator
+
+
+def onnx_model_of(evaluator: Evaluator) -> SwappableModel | None:
+    """The exported model of an evaluator of self-play; None if it runs in PyTorch."""
+    network = network_of(evaluator)
+    return network.model if isinstance(network, OnnxNetwork) else None
 
 
 def _exported(network: nn.Module) -> SwappableModel | None:
@@ -149,6 +161,10 @@ class OnnxNetwork(OnnxEvaluator):
             log.warning("int8 loses too much at this step (%s): using fp32", self.loss)
 
 
+SelfPlayEvaluator: TypeAlias = OnnxNetwork | TorchEvaluator | Cached
+"""An evaluator whose weights `refresh` replaces."""
+
+
 def _calibration(game: Game, header: NetworkHeader) -> tuple[Positions, Positions]:
     """Positions of random games: to calibrate on, and to measure the loss.
 
@@ -165,10 +181,7 @@ class SwappableModel:
     """An ONNX model of a module whose weights can be replaced without another export."""
 
     def __init__(self, network: nn.Module) -> None:
-        header = getattr(network, "header", None)
-        if not isinstance(header, NetworkHeader):
-            raise NetworkError(f"{type(network).__name__} has no header: set network.header.")
-        self.header = header
+        self.header = needed_header(network)
         self.swaps = True
         """Whether weights can be replaced in the model; else it is exported each time."""
         marked = _marked(network)
@@ -189,8 +202,7 @@ class SwappableModel:
 
     def exported(self, network: nn.Module, *, traced: bool) -> bytes:
         """Export the model."""
-        header: NetworkHeader = network.header  # type: ignore[assignment]
-        return onnx_bytes(network, header, traced=traced)
+        return onnx_bytes(network, needed_header(network), traced=traced)
 
     def difference(self, network: nn.Module, model: bytes) -> float:
         """The maximum difference between the outputs of a model and of a module."""
@@ -200,7 +212,7 @@ class SwappableModel:
 
     def filled(self, network: nn.Module) -> bytes:
         """The model with the module's current weights and header."""
-        header: NetworkHeader = network.header  # type: ignore[assignment]
+        header = needed_header(network)
         if not self.swaps:
             return self.exported(network, traced=False)
         for entry in self._proto.metadata_props:

@@ -58,7 +58,7 @@ def network_named(
     moves_left: bool = False,
     seed: int | None = None,
     **settings: Any,
-) -> Any:
+) -> nn.Module:
     """A new network: a built-in one by its size, or the user's own by `path.py:Class`.
 
     Its `header` has all that is needed to make it again.
@@ -85,7 +85,7 @@ def network_named(
     return user_network(header, seed)
 
 
-def user_network(header: NetworkHeader, seed: int | None = None) -> Any:
+def user_network(header: NetworkHeader, seed: int | None = None) -> nn.Module:
     """The user's network that a header names, with new weights."""
     settings = dict(header.architecture)
     name = str(settings.pop("name"))

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.errors import ConfigError
-from sylvan.evaluators import evaluator_for
+from sylvan.evaluators import EvaluatorLike, evaluator_for
+from sylvan.evaluators.protocol import encoding_of
 from sylvan.networks.positions import Positions
 from sylvan.planning import Forest
 
@@ -30,7 +31,12 @@ KEPT = 0.25
 
 
 def sample_positions(
-    game: Game, count: int, *, seed: int = 0, evaluator: Any = None, max_length: int = 512
+    game: Game,
+    count: int,
+    *,
+    seed: int = 0,
+    evaluator: EvaluatorLike | None = None,
+    max_length: int = 512,
 ) -> Positions:
     """Sample positions of games that start at `game`.
 
@@ -47,8 +53,8 @@ def sample_positions(
     """
     if count < 1:
         raise ConfigError(f"count is {count}: ask for at least one position.")
-    game = game.encoded(getattr(evaluator, "encoding", None) or game.encoding)
     evaluate = evaluator_for(game, evaluator)
+    game = game.encoded(encoding_of(evaluate) or game.encoding)
     rng = np.random.default_rng(seed)
     states, plies = [game.clone() for _ in range(GAMES)], np.zeros(GAMES, int)
     found: dict[bytes, tuple[NDArray[Any], NDArray[np.int64]]] = {}
@@ -79,7 +85,7 @@ def sample_positions(
 
 
 def _play(
-    states: list[Any], leaves: Leaves, logits: NDArray[Any], rng: np.random.Generator
+    states: list[Game], leaves: Leaves, logits: NDArray[Any], rng: np.random.Generator
 ) -> None:
     """Play a move drawn from the priors in every game."""
     for leaf, tree in enumerate(leaves.trees):

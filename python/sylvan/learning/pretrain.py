@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from sylvan.replay.targets import TargetConfig
 from sylvan.replay.window import Window
 from sylvan.settings import Section
 from sylvan.settings.file import toml_text
+
+if TYPE_CHECKING:
+    from torch import nn
 
 __all__ = [
     "ExampleStream",
@@ -378,7 +381,7 @@ def pretrain(
     return newest
 
 
-def _network(section: PretrainSection, start: Path | None) -> Any:
+def _network(section: PretrainSection, start: Path | None) -> nn.Module:
     """A new network, or the one in `start`."""
     from sylvan.evaluators.loading import network_file
     from sylvan.networks import build_network, load_network
@@ -386,7 +389,8 @@ def _network(section: PretrainSection, start: Path | None) -> Any:
     game = section.spec.first()
     if start is None:
         return build_network(section.network, game=game, seed=section.seed)
-    return load_network(network_file(start, "torch"), game=game)
+    network: nn.Module = load_network(network_file(start, "torch"), game=game)
+    return network
 
 
 def _stream(
@@ -442,9 +446,9 @@ def score(learner: Learner, test: Batch) -> Scores:
     """Score a learner's averaged network on a batch."""
     import torch
 
-    from sylvan.learning.feed import Sender
+    from sylvan.learning.feed import PositionSender
 
-    sender, network = Sender(learner.header, learner.device), learner.averaged.eval()
+    sender, network = PositionSender(learner.header, learner.device), learner.averaged.eval()
     hits = policy = error = 0.0
     for begin in range(0, len(test), 256):
         part = test.part(begin, begin + 256)

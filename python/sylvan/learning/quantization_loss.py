@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sylvan.errors import NetworkError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import Evaluator, NetworkEvaluator
     from sylvan.networks.positions import Positions
 
 __all__ = ["QuantizationLoss", "measure_loss"]
@@ -40,7 +41,11 @@ class QuantizationLoss:
         )
 
 
-def measure_loss(first: Any, second: Any, positions: Positions) -> QuantizationLoss:
+def measure_loss(
+    first: Evaluator | str | PathLike[str] | bytes,
+    second: Evaluator | str | PathLike[str] | bytes,
+    positions: Positions,
+) -> QuantizationLoss:
     """Compare two networks.
 
     Args:
@@ -68,12 +73,17 @@ def measure_loss(first: Any, second: Any, positions: Positions) -> QuantizationL
     )
 
 
-def _evaluator(network: Any) -> Any:
-    if not isinstance(network, str | PathLike | bytes):
-        return network
+def _evaluator(network: Evaluator | str | PathLike[str] | bytes) -> NetworkEvaluator:
+    from sylvan.evaluators.cached import network_of
     from sylvan.evaluators.onnx import OnnxEvaluator
+    from sylvan.evaluators.protocol import name_of
 
-    return OnnxEvaluator(network)
+    if isinstance(network, str | PathLike | bytes):
+        return OnnxEvaluator(network)
+    evaluator = network_of(network)
+    if evaluator is None:
+        raise NetworkError(f"{name_of(network)} runs no network: give an evaluator that does.")
+    return evaluator
 
 
 def _log_softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.files import write_bytes
+from sylvan.learning.feed import AnyBatch
 
 __all__ = ["save_batch"]
 
@@ -20,7 +21,7 @@ NAMES = (
 """Arrays of batches of positions and of sequences; missing ones are not saved."""
 
 
-def save_batch(batch: Any, path: Path) -> list[str]:
+def save_batch(batch: AnyBatch, path: Path) -> list[str]:
     """Write a batch to an `.npz` file; return the names of arrays that are not all finite."""
     arrays = _arrays(batch)
     packed = io.BytesIO()
@@ -33,7 +34,7 @@ def save_batch(batch: Any, path: Path) -> list[str]:
     ]
 
 
-def _arrays(batch: Any) -> dict[str, NDArray[Any]]:
+def _arrays(batch: AnyBatch) -> dict[str, NDArray[Any]]:
     arrays = {name: getattr(batch, name, None) for name in NAMES}
     auxiliary = getattr(batch, "auxiliary", None) or {}
     arrays |= {f"auxiliary.{name}": array for name, array in auxiliary.items()}

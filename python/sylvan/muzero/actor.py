@@ -38,7 +38,7 @@ from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.game_slots import try_out
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
-from sylvan.planning import SearchConfig
+from sylvan.planning import LatentModel, SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.places import Shop, blamed
@@ -123,7 +123,9 @@ class Actor(SelfPlay):
         shop = Shop(self.config, self._starts.copy(), 0, None)
         return np.asarray(begun(shop)[0].state.observation())
 
-    def play(self, model: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
+    def play(  # type: ignore[override]  # a model takes the evaluator's place
+        self, model: LatentModel, step: int, watch: Watch | None = None
+    ) -> list[GameRecord]:
         """Search `config.positions` positions; return the records of the games that ended.
 
         If an exception is raised, the games stay as they were before the step.

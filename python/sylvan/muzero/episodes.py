@@ -24,7 +24,7 @@ from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import LatentSide
 from sylvan.muzero.search import greedy
-from sylvan.planning import SearchConfig
+from sylvan.planning import LatentModel, SearchConfig
 from sylvan.ratings.arena import ArenaConfig
 from sylvan.ratings.duel import Side
 
@@ -186,9 +186,9 @@ class EpisodeArena:
 
     def rate(
         self,
-        model: Any,
+        model: LatentModel,
         step: int,
-        previous: Mapping[int, Any] | None = None,  # noqa: ARG002
+        previous: Mapping[int, Callable[[], LatentModel]] | None = None,  # noqa: ARG002
         watch: Watch | None = None,
     ) -> EpisodeRating:
         """Rate the network of a step: `Arena.rate`, without opponents."""

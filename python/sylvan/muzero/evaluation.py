@@ -16,8 +16,8 @@ from sylvan.games import Game
 from sylvan.games.naming import GameSpec
 from sylvan.games.solved import Mistakes
 from sylvan.muzero.search import greedy, latent_search
-from sylvan.planning import LatentSearch, SearchConfig
-from sylvan.ratings.arena import Arena
+from sylvan.planning import LatentModel, LatentSearch, SearchConfig
+from sylvan.ratings.arena import BaseArena
 from sylvan.ratings.duel import Side
 from sylvan.ratings.mistakes import solved_sets
 
@@ -30,7 +30,7 @@ WIDTH = 1024
 class LatentSide:
     """Searches all positions over a model, in one forest, and takes the best action of each."""
 
-    def __init__(self, name: str, model: Any, config: SearchConfig) -> None:
+    def __init__(self, name: str, model: LatentModel, config: SearchConfig) -> None:
         self.name, self.model, self.config = name, model, greedy(config)
         self._search: LatentSearch | None = None
 
@@ -54,7 +54,7 @@ class LatentSide:
 
 
 def learned_mistake_rates(
-    model: Any,
+    model: LatentModel,
     spec: GameSpec,
     simulations: int | None = None,
     *,
@@ -73,16 +73,23 @@ def learned_mistake_rates(
     return found
 
 
-class LatentArena(Arena):
-    """The arena of networks that search with a learned model."""
+class LatentArena(BaseArena[LatentModel]):
+    """Rates networks that search with a learned model."""
 
-    _mistake_rates = staticmethod(learned_mistake_rates)
-
-    def _side(self, name: str, evaluator: Any) -> Side:
+    def _side(self, name: str, evaluator: LatentModel) -> Side:
         return LatentSide(name, evaluator, self.search)
 
+    def _mistake_rates(self, evaluator: LatentModel) -> dict[str, Mistakes]:
+        return learned_mistake_rates(
+            evaluator,
+            self.spec,
+            self.config.simulations,
+            positions=self.config.positions,
+            config=self.search,
+        )
 
-def policy_choices(model: Any, states: Sequence[Game]) -> NDArray[np.int64]:
+
+def policy_choices(model: LatentModel, states: Sequence[Game]) -> NDArray[np.int64]:
     """`[B]` the legal action with the highest logit in each state; ties go to the lowest."""
     chosen: list[NDArray[np.int64]] = []
     for start in range(0, len(states), WIDTH):

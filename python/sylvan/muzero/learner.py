@@ -7,26 +7,27 @@ inherited; the batches and their loss (`losses`) differ.
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from sylvan.errors import ConfigError, NetworkError, TrainingError
+from sylvan.errors import ConfigError, TrainingError
+from sylvan.learning.base_learner import BaseLearner
+from sylvan.learning.config import LearnerConfig
 from sylvan.learning.feed import Sender
 from sylvan.learning.graphed import GradientGraph, Gradients
-from sylvan.learning.learner import Learner, LearnerConfig
 from sylvan.muzero.build import consistency_weight
 from sylvan.muzero.config import MuZeroConfig
 from sylvan.muzero.losses import SequenceTargets, sequence_entropy, unrolled_losses
+from sylvan.muzero.sequences import SequenceBatch
 from sylvan.networks.header import NetworkHeader
-from sylvan.networks.muzero import MuZeroNetwork
+from sylvan.networks.muzero import learned
 
 __all__ = ["MuZeroLearner", "SequenceSender"]
 
 
-class MuZeroLearner(Learner):
+class MuZeroLearner(BaseLearner[SequenceBatch, SequenceTargets]):
     """Trains a learned model; plan with `averaged`.
 
     :param network: from `build_muzero`.
@@ -45,10 +46,7 @@ class MuZeroLearner(Learner):
         *,
         muzero: MuZeroConfig | None = None,
     ) -> None:
-        if not isinstance(network, MuZeroNetwork):
-            raise NetworkError(
-                f"{type(network).__name__} is not a learned model: give one from build_muzero."
-            )
+        network = learned(network)
         if config.loss:
             raise ConfigError(
                 "learner.loss is for runs with the game's rules: remove it for a learned model."
@@ -68,7 +66,7 @@ class MuZeroLearner(Learner):
         self.looks_ahead = bool(self.consistency or self.muzero.reconstruction)
         """Whether the losses need the observations of later states."""
         super().__init__(network, config, device, threads, folder)
-        self._graph: GradientGraph | None = None
+        self._graph: GradientGraph[SequenceTargets] | None = None
         if self.device.type == "cuda" and not (self._compiles() or self._scaler.is_enabled()):
             self._graph = GradientGraph(self._computed, self._parameters, self._statistics)
 
@@ -76,13 +74,14 @@ class MuZeroLearner(Learner):
         """Only on request: an unrolled network compiles for minutes, and a graph is as fast."""
         return bool(self.config.compile)
 
-    def _gradients(self, observations: torch.Tensor, targets: Any) -> Gradients:
+    def _gradients(self, observations: torch.Tensor, targets: SequenceTargets) -> Gradients:
         if self._graph is None:
             return super()._gradients(observations, targets)
         return self._graph(observations, targets)
 
-    def _make_sender(self) -> Sender:
-        return SequenceSender(self.header, self.device, self.network.outputs, self.looks_ahead)
+    def _make_sender(self) -> SequenceSender:
+        outputs = learned(self.network).outputs
+        return SequenceSender(self.header, self.device, outputs, self.looks_ahead)
 
     def _weight(self, part: str) -> float:
         own = {
@@ -92,16 +91,16 @@ class MuZeroLearner(Learner):
         }
         return own[part] if part in own else self.config.weight(part)
 
-    def _entropy(self, targets: Any) -> torch.Tensor:
+    def _entropy(self, targets: SequenceTargets) -> torch.Tensor:
         return sequence_entropy(targets)
 
     def _losses(
-        self, observations: torch.Tensor, targets: Any
+        self, observations: torch.Tensor, targets: SequenceTargets
     ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """The parts of the loss, and the absolute value error of each first state, `[B]`."""
         with self._precision():
             return unrolled_losses(
-                self.network,
+                learned(self.network),
                 observations,
                 targets,
                 gradient_scale=self.muzero.gradient_scale,
@@ -110,7 +109,7 @@ class MuZeroLearner(Learner):
             )
 
 
-class SequenceSender(Sender):
+class SequenceSender(Sender[SequenceBatch, SequenceTargets]):
     """Converts a `SequenceBatch` to tensors on a device.
 
     :param outputs: numbers per value: 1, or one per seat.
@@ -123,7 +122,7 @@ class SequenceSender(Sender):
         super().__init__(header, device)
         self.outputs, self.following = outputs, following
 
-    def targets(self, batch: Any) -> SequenceTargets:
+    def targets(self, batch: SequenceBatch) -> SequenceTargets:
         """Everything but the first observations.
 
         :raises TrainingError: the batch is of another game, or lacks later observations.
@@ -131,6 +130,7 @@ class SequenceSender(Sender):
         self._check(batch)
         following = None
         if self.following:
+            assert batch.following is not None
             by_step = np.swapaxes(batch.following, 0, 1)
             following = self.observations(by_step.reshape(-1, *by_step.shape[2:]))
         return SequenceTargets(
@@ -145,7 +145,7 @@ class SequenceSender(Sender):
             following=following,
         )
 
-    def _policy(self, batch: Any) -> torch.Tensor:
+    def _policy(self, batch: SequenceBatch) -> torch.Tensor:
         """`[B, K + 1, A]`; sparse policies are expanded on the device."""
         policy = self.sent(batch.policy)
         if batch.policy_actions is None:
@@ -154,21 +154,20 @@ class SequenceSender(Sender):
         dense = policy.new_zeros(*policy.shape[:2], self.header.num_logits)
         return dense.scatter_add_(2, actions, policy)
 
-    def _check(self, batch: Any) -> None:
+    def _check(self, batch: SequenceBatch) -> None:
         examples, steps = batch.actions.shape
         codes = batch.policy_actions
         width = self.header.num_logits if codes is None else codes.shape[-1]
         expected = {
-            "policy": (examples, steps + 1, width),
-            "value": (examples, steps + 1, self.header.num_players),
-            "reward": (examples, steps + 1, self.header.num_players),
+            "policy": (batch.policy, (examples, steps + 1, width)),
+            "value": (batch.value, (examples, steps + 1, self.header.num_players)),
+            "reward": (batch.reward, (examples, steps + 1, self.header.num_players)),
         }
-        for name, shape in expected.items():
-            found = getattr(batch, name).shape
-            if found != shape:
+        for name, (array, shape) in expected.items():
+            if array.shape != shape:
                 raise TrainingError(
-                    f"The replay has a {name} of shape {found} for {steps} steps, but a model of "
-                    f"{self.header.game} needs {shape}: train it on its own games."
+                    f"The replay has a {name} of shape {array.shape} for {steps} steps, but a "
+                    f"model of {self.header.game} needs {shape}: train it on its own games."
                 )
         if self.following and batch.following is None:
             raise TrainingError(

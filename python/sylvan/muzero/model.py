@@ -17,21 +17,24 @@ back.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from sylvan.errors import NetworkError
-from sylvan.evaluators.onnx import onnx_session
+from sylvan.evaluators.onnx import OnnxSession, onnx_session
 from sylvan.learning.inference import SwappableModel
 from sylvan.muzero.onnx_model import OnnxModel, check_hidden, observations_of
 from sylvan.networks.device import device_named
 from sylvan.networks.export import folded
-from sylvan.networks.muzero import MuZeroNetwork
+from sylvan.networks.header import needed_header
+from sylvan.networks.muzero import MuZeroNetwork, learned
 from sylvan.networks.muzero_export import export_muzero, part_bytes, part_difference
 from sylvan.planning.latent import ModelOutput
+
+if TYPE_CHECKING:
+    from sylvan.muzero.device_model import DeviceModel
 
 __all__ = ["EagerModel", "SwappedModel", "TorchModel", "export_muzero"]
 
@@ -58,15 +61,12 @@ class TorchModel:
         threads: int | None = None,
         dtype: str = "auto",
     ) -> None:
-        if not isinstance(network, MuZeroNetwork):
-            raise NetworkError(
-                f"{type(network).__name__} is not a learned model: give one from build_muzero."
-            )
+        network = learned(network)
         self.header = network.header
         self.device = device_named(device)
         self.concurrent = self.device.type != "cpu"
         """Whether an actor gains from two calls at once."""
-        self.inner: Any
+        self.inner: SwappedModel | EagerModel | DeviceModel
         """The implementation for the device."""
         if self.device.type == "cpu":
             self.inner = _on_processor(network, threads)
@@ -78,23 +78,21 @@ class TorchModel:
     def refresh(self, network: nn.Module) -> None:
         """Copy the current weights of a network."""
         self.inner.refresh(network)
-        self.header = network.header  # type: ignore[assignment]
+        self.header = needed_header(network)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them.
 
         :raises EvaluationError: they have another shape.
         """
-        answer: ModelOutput = self.inner.initial_inference(observations)
-        return answer
+        return self.inner.initial_inference(observations)
 
     def recurrent_inference(self, hidden: Any, actions: Any) -> ModelOutput:
         """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`.
 
         :raises EvaluationError: they have another shape.
         """
-        answer: ModelOutput = self.inner.recurrent_inference(hidden, actions)
-        return answer
+        return self.inner.recurrent_inference(hidden, actions)
 
 
 def _on_processor(network: MuZeroNetwork, threads: int | None) -> SwappedModel | EagerModel:
@@ -120,7 +118,7 @@ class SwappedModel(OnnxModel):
         """Copy the current weights of a network."""
         self._sessions = self._filled(network)
 
-    def _filled(self, network: nn.Module) -> dict[str, Any]:
+    def _filled(self, network: nn.Module) -> dict[str, OnnxSession]:
         name = type(network).__name__
         return {
             part: onnx_session(model.filled(network), name) for part, model in self._models.items()
@@ -152,7 +150,7 @@ class EagerModel:
 
     def refresh(self, network: nn.Module) -> None:
         """Copy the current weights of a network."""
-        self.network: Any = folded(network).cpu().float().requires_grad_(False)
+        self.network = folded(learned(network)).cpu().float().requires_grad_(False)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
         """Evaluate observations `[B, ...]`."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import EvaluationError, NetworkError
-from sylvan.evaluators.onnx import onnx_session, session_header
-from sylvan.evaluators.shares import Shares, processors
+from sylvan.evaluators.onnx import OnnxSession, onnx_session, session_header
+from sylvan.evaluators.splitting import BatchSplitter, processors
 from sylvan.networks.header import NetworkHeader
 from sylvan.planning.latent import ModelOutput
 
@@ -60,15 +60,17 @@ class OnnxModel:
         self._open(sessions, first, threads)
 
     def _open(
-        self, sessions: Mapping[str, Any], header: NetworkHeader, threads: int | None
+        self, sessions: Mapping[str, OnnxSession], header: NetworkHeader, threads: int | None
     ) -> None:
         """Set the ONNX sessions by the names of their parts; see `muzero_export.PARTS`."""
         self.header = header
         self._sessions = dict(sessions)
         step = sessions.get("recurrent") or sessions["dynamics"]
-        self.hidden_shape: tuple[int, ...] = tuple(step.get_inputs()[0].shape[1:])
+        self.hidden_shape: tuple[int, ...] = tuple(
+            size for size in step.get_inputs()[0].shape[1:] if isinstance(size, int)
+        )
         least = LEAST.get(str(header.architecture.get("name")), 1)
-        self._share = Shares(threads or processors(), max(PART, least), least)
+        self._split = BatchSplitter(threads or processors(), max(PART, least), least)
 
     def initial_inference(self, observations: Any) -> ModelOutput:
         """Evaluate observations `[B, ...]` as the game gives them."""
@@ -108,14 +110,14 @@ class OnnxModel:
 
     def _shared(self, count: int, answer: Callable[[slice], ModelOutput]) -> ModelOutput:
         """Evaluate all rows; several threads share a large batch."""
-        if count <= self._share.least or self._share.threads == 1:
+        if count <= self._split.least or self._split.threads == 1:
             return answer(slice(None))
         parts: dict[int, ModelOutput] = {}
 
         def work(start: int, stop: int) -> None:
             parts[start] = answer(slice(start, stop))
 
-        self._share(count, work)
+        self._split(count, work)
         ordered = [parts[start] for start in sorted(parts)]
         return ModelOutput(*(np.concatenate(each) for each in zip(*ordered, strict=True)))
 

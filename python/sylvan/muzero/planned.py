@@ -10,7 +10,6 @@ A round has three parts, so that another group can be planned in parallel:
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, turn_of
 from sylvan.muzero.search import latent_search
-from sylvan.planning import SearchConfig
+from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.outcomes import OVER, Outcomes, Transitions
 from sylvan.selfplay.openings import Start, Starts
 from sylvan.selfplay.places import Places, Shop, blamed
@@ -40,7 +39,7 @@ class PlannedHalf(Places):
         shop: Shop,
         games: Unfinished,
         states: list[Game],
-        model: Any,
+        model: LatentModel,
         search: SearchConfig,
         rng: np.random.Generator,
     ) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import in_memory
+from sylvan.planning import LatentModel
 from sylvan.replay.record import GameRecord
 from sylvan.replay.targets import TargetConfig, outcomes
 
@@ -73,7 +74,7 @@ class _Segment:
 
 
 def model_quality(
-    model: Any,
+    model: LatentModel,
     spec: GameSpec,
     records: Sequence[GameRecord],
     targets: TargetConfig,

@@ -31,7 +31,7 @@ from sylvan.muzero.config import MuZeroConfig
 from sylvan.muzero.policies import PolicyEntries
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.segments import Segments, SegmentWindow, from_seat
-from sylvan.planning import SearchConfig
+from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.batches import BatchMaker
 
@@ -52,7 +52,7 @@ class Reanalyse:
     :param search: the search of self-play, without root noise.
     """
 
-    def __init__(self, model: Any, config: MuZeroConfig, search: SearchConfig) -> None:
+    def __init__(self, model: LatentModel, config: MuZeroConfig, search: SearchConfig) -> None:
         self.model, self.share, self.fresh_values = model, config.reanalyse, config.fresh_values
         self.search = search.replace(noise=False)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sylvan.games.game import Game
-from sylvan.planning import LatentSearch, SearchConfig
+from sylvan.planning import LatentModel, LatentSearch, SearchConfig
 
 __all__ = ["greedy", "latent_search"]
 
@@ -15,7 +13,7 @@ def greedy(config: SearchConfig) -> SearchConfig:
     return config.replace(noise=False, gumbel_scale=0.0, temperature=0.0)
 
 
-def latent_search(model: Any, game: Game, config: SearchConfig) -> LatentSearch:
+def latent_search(model: LatentModel, game: Game, config: SearchConfig) -> LatentSearch:
     """Create a search over a model of a game.
 
     :param game: any state; it gives the number of seats and the value range.

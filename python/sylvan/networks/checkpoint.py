@@ -17,14 +17,14 @@ import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
 from sylvan.files import write_bytes
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 
 if TYPE_CHECKING:
     import torch
@@ -39,6 +39,8 @@ __all__ = [
     "save_network",
     "write_checkpoint",
 ]
+
+M = TypeVar("M", bound="torch.nn.Module")
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -72,8 +74,8 @@ def save_network(
         header: for a module without a header.
         training_step: replaces the header's.
     """
-    header = header or getattr(network, "header", None)
-    if not isinstance(header, NetworkHeader):
+    header = header or header_of(network)
+    if header is None:
         raise NetworkError(
             f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
         )
@@ -135,6 +137,18 @@ def read_checkpoint(path: str | PathLike[str]) -> tuple[NetworkHeader, dict[str,
         raise NetworkError(f"{source} is damaged ({error}): copy it again.") from None
 
 
+@overload
+def load_network(
+    path: str | PathLike[str], *, module: M, game: Game | None = None, device: str = "cpu"
+) -> M: ...
+
+
+@overload
+def load_network(
+    path: str | PathLike[str], *, game: Game | None = None, device: str = "cpu"
+) -> Any: ...
+
+
 def load_network(
     path: str | PathLike[str],
     *,
@@ -142,7 +156,7 @@ def load_network(
     game: Game | None = None,
     device: str = "cpu",
 ) -> Any:
-    """Load the network in a file, in evaluation mode.
+    """Load the network in a file, in evaluation mode: a `Network`, or a `MuZeroNetwork`.
 
     Args:
         path: a `.safetensors` file that `save_network` wrote.
@@ -157,9 +171,9 @@ def load_network(
     header, tensors = read_checkpoint(path)
     if game is not None:
         header.shown(game)
-    network: Any = build_module(header) if module is None else module
+    network = build_module(header) if module is None else module
     load_tensors(network, tensors, str(path))
-    network.header = header
+    network.header = header  # type: ignore[assignment]
     return network.to(device).eval()
 
 

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_conv_bn_weights
 
 from sylvan.errors import NetworkError
-from sylvan.networks.header import HEADER_KEY, NetworkHeader
+from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 from sylvan.networks.onnx_file import write_model
 from sylvan.networks.output import NetworkOutput
 
@@ -39,6 +39,8 @@ __all__ = [
     "max_difference",
     "onnx_bytes",
 ]
+
+M = TypeVar("M", bound=nn.Module)
 
 TOLERANCE = 1e-4
 """Maximum difference to PyTorch, relative to the largest output, or to 1 if that is larger."""
@@ -61,8 +63,8 @@ def export_onnx(
 
     :raises NetworkError: the model's outputs differ from the module's.
     """
-    header = header or getattr(network, "header", None)
-    if not isinstance(header, NetworkHeader):
+    header = header or header_of(network)
+    if header is None:
         raise NetworkError(
             f"{type(network).__name__} has no header: give header=NetworkHeader.for_game(game)."
         )
@@ -171,7 +173,7 @@ def max_difference(
     """
     import onnxruntime
 
-    header = header or getattr(network, "header", None)
+    header = header or header_of(network)
     assert header is not None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -191,7 +193,7 @@ def max_difference(
     return max(differences)
 
 
-def folded(network: nn.Module) -> nn.Module:
+def folded(network: M) -> M:
     """A copy in evaluation mode whose batch norms are part of the convolutions before them."""
     copied = copy.deepcopy(network).eval()
     for module in copied.modules():

@@ -20,7 +20,16 @@ from sylvan.games.encoding import Encoding
 if TYPE_CHECKING:
     from sylvan.games import Game
 
-__all__ = ["FORMAT", "HEADER_KEY", "NetworkHeader", "ValueKind", "game_name", "seen_shape"]
+__all__ = [
+    "FORMAT",
+    "HEADER_KEY",
+    "NetworkHeader",
+    "ValueKind",
+    "game_name",
+    "header_of",
+    "needed_header",
+    "seen_shape",
+]
 
 HEADER_KEY = "sylvan"
 """Key of the header in a file's metadata."""
@@ -186,6 +195,26 @@ class NetworkHeader(BaseModel):
                     f"The network needs {what} {needed}, but this {name} has {given}: load a "
                     "network for it."
                 )
+
+
+def header_of(network: object) -> NetworkHeader | None:
+    """The header of a module, or of an evaluator that runs one; None if it has none."""
+    header = getattr(network, "header", None)
+    return header if isinstance(header, NetworkHeader) else None
+
+
+def needed_header(network: object) -> NetworkHeader:
+    """`header_of` a module that has one.
+
+    :raises NetworkError: it has none.
+    """
+    header = header_of(network)
+    if header is None:
+        raise NetworkError(
+            f"{type(network).__name__} has no header: set network.header = "
+            "NetworkHeader.for_game(game)."
+        )
+    return header
 
 
 def game_name(game: Game) -> str:

@@ -37,7 +37,7 @@ from sylvan.networks.muzero_tower import TowerDynamics, TowerPrediction, TowerRe
 from sylvan.networks.output import NetworkOutput
 from sylvan.networks.support import number_form
 
-__all__ = ["MUZERO", "Inference", "MuZeroNetwork", "muzero_network"]
+__all__ = ["MUZERO", "Inference", "MuZeroNetwork", "learned", "muzero_network"]
 
 MUZERO: dict[str, type[MuZeroSettings]] = {
     "muzero_mlp": MuZeroMLPSettings,
@@ -134,6 +134,18 @@ class MuZeroNetwork(nn.Module):
     def parameter_count(self) -> int:
         """Number of trainable parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def learned(network: nn.Module) -> MuZeroNetwork:
+    """Check that a module is a learned model.
+
+    :raises NetworkError: it is not.
+    """
+    if not isinstance(network, MuZeroNetwork):
+        raise NetworkError(
+            f"{type(network).__name__} is not a learned model: give one from build_muzero."
+        )
+    return network
 
 
 def muzero_network(header: NetworkHeader) -> MuZeroNetwork:

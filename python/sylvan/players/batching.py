@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sylvan.planning import LeafBatch
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import Evaluator
     from sylvan.games import Game
 
 __all__ = ["JoinedLeaves", "Request", "Thinking", "alone", "together"]
@@ -34,7 +35,7 @@ Answer: TypeAlias = tuple[Floats, Floats]
 class Request:
     """Leaves to evaluate."""
 
-    evaluator: Callable[[Any], tuple[Any, Any]]
+    evaluator: Evaluator
     leaves: LeafBatch
 
 

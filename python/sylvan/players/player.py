@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
-from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.evaluators import EvaluatorLike, evaluator_for, evaluator_named
+from sylvan.evaluators.native import native_call
+from sylvan.evaluators.protocol import name_of
+from sylvan.games.chess import Chess
 from sylvan.planning import Forest, Search, SearchConfig, SearchSettings
 from sylvan.planning.roots import as_root, seen_by_mover, shown_to
 from sylvan.players.batching import Request, Thinking, alone
@@ -113,7 +116,7 @@ class SearchPlayer(Player):
 
     def __init__(
         self,
-        evaluate: Any = None,
+        evaluate: EvaluatorLike | None = None,
         config: SearchConfig | None = None,
         *,
         name: str | None = None,
@@ -134,7 +137,9 @@ class SearchPlayer(Player):
         self.config = (config or SearchConfig()).replace(**settings)
         if not shares_batches:
             self.config = Search(self.evaluate, self.config).config
-        self.name = name or getattr(self.evaluate, "name", None) or "search"
+        self.name = name or (
+            "search" if self.evaluate is None else name_of(self.evaluate, "search")
+        )
         self._forest: Forest | None = None
         self._seeded = self.config
 
@@ -155,7 +160,7 @@ class SearchPlayer(Player):
         if clocks is not None:
             forest.limit(seconds=time_for_move(clocks, game.to_play()))
         forest.begin()
-        if getattr(evaluator, "native", None) is not None:
+        if native_call(evaluator) is not None:
             forest.run(evaluator)
         else:
             while (leaves := forest.select()) is not None:
@@ -191,14 +196,15 @@ def moves_between(earlier: Game, later: Game) -> list[int] | None:
     >>> moves_between(Chess(moves="e4"), Chess(moves="e4 e5")), moves_between(Chess(), Chess())
     ([877], [])
     """
-    if getattr(earlier, "start_fen", None) is None or type(earlier) is not type(later):
+    if not (isinstance(earlier, Chess) and isinstance(later, Chess)):
         return None
-    before, after = earlier.moves, later.moves  # type: ignore[attr-defined]
-    same_start = earlier.start_fen == later.start_fen  # type: ignore[attr-defined]
-    same_rules = earlier.chess960 == later.chess960  # type: ignore[attr-defined]
+    before, after = earlier.moves, later.moves
+    same_start = earlier.start_fen == later.start_fen
+    same_rules = earlier.chess960 == later.chess960
     if not (same_start and same_rules) or after[: len(before)] != before:
         return None
-    actions, state = [], earlier
+    actions: list[int] = []
+    state: Game = earlier
     for move in after[len(before) :]:
         state = as_root(state)  # a game may continue after a claimable draw
         actions.append(state.string_to_action(move))

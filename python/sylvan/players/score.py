@@ -26,11 +26,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sylvan.evaluators.cached import network_of
 from sylvan.planning.roots import as_root, shown_to
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import Evaluator
     from sylvan.games import Chess
     from sylvan.planning import EdgeView, SearchResult
 
@@ -113,16 +115,16 @@ def draws_between_equals(win: float, loss: float) -> float:
     return min(1 - LEAST, max(LEAST, math.tanh(margin / 2)))
 
 
-def draw_share(evaluator: Any, game: Chess) -> float:
+def draw_share(evaluator: Evaluator, game: Chess) -> float:
     """The share of draws between equal players, from an evaluator's value of a position.
 
     `DRAWS` unless it is a network with a win-draw-loss output.
     """
-    header = getattr(evaluator, "header", None)
-    if header is None or header.value != "wdl":
+    network = network_of(evaluator)
+    if network is None or network.header.value != "wdl":
         return DRAWS
-    observation = shown_to(as_root(game), evaluator).observation()
-    win, _, loss = evaluator.infer(observation[None]).value[0].tolist()
+    observation = shown_to(as_root(game), network).observation()
+    win, _, loss = network.infer(observation[None]).value[0].tolist()
     return draws_between_equals(win, loss)
 
 

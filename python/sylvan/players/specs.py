@@ -22,14 +22,15 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from sylvan import registry
 from sylvan.errors import ConfigError
 from sylvan.evaluators.loading import SUFFIXES, is_learned, is_network, network_file
 
 if TYPE_CHECKING:
-    from sylvan.planning import SearchConfig
+    from sylvan.evaluators import EvaluatorLike
+    from sylvan.planning import LatentModel, SearchConfig
     from sylvan.players.player import Player
 
 __all__ = ["Limits", "PlayerSpec", "TimeControl", "player_spec"]
@@ -98,10 +99,10 @@ class LearnedPlayers(Protocol):
     def config(self, run: str) -> SearchConfig:
         """The run's search settings, without noise and temperature."""
 
-    def model(self, run: str, device: str) -> Any:
+    def model(self, run: str, device: str) -> LatentModel:
         """Load the run's model."""
 
-    def open(self, model: Any, config: SearchConfig, name: str) -> Player:
+    def open(self, model: LatentModel, config: SearchConfig, name: str) -> Player:
         """Create a player that plans with a model."""
 
 
@@ -186,12 +187,14 @@ class PlayerSpec:
         players: LearnedPlayers = registry.load("players", "learned")
         return players
 
-    def evaluator(self) -> Any:
-        """The evaluator: the name of a built-in one, a network, or a learned model."""
+    def model(self) -> LatentModel:
+        """The learned model of a player that plans with one."""
+        return self._learned().model(self.source, self.options.get("device", "cpu"))
+
+    def evaluator(self) -> EvaluatorLike:
+        """The evaluator of a player that searches with the rules: a name, or a network."""
         if not self.is_network:
             return self.source
-        if self.is_learned:
-            return self._learned().model(self.source, self.options.get("device", "cpu"))
         from sylvan.evaluators import load_evaluator
 
         try:
@@ -205,10 +208,10 @@ class PlayerSpec:
                 f"{self.name}: its backend has no option {unknown[1]!r}; remove it"
             ) from None
 
-    def open(self, evaluator: Any = None) -> Player:
+    def open(self, shared: EvaluatorLike | LatentModel | None = None) -> Player:
         """Open a player, which plays one game at a time.
 
-        :param evaluator: from `evaluator()`, if several games share it and its batches.
+        :param shared: from `evaluator()` or `model()`, if several games share it and its batches.
         """
         from sylvan.players.player import RandomPlayer, SearchPlayer
         from sylvan.players.uci_player import UciPlayer
@@ -217,10 +220,11 @@ class PlayerSpec:
             return RandomPlayer()
         if self.kind == "uci":
             return UciPlayer(self.source, self.settings, self.limits, name=self.name)
-        shares = evaluator is not None
-        evaluator = evaluator if shares else self.evaluator()
+        shares = shared is not None
         if self.is_learned:
-            return self._learned().open(evaluator, self.config(), self.name)
+            model = cast("LatentModel", shared) if shares else self.model()
+            return self._learned().open(model, self.config(), self.name)
+        evaluator = cast("EvaluatorLike", shared) if shares else self.evaluator()
         return SearchPlayer(evaluator, self.config(), name=self.name, shares_batches=shares)
 
     def identity(self) -> dict[str, Any]:

@@ -15,14 +15,16 @@ from __future__ import annotations
 import json
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import Field
 
 from sylvan._native import mix
+from sylvan.evaluators import Evaluator
 from sylvan.games.naming import GameSpec
 from sylvan.games.solved import Mistakes
 from sylvan.planning import SearchConfig
@@ -32,7 +34,7 @@ from sylvan.ratings.rating import Rated, Result, rate_all
 from sylvan.ratings.yardsticks import PlayerSide, SearchSide, default_yardsticks, yardstick
 from sylvan.settings import Section
 
-__all__ = ["Arena", "ArenaConfig", "Rating"]
+__all__ = ["Arena", "ArenaConfig", "BaseArena", "Rating"]
 
 
 class ArenaConfig(Section):
@@ -108,19 +110,24 @@ class Rating:
         return numbers | {"seconds.arena": self.seconds}
 
 
-Loader = Callable[[], Any]
-"""Loads the evaluator of an earlier network."""
+NetworkT = TypeVar("NetworkT")
+"""What searches with a network: an `Evaluator`, or a learned model."""
 
 
-class Arena:
+class BaseArena(ABC, Generic[NetworkT]):
     """Rates the networks of one run, and keeps all results.
 
     :param search: settings of the networks' searches; noise and simulations are replaced.
     :param folder: for `ratings.json`, the table of all networks; None: do not write it.
     """
 
-    _mistake_rates: ClassVar[Callable[..., dict[str, Mistakes]]] = staticmethod(mistake_rates)
-    """Counts a network's mistakes on solved positions."""
+    @abstractmethod
+    def _side(self, name: str, evaluator: NetworkT) -> Side:
+        """A network as a player."""
+
+    @abstractmethod
+    def _mistake_rates(self, evaluator: NetworkT) -> dict[str, Mistakes]:
+        """The network's mistakes on solved positions."""
 
     def __init__(
         self,
@@ -146,9 +153,9 @@ class Arena:
 
     def rate(
         self,
-        evaluator: Any,
+        evaluator: NetworkT,
         step: int,
-        previous: Mapping[int, Loader] | None = None,
+        previous: Mapping[int, Callable[[], NetworkT]] | None = None,
         watch: Callable[[str, int, int], None] | None = None,
     ) -> Rating:
         """Rate the network of a step.
@@ -194,10 +201,6 @@ class Arena:
             seconds=time.perf_counter() - began,
         )
 
-    def _side(self, name: str, evaluator: Any) -> Side:
-        """A network as a player."""
-        return SearchSide(name, evaluator, self.search)
-
     def _yardstick(self, text: str) -> Side:
         if text not in self._sides:
             self._sides[text] = yardstick(text, self.spec)
@@ -210,7 +213,7 @@ class Arena:
                 side.close()
                 del self._sides[text]
 
-    def _opponents(self, previous: Mapping[int, Loader], step: int) -> list[int]:
+    def _opponents(self, previous: Mapping[int, object], step: int) -> list[int]:
         """Steps of the networks to play: the best, then the newest."""
         steps = sorted((other for other in previous if other < step), reverse=True)
         steps.sort(key=lambda other: other != self.best)
@@ -246,16 +249,10 @@ class Arena:
             return against_best >= self.config.gate
         return mine.elo >= rated[network_name(self.best)].elo
 
-    def _mistakes(self, evaluator: Any) -> dict[str, float]:
+    def _mistakes(self, evaluator: NetworkT) -> dict[str, float]:
         if not self.config.positions:
             return {}
-        found = self._mistake_rates(
-            evaluator,
-            self.spec,
-            self.config.simulations,
-            positions=self.config.positions,
-            config=self.search,
-        )
+        found = self._mistake_rates(evaluator)
         return {name.replace("/", "."): mistakes.rate for name, mistakes in found.items()}
 
     # --- the table --------------------------------------------------------------------------
@@ -297,6 +294,22 @@ class Arena:
         """Restore the state from `state_dict`."""
         self.results = [Result(*row) for row in state["results"]]
         self.best = state["best"]
+
+
+class Arena(BaseArena[Evaluator]):
+    """Rates networks that search with the game's rules."""
+
+    def _side(self, name: str, evaluator: Evaluator) -> Side:
+        return SearchSide(name, evaluator, self.search)
+
+    def _mistake_rates(self, evaluator: Evaluator) -> dict[str, Mistakes]:
+        return mistake_rates(
+            evaluator,
+            self.spec,
+            self.config.simulations,
+            positions=self.config.positions,
+            config=self.search,
+        )
 
 
 def network_name(step: int) -> str:

@@ -10,11 +10,11 @@ Proven values are used, as in play; an exact solver is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan.evaluators import Evaluator
 from sylvan.games import Game
 from sylvan.games.connect_four_sets import SETS, read_set
 from sylvan.games.naming import GameSpec
@@ -48,7 +48,7 @@ def _connect_four_set(name: str) -> SolvedSet:
 
 
 def mistake_rates(
-    evaluator: Any,
+    evaluator: Evaluator,
     spec: GameSpec,
     simulations: int | None = None,
     *,
@@ -75,7 +75,7 @@ def mistake_rates(
     return found
 
 
-def network_choices(evaluator: Any, states: Sequence[Game]) -> NDArray[np.int64]:
+def network_choices(evaluator: Evaluator, states: Sequence[Game]) -> NDArray[np.int64]:
     """`[B]` the legal action with the highest logit in each state; ties go to the lowest."""
     shown = [shown_to(seen_by_mover(state), evaluator) for state in states]
     forest = Forest(shown, simulations=0)
@@ -95,7 +95,7 @@ def network_choices(evaluator: Any, states: Sequence[Game]) -> NDArray[np.int64]
 
 
 def searched_choices(
-    evaluator: Any, states: Sequence[Game], config: SearchConfig, watch: Watch | None = None
+    evaluator: Evaluator, states: Sequence[Game], config: SearchConfig, watch: Watch | None = None
 ) -> NDArray[np.int64]:
     """`[B]` the best action of a search in each state, all searched in one forest."""
     forest = Forest([shown_to(state, evaluator) for state in states], config)

@@ -16,12 +16,12 @@ of games in parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from sylvan import registry
 from sylvan._native import Rng
 from sylvan.errors import ConfigError
-from sylvan.evaluators import evaluator_for
+from sylvan.evaluators import Evaluator, evaluator_for
 from sylvan.games import Chess, ConnectFour, Game, TicTacToe
 from sylvan.games.connect_four import Solver
 from sylvan.games.naming import GameSpec
@@ -50,7 +50,7 @@ class SearchSide:
     :param config: of each search; its seed is replaced.
     """
 
-    def __init__(self, name: str, evaluator: Any, config: SearchConfig) -> None:
+    def __init__(self, name: str, evaluator: Evaluator | None, config: SearchConfig) -> None:
         self.name = name
         self.evaluator = evaluator
         self.config = config
@@ -67,7 +67,7 @@ class SearchSide:
 class NetworkSide:
     """Takes the network's most likely action, without a search."""
 
-    def __init__(self, name: str, evaluator: Any) -> None:
+    def __init__(self, name: str, evaluator: Evaluator) -> None:
         self.name = name
         self.evaluator = evaluator
 

@@ -14,7 +14,8 @@
 | `warm_start` | start from another network's weights |
 | `play_figures` | statistics of a step's finished games |
 | `publish` | write the best and the last network |
-| `trainer` | the parts of an AlphaZero run, and the phases of a step |
+| `trainer` | the phases of a step, for any algorithm |
+| `alphazero_trainer` | the parts of an AlphaZero run |
 | `muzero_publish` | write the best and the last learned model |
 | `muzero_trainer` | the parts of a MuZero run |
 | `loop` | the training loop, `train` |

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from sylvan.errors import ConfigError, GameContractError, MissingExtra, NetworkE
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import LatentSearch, SearchConfig, SearchResult, SearchSettings
+
+if TYPE_CHECKING:
+    from sylvan.planning import LatentModel
 
 __all__ = ["Agent", "load", "load_model"]
 
@@ -122,7 +125,9 @@ def load(
     return Agent(LatentSearch(model, config, relative=True), see, frames, first_action)
 
 
-def load_model(run: str | PathLike[str], *, which: str = "best", device: str = "cpu") -> Any:
+def load_model(
+    run: str | PathLike[str], *, which: str = "best", device: str = "cpu"
+) -> LatentModel:
     """Load a run's learned model for `LatentSearch`: on ONNX Runtime, or PyTorch on a GPU.
 
     :raises ConfigError: the run uses the game's rules, so it has no learned model.

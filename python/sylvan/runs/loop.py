@@ -123,7 +123,7 @@ def _already_done(run: Run) -> Outcome | None:
     return Outcome(run, checkpoint.step, "done") if published else None
 
 
-def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer:
+def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer[Any]:
     """A trainer in the state of the newest checkpoint; a new run first saves one for step 0."""
     run.checkpoints.sweep()
     checkpoint, damaged = run.checkpoints.newest()
@@ -141,18 +141,18 @@ def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Tra
     return trainer
 
 
-def _trainer(run: Run) -> type[Trainer]:
+def _trainer(run: Run) -> type[Trainer[Any]]:
     """The trainer class of the run's algorithm."""
     if run.config.run.algorithm == "muzero":
         from sylvan.runs.muzero_trainer import MuZeroTrainer
 
         return MuZeroTrainer
-    from sylvan.runs.trainer import Trainer
+    from sylvan.runs.alphazero_trainer import AlphaZeroTrainer
 
-    return Trainer
+    return AlphaZeroTrainer
 
 
-def _train_steps(trainer: Trainer) -> Outcome:
+def _train_steps(trainer: Trainer[Any]) -> Outcome:
     """Run steps until the budget is spent or the user stops the run."""
     run, watch, limits = trainer.run, trainer.watch, trainer.config.run
     budget = Budget(limits.steps, limits.minutes, trainer.step, trainer.elapsed)
@@ -179,7 +179,7 @@ def _train_steps(trainer: Trainer) -> Outcome:
     return Outcome(run, budget.step, reason)
 
 
-def _step(trainer: Trainer, budget: Budget) -> None:
+def _step(trainer: Trainer[Any], budget: Budget) -> None:
     """Run one step and save it."""
     watch, begun = trainer.watch, budget.elapsed
     begin, end = budget.ahead()

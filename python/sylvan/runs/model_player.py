@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sylvan.muzero.search import greedy, latent_search
-from sylvan.planning import SearchConfig
+from sylvan.planning import LatentModel, SearchConfig
 from sylvan.players.batching import Thinking
 from sylvan.players.player import Choice, Clocks, Player
 from sylvan.runs.agent import load_model
@@ -26,7 +26,7 @@ class ModelPlayer(Player):
     :param config: of each search. Only `simulations` ends a search; clocks are ignored.
     """
 
-    def __init__(self, model: Any, config: SearchConfig, *, name: str = "model") -> None:
+    def __init__(self, model: LatentModel, config: SearchConfig, *, name: str = "model") -> None:
         self.model, self.config, self.name = model, config, name
         self.new_game()
 
@@ -54,11 +54,11 @@ class LearnedPlayers:
         return greedy(Run.open(run).config.search)
 
     @staticmethod
-    def model(run: str, device: str) -> Any:
+    def model(run: str, device: str) -> LatentModel:
         """Load the run's model."""
         return load_model(run, device=device)
 
     @staticmethod
-    def open(model: Any, config: SearchConfig, name: str) -> ModelPlayer:
+    def open(model: LatentModel, config: SearchConfig, name: str) -> ModelPlayer:
         """Create a player that plans with a model."""
         return ModelPlayer(model, config, name=name)

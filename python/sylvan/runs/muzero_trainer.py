@@ -7,9 +7,8 @@ positions), the loss and the rating differ.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from torch import nn
 
 from sylvan.errors import ConfigError
 from sylvan.games.game import Game
@@ -22,6 +21,7 @@ from sylvan.muzero.model import TorchModel
 from sylvan.muzero.quality import model_quality
 from sylvan.muzero.reanalyse import Reanalyse
 from sylvan.muzero.sequences import SequenceReplay
+from sylvan.networks.header import needed_header
 from sylvan.planning.roots import hides
 from sylvan.replay.record import GameRecord
 from sylvan.runs.muzero_publish import ModelPublisher
@@ -31,10 +31,12 @@ from sylvan.runs.trainer import Trainer
 __all__ = ["MuZeroTrainer"]
 
 
-class MuZeroTrainer(Trainer):
+class MuZeroTrainer(Trainer[TorchModel]):
     """The parts of a MuZero run, and the phases of a step."""
 
-    def _network(self) -> Any:
+    selfplay: Actor
+
+    def _network(self) -> nn.Module:
         config = self.config
         if config.search.discount != config.targets.discount:
             raise ConfigError(
@@ -51,9 +53,9 @@ class MuZeroTrainer(Trainer):
             **config.network.settings,
         )
 
-    def _create_parts(self, network: Any, copied: Any) -> None:
+    def _create_parts(self, network: nn.Module, copied: nn.Module) -> None:
         config, spec, folder = self.config, self.spec, self.run.folder
-        header, device, threads = network.header, config.run.device, config.run.threads
+        header, device, threads = needed_header(network), config.run.device, config.run.threads
         search = config.search.replace(threads=threads or 1)
         self.learner = learner = MuZeroLearner(
             network, config.learner, device, threads, folder, muzero=config.muzero
@@ -75,6 +77,9 @@ class MuZeroTrainer(Trainer):
         arena = EpisodeArena if header.num_players == 1 else LatentArena
         self.arena = arena(spec, config.arena, self.seed, folder, search)
         self.publisher = ModelPublisher(self.run.networks, copied)
+
+    def _refresh(self, network: nn.Module) -> None:
+        self.evaluator.refresh(network)
 
     def play(self) -> dict[str, float]:
         """Play, and store the games that ended in the replay."""

@@ -1,26 +1,31 @@
-"""The trainer: creates the parts of a run, passes data between them, saves and restores them."""
+"""The trainer of a run: passes data between its parts, saves and restores them.
+
+The parts differ by algorithm: see `alphazero_trainer` and `muzero_trainer`.
+"""
 
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from sylvan.learning.inference import self_play_evaluator
-from sylvan.learning.learner import Learner
-from sylvan.learning.plugins import network_named
-from sylvan.ratings.arena import Arena
+from torch import nn
+
+from sylvan.learning.base_learner import BaseLearner
+from sylvan.networks.header import NetworkHeader
 from sylvan.replay.buffer import Replay
 from sylvan.replay.record import GameRecord
 from sylvan.runs.checkpoints import Checkpoint, NetworkState
 from sylvan.runs.play_figures import play_figures
-from sylvan.runs.publish import Publisher
+from sylvan.runs.publish import BasePublisher
 from sylvan.runs.run import Run
 from sylvan.runs.seeds import random_numbers
 from sylvan.runs.warm_start import warm_start
 from sylvan.runs.watcher import Watcher
-from sylvan.selfplay.selfplay import SelfPlay, SelfPlayStatistics
+from sylvan.selfplay.selfplay import SelfPlayStatistics
 
 __all__ = ["Trainer"]
 
@@ -28,8 +33,64 @@ NETWORKS = ("network", "average")
 """Networks in a checkpoint; also the prefixes of their weights in the learner's state."""
 
 
-class Trainer:
-    """The parts of a run, and the phases of a step.
+EvaluatorT = TypeVar("EvaluatorT")
+PlayerT = TypeVar("PlayerT", contravariant=True)
+
+
+class PlaysGames(Protocol[PlayerT]):
+    """Self-play: plays games with a network and keeps those in progress."""
+
+    statistics: SelfPlayStatistics
+
+    def play(
+        self,
+        evaluator: PlayerT,
+        step: int,
+        watch: Callable[[SelfPlayStatistics], None] | None = None,
+        /,
+    ) -> list[GameRecord]:
+        """Play a step; return the records of the games that ended."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state that the next step depends on."""
+
+    def load_state_dict(self, state: dict[str, Any], /) -> None:
+        """Restore the state from `state_dict`."""
+
+
+class NetworkRating(Protocol):
+    """The result of a rating."""
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the network is now the best of the run."""
+
+    def numbers(self) -> dict[str, float]:
+        """The figures by their names in the metrics."""
+
+
+class RatesNetworks(Protocol[PlayerT]):
+    """Rates the networks of a run, and keeps the results."""
+
+    def rate(
+        self,
+        evaluator: PlayerT,
+        step: int,
+        previous: Mapping[int, Callable[[], PlayerT]] | None = None,
+        watch: Callable[[str, int, int], None] | None = None,
+        /,
+    ) -> NetworkRating:
+        """Rate the network of a step; `previous` loads earlier networks."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The results, as JSON values."""
+
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None:
+        """Restore the state from `state_dict`."""
+
+
+class Trainer(ABC, Generic[EvaluatorT]):
+    """The parts of a run, and the phases of a step. An algorithm is a subclass.
 
     :param start: initial network: a file, or another run's folder.
     """
@@ -51,53 +112,34 @@ class Trainer:
         self.finished: dict[str, Any] = {}
         """The budget that the run has spent; empty before its end."""
 
-    # --- the parts: other algorithms override these -----------------------------------------
+    # --- the parts of an algorithm ------------------------------------------------------------
 
-    def _network(self) -> Any:
+    learner: BaseLearner[Any, Any]
+    """Trains on the batches of `replay`."""
+    replay: Replay
+    selfplay: PlaysGames[EvaluatorT]
+    arena: RatesNetworks[EvaluatorT]
+    evaluator: EvaluatorT
+    """Searches with a network whose weights `_refresh` replaces."""
+    publisher: BasePublisher[EvaluatorT]
+
+    @abstractmethod
+    def _network(self) -> nn.Module:
         """A new network according to the settings."""
-        network = self.config.network
-        return network_named(
-            network.size,
-            game=self.spec.first(),
-            value=network.value,
-            moves_left=network.moves_left,
-            seed=self.seed,
-            **network.settings,
-        )
 
-    def _create_parts(self, network: Any, copied: Any) -> None:
+    @abstractmethod
+    def _create_parts(self, network: nn.Module, copied: nn.Module) -> None:
         """Create all parts for a network; the weights of `copied` may be overwritten."""
-        config, spec, folder = self.config, self.spec, self.run.folder
-        header, device, threads = network.header, config.run.device, config.run.threads
-        self.learner = Learner(network, config.learner, device, threads, folder)
-        self.replay = Replay(
-            self.run.replay,
-            spec,
-            config.replay,
-            targets=config.targets,
-            value=header.value,
-            encoding=header.encoding,
-        )
-        search = config.search.replace(threads=threads or 1)
-        self.selfplay: Any = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
-        self.arena: Any = Arena(spec, config.arena, self.seed, folder, search)
-        self.evaluator: Any = self_play_evaluator(
-            self.learner.averaged,
-            device=device,
-            threads=threads,
-            cache_bytes=config.run.cache_megabytes * 2**20,
-            eight_bits=spec.first() if config.run.eight_bits else None,
-            games=config.selfplay.games,
-            compiled=config.learner.compile is not False,
-        )
-        model = getattr(self.evaluator, "model", None)
-        self.publisher: Any = Publisher(self.run.networks, copied, model)
+
+    @abstractmethod
+    def _refresh(self, network: nn.Module) -> None:
+        """Load a network's weights into `evaluator`."""
 
     # --- a step -----------------------------------------------------------------------------
 
     def play(self) -> dict[str, float]:
         """Play, and store the games that ended in the replay."""
-        self.evaluator.refresh(self._player())
+        self._refresh(self._player())
         records = self.selfplay.play(self.evaluator, self.step, self._played)
         if records:
             self.watch.game_ended(records[-1])
@@ -128,7 +170,7 @@ class Trainer:
         total = self.config.selfplay.positions
         self.watch.selfplay_progress(so_far.positions, total, so_far.games)
 
-    def _player(self) -> Any:
+    def _player(self) -> nn.Module:
         """The network for self-play: the averaged one, or the last that passed the gate."""
         if self.config.arena.gate is None:
             return self.learner.averaged
@@ -156,11 +198,11 @@ class Trainer:
 
     def rate(self) -> dict[str, float]:
         """Rate the averaged network against yardsticks and earlier networks."""
-        self.evaluator.refresh(self.learner.averaged)
+        self._refresh(self.learner.averaged)
         earlier = {self.best.get("step", 0), self.rated} & set(self.run.checkpoints.steps())
         previous = {step: partial(self._earlier, step) for step in earlier if step > 0}
         rating = self.arena.rate(self.evaluator, self.step, previous, self.watch.arena_progress)
-        numbers: dict[str, float] = rating.numbers()
+        numbers = rating.numbers()
         self.rated = self.step
         if rating.is_best:
             self._is_best()
@@ -170,7 +212,7 @@ class Trainer:
     def _is_best(self) -> None:
         self.best = {"step": self.step, "updates": self.learner.updates_made}
 
-    def _earlier(self, step: int) -> Any:
+    def _earlier(self, step: int) -> EvaluatorT:
         """The evaluator of an earlier network."""
         run = self.config.run
         return self.publisher.evaluator(self._network_of(step), run.device, run.threads)
@@ -242,6 +284,6 @@ class Trainer:
                 self.publisher.publish(name, self._network_of(step))
 
     @property
-    def header(self) -> Any:
+    def header(self) -> NetworkHeader:
         """The header of the current network."""
         return self.learner.header.replace(training_step=self.learner.updates_made)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
+from torch import nn
+
 from sylvan.errors import NetworkError
 from sylvan.evaluators.loading import network_file
 from sylvan.networks.checkpoint import load_tensors, read_checkpoint, read_header
+from sylvan.networks.header import needed_header
 
 __all__ = ["network_like", "warm_start"]
 
@@ -21,7 +24,7 @@ _SIZES = {
 """Architecture -> how its size is written: a prefix, and two of its settings."""
 
 
-def warm_start(network: Any, source: str | PathLike[str]) -> None:
+def warm_start(network: nn.Module, source: str | PathLike[str]) -> None:
     """Copy the weights of another network into a new one.
 
     :param source: a `.safetensors` file, or a run's folder.
@@ -29,10 +32,10 @@ def warm_start(network: Any, source: str | PathLike[str]) -> None:
     """
     path = network_file(source, "torch")
     header, tensors = read_checkpoint(path)
-    if header.game != network.header.game:
+    game = needed_header(network).game
+    if header.game != game:
         raise NetworkError(
-            f"{path} plays {header.game}, not {network.header.game}: give a network of that game, "
-            "or omit --from."
+            f"{path} plays {header.game}, not {game}: give a network of that game, or omit --from."
         )
     load_tensors(network, tensors, str(path))
 

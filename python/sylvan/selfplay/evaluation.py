@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from sylvan.errors import EvaluationError
+from sylvan.evaluators import Answer, AsyncEvaluator, Evaluator
 
 if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Leaves
@@ -24,13 +25,12 @@ class Evaluation:
     asynchronous itself, for example on a GPU; any other is called in a thread.
     """
 
-    def __init__(self, evaluator: Any) -> None:
+    def __init__(self, evaluator: Evaluator | AsyncEvaluator[Any]) -> None:
         self.evaluator = evaluator
         self.seconds = 0.0
         """Time inside the evaluator; if it is asynchronous, in its `submit` and `collect`."""
         self.waited = 0.0
         """Time that the search waited for answers."""
-        self._overlaps = hasattr(evaluator, "submit") and hasattr(evaluator, "collect")
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sylvan-evaluation")
 
     def __enter__(self) -> Self:
@@ -41,21 +41,23 @@ class Evaluation:
 
     def submit(self, leaves: Leaves) -> Any:
         """Submit a batch; return a ticket for `collect`."""
-        if not self._overlaps:
-            return self._pool.submit(self._evaluate, leaves)
+        if not isinstance(self.evaluator, AsyncEvaluator):
+            return self._pool.submit(self._evaluate, self.evaluator, leaves)
         began = time.perf_counter()
         ticket = self.evaluator.submit(leaves)
         self.seconds += time.perf_counter() - began
         return ticket
 
-    def collect(self, ticket: Any) -> tuple[Any, Any]:
+    def collect(self, ticket: Any) -> Answer:
         """Wait for the answer to a batch and return it."""
         began = time.perf_counter()
-        answer = self.evaluator.collect(ticket) if self._overlaps else ticket.result()
-        waited = time.perf_counter() - began
-        self.waited += waited
-        if self._overlaps:
-            self.seconds += waited
+        answer: object  # an evaluator may break its contract
+        if isinstance(self.evaluator, AsyncEvaluator):
+            answer = self.evaluator.collect(ticket)
+            self.seconds += time.perf_counter() - began
+        else:
+            answer = ticket.result()
+        self.waited += time.perf_counter() - began
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise EvaluationError(
                 f"The evaluator returned a {type(answer).__name__}: it must return a pair, policy "
@@ -63,8 +65,8 @@ class Evaluation:
             )
         return answer[0], answer[1]
 
-    def _evaluate(self, leaves: Leaves) -> Any:
+    def _evaluate(self, evaluator: Evaluator, leaves: Leaves) -> Answer:
         began = time.perf_counter()
-        answer = self.evaluator(leaves)
+        answer = evaluator(leaves)
         self.seconds += time.perf_counter() - began
         return answer

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sylvan._native import mix
 from sylvan.errors import ConfigError
-from sylvan.evaluators import evaluator_for
+from sylvan.evaluators import AsyncEvaluator, Cached, Evaluator, EvaluatorLike, evaluator_for
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
@@ -84,7 +84,9 @@ class SelfPlay:
         Resignation(config, first, 1)  # raises if the game has no resignation
         self._example = None if spec.is_native else self._observation()
 
-    def play(self, evaluator: Any, step: int, watch: Watch | None = None) -> list[GameRecord]:
+    def play(
+        self, evaluator: EvaluatorLike | AsyncEvaluator[Any], step: int, watch: Watch | None = None
+    ) -> list[GameRecord]:
         """Search `config.positions` positions; return the records of the games that ended.
 
         If an exception is raised, the games stay as they were before the step.
@@ -95,7 +97,7 @@ class SelfPlay:
             it raises ends the step.
         """
         began = time.perf_counter()
-        if not hasattr(evaluator, "submit"):
+        if not isinstance(evaluator, AsyncEvaluator):
             evaluator = evaluator_for(self._starts.first(), evaluator)
         shop = Shop(self.config, self._starts.copy(), step, self._example)
         cached = _cache(evaluator)
@@ -216,6 +218,6 @@ def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], N
     return batches
 
 
-def _cache(evaluator: Any) -> tuple[int, int]:
+def _cache(evaluator: Evaluator | AsyncEvaluator[Any]) -> tuple[int, int]:
     """Lookups and hits of an evaluator's cache; zeros without a cache."""
-    return int(getattr(evaluator, "lookups", 0)), int(getattr(evaluator, "hits", 0))
+    return (evaluator.lookups, evaluator.hits) if isinstance(evaluator, Cached) else (0, 0)

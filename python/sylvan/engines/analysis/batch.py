@@ -11,6 +11,7 @@ from sylvan.engines.analysis import schema
 from sylvan.engines.analysis.schema import Report
 from sylvan.engines.uci.report import chosen, line_of, ranked
 from sylvan.errors import SearchStateError
+from sylvan.evaluators.protocol import Evaluator, name_of, preferred_batch_of
 from sylvan.planning import Forest
 from sylvan.planning.roots import root_actions, shown_to
 from sylvan.players.score import DRAWS, Score, draw_share, edge_score
@@ -48,7 +49,7 @@ class Batch:
     def __init__(
         self,
         tasks: list[Task],
-        evaluator: Any,
+        evaluator: Evaluator,
         report: Callable[[Task, Report], None],
         urgent: Callable[[], bool],
     ) -> None:
@@ -58,7 +59,7 @@ class Batch:
         :param urgent: runs more urgent batches; returns whether there were any.
         """
         self.evaluator, self.report, self.urgent = evaluator, report, urgent
-        self.name = str(getattr(evaluator, "name", type(evaluator).__name__))
+        self.name = name_of(evaluator)
         self.finished = [task for task in tasks if not root_actions(task.game)]
         self.tasks = [task for task in tasks if task not in self.finished]
         self.seconds = tasks[0].query.seconds
@@ -71,7 +72,7 @@ class Batch:
         if not self.tasks:
             return
         states = [shown_to(task.game, self.evaluator) for task in self.tasks]
-        wanted = getattr(self.evaluator, "preferred_batch", 1)
+        wanted = preferred_batch_of(self.evaluator) or 1
         config = self.tasks[0].config
         if config.leaves_in_flight == 1:
             config = config.replace(leaves_in_flight=max(1, wanted // len(states)))

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from sylvan.engines.analysis.batch import Batch, Task
 from sylvan.engines.analysis.schema import Cancel, Cancelled, Failure, Query, Report, identity, read
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
-from sylvan.evaluators import evaluator_named
+from sylvan.evaluators import EvaluatorLike, evaluator_named
 from sylvan.games import Chess
 from sylvan.planning import SearchConfig, SearchSettings
 
@@ -35,7 +35,7 @@ class Server:
     def __init__(
         self,
         say: Callable[[str], None],
-        evaluator: Any = None,
+        evaluator: EvaluatorLike | None = None,
         *,
         slots: int = 64,
         **settings: Unpack[SearchSettings],

@@ -23,8 +23,9 @@ from sylvan._native import mix
 from sylvan.engines.match.arbiter import Adjudication, Finished, play_game
 from sylvan.engines.match.openings import Opening, builtin_openings, digest, random_openings
 from sylvan.errors import ConfigError, EngineError
-from sylvan.evaluators import evaluator_for, evaluator_named
+from sylvan.evaluators import EvaluatorLike, evaluator_for, evaluator_named
 from sylvan.games.naming import GameSpec
+from sylvan.planning import LatentModel
 from sylvan.planning.roots import shown_to
 from sylvan.planning.tree import label
 from sylvan.players.batching import Thinking, alone, together
@@ -168,12 +169,12 @@ class Match:
 
     def _batched(self, numbers: Iterable[int], width: int) -> Iterator[Played]:
         """Play in this thread with shared batches; one evaluator per network file."""
-        networks: dict[str, Any] = {}
+        networks: dict[str, EvaluatorLike | LatentModel] = {}
 
         def opened(spec: PlayerSpec) -> Player:
             key = f"{spec.source} {spec.options}"
             if spec.is_network and key not in networks:
-                networks[key] = spec.evaluator()
+                networks[key] = spec.model() if spec.is_learned else spec.evaluator()
             return spec.open(networks.get(key))
 
         def games() -> Iterator[Thinking[Played]]:

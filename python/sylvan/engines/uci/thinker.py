@@ -16,7 +16,8 @@ from sylvan.engines.uci.deliberation import FOREVER, Deliberation
 from sylvan.engines.uci.report import chosen, line_of, move_stats
 from sylvan.engines.weights import BUILT_IN, evaluator_of
 from sylvan.errors import SearchStateError, SylvanError
-from sylvan.evaluators import Cached, Material
+from sylvan.evaluators import Cached, Evaluator, Material, NativeEvaluator
+from sylvan.evaluators.protocol import name_of, preferred_batch_of
 from sylvan.planning import Search, SearchConfig
 from sylvan.planning.keywords import FpuRule
 from sylvan.planning.roots import root_actions
@@ -41,7 +42,7 @@ class Thinker:
     def __init__(self, say: Callable[[str], None]) -> None:
         """`say` sends a line to the GUI."""
         self.say = say
-        self.evaluator: Any = Material()
+        self.evaluator: Evaluator = Material()
         self._weights: tuple[Any, ...] = ("material",)
         """Key of the loaded evaluator."""
         self._failed: Options | None = None
@@ -84,11 +85,11 @@ class Thinker:
             )
         except Exception as error:  # no file may end the engine
             self._failed = options
-            self.say(f"info string {_sentence(error)} The engine keeps {_name(self.evaluator)}.")
+            self.say(f"info string {_sentence(error)} The engine keeps {name_of(self.evaluator)}.")
             return
         self._weights = key
         self.new_game()
-        self.say(f"info string The evaluator is {_name(self.evaluator)}.")
+        self.say(f"info string The evaluator is {name_of(self.evaluator)}.")
 
     def think(self, deliberation: Deliberation) -> str:
         """Search and report; return the answer to `go`."""
@@ -140,7 +141,7 @@ class Thinker:
     def _config(self, options: Options) -> SearchConfig:
         weak = strength(options.elo) if options.limit_strength else None
         temperature = options.temperature if weak is None else weak.temperature
-        native = hasattr(self.evaluator, "native")
+        native = isinstance(self.evaluator, NativeEvaluator)
         megabytes = options.hash if native else options.hash - options.hash // CACHE_SHARE
         return SearchConfig(
             simulations=None,
@@ -149,7 +150,7 @@ class Thinker:
             c_puct=options.c_puct,
             fpu=cast(FpuRule | float, options.fpu),
             temperature=temperature,
-            leaves_in_flight=options.batch_size or getattr(self.evaluator, "preferred_batch", 1),
+            leaves_in_flight=options.batch_size or preferred_batch_of(self.evaluator) or 1,
             seed=random.getrandbits(63) if temperature else 0,
         )
 
@@ -169,10 +170,6 @@ class Thinker:
         mated = game.outcome == "checkmate"
         self.say(f"info depth 0 score {'mate 0' if mated else 'cp 0'}")
         return f"bestmove {next(iter(game.divide(1)), '(none)')}"
-
-
-def _name(evaluator: Any) -> str:
-    return str(getattr(evaluator, "name", type(evaluator).__name__))
 
 
 def _sentence(error: Exception) -> str:

@@ -1,19 +1,19 @@
-"""A batch cut into parts, one thread each from the first layer to the last."""
+"""Split a batch over threads, each of which runs the whole network on its part."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 
-__all__ = ["Shares", "processors"]
+__all__ = ["BatchSplitter", "processors"]
 
 
-class Shares:
-    """Threads that share the rows of a batch.
+class BatchSplitter:
+    """Splits the rows of a batch over threads.
 
-    :param threads: that work at the same time, the caller's included.
-    :param batch: rows of a part at most.
-    :param least: rows below which a part is not worth another thread's waking up.
+    :param threads: number of threads, including the caller's.
+    :param batch: maximum rows of a part.
+    :param least: minimum rows of a part: fewer are not worth waking another thread.
     """
 
     def __init__(self, threads: int, batch: int, least: int = 1) -> None:
@@ -23,9 +23,10 @@ class Shares:
         self._pool = ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="sylvan-onnx")
 
     def __call__(self, count: int, work: Callable[[int, int], None]) -> None:
-        """Do `work(start, stop)` for parts of `count` rows.
+        """Call `work(start, stop)` for parts of `count` rows, and wait for all of them.
 
-        A thread prepares its own rows and gathers its own answers, while they are in its cache.
+        A thread should prepare its rows and gather its results itself, while its CPU cache holds
+        them.
         """
         size = max(self.least, min(self.batch, -(-count // self.threads)))
         others = [
@@ -33,12 +34,12 @@ class Shares:
             for start in range(size, count, size)
         ]
         if count:
-            work(0, min(size, count))  # this thread would only wait
+            work(0, min(size, count))  # in this thread, which would only wait
         for other in others:
             other.result()
 
 
 def processors() -> int:
-    """Processors that this program may use."""
+    """Number of CPUs that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

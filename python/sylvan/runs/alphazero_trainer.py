@@ -1,0 +1,67 @@
+"""The trainer of AlphaZero runs, which search with the game's rules."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from sylvan.evaluators import Evaluator
+from sylvan.learning.inference import SelfPlayEvaluator, onnx_model_of, self_play_evaluator
+from sylvan.learning.learner import Learner
+from sylvan.learning.plugins import network_named
+from sylvan.networks.header import needed_header
+from sylvan.ratings.arena import Arena
+from sylvan.replay.buffer import Replay
+from sylvan.runs.publish import Publisher
+from sylvan.runs.trainer import Trainer
+from sylvan.selfplay.selfplay import SelfPlay
+
+__all__ = ["AlphaZeroTrainer"]
+
+
+class AlphaZeroTrainer(Trainer[Evaluator]):
+    """The parts of an AlphaZero run."""
+
+    evaluator: SelfPlayEvaluator
+
+    def _network(self) -> nn.Module:
+        """A new network according to the settings."""
+        network = self.config.network
+        return network_named(
+            network.size,
+            game=self.spec.first(),
+            value=network.value,
+            moves_left=network.moves_left,
+            seed=self.seed,
+            **network.settings,
+        )
+
+    def _create_parts(self, network: nn.Module, copied: nn.Module) -> None:
+        """Create all parts for a network; the weights of `copied` may be overwritten."""
+        config, spec, folder = self.config, self.spec, self.run.folder
+        header, device, threads = needed_header(network), config.run.device, config.run.threads
+        self.learner = Learner(network, config.learner, device, threads, folder)
+        self.replay = Replay(
+            self.run.replay,
+            spec,
+            config.replay,
+            targets=config.targets,
+            value=header.value,
+            encoding=header.encoding,
+        )
+        search = config.search.replace(threads=threads or 1)
+        self.selfplay = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
+        self.arena = Arena(spec, config.arena, self.seed, folder, search)
+        self.evaluator = self_play_evaluator(
+            self.learner.averaged,
+            device=device,
+            threads=threads,
+            cache_bytes=config.run.cache_megabytes * 2**20,
+            eight_bits=spec.first() if config.run.eight_bits else None,
+            games=config.selfplay.games,
+            compiled=config.learner.compile is not False,
+        )
+        model = onnx_model_of(self.evaluator)
+        self.publisher = Publisher(self.run.networks, copied, model)
+
+    def _refresh(self, network: nn.Module) -> None:
+        self.evaluator.refresh(network)
