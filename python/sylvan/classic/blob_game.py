@@ -15,7 +15,7 @@ Seat 0 deals the first round, so seat 1 bids first; then the next seat deals. Tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ TRUMPS = ("spades", "hearts", "clubs", "diamonds", "none")
 class Player:
     """A seat at a game."""
 
-    game: BlobGame
+    game: BlobGame = field(compare=False)
     position: int
 
     @property
