@@ -13,7 +13,7 @@
   and gets its negative, the one before it the value itself.
 - The tree goes along with the game: after the engine's move and the reply the subtree is kept.
 - Memory is bounded by `max_bytes`, 16 GB unless told otherwise: when it is full, the least visited
-  parts are dropped and the search goes on. `max_depth` ends a search that has come so deep.
+  parts are dropped and the search goes on. `max_depth` limits the length of a line, not the search.
 - In self-play the root's priors have noise, drawn after the root's evaluation, and moves are drawn
   in proportion to visits until move `temp_threshold`; then the most visited is played.
 """
@@ -55,6 +55,10 @@ __all__ = [
 ]
 
 
+_NAMES = ALIASES | {"max_depth": "horizon"}
+"""Settings of the core by the names used here; elsewhere `max_depth` ends the search."""
+
+
 @dataclass(frozen=True)
 class Config:
     """The settings, under the names of the document's project.
@@ -74,7 +78,7 @@ per search; None: no such limit).
     temp_threshold: int = 30
     """Self-play: the move, of each side, from which the most visited one is played."""
     max_depth: int | None = 40
-    """Plies; a search that has come so deep ends."""
+    """Plies of the longest line; a position so deep is evaluated and not expanded."""
     max_bytes: int = 16 * 2**30
     """Memory of the tree."""
     max_moves: int = 512
@@ -88,6 +92,13 @@ per search; None: no such limit).
             value: Any = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ConfigError(f"{name} is {value!r}: it must be a whole number from 0 on.")
+        depth: Any = self.max_depth
+        if depth is not None and (
+            not isinstance(depth, int) or isinstance(depth, bool) or depth < 1
+        ):
+            raise ConfigError(
+                f"max_depth is {depth!r}: it must be a whole number from 1 on, or None."
+            )
         self.search_config()
 
     def search_config(self, *, self_play: bool = False) -> SearchConfig:
@@ -95,6 +106,7 @@ per search; None: no such limit).
         apart = ("temp_threshold", "max_moves", "other")
         own = [item.name for item in fields(self) if item.name not in apart]
         settings = {name: getattr(self, name) for name in own} | dict(self.other)
+        settings["horizon"] = settings.pop("max_depth")
         return SearchConfig(**settings, noise=self_play, temperature=1.0 if self_play else 0.0)
 
     @classmethod
@@ -118,12 +130,12 @@ per search; None: no such limit).
 
 def _named(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings under the names of `Config`'s fields, where it has them."""
-    own = {ALIASES.get(item.name, item.name): item.name for item in fields(Config)}
+    own = {_NAMES.get(item.name, item.name): item.name for item in fields(Config)}
     named = {}
     for name, value in settings.items():
-        general = ALIASES.get(name, name)
+        general = _NAMES.get(name, name)
         if (general not in own and general not in SearchConfig.model_fields) or name == "other":
-            close = difflib.get_close_matches(name, [*own.values(), *ALIASES], 1, 0.0)
+            close = difflib.get_close_matches(name, [*own.values(), *_NAMES], 1, 0.0)
             raise ConfigError(f"There is no setting {name!r}: did you mean {close[0]!r}?")
         named[own.get(general, general)] = value
     return named

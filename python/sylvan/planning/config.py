@@ -142,6 +142,11 @@ class SearchConfig(BaseModel):
     widening_power: Annotated[float, Field(ge=0, le=1)] = Field(
         0.5, description="how fast nodes widen, with widening"
     )
+    horizon: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
+        None,
+        description="plies of the longest line: a position so deep is evaluated at each visit and "
+        "not expanded; None: no such limit",
+    )
     rave: NotNegative = Field(
         0.0,
         description="RAVE: visits at which Q counts as much as what an action brought later in the "
