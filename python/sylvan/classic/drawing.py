@@ -16,7 +16,7 @@ from sylvan.classic.nodes import Node
 from sylvan.files import write_text
 from sylvan.views.dot import quoted
 
-__all__ = ["Digraph", "draw"]
+__all__ = ["Digraph", "count_nodes", "draw"]
 
 
 class Digraph:
@@ -95,6 +95,15 @@ def draw(
         dot.node(f"m{number}", f"+{left:,} more")
         dot.edge(parent, f"m{number}", label="")
     return dot
+
+
+def count_nodes(node: Node, visits: int) -> int:
+    """The nodes from one on that have so many visits; the first counts always."""
+    found, waiting = 0, [node]
+    while waiting:
+        found += 1
+        waiting += [edge.output_node for edge in waiting.pop().edges if edge.N >= visits]
+    return found
 
 
 def _label(node: Node, *, top: bool) -> str:
