@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from sylvan.classic.blob_game import BlobGame, Player
-from sylvan.classic.tree_node import tempered
+from sylvan.classic.formulas import tempered
 from sylvan.errors import ConfigError, GameOver, SylvanError, WrongPlayer
 from sylvan.games.blob import FIRST_BID, Blob
 from sylvan.planning import Search

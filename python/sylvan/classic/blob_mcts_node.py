@@ -32,7 +32,7 @@ import numpy as np
 
 from sylvan.classic.blob_game import BlobGame, Player
 from sylvan.classic.blob_mcts import MCTS
-from sylvan.classic.tree_node import puct, puct_settings, tempered
+from sylvan.classic.formulas import puct, puct_settings, tempered
 from sylvan.errors import ConfigError, EvaluationError, IllegalAction, SearchStateError
 
 __all__ = ["MCTS", "BlobGame", "MCTSNode", "Player"]

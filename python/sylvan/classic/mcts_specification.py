@@ -20,6 +20,7 @@ The search runs on the core: no transpositions, one leaf at a time, no rollouts,
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -27,23 +28,19 @@ import chess
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sylvan import reference
+from sylvan.classic import formulas
 from sylvan.classic.chess_game import POLICY_SIZE, ChessGame, boards_of
 from sylvan.classic.neural_network import ChessNN
 from sylvan.classic.predictions import legal_logits
 from sylvan.errors import ConfigError, EvaluationError, GameOver
 from sylvan.planning import Leaves, NodeView, Search, SearchConfig, SearchResult
-from sylvan.reference.node import f32
-from sylvan.reference.selection import puct_score
 
 __all__ = ["MCTS", "ChessGame", "ChessNN", "Node", "puct"]
 
 
-class Node(reference.Node):
+@dataclass(eq=False)
+class Node:
     """A position in the tree, with the statistics of the move that led there.
-
-    It is the reference's node under the document's names, with values for one player, the one to
-    move here.
 
     >>> node = Node(prior=0.5)
     >>> node.q_value
@@ -53,44 +50,22 @@ class Node(reference.Node):
     -0.25
     """
 
-    children: dict[chess.Move, Node]  # type: ignore[assignment]
-
-    def __init__(self, prior: float) -> None:
-        """A node that was not visited."""
-        super().__init__(prior, W=[0.0])  # type: ignore[arg-type]
-
-    @property
-    def visit_count(self) -> int:
-        """N."""
-        return self.N
-
-    @visit_count.setter
-    def visit_count(self, visits: int) -> None:
-        self.N = visits
-
-    @property
-    def total_value(self) -> float:
-        """W, for the player to move here."""
-        return self.W[0]
-
-    @total_value.setter
-    def total_value(self, value: float) -> None:
-        self.W[0] = value
+    prior: float
+    visit_count: int = field(default=0, init=False)
+    total_value: float = field(default=0.0, init=False)
+    """For the player to move here."""
+    children: dict[chess.Move, Node] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def q_value(self) -> float:
-        """Q = W / N for the player to move here; 0, a draw, before the first visit."""
+        """The mean value for the player to move here; 0, a draw, before the first visit."""
         return self.total_value / self.visit_count if self.visit_count else 0.0
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 def puct(parent: Node, child: Node, c_puct: float = 1.0) -> float:
     """The score of a child at its parent, -Q + c_puct * P * sqrt(N of the parent) / (1 + N)."""
-    explore = f32(SearchConfig(c_puct=c_puct).exploration(float(parent.visit_count)))
-    q, prior = f32(-child.q_value), f32(child.prior)
-    return float(puct_score(q, prior, child.visit_count, explore))
+    config = formulas.puct_settings(c_puct)
+    return formulas.puct(config, -child.q_value, child.prior, child.visit_count, parent.visit_count)
 
 
 class Predictor(Protocol):

@@ -29,12 +29,13 @@ from typing import Any
 import numpy as np
 
 from sylvan.classic.chess_environment import ChessEnvironment
-from sylvan.classic.latent_nodes import LatentTree, Node, Nodes, RootNode
+from sylvan.classic.formulas import tempered
+from sylvan.classic.latent_nodes import Node, Nodes, RootNode
+from sylvan.classic.latent_tree import LatentTree
 from sylvan.classic.muzero_network import MuZeroNetwork
 from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
 from sylvan.classic.network_outputs import NetworkOutput, at_first, at_hidden
 from sylvan.classic.predictions import legal_logits
-from sylvan.classic.tree_node import tempered
 from sylvan.errors import ConfigError, GameOver, SearchStateError
 
 __all__ = [

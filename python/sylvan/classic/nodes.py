@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import chess
 
-from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode, puct
+from sylvan.classic.formulas import puct
+from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode
 from sylvan.errors import IllegalAction, SearchStateError
 from sylvan.planning import SearchConfig
 
