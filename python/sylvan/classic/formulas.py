@@ -39,7 +39,7 @@ def tempered(weights: Mapping[K, float], temperature: float) -> dict[K, float]:
     """
     is_number = isinstance(temperature, int | float)  # callers may be untyped
     if not (is_number and 0 < temperature < math.inf):
-        raise ConfigError(f"temperature is {temperature!r}: it must be a number from 0 on.")
+        raise ConfigError(f"temperature is {temperature!r}: it must be a number, 0 or more.")
     top = max(weights.values())
     if top == 0:
         return dict.fromkeys(weights, 1 / len(weights))

@@ -8,11 +8,11 @@
     game.make_move(move)
     move, policy = mcts.get_policy(game, temperature=1.0, add_noise=True)   # a training target
 
-- The first simulation evaluates the root: after n of them its `visit_count` is n, and its children
-  have n - 1 together.
-- A node's `total_value` is for the player to move *there*; a parent reads it with the opposite
-  sign. Values lie between -1 and 1, so an unvisited node's 0 is a draw.
-- `ChessGame` is in `chess_game`, `ChessNN` in `neural_network`, as in the document's own imports.
+- The first simulation evaluates the root: after n simulations the root's `visit_count` is n, and
+  its children have n - 1 together.
+- A node's `total_value` is for the player to move *there*; the parent reads it with the opposite
+  sign. Values lie between -1 and 1, so the 0 of an unvisited node is a draw.
+- `ChessGame` is in `chess_game` and `ChessNN` in `neural_network`, as in the document's imports.
 - Randomness starts from NumPy's global generator: `np.random.seed` makes a search repeatable.
 
 The search runs on the core: no transpositions, one leaf at a time, no rollouts, no proofs.
@@ -69,10 +69,10 @@ def puct(parent: Node, child: Node, c_puct: float = 1.0) -> float:
 
 
 class Predictor(Protocol):
-    """What a search asks: `ChessNN`, or anything with this method."""
+    """The network of a search: `ChessNN`, or any object with this method."""
 
     def predict(self, boards: NDArray[np.float32], /) -> tuple[ArrayLike, ArrayLike]:
-        """Boards `[n, 8, 8, 18]` to probabilities `[n, 4672]` and values `[n]`."""
+        """Map boards `[n, 8, 8, 18]` to probabilities `[n, 4672]` and values `[n]`."""
 
 
 class MCTS:
@@ -86,22 +86,22 @@ class MCTS:
         dirichlet_alpha: float = 0.3,
         dirichlet_epsilon: float = 0.25,
     ) -> None:
-        """Store the settings; nothing is built before a search."""
+        """Store the settings; the search builds the rest."""
         self.neural_network = neural_network
         self.num_simulations = num_simulations
         self.c_puct = c_puct
         self.dirichlet_alpha = dirichlet_alpha
         self.dirichlet_epsilon = dirichlet_epsilon
         self._result: SearchResult | None = None
-        self._config(temperature=1.0, add_noise=False, seed=0)  # a wrong setting is refused now
+        self._config(temperature=1.0, add_noise=False, seed=0)  # refuse a wrong setting now
 
     def search(
         self, game: ChessGame, temperature: float = 1.0, add_noise: bool = False
     ) -> chess.Move:
-        """The move that a search selects.
+        """Search and select a move.
 
         Args:
-            game: the position, which stays as it is
+            game: the position; not changed
             temperature: 0 takes the most visited move, 1 draws in proportion to visits
             add_noise: noise on the root's priors, for self-play
 
@@ -112,10 +112,10 @@ class MCTS:
     def get_policy(
         self, game: ChessGame, temperature: float = 1.0, add_noise: bool = False
     ) -> tuple[chess.Move, NDArray[np.float64]]:
-        """The selected move, and the visits of all moves as shares, `[4672]`.
+        """Search; return the selected move and the shares of the visits, `[4672]`.
 
-        The shares are the training target, and the temperature does not touch them. Where no move
-        was visited, they are the priors. Arguments and errors are those of `search`.
+        The shares are the training target, whatever the temperature. If no move was visited, they
+        are the priors. Arguments and errors are those of `search`.
         """
         if not isinstance(game, ChessGame):
             raise ConfigError(f"game is a {type(game).__name__}: give a ChessGame.")
@@ -133,7 +133,7 @@ class MCTS:
 
     @cached_property
     def root(self) -> Node:
-        """The tree of the last search, as nodes; read as a whole when it is first asked for."""
+        """The tree of the last search as nodes, read from the core at the first use."""
         if self._result is None:
             return Node(prior=1.0)
         return _read(self._result.tree.root)
@@ -166,7 +166,7 @@ class MCTS:
 
 
 def _read(view: NodeView) -> Node:
-    """The core's tree as nodes: each with the sum of values for its own player to move."""
+    """Copy the core's tree; a node's value sum is for its own player to move."""
     root = Node(prior=1.0)
     root.visit_count, root.total_value = view.N, view.W[view.seat or 0]
     waiting = [(root, view)]
