@@ -38,7 +38,7 @@ class MuZeroNetwork:
     def __init__(
         self, num_blocks: int = 16, num_channels: int = 256, *, seed: int | None = None
     ) -> None:
-        """Create a network with random weights; representation and dynamics have `num_blocks` each."""
+        """Create a network with random weights, of two towers with `num_blocks` each."""
         from sylvan.muzero.build import build_muzero
         from sylvan.muzero.config import MuZeroConfig
 
