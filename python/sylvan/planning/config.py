@@ -144,8 +144,8 @@ class SearchConfig(BaseModel):
     )
     horizon: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
         None,
-        description="plies of the longest line: a position so deep is evaluated at each visit and "
-        "not expanded; None: no such limit",
+        description="most plies of a line: a position at this depth is evaluated at each visit and "
+        "not expanded; None: no limit",
     )
     rave: NotNegative = Field(
         0.0,
