@@ -49,8 +49,9 @@ COLUMNS = "| setting | default | may be | meaning |\n|---|---|---|---|\n"
 OTHER_NAMES = """
 ## Other names
 
-Names that papers and other programs use for the same settings are accepted everywhere. Type checkers and
-editors know the first name only: pass the others as a dictionary, `SearchConfig(**settings)`.
+Names that papers and other programs use for the same settings are accepted everywhere. Type
+checkers and editors know the first name only: pass the others as a dictionary,
+`SearchConfig(**settings)`.
 
 | setting | also |
 |---|---|

@@ -185,10 +185,31 @@ def test_s1_5_the_process_stays_within_the_bound_in_a_long_search():
     assert tree <= budget * (1 + 1 / 32) and grown <= 1.1 * budget
 
 
-def test_max_depth_ends_a_search_that_has_come_so_deep():
-    result = AlphaChess(Hashed(), Config(simulations_per_move=5000, max_depth=4)).search(Chess())
-    assert result.stopped_by == "depth" and result.depth == 4 and result.simulations < 5000
+def test_max_depth_limits_a_line_and_not_the_search():
+    """It once ended the search as soon as one line was so long."""
+    forced = Chess("7k/8/8/8/8/8/r7/6K1 w - - 0 1")
+    for game, depth in ((Chess(), 4), (forced, 2), (Chess(), 1)):
+        config = Config(simulations_per_move=800, max_depth=depth)
+        result = AlphaChess(Hashed(), config).search(game)
+        assert (result.stopped_by, result.simulations, result.depth) == ("simulations", 800, depth)
     assert Config().max_depth == 40
+    # What ends a search has its own name.
+    ended = AlphaChess(Hashed(), Config(other={"depth": 4})).search(Chess())
+    assert ended.stopped_by == "depth"
+    assert Config.read({"max_depth": 7}).search_config().horizon == 7
+    assert Config.read({"depth": 7}).search_config().depth == 7
+    for wrong in (0, -1, 2.5, True):
+        with pytest.raises(ConfigError, match=f"max_depth is {wrong}"):
+            Config(max_depth=wrong)
+
+
+def test_max_depth_counts_from_the_root_that_the_game_has_reached():
+    engine = AlphaChess(Hashed(), Config(simulations_per_move=300, max_depth=2))
+    game = Chess()
+    for _ in range(3):  # what was too deep to be expanded is expanded once the root is nearer
+        engine.play(game)
+        assert engine.result.depth == 2
+        game.apply(engine.result.best)
 
 
 def test_s1_22_the_chosen_child_becomes_the_root():

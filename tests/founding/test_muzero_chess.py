@@ -676,7 +676,7 @@ def test_s0_21_it_is_saved_and_read_again(network, tmp_path):
     save_network(
         build_network("1x8", game=Chess(encoder="planes19")), tmp_path / "plain.safetensors"
     )
-    with pytest.raises(NetworkError, match="holds a Network, which is no learned model"):
+    with pytest.raises(NetworkError, match="holds a Network, which is not a learned model"):
         MuZeroNetwork.load(tmp_path / "plain.safetensors")
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from sylvan.classic import node_edge, progress
+from sylvan.classic import progress
 from sylvan.classic.node_edge import CONFIG, MCTS, Digraph, Edge, Node, state_to_input
 from sylvan.errors import ConfigError, EvaluationError, GameOver, IllegalAction, SearchStateError
 from sylvan.games import Chess
+from sylvan.games.chess import expand_planes
 from tests.founding.oracles import THREE_MOVES, over
 from tests.founding.quotes import own_parameters, parameters, quote
 from tests.games.chess_games import boards
@@ -524,7 +525,7 @@ def test_m15_a_mate_keeps_its_value_and_gets_no_children(hand):
     board = chess.Board(MATE_IN_ONE)
     board.push_uci("a1a8")
     unseen = zlib.crc32(
-        node_edge.expand_planes(
+        expand_planes(
             Chess(board.fen(), encoder="planes19").observation()[None], "planes19"
         ).tobytes()
     )

@@ -15,6 +15,7 @@ def configs(draw, simulations=st.integers(0, 400)):
     return SearchConfig(
         widening=draw(st.sampled_from([None, None, 1.0, 2.0])) if options else None,
         widening_power=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
+        horizon=draw(st.sampled_from([None, None, None, 1, 2, 4])),
         rave=draw(st.sampled_from([0.0, 0.0, 10.0, 500.0])) if options else 0.0,
         simulations=draw(simulations),
         nodes=draw(st.one_of(st.none(), st.integers(1, 300))),

@@ -195,13 +195,14 @@ def reference_visits(node, path=()):
     players=st.integers(1, 3),
     holes=st.booleans(),
     top_k=st.none() | st.integers(1, 5),
+    horizon=st.none() | st.integers(1, 4),
     rule=RULES,
     in_flight=st.sampled_from([1, 3]),
     discount=st.sampled_from([1.0, 0.9]),
     scale=st.sampled_from(["tree", "siblings", (-20.0, 20.0)]),
 )
 def test_equals_the_reference(
-    seed, actions, players, holes, top_k, rule, in_flight, discount, scale
+    seed, actions, players, holes, top_k, horizon, rule, in_flight, discount, scale
 ):
     model = TableModel(seed, actions, players, holes)
     config = SearchConfig(
@@ -212,6 +213,7 @@ def test_equals_the_reference(
         value_range=scale,
         leaves_in_flight=in_flight,
         top_k=top_k,
+        horizon=horizon,
         seed=seed,
     )
     first, legal = np.array([3]), list(range(actions))[: max(1, actions - 1)]

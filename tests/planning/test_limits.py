@@ -81,6 +81,27 @@ def test_depth_is_exact(depth, native):
     assert max(len(node.path) for node in walk(result.tree.root)) == depth
 
 
+@few
+@given(horizon=st.integers(1, 4), in_flight=st.sampled_from([1, 5]), native=st.booleans())
+def test_a_horizon_ends_lines_and_not_the_search(horizon, in_flight, native):
+    config = SearchConfig(simulations=400, horizon=horizon, leaves_in_flight=in_flight)
+    search = Search(HashRandom() if native else skewed, config)
+    result = search.run(ConnectFour())
+    assert (result.stopped_by, result.simulations, result.depth) == ("simulations", 400, horizon)
+    deepest = [node for node in walk(result.tree.root) if len(node.path) == horizon]
+    assert max(node.N for node in deepest) > 1 and not any(node.edges for node in deepest)
+    for node in deepest:  # evaluated at each visit, to the same values
+        assert node.W[0] == pytest.approx(node.N * node.values[0])
+    search.advance(result.best)
+    again = search.run()
+    assert again.depth == horizon  # it moves along with the root
+
+
+def test_a_horizon_leaves_finished_games_as_they_are():
+    won = Search("uniform", simulations=200, horizon=1).run(TicTacToe([0, 3, 1, 4]))
+    assert (won.best, won.stopped_by, won.value) == (2, "proven", 1.0)
+
+
 def walk(node):
     yield node
     for edge in node.edges:

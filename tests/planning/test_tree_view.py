@@ -43,7 +43,9 @@ def test_every_number_of_every_node(seed, players, rewards, chance, config):
     assert len(nodes) == result.nodes
     for node in nodes:
         state = node.state
-        assert node.kind == kind_of(state)
+        deep = config.horizon is not None and len(node.path) >= config.horizon
+        closed = deep and kind_of(state) == "decision"
+        assert node.kind == ("leaf" if closed else kind_of(state))
         assert node.seat == (state.to_play() if node.kind == "decision" else None)
         assert len(node.W) == len(node.values) == players
         if node.proven is None:
@@ -52,6 +54,8 @@ def test_every_number_of_every_node(seed, players, rewards, chance, config):
         if node.kind == "chance":
             outcomes = dict(state.chance_outcomes())
             assert {a: edge.P for a, edge in edges.items()} == pytest.approx(outcomes, abs=1e-6)
+        elif closed:
+            assert not edges
         else:
             best = result.best if not node.path else None
             if not any(edge.bounds for edge in node.edges):  # see test_best_first.py for proofs

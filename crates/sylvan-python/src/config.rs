@@ -28,6 +28,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
         widening: get::<Option<f64>>(dict, "widening")?
             .map(|factor| Ok::<_, PyErr>((factor, get(dict, "widening_power")?)))
             .transpose()?,
+        horizon: get(dict, "horizon")?,
         rave: get(dict, "rave")?,
         flat_priors: get(dict, "flat_priors")?,
         stop_at_new_views: get(dict, "stop_at_new_views")?,

@@ -1,17 +1,32 @@
-"""The interfaces of the founding documents, one file each, thin over the core.
-
-| file | document |
-|---|---|
-| `muzero_chess` | `select_action`, `MCTS.run`, `Node`, `MuZeroNetwork`, `ChessEnvironment` |
-| `mcts_specification` | `Node`, `MCTS.search` and `get_policy`, `ChessGame`, `ChessNN` |
-| `node_edge` | `MCTS.run_simulations`, `Node`, `Edge`, `plot_tree` |
-| `alphachess` | edge statistics, self-play, a game in the terminal, under a bound of 16 GB |
-| `blob_mcts_node` | `MCTSNode` for three to eight players; the game is in `blob_game` |
+"""The interfaces of the founding documents, thin over the core.
 
 They have the documents' names, signatures and defaults, and the correct result where a document is
-wrong: `docs/founding.md` has the list. The first document's nodes, settings, network and
-environment are in `latent_nodes`, `muzero_settings`, `muzero_network` and `chess_environment`, the
-command of the programs around it in `muzero_command`, the second's game and network in `chess_game`
-and `neural_network`; `predictions` (probabilities as the core takes them), `progress` (a bar) and
-`settings` (files of settings) serve all.
+wrong: `docs/founding.md` has the list. Files in the order in which data flows:
+
+| file | contents |
+|---|---|
+| `settings` | settings files of `alphachess` |
+| `muzero_settings` | `MCTSConfig`, `MuZeroConfig` |
+| `chess_game` | `ChessGame` of `mcts-specification` |
+| `chess_environment` | `ChessEnvironment` of `muzero-chess` |
+| `blob_game` | `BlobGame` and its players |
+| `neural_network` | `ChessNN` of `mcts-specification` |
+| `muzero_network` | `MuZeroNetwork` of `muzero-chess` |
+| `network_outputs` | the answers of a learned model, in any of their forms |
+| `predictions` | predicted probabilities as logits of the core |
+| `agents` | the agents of `node-edge-chess` |
+| `formulas` | the score of a child; shares at a temperature |
+| `tree_node` | nodes that read the core's tree |
+| `latent_tree`, `latent_nodes` | the tree of `muzero-chess` in the core; `Node`, `RootNode` |
+| `nodes` | `Node` and `Edge` of `node-edge-chess` |
+| `steps_by_hand` | the steps of `node-edge-chess`, for loops by hand |
+| `progress` | a progress bar |
+| `drawing` | Graphviz source of trees |
+| `muzero_chess` | the document: `MCTS.run`, `select_action` |
+| `mcts_specification` | the document: `MCTS.search`, `get_policy` |
+| `node_edge` | the document: `MCTS.run_simulations`, `plot_tree` |
+| `alphachess` | the document: edge statistics, self-play, a game in the terminal |
+| `blob_mcts` | the search that `blob-mcts-node` announces |
+| `blob_mcts_node` | the document: `MCTSNode` |
+| `muzero_command` | the command of the programs around `muzero-chess` |
 """

@@ -6,16 +6,17 @@
     print(self_play("material", games=2))
     play_human("material", human="white")
 
-- Selection is PUCT, `Q + c * P * sqrt(sum N) / (1 + N)`: the root covers the visits of the node and
-  not the denominator, and there is no logarithm of visits. An untried move is worth the node's own
-  mean less a little (`fpu`), so priors decide what is tried at all.
-- A value is for the side to move at the leaf; the move that led there belongs to the other side
-  and gets its negative, the one before it the value itself.
-- The tree goes along with the game: after the engine's move and the reply the subtree is kept.
-- Memory is bounded by `max_bytes`, 16 GB unless told otherwise: when it is full, the least visited
-  parts are dropped and the search goes on. `max_depth` ends a search that has come so deep.
-- In self-play the root's priors have noise, drawn after the root's evaluation, and moves are drawn
-  in proportion to visits until move `temp_threshold`; then the most visited is played.
+- Selection is PUCT, `Q + c * P * sqrt(sum N) / (1 + N)`: the square root covers only the node's
+  visits, and there is no logarithm of visits. An unvisited move has the node's own mean minus a
+  reduction (`fpu`), so priors decide which moves are tried.
+- A value is for the side to move at the leaf. The move that led there belongs to the other side and
+  gets the negative; the move before it gets the value itself.
+- The tree is kept during a game: after the engine's move and the reply the search continues in
+  their subtree.
+- `max_bytes` limits the tree's memory to 16 GB by default: a full tree drops its least visited
+  parts and the search continues. `max_depth` limits the length of a line, not the search.
+- In self-play, noise is mixed into the root's priors after its evaluation. Moves are drawn in
+  proportion to visits until move `temp_threshold`; then the most visited move is played.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ __all__ = [
 ]
 
 
+_NAMES = ALIASES | {"max_depth": "horizon"}
+"""Settings of the core by the names used here; elsewhere `max_depth` ends the search."""
+
+
 @dataclass(frozen=True)
 class Config:
     """The settings, under the names of the document's project.
@@ -72,13 +77,13 @@ per search; None: no such limit).
     dirichlet_alpha: float = 0.3
     dirichlet_epsilon: float = 0.25
     temp_threshold: int = 30
-    """Self-play: the move, of each side, from which the most visited one is played."""
+    """Self-play: from this move of each side on, the most visited move is played."""
     max_depth: int | None = 40
-    """Plies; a search that has come so deep ends."""
+    """Plies of the longest line; a position so deep is evaluated and not expanded."""
     max_bytes: int = 16 * 2**30
-    """Memory of the tree."""
+    """Memory limit of the tree."""
     max_moves: int = 512
-    """Self-play: half-moves after which a game is broken off as a draw."""
+    """Self-play: half-moves after which a game ends as a draw."""
     seed: int = 0
     other: Mapping[str, Any] = field(default_factory=dict)
     """Any other setting of `SearchConfig`."""
@@ -87,14 +92,22 @@ per search; None: no such limit).
         for name in ("temp_threshold", "max_moves"):
             value: Any = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ConfigError(f"{name} is {value!r}: it must be a whole number from 0 on.")
+                raise ConfigError(f"{name} is {value!r}: it must be a whole number, 0 or more.")
+        depth: Any = self.max_depth
+        if depth is not None and (
+            not isinstance(depth, int) or isinstance(depth, bool) or depth < 1
+        ):
+            raise ConfigError(
+                f"max_depth is {depth!r}: it must be a whole number from 1 on, or None."
+            )
         self.search_config()
 
     def search_config(self, *, self_play: bool = False) -> SearchConfig:
-        """The settings of one search, in self-play with noise and a temperature of 1."""
-        apart = ("temp_threshold", "max_moves", "other")
-        own = [item.name for item in fields(self) if item.name not in apart]
+        """The settings of one search; in self-play with noise and temperature 1."""
+        of_games = ("temp_threshold", "max_moves", "other")
+        own = [item.name for item in fields(self) if item.name not in of_games]
         settings = {name: getattr(self, name) for name in own} | dict(self.other)
+        settings["horizon"] = settings.pop("max_depth")
         return SearchConfig(**settings, noise=self_play, temperature=1.0 if self_play else 0.0)
 
     @classmethod
@@ -104,9 +117,9 @@ per search; None: no such limit).
         overrides: Iterable[str] = (),
         **settings: Any,
     ) -> Self:
-        """Settings from a file or a dictionary, then those of a command line, then keywords.
+        """Merge settings of a file or dictionary, of a command line, and keywords; later ones win.
 
-        Each wins over those before it. Names are those of the fields, or of `SearchConfig`.
+        Names are those of the fields, or of `SearchConfig`.
         """
         merged: dict[str, Any] = {}
         for part in (read_settings(source or {}), read_overrides(overrides), settings):
@@ -117,20 +130,20 @@ per search; None: no such limit).
 
 
 def _named(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings under the names of `Config`'s fields, where it has them."""
-    own = {ALIASES.get(item.name, item.name): item.name for item in fields(Config)}
+    """Rename settings to `Config`'s fields; those of `SearchConfig` keep their names."""
+    own = {_NAMES.get(item.name, item.name): item.name for item in fields(Config)}
     named = {}
     for name, value in settings.items():
-        general = ALIASES.get(name, name)
+        general = _NAMES.get(name, name)
         if (general not in own and general not in SearchConfig.model_fields) or name == "other":
-            close = difflib.get_close_matches(name, [*own.values(), *ALIASES], 1, 0.0)
+            close = difflib.get_close_matches(name, [*own.values(), *_NAMES], 1, 0.0)
             raise ConfigError(f"There is no setting {name!r}: did you mean {close[0]!r}?")
         named[own.get(general, general)] = value
     return named
 
 
 class EdgeStatistics(NamedTuple):
-    """What is known of a move, for the side that plays it."""
+    """Statistics of a move, for the side that plays it."""
 
     N: int
     """Visits."""
@@ -143,13 +156,13 @@ class EdgeStatistics(NamedTuple):
 
 
 def statistics(result: SearchResult) -> dict[str, EdgeStatistics]:
-    """N, W, Q and P of every legal move, most visited first, by its UCI name."""
+    """N, W, Q and P of every legal move by its UCI name, most visited first."""
     name = result.tree.game.action_to_string
     return {name(e.action): EdgeStatistics(e.N, e.W, e.Q, e.P) for e in result.tree.root.edges}
 
 
 class AlphaChess(Player):
-    """Chooses moves by search; its tree goes along with the game.
+    """A player that searches, and keeps its tree during a game.
 
     >>> engine = AlphaChess("material", Config(simulations_per_move=50))
     >>> game = Chess("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1")
@@ -162,13 +175,13 @@ class AlphaChess(Player):
     def __init__(
         self, network: Any = None, config: Config | None = None, *, self_play: bool = False
     ) -> None:
-        """Prepare searches.
+        """Create a player.
 
         Args:
             network: an evaluator, its name, a function from leaves to logits and values, or the
                 path of a network
             config: the settings
-            self_play: explore: noise, and moves drawn by their visits up to `temp_threshold`
+            self_play: add noise, and draw moves by their visits up to `temp_threshold`
         """
         is_path = isinstance(network, Path)
         self.network = load_evaluator(network) if is_path else evaluator_named(network)
@@ -177,13 +190,13 @@ class AlphaChess(Player):
         self.new_game(self.config.seed)
 
     def new_game(self, seed: int = 0) -> None:
-        """Let go of the tree; `seed` is that of the next game."""
+        """Drop the tree; `seed` is the next game's."""
         settings = self.config.search_config(self_play=self.self_play).replace(seed=seed)
         self._search = Search(self.network, settings)
         self._root: Chess | None = None
 
     def search(self, game: Chess) -> SearchResult:
-        """Search a position; if it follows from the last one, in the tree that is there.
+        """Search a position; if it follows from the last one, continue in its tree.
 
         :raises GameOver: the game is over.
         """
@@ -197,7 +210,7 @@ class AlphaChess(Player):
         return self._search.run()
 
     def think(self, game: Game, clocks: Clocks | None = None) -> Thinking[Choice]:  # noqa: ARG002
-        """Search and choose: in self-play at a temperature of 1 up to `temp_threshold`."""
+        """Search and choose; in self-play at temperature 1 up to `temp_threshold`."""
         yield from ()
         assert isinstance(game, Chess)
         result = self.search(game)
@@ -206,20 +219,20 @@ class AlphaChess(Player):
 
     @property
     def result(self) -> SearchResult:
-        """What the last search found."""
+        """The result of the last search."""
         return self._search.result
 
 
 @dataclass
 class SelfPlayStatistics:
-    """What self-play brought: results, endings, lengths and the search's work."""
+    """Results, endings and lengths of self-play games, and the work of the search."""
 
     games: int = 0
     white_wins: int = 0
     black_wins: int = 0
     draws: int = 0
     endings: Counter[str] = field(default_factory=Counter)
-    """By `Chess.outcome`; `move_limit` for games that were broken off."""
+    """By `Chess.outcome`; `move_limit` for games that reached `max_moves`."""
     moves: int = 0
     """Half-moves."""
     simulations: int = 0
@@ -228,12 +241,12 @@ class SelfPlayStatistics:
 
     @property
     def mean_length(self) -> float:
-        """Half-moves per game."""
+        """Mean number of half-moves per game."""
         return self.moves / self.games if self.games else 0.0
 
     @property
     def simulations_per_second(self) -> float:
-        """Speed of the search."""
+        """Speed of the search; 0 before the first game."""
         return self.simulations / self.seconds if self.seconds else 0.0
 
     def add(self, game: Chess, simulations: int, seconds: float) -> None:
@@ -272,7 +285,7 @@ def _pgn(game: Chess, white: float) -> str:
 def self_play(
     network: Any = None, config: Config | None = None, games: int = 1, fen: str | None = None
 ) -> SelfPlayStatistics:
-    """Play games against itself, with exploration, and count what happened."""
+    """Play games against itself, with exploration, and count the results."""
     counted, engine = SelfPlayStatistics(), AlphaChess(network, config, self_play=True)
     config = engine.config
     with progress_bar("games", games) as show:
@@ -297,10 +310,10 @@ def play_human(
     ask: Callable[[str], str] = input,
     tell: Callable[[str], Any] = print,
 ) -> GameSession:
-    """A game against a person in the terminal: moves as `e2e4` or `Nf3`, `resign` to give up.
+    """Play against a person in the terminal: moves as `e2e4` or `Nf3`; `resign` gives up.
 
-    The board is shown before every move of the person, the result and the PGN at the end. (`sylvan
-    play chess` is the same with hints, levels and taking back.)
+    Shows the board before each of the person's moves, and the result and the PGN at the end.
+    `sylvan play chess` has hints, levels and undo as well.
     """
     if human not in ("white", "black"):
         raise ConfigError(f"human is {human!r}: it must be 'white' or 'black'.")

@@ -5,17 +5,18 @@
     player = game.current_player
     game.apply_action(game.get_legal_actions()[0], player)
 
-It is `sylvan.games.Blob`, round by round, under the document's names and codes: within a phase an
-action is a bid, 0 to 13, or a card, 0 to 51 (`suit * 13 + rank`; suits ♠ ♥ ♣ ♦, ranks 2 to ace).
-Networks and replay tell the two apart: there bids are 52 to 65 (`to_code`, `from_code`).
+This is `sylvan.games.Blob`, round by round, with the document's names and codes. An action is a bid
+from 0 to 13 in the bidding, and a card from 0 to 51 in the play (`suit * 13 + rank`; suits ♠ ♥ ♣ ♦,
+ranks 2 to ace). Networks and replay need different codes for the two: there bids are 52 to 65
+(`to_code`, `from_code`).
 
-Seat 0 deals the first round, so seat 1 bids first; then the next seat deals. Trump goes round: ♠ ♥
-♣ ♦, none. Deals come from NumPy's global generator unless `setup_round` is given a seed.
+Seat 0 deals the first round, so seat 1 bids first; the next seat deals the next round. Trump
+changes by round: ♠ ♥ ♣ ♦, none. Without a seed, `setup_round` deals from NumPy's global generator.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,37 +31,37 @@ TRUMPS = ("spades", "hearts", "clubs", "diamonds", "none")
 
 @dataclass(frozen=True)
 class Player:
-    """A seat at a game."""
+    """A seat at a table; players of copies of a game are equal."""
 
-    game: BlobGame
+    game: BlobGame = field(compare=False)
     position: int
 
     @property
     def name(self) -> str:
-        """For people to read."""
+        """A name to show."""
         return f"Player {self.position}"
 
     @property
     def hand(self) -> list[int]:
-        """Codes of the cards held.
+        """The codes of its cards.
 
-        :raises HiddenCards: the game is what another seat sees of it.
+        :raises HiddenCards: the game is another seat's view.
         """
         return self.game.state.hand(self.position)
 
     @property
     def bid(self) -> int | None:
-        """The tricks that were bid; None before."""
+        """The number of tricks bid; None before the bid."""
         return self.game.state.bids[self.position]
 
     @property
     def tricks_won(self) -> int:
-        """Tricks taken in this round."""
+        """Tricks won in this round."""
         return self.game.state.tricks[self.position]
 
     @property
     def total_score(self) -> int:
-        """Points of all rounds that are over."""
+        """Points of all finished rounds."""
         return self.game.scores[self.position]
 
     def __repr__(self) -> str:
@@ -68,7 +69,7 @@ class Player:
 
 
 class BlobGame:
-    """A table, and the round that is played there.
+    """A table and its current round.
 
     >>> game = BlobGame(num_players=4)
     >>> game.setup_round(cards_to_deal=5, seed=1)
@@ -77,9 +78,9 @@ class BlobGame:
     """
 
     def __init__(self, num_players: int = 4, **options: Any) -> None:
-        """A table before its first round.
+        """Create a table before its first round.
 
-        :param options: other rules, as `sylvan.games.Blob` takes them: `hook`, `scoring`, ...
+        :param options: other rules of `sylvan.games.Blob`: `hook`, `scoring`, ...
         """
         self.num_players = num_players
         self.options = options
@@ -87,16 +88,16 @@ class BlobGame:
         """Counted from 0; -1 before the first."""
         self._before = [0] * num_players
         self._state: Blob | None = None
-        self._deal(1, seed=0)  # what does not fit together is refused now
+        self._deal(1, seed=0)  # refuse wrong options now
 
     def setup_round(self, cards_to_deal: int, *, seed: int | None = None) -> None:
         """Deal the next round.
 
-        :raises WrongPhase: one is under way.
-        :raises ConfigError: there are not so many cards.
+        :raises WrongPhase: the round before is not finished.
+        :raises ConfigError: there are not enough cards.
         """
         if self._state is not None and not self.is_over:
-            raise WrongPhase("A round is under way: play it to its end, or take another BlobGame.")
+            raise WrongPhase("A round is under way: play it to its end, or make another BlobGame.")
         seed = int(np.random.randint(2**62)) if seed is None else seed
         scores = self.scores
         self.round += 1
@@ -115,7 +116,7 @@ class BlobGame:
 
     @property
     def state(self) -> Blob:
-        """The round as the search takes it.
+        """The round as a `sylvan.games.Blob`, for searches.
 
         :raises WrongPhase: there is none.
         """
@@ -125,12 +126,12 @@ class BlobGame:
 
     @property
     def players(self) -> list[Player]:
-        """Everyone at the table, by position."""
+        """All players, by position."""
         return [Player(self, position) for position in range(self.num_players)]
 
     @property
     def dealer_position(self) -> int:
-        """Who deals, and bids last."""
+        """The position of the dealer, who bids last."""
         return self.state.dealer
 
     @property
@@ -140,7 +141,7 @@ class BlobGame:
 
     @property
     def is_over(self) -> bool:
-        """Whether the round has come to its end."""
+        """Whether the round is over."""
         return self.state.is_terminal()
 
     @property
@@ -150,24 +151,24 @@ class BlobGame:
 
     @property
     def scores(self) -> list[int]:
-        """Points of all rounds that are over, by position."""
+        """Points of all finished rounds, by position."""
         last = self._state.last_points if self._state is not None and self.is_over else []
         return [a + b for a, b in zip(self._before, last or [0] * self.num_players, strict=True)]
 
     def returns(self) -> list[float]:
-        """What the round paid each seat, as a share of the most that it can pay."""
+        """Each seat's points in this round, divided by the round's maximum."""
         return list(self.state.returns())
 
     def get_legal_actions(self) -> list[int]:
-        """Bids or cards that whose turn it is may choose from; nothing when the round is over."""
+        """The legal bids or cards of the player to move; empty when the round is over."""
         return [self.from_code(code) for code in self.state.legal_actions()]
 
     def apply_action(self, action: int, player: Player) -> None:
-        """A bid or a card of the player whose turn it is.
+        """Bid or play a card for the player whose turn it is.
 
-        :raises WrongPlayer: it is another's turn.
-        :raises IllegalBid: the round does not have the bid, or the dealer must not make it.
-        :raises IllegalCard: the card is not held, or does not follow suit.
+        :raises WrongPlayer: it is another player's turn.
+        :raises IllegalBid: the bid is out of range, or forbidden to the dealer.
+        :raises IllegalCard: the player does not hold the card, or must follow suit.
         """
         if self.phase == "bidding":
             self.state.bid(player.position, action)
@@ -183,21 +184,21 @@ class BlobGame:
         return other
 
     def observe(self, player: Player) -> BlobGame:
-        """The game as a player sees it: the other hands are gone."""
+        """A copy with what a player sees: without the other hands."""
         other = self.copy()
         other._state = self.state.observe(player.position)
         return other
 
     @property
     def sees_all(self) -> bool:
-        """Whether every hand is open: nobody at a real table sees so much."""
+        """Whether all hands are visible; a player's view has one."""
         return self.state.viewer is None
 
     @staticmethod
     def from_code(code: int) -> int:
-        """The bid or card of a code as networks and replay have it."""
+        """The bid or card of a code of networks and replay."""
         return code - FIRST_BID if code >= FIRST_BID else code
 
     def to_code(self, action: int) -> int:
-        """The code of a bid or card: cards 0 to 51, bids from 52."""
+        """The code of a bid or card for networks and replay: cards 0 to 51, bids from 52."""
         return FIRST_BID + action if self.phase == "bidding" else action

@@ -6,43 +6,40 @@
     child.backpropagate([0.8, 0.0, 0.1, 0.3])          # one value per player
     root.select_action(temperature=0)
 
-- A node has a sum of values per player; whoever chooses at a node looks at its own. A vector given
-  to `backpropagate` credits everybody, a single number is the value of the player who chose into
-  the node and credits that player alone. `total_value` and `mean_value` are that player's.
-- Whose turn it is, the game alone says. Naming another player is a warning, and so is setting a
-  count by hand: both are ignored.
-- A player's mean is over the values that the player was credited with: a visit without a value
-  moves nothing. An untried child is worth what its parent is, so far.
-- The state of a child is made when it is asked for.
+- A node keeps a copy of its game, so later moves in the caller's game do not change the tree. The
+  states of children are made when they are first needed.
+- A node has a sum of values per player; the player who chooses at a node looks at its own sum. A
+  vector given to `backpropagate` is credited to all players. A single number is credited only to
+  the player who chose the node. `total_value` and `mean_value` are that player's.
+- The mean of a player is over the values that it was credited with, so a visit without a value
+  does not change it. An unvisited child counts as much as its parent's mean.
+- The game says whose turn it is. A wrong `player` is ignored with a warning, and so is a
+  `visit_count` set by hand.
 
-Selection is PUCT, which the document calls UCB1. A node over a whole game sees every hand, which is
-a bound from above on what a fair player can do; over `game.observe(player)` it cannot. A whole
-search that plays fair is `sylvan.Search(...).run(blob.observe(seat))`.
+Selection is PUCT; the document calls it UCB1. A node over a whole game sees every hand, which no
+fair player can; over `game.observe(player)` it sees one. `MCTS` searches fairly.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
-from sylvan import reference
 from sylvan.classic.blob_game import BlobGame, Player
+from sylvan.classic.blob_mcts import MCTS
+from sylvan.classic.formulas import puct, puct_settings, tempered
 from sylvan.errors import ConfigError, EvaluationError, IllegalAction, SearchStateError
-from sylvan.planning import SearchConfig
-from sylvan.reference.node import f32
-from sylvan.reference.selection import puct_score
 
-__all__ = ["BlobGame", "MCTSNode", "Player"]
+__all__ = ["MCTS", "BlobGame", "MCTSNode", "Player"]
 
 
-class MCTSNode(reference.Node):
+class MCTSNode:
     """A position of the tree, with the statistics of the action that led there.
-
-    It is the reference's node under the document's names.
 
     >>> game = BlobGame(num_players=3)
     >>> game.setup_round(cards_to_deal=2, seed=1)
@@ -54,77 +51,102 @@ class MCTSNode(reference.Node):
     (1, 0.8, 1)
     """
 
-    children: dict[int, MCTSNode]  # type: ignore[assignment]
+    # A tree has thousands of nodes: slots, and no sums before the first visit.
+    __slots__ = ("_children", "_game", "_sums", "_visits", "action_taken", "parent", "prior_prob")
 
     def __init__(
         self,
-        game_state: BlobGame | None,
+        game_state: BlobGame,
         player: Player | None,
         parent: MCTSNode | None = None,
         action_taken: int | None = None,
         prior_prob: float = 0.0,
     ) -> None:
-        """A node that was not visited.
+        """Create an unvisited node.
 
         Args:
-            game_state: the position; None: what follows from the parent and the action
-            player: whose turn it is, which the game knows better
+            game_state: the position; the node copies it
+            player: whose turn it is; must agree with the game
             parent: the node above
-            action_taken: what led from there to here
+            action_taken: the action that leads from the parent to this node
             prior_prob: its prior
         """
-        if game_state is not None:
-            seats = game_state.num_players
-        elif parent is not None and action_taken is not None:
-            seats = len(parent.W)
-        else:
-            raise ConfigError("A node without a game state needs a parent and an action.")
-        super().__init__(f32(prior_prob), action_taken or 0, W=[0.0] * seats)
-        self.parent, self.action_taken, self.prior_prob = parent, action_taken, prior_prob
-        self.credits = [0] * seats
-        """Values that each player was credited with."""
-        self.is_expanded = False
-        self._game_state: BlobGame | None = None
-        if game_state is not None:
-            self._stand(game_state)
-            if player is not None and player.position != self.seat:
-                turn = "the round is over" if self.player is None else f"it is {self.player}'s turn"
-                warnings.warn(
-                    f"{player} was named, but {turn}: the game says who moves.", UserWarning, 2
-                )
+        if not isinstance(game_state, BlobGame):
+            raise ConfigError(f"game_state is a {type(game_state).__name__}: give a BlobGame.")
+        self._start(parent, action_taken, prior_prob, game_state.copy())
+        if player is not None and (turn := self.player) != player:
+            whose = "the round is over" if turn is None else f"it is {turn}'s turn"
+            warnings.warn(
+                f"{player} was named, but {whose}: the game says who moves.", UserWarning, 2
+            )
 
-    def _stand(self, game: BlobGame) -> BlobGame:
-        """Take a position, and note whose turn it is there."""
-        player = self._get_next_player(game)
-        self.kind, self.seat = ("terminal", -1) if player is None else ("decision", player.position)
-        self._game_state = game
-        return game
+    def _start(
+        self,
+        parent: MCTSNode | None,
+        action_taken: int | None,
+        prior_prob: float,
+        game: BlobGame | None = None,
+    ) -> None:
+        self.parent, self.action_taken, self.prior_prob = parent, action_taken, prior_prob
+        self._visits = 0
+        self._game = game
+        self._children: tuple[MCTSNode, ...] | None = None
+        self._sums: array[float] | None = None
+        """Per player the sum of its values, then per player how many there were."""
+
+    @property
+    def _state(self) -> BlobGame:
+        """The node's own game, which is never changed."""
+        if self._game is None:
+            assert self.parent is not None and self.action_taken is not None
+            self._game = self.parent._simulate_action(self.action_taken)
+        return self._game
 
     @property
     def game_state(self) -> BlobGame:
-        """The position."""
-        if self._game_state is not None:
-            return self._game_state
-        assert self.parent is not None and self.action_taken is not None
-        return self._stand(self.parent._simulate_action(self.action_taken))
+        """The position, as a copy."""
+        return self._state.copy()
 
     @property
     def player(self) -> Player | None:
         """Whose turn it is; None when the round is over."""
-        game = self.game_state
-        return None if self.seat < 0 else Player(game, self.seat)
+        return self._get_next_player(self.game_state)
 
     @property
-    def chooser(self) -> int:
-        """The seat whose choice the node is: who moved into it, and at a root who moves; -1 where
-        nobody does.
+    def _seat(self) -> int | None:
+        """The seat to move; None when the round is over."""
+        player = self._get_next_player(self._state)
+        return None if player is None else player.position
+
+    @property
+    def chooser(self) -> int | None:
+        """The seat that chose this node: the one that moved into it, at a root the seat to move;
+        None where no seat does.
         """
-        return self.seat if self.parent is None else self.parent.seat
+        return self._seat if self.parent is None else self.parent._seat
+
+    @property
+    def _seats(self) -> int:
+        """The number of players, which needs no state to be made."""
+        node = self
+        while node._game is None and node.parent is not None:
+            node = node.parent
+        return node._state.num_players
+
+    @property
+    def children(self) -> Mapping[int, MCTSNode]:
+        """By action, read-only; empty before `expand`."""
+        return MappingProxyType({int(c.action_taken or 0): c for c in self._children or ()})
+
+    @property
+    def is_expanded(self) -> bool:
+        """Whether `expand` was called."""
+        return self._children is not None
 
     @property
     def visit_count(self) -> int:
-        """Visits, which `backpropagate` counts."""
-        return self.N
+        """Visits, counted by `backpropagate`."""
+        return self._visits
 
     @visit_count.setter
     def visit_count(self, visits: int) -> None:
@@ -136,21 +158,54 @@ class MCTSNode(reference.Node):
         )
 
     @property
+    def W(self) -> list[float]:  # noqa: N802
+        """The sum of values of each player."""
+        seats = self._seats
+        return [0.0] * seats if self._sums is None else list(self._sums[:seats])
+
+    @property
+    def credits(self) -> list[int]:
+        """How many values each player was credited with."""
+        seats = self._seats
+        return [0] * seats if self._sums is None else [int(n) for n in self._sums[seats:]]
+
+    def _credited(self, seat: int | None) -> tuple[float, float]:
+        """The sum of a player's values, and how many there were."""
+        if seat is None or self._sums is None:
+            return 0.0, 0.0
+        return self._sums[seat], self._sums[len(self._sums) // 2 + seat]
+
+    def _mean(self, seat: int | None) -> float:
+        """The mean value of a player; 0 before the first."""
+        total, count = self._credited(seat)
+        return total / count if count else 0.0
+
+    @property
     def total_value(self) -> float:
-        """Sum of values of the player who chose the node."""
-        return self.W[self.chooser] if self.chooser >= 0 else 0.0
+        """The sum of values of the player who chose the node."""
+        return self._credited(self.chooser)[0]
+
+    @total_value.setter
+    def total_value(self, value: float) -> None:
+        seat = self.chooser
+        if seat is None or self._sums is None or not self._credited(seat)[1]:
+            raise SearchStateError(
+                "The node has no value to replace: backpropagate one, which counts the visit too."
+            )
+        self._sums[seat] = _finite(value)
 
     @property
     def mean_value(self) -> float:
-        """Mean value of the player who chose the node; 0 before the first."""
+        """The mean value of the player who chose the node; 0 before the first."""
         return self._mean(self.chooser)
 
-    def _mean(self, seat: int) -> float:
-        return self.W[seat] / self.credits[seat] if seat >= 0 and self.credits[seat] else 0.0
+    @mean_value.setter
+    def mean_value(self, value: float) -> None:
+        self.total_value = _finite(value) * self._credited(self.chooser)[1]
 
     def is_leaf(self) -> bool:
         """Whether it was not expanded."""
-        return not self.is_expanded
+        return self._children is None
 
     def is_root(self) -> bool:
         """Whether it has no parent."""
@@ -158,46 +213,65 @@ class MCTSNode(reference.Node):
 
     def select_child(self, c_puct: float = 1.5) -> MCTSNode:
         """The child with the highest score; ties: the higher prior, then the lower action."""
-        if not self.children:
+        if not self._children:
             raise SearchStateError("The node has no children to select from: expand it first.")
-        return max(
-            self.children.values(),
-            key=lambda child: (self._ucb1_score(child, c_puct), child.prior_prob, -child.action),
-        )
+        seat = self._seat
+
+        def key(child: MCTSNode) -> tuple[float, float, int]:
+            return self._score(child, c_puct, seat), child.prior_prob, -(child.action_taken or 0)
+
+        return max(self._children, key=key)
 
     def _ucb1_score(self, child: MCTSNode, c_puct: float = 1.5) -> float:
-        """PUCT: Q + c_puct * P * sqrt(N) / (1 + n), Q for the player who chooses here.
+        """PUCT: Q + c_puct * P * sqrt(N) / (1 + n), with Q of the player who chooses here.
 
-        N are the visits of this node, at least 1; an untried child has this node's own value.
+        N is this node's visit count, at least 1. An unvisited child's Q is this node's mean.
         """
-        q = (child if child.credits[self.seat] else self)._mean(self.seat)
-        explore = f32(_config(c_puct).exploration(float(max(self.N, 1))))
-        return float(puct_score(f32(q), child.prior, child.N, explore))
+        return self._score(child, c_puct, self._seat)
+
+    def _score(self, child: MCTSNode, c_puct: float, seat: int | None) -> float:
+        q = (child if child._credited(seat)[1] else self)._mean(seat)
+        settings, visits = puct_settings(c_puct), max(self._visits, 1)
+        return puct(settings, q, child.prior_prob, child._visits, visits)
 
     def expand(self, action_probs: Mapping[int, float], legal_actions: Sequence[int]) -> None:
-        """A child for each legal action; a prior that is missing is an equal share.
+        """Create a child per legal action.
+
+        A missing prior is an equal share. Priors are normalised over the legal actions; if all are
+        0, they are equal.
 
         :raises ValueError: there are no legal actions, or the game does not have one of them.
+        :raises SearchStateError: the node is expanded already.
         """
-        actions = [int(action) for action in legal_actions]
+        if self._children is not None:
+            raise SearchStateError(
+                "The node is expanded already: set the prior_prob of its children to change them."
+            )
+        actions = list(dict.fromkeys(int(action) for action in legal_actions))
         if not actions:
             raise ConfigError("legal_actions are empty: a round that is over has no children.")
-        illegal = set(actions) - set(self.game_state.get_legal_actions())
-        if illegal:
-            raise IllegalAction(
-                f"Action {min(illegal)} is not legal here: choose from "
-                f"{self.game_state.get_legal_actions()}."
-            )
-        for action in actions:
-            prior = float(action_probs.get(action, 1 / len(actions)))
+        legal = self._state.get_legal_actions()
+        if illegal := set(actions) - set(legal):
+            raise IllegalAction(f"Action {min(illegal)} is not legal here: choose from {legal}.")
+        priors = [float(action_probs.get(action, 1 / len(actions))) for action in actions]
+        for action, prior in zip(actions, priors, strict=True):
             if not (math.isfinite(prior) and prior >= 0):
-                raise EvaluationError(f"Action {action} has the prior {prior}: give a share.")
-            self.children[action] = MCTSNode(None, None, self, action, prior)
-        self.is_expanded = True
+                raise EvaluationError(
+                    f"Action {action} has the prior {prior}: give a probability, 0 or more."
+                )
+        total = sum(priors)
+        shares = [prior / total if total else 1 / len(actions) for prior in priors]
+        self._children = tuple(map(self._child, actions, shares))
+
+    def _child(self, action: int, prior: float) -> MCTSNode:
+        """A child whose state is not made yet."""
+        child = MCTSNode.__new__(MCTSNode)
+        child._start(self, action, prior)
+        return child
 
     def _simulate_action(self, action: int) -> BlobGame:
-        """The position after an action, on a copy."""
-        game = self.game_state.copy()
+        """The position after an action, as a new game."""
+        game = self.game_state
         player = self._get_next_player(game)
         if player is None:
             raise IllegalAction(f"Action {action} follows the end of the round.")
@@ -209,55 +283,49 @@ class MCTSNode(reference.Node):
         return game_state.current_player
 
     def backpropagate(self, value: float | Sequence[float]) -> None:
-        """Count a visit here and at every node above, and credit values.
+        """Count a visit of this node and of every node above it, and credit values.
 
         Args:
             value: one per player, or a single number for the player who chose this node
         """
+        seats = self._seats
         if isinstance(value, int | float | np.floating | np.integer):
-            credited = {self.chooser: float(value)} if self.chooser >= 0 else {}
+            seat = self.chooser
+            credited = {} if seat is None else {seat: _finite(value)}
         else:
-            credited = {seat: float(each) for seat, each in enumerate(value)}
-            if len(credited) != len(self.W):
+            credited = {seat: _finite(each) for seat, each in enumerate(value)}
+            if len(credited) != seats:
                 raise EvaluationError(
-                    f"There are {len(credited)} values for {len(self.W)} players: give one for "
-                    "each, or a single number."
+                    f"There are {len(credited)} values for {seats} players: give one for each, or "
+                    "a single number."
                 )
-        if not all(map(math.isfinite, credited.values())):
-            raise EvaluationError(f"The value {value} is not finite: give numbers.")
         node: MCTSNode | None = self
         while node is not None:
-            node.N += 1
+            node._visits += 1
+            if node._sums is None:
+                node._sums = array("d", bytes(16 * seats))
             for seat, number in credited.items():
-                node.W[seat] += number
-                node.credits[seat] += 1
+                node._sums[seat] += number
+                node._sums[seats + seat] += 1
             node = node.parent
 
     def get_action_probabilities(self, temperature: float = 1.0) -> dict[int, float]:
         """Shares of visits to the power of 1 / temperature, by action; 0 takes the most visited.
 
-        Where no child was visited, the shares are those of the priors.
+        If no child was visited, the shares are those of the priors.
         """
-        if not self.children:
+        children = self.children
+        if not children:
             return {}
-        if not 0 <= temperature < math.inf:
-            raise ConfigError(f"temperature is {temperature}: it must be a number from 0 on.")
-        visited = any(child.N for child in self.children.values())
-        weights = {a: float(c.N if visited else c.prior) for a, c in self.children.items()}
-        top = max(weights.values())
+        visited = any(child._visits for child in children.values())
+        weights = {a: float(c._visits if visited else c.prior_prob) for a, c in children.items()}
         if temperature == 0:
-            best = max(weights, key=lambda a: (weights[a], self.children[a].prior_prob, -a))
+            best = max(weights, key=lambda a: (weights[a], children[a].prior_prob, -a))
             return {action: float(action == best) for action in weights}
-        if top == 0:
-            return dict.fromkeys(weights, 1 / len(weights))
-        shares = {
-            a: math.exp(math.log(w / top) / temperature) if w else 0.0 for a, w in weights.items()
-        }
-        total = sum(shares.values())
-        return {action: share / total for action, share in shares.items()}
+        return tempered(weights, temperature)
 
     def select_action(self, temperature: float = 1.0) -> int:
-        """An action, drawn from `get_action_probabilities`."""
+        """Draw an action from `get_action_probabilities`."""
         shares = self.get_action_probabilities(temperature)
         if not shares:
             raise SearchStateError("The node has no children to choose from: expand it first.")
@@ -266,15 +334,14 @@ class MCTSNode(reference.Node):
     def __repr__(self) -> str:
         kind = "root" if self.is_root() else f"action {self.action_taken}"
         return (
-            f"<MCTSNode {kind} visits={self.N} value={self.mean_value:.3f} "
+            f"<MCTSNode {kind} visits={self.visit_count} value={self.mean_value:.3f} "
             f"prior={self.prior_prob:.3f} children={len(self.children)}>"
         )
 
-    __str__ = __repr__
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
-
-@lru_cache(maxsize=16)
-def _config(c_puct: float) -> SearchConfig:
-    return SearchConfig(c_puct=c_puct)
+def _finite(value: float) -> float:
+    """A number that can be added to a sum."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise EvaluationError(f"The value {value} is not finite: give numbers.")
+    return number

@@ -1,13 +1,13 @@
-"""`ChessEnvironment`: chess as programs around the document `muzero-chess` step through it.
+"""`ChessEnvironment` of the programs around the document `muzero-chess`.
 
     environment = ChessEnvironment()
     observation = environment.reset()
     observation, reward, done, info = environment.step(environment.get_legal_actions()[0])
 
 Observations `[8, 8, 19]` are `[rank, file, plane]`; actions 0 to 4671 are `73 * square + plane`.
-Both are seen from the side to move: a square has the same place in either, and a position and its
-mirror image differ in one plane. Every legal move has an action of its own, queen promotions and
-the three lesser ones apart, and goes there and back unchanged.
+Both are from the view of the side to move: a square has the same index in both, and a position and
+its mirror image differ in one plane only. Every legal move has its own action, which decodes to the
+same move; promotions to a queen and to lesser pieces are different actions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ChessEnvironment"]
 
 
 class ChessEnvironment:
-    """A game of chess that is stepped through, both sides by the same caller.
+    """A game of chess; the caller moves for both sides.
 
     >>> environment = ChessEnvironment("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1")
     >>> observation = environment.reset()
@@ -38,12 +38,12 @@ class ChessEnvironment:
     action_space_size = Chess.num_actions
 
     def __init__(self, fen: str | None = None, max_moves: int | None = 512) -> None:
-        """A game from a FEN, or from the start.
+        """Create a game from a FEN, or from the start.
 
         Args:
             fen: the first position
-            max_moves: half-moves after which a game is broken off as a draw, 512 as in the
-                publication's board games; None: never
+            max_moves: half-moves after which the game ends as a draw, 512 as in the publication's
+                board games; None: no limit
 
         :raises ValueError: the FEN cannot be read or breaks a rule.
         """
@@ -54,9 +54,9 @@ class ChessEnvironment:
         self.reset()
 
     def reset(self) -> NDArray[np.float32]:
-        """Start again; what the side to move sees."""
+        """Start again; return the first observation."""
         self.state: Chess = self._first.clone()
-        """The game as it stands."""
+        """The game."""
         self.outcome: str | None = self.state.outcome
         """Why it is over: `checkmate`, `stalemate`, ..., `illegal_move` or `move_limit`."""
         return self.observation()
@@ -67,7 +67,7 @@ class ChessEnvironment:
         return self.outcome is not None
 
     def observation(self) -> NDArray[np.float32]:
-        """`[8, 8, 19]` what the side to move sees.
+        """The view of the side to move, `[8, 8, 19]`.
 
         Planes 0-5 are its pawns, knights, bishops, rooks, queens and king, 6-11 the opponent's; 12
         is all ones if Black is to move; 13, 14 its castling rights (king's, queen's side), 15, 16
@@ -78,16 +78,16 @@ class ChessEnvironment:
         return np.ascontiguousarray(planes[0].transpose(1, 2, 0))
 
     def get_legal_actions(self) -> list[int]:
-        """What the side to move may play; nothing once the game is over."""
+        """The legal actions of the side to move; empty when the game is over."""
         return [] if self.done else list(self.state.legal_actions())
 
     def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, dict[str, Any]]:
         """Play an action.
 
         Returns:
-            what the next side to move sees; the reward of the side that moved, 1 for mate, -1 for
-            an action that is not legal, else 0; whether the game is over; `to_play`, `outcome`,
-            `move` and `fen`
+            the observation of the next side to move; the reward of the side that moved (1 for mate,
+            -1 for an illegal action, else 0); whether the game is over; a dictionary with
+            `to_play`, `outcome`, `move` and `fen`
 
         :raises GameOver: the game was over before.
         """
@@ -102,7 +102,7 @@ class ChessEnvironment:
                 reward = float(self.state.returns()[mover])
             elif len(self.state.moves) == self.max_moves:
                 self.outcome = "move_limit"
-        else:  # the position stays, and the game is lost
+        else:  # the position stays; the game is lost
             self.outcome = "illegal_move"
         info = {
             "to_play": self.state.to_play(),

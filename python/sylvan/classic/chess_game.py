@@ -1,7 +1,7 @@
-"""The game that `mcts-specification` searches, and how it shows itself to a network.
+"""`ChessGame` of the document `mcts-specification`, and its boards for the network.
 
-Boards are `[rank, file, plane]` and move indices 8×8×73 codes, both from the mover's side: a
-position and its mirror image differ in one plane, and the same moves have the same index.
+Boards are `[rank, file, plane]` and move indices are 8×8×73 codes, both from the mover's side: a
+position and its mirror image differ in one plane only, and mirrored moves have the same index.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ POLICY_SIZE = Chess.num_actions
 
 
 class ChessGame:
-    """A game of chess with the moves played so far.
+    """A game of chess with its move history.
 
-    It ends with checkmate, stalemate, insufficient material, and with a draw as soon as it could be
-    claimed: when a position has come up three times, or after fifty moves without a capture or a
-    pawn's move.
+    It ends with checkmate, stalemate or insufficient material, and as a draw as soon as a player
+    could claim one: at the third repetition of a position, or after fifty moves without a capture
+    or pawn move.
 
     >>> game = ChessGame()
     >>> game.make_move(chess.Move.from_uci("e2e4"))
@@ -34,12 +34,12 @@ class ChessGame:
     """
 
     def __init__(self, fen: str | None = None) -> None:
-        """A game from a FEN, or from the start.
+        """Create a game from a FEN, or from the start.
 
         :raises ValueError: the FEN cannot be read or breaks a rule.
         """
         self.state = Chess(fen, encoder=PLANES.encoder)
-        """The game as the search takes it."""
+        """The game as a `sylvan.games.Chess`, for searches."""
 
     @property
     def board(self) -> chess.Board:
@@ -57,11 +57,11 @@ class ChessGame:
         return self.state.fen()
 
     def get_legal_moves(self) -> list[chess.Move]:
-        """What may be played; nothing once the game is over."""
+        """The legal moves; empty when the game is over."""
         return list(map(self._move, self.state.legal_actions()))
 
     def get_legal_moves_mask(self) -> NDArray[np.bool_]:
-        """`[4672]` true at the indices of legal moves."""
+        """Whether each move index is legal, `[4672]`."""
         mask = np.zeros(POLICY_SIZE, bool)
         mask[list(self.state.legal_actions())] = True
         return mask
@@ -74,9 +74,9 @@ class ChessGame:
         self.state.push(move)
 
     def undo_move(self) -> chess.Move:
-        """Take the last move back and return it.
+        """Take back the last move and return it.
 
-        :raises ValueError: none was played.
+        :raises ValueError: no move was played.
         """
         moves = self.state.moves
         if not moves:
@@ -89,16 +89,16 @@ class ChessGame:
         return self.state.is_terminal()
 
     def get_result(self) -> int | None:
-        """For the side to move: -1 if it is mated, 0 for a draw; None while the game goes on.
+        """The result for the side to move: -1 if mated, 0 for a draw; None before the end.
 
-        (A game never ends with a win for the side to move.)
+        The side to move cannot have won.
         """
         if not self.is_game_over():
             return None
         return int(self.state.returns()[self.state.to_play()])
 
     def get_canonical_board(self) -> NDArray[np.float32]:
-        """`[8, 8, 18]` what the side to move sees: rank, file, plane.
+        """The view of the side to move, `[8, 8, 18]`: rank, file, plane.
 
         Planes 0-5 are its pawns, knights, bishops, rooks, queens and king, 6-11 the opponent's;
         12, 13 its castling rights (king's, queen's side), 14, 15 the opponent's; 16 the square
@@ -115,9 +115,9 @@ class ChessGame:
         return self.state.string_to_action(move.uci())
 
     def get_move_from_index(self, index: int) -> chess.Move:
-        """The legal move of an index.
+        """The legal move with an index.
 
-        :raises ValueError: no legal move has it.
+        :raises ValueError: no legal move has this index.
         """
         if index not in self.state.legal_actions():
             raise IllegalAction(
@@ -131,6 +131,6 @@ class ChessGame:
 
 
 def boards_of(packed: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Packed planes `[n, 18]` as boards `[n, 8, 8, 18]`."""
+    """Unpack planes `[n, 18]` to boards `[n, 8, 8, 18]`."""
     boards: NDArray[np.float32] = expand_planes(packed, PLANES.encoder).transpose(0, 2, 3, 1)
     return boards

@@ -1,7 +1,7 @@
-"""Trees of `Node` and `Edge` as Graphviz source.
+"""Graphviz source of trees of `Node` and `Edge`.
 
-`sylvan.views` draws the core's own trees; this draws those of `node-edge-chess`, into a `Digraph`
-with the names of the package graphviz, so that its users find what they know.
+`sylvan.views` draws the core's own trees; this draws those of `node-edge-chess`, which may be
+changed by hand. `Digraph` has the names of the package graphviz.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sylvan.classic.nodes import Node
 from sylvan.files import write_text
 from sylvan.views.dot import quoted
 
-__all__ = ["Digraph", "draw"]
+__all__ = ["Digraph", "count_nodes", "draw"]
 
 
 class Digraph:
-    """As much of Graphviz's language as a tree needs, with the names of the package graphviz."""
+    """The part of the package graphviz's `Digraph` that a tree needs."""
 
     def __init__(self, comment: str = "") -> None:
-        """An empty graph."""
+        """Create an empty graph."""
         self.comment = comment
         self.body: list[str] = []
 
@@ -50,7 +50,7 @@ class Digraph:
         )
 
     def save(self, path: str) -> None:
-        """Write it whole or not at all; folders are made as needed."""
+        """Write the file atomically; create missing folders."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_text(path, self.source)
 
@@ -63,14 +63,14 @@ def draw(
     nodes: int | None = None,
     visits: int = 1,
 ) -> Any:
-    """Draw a node and all below it into a `Digraph`, within limits, the most visited first.
+    """Draw a node and its subtree into a `Digraph`, within limits, the most visited nodes first.
 
     Args:
-        dot: this module's `Digraph`, or the one of the package graphviz
-        node: where to begin
-        depth: moves below it
-        nodes: how many to draw
-        visits: the fewest that a child needs to be drawn; 0 draws untried moves, too
+        dot: this module's `Digraph`, or that of the package graphviz
+        node: the top of the drawing
+        depth: most moves below it
+        nodes: most nodes
+        visits: least visits of a child; 0 draws unvisited moves too
     """
     numbers, left_out = count(), Counter[str]()
     waiting: list[tuple[int, int, int, Node, str]] = [(-node.N, 0, 0, node, "")]
@@ -87,7 +87,7 @@ def draw(
             dot.edge(parent, name, label=here.above.action.uci())
         for edge in here.edges:
             if edge.N < visits or level == depth:
-                left_out[name] += edge.N > 0 or not visits  # untried moves are not missed
+                left_out[name] += edge.N > 0 or not visits  # do not report unvisited moves
             else:
                 child = edge.output_node
                 heapq.heappush(waiting, (-edge.N, level + 1, next(serial), child, name))
@@ -97,8 +97,17 @@ def draw(
     return dot
 
 
+def count_nodes(node: Node, visits: int) -> int:
+    """Count the nodes of a subtree with at least so many visits; the top always counts."""
+    found, waiting = 0, [node]
+    while waiting:
+        found += 1
+        waiting += [edge.output_node for edge in waiting.pop().edges if edge.N >= visits]
+    return found
+
+
 def _label(node: Node, *, top: bool) -> str:
-    """N, Q and P: those of the edge into a node, and its own N and Q at the top."""
+    """N, Q and P of the edge into a node; at the top its own N and Q."""
     edge = node.above
     if top or edge is None:
         return f"N {node.N}\nQ {node.Q:+.3f}"

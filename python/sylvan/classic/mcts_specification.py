@@ -8,11 +8,11 @@
     game.make_move(move)
     move, policy = mcts.get_policy(game, temperature=1.0, add_noise=True)   # a training target
 
-- The first simulation evaluates the root: after n of them its `visit_count` is n, and its children
-  have n - 1 together.
-- A node's `total_value` is for the player to move *there*; a parent reads it with the opposite
-  sign. Values lie between -1 and 1, so an unvisited node's 0 is a draw.
-- `ChessGame` is in `chess_game`, `ChessNN` in `neural_network`, as in the document's own imports.
+- The first simulation evaluates the root: after n simulations the root's `visit_count` is n, and
+  its children have n - 1 together.
+- A node's `total_value` is for the player to move *there*; the parent reads it with the opposite
+  sign. Values lie between -1 and 1, so the 0 of an unvisited node is a draw.
+- `ChessGame` is in `chess_game` and `ChessNN` in `neural_network`, as in the document's imports.
 - Randomness starts from NumPy's global generator: `np.random.seed` makes a search repeatable.
 
 The search runs on the core: no transpositions, one leaf at a time, no rollouts, no proofs.
@@ -20,6 +20,7 @@ The search runs on the core: no transpositions, one leaf at a time, no rollouts,
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -27,23 +28,19 @@ import chess
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sylvan import reference
+from sylvan.classic import formulas
 from sylvan.classic.chess_game import POLICY_SIZE, ChessGame, boards_of
 from sylvan.classic.neural_network import ChessNN
 from sylvan.classic.predictions import legal_logits
 from sylvan.errors import ConfigError, EvaluationError, GameOver
 from sylvan.planning import Leaves, NodeView, Search, SearchConfig, SearchResult
-from sylvan.reference.node import f32
-from sylvan.reference.selection import puct_score
 
 __all__ = ["MCTS", "ChessGame", "ChessNN", "Node", "puct"]
 
 
-class Node(reference.Node):
+@dataclass(eq=False)
+class Node:
     """A position in the tree, with the statistics of the move that led there.
-
-    It is the reference's node under the document's names, with values for one player, the one to
-    move here.
 
     >>> node = Node(prior=0.5)
     >>> node.q_value
@@ -53,51 +50,29 @@ class Node(reference.Node):
     -0.25
     """
 
-    children: dict[chess.Move, Node]  # type: ignore[assignment]
-
-    def __init__(self, prior: float) -> None:
-        """A node that was not visited."""
-        super().__init__(prior, W=[0.0])  # type: ignore[arg-type]
-
-    @property
-    def visit_count(self) -> int:
-        """N."""
-        return self.N
-
-    @visit_count.setter
-    def visit_count(self, visits: int) -> None:
-        self.N = visits
-
-    @property
-    def total_value(self) -> float:
-        """W, for the player to move here."""
-        return self.W[0]
-
-    @total_value.setter
-    def total_value(self, value: float) -> None:
-        self.W[0] = value
+    prior: float
+    visit_count: int = field(default=0, init=False)
+    total_value: float = field(default=0.0, init=False)
+    """For the player to move here."""
+    children: dict[chess.Move, Node] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def q_value(self) -> float:
-        """Q = W / N for the player to move here; 0, a draw, before the first visit."""
+        """The mean value for the player to move here; 0, a draw, before the first visit."""
         return self.total_value / self.visit_count if self.visit_count else 0.0
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 def puct(parent: Node, child: Node, c_puct: float = 1.0) -> float:
     """The score of a child at its parent, -Q + c_puct * P * sqrt(N of the parent) / (1 + N)."""
-    explore = f32(SearchConfig(c_puct=c_puct).exploration(float(parent.visit_count)))
-    q, prior = f32(-child.q_value), f32(child.prior)
-    return float(puct_score(q, prior, child.visit_count, explore))
+    config = formulas.puct_settings(c_puct)
+    return formulas.puct(config, -child.q_value, child.prior, child.visit_count, parent.visit_count)
 
 
 class Predictor(Protocol):
-    """What a search asks: `ChessNN`, or anything with this method."""
+    """The network of a search: `ChessNN`, or any object with this method."""
 
     def predict(self, boards: NDArray[np.float32], /) -> tuple[ArrayLike, ArrayLike]:
-        """Boards `[n, 8, 8, 18]` to probabilities `[n, 4672]` and values `[n]`."""
+        """Map boards `[n, 8, 8, 18]` to probabilities `[n, 4672]` and values `[n]`."""
 
 
 class MCTS:
@@ -111,22 +86,22 @@ class MCTS:
         dirichlet_alpha: float = 0.3,
         dirichlet_epsilon: float = 0.25,
     ) -> None:
-        """Store the settings; nothing is built before a search."""
+        """Store the settings; the search builds the rest."""
         self.neural_network = neural_network
         self.num_simulations = num_simulations
         self.c_puct = c_puct
         self.dirichlet_alpha = dirichlet_alpha
         self.dirichlet_epsilon = dirichlet_epsilon
         self._result: SearchResult | None = None
-        self._config(temperature=1.0, add_noise=False, seed=0)  # a wrong setting is refused now
+        self._config(temperature=1.0, add_noise=False, seed=0)  # refuse a wrong setting now
 
     def search(
         self, game: ChessGame, temperature: float = 1.0, add_noise: bool = False
     ) -> chess.Move:
-        """The move that a search selects.
+        """Search and select a move.
 
         Args:
-            game: the position, which stays as it is
+            game: the position; not changed
             temperature: 0 takes the most visited move, 1 draws in proportion to visits
             add_noise: noise on the root's priors, for self-play
 
@@ -137,10 +112,10 @@ class MCTS:
     def get_policy(
         self, game: ChessGame, temperature: float = 1.0, add_noise: bool = False
     ) -> tuple[chess.Move, NDArray[np.float64]]:
-        """The selected move, and the visits of all moves as shares, `[4672]`.
+        """Search; return the selected move and the shares of the visits, `[4672]`.
 
-        The shares are the training target, and the temperature does not touch them. Where no move
-        was visited, they are the priors. Arguments and errors are those of `search`.
+        The shares are the training target, whatever the temperature. If no move was visited, they
+        are the priors. Arguments and errors are those of `search`.
         """
         if not isinstance(game, ChessGame):
             raise ConfigError(f"game is a {type(game).__name__}: give a ChessGame.")
@@ -158,7 +133,7 @@ class MCTS:
 
     @cached_property
     def root(self) -> Node:
-        """The tree of the last search, as nodes; read as a whole when it is first asked for."""
+        """The tree of the last search as nodes, read from the core at the first use."""
         if self._result is None:
             return Node(prior=1.0)
         return _read(self._result.tree.root)
@@ -191,7 +166,7 @@ class MCTS:
 
 
 def _read(view: NodeView) -> Node:
-    """The core's tree as nodes: each with the sum of values for its own player to move."""
+    """Copy the core's tree; a node's value sum is for its own player to move."""
     root = Node(prior=1.0)
     root.visit_count, root.total_value = view.N, view.W[view.seat or 0]
     waiting = [(root, view)]

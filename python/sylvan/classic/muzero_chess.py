@@ -1,20 +1,20 @@
-"""The document `muzero-chess`: a search over what a network has learned.
+"""The document `muzero-chess`: a search with a learned model.
 
     action = select_action(network, MCTSConfig(), observation, legal_actions, temperature=1.0)
 
-    root = RootNode(0, None)      # or with a hidden state, and children of one's own
+    root = RootNode(0, None)      # may have a hidden state and children
     actions, probabilities = MCTS(network, config).run(root, observation, legal_actions)
 
 - A network has `initial_inference(observation)`, `recurrent_inference(hidden, action)` and
-  `prediction(hidden)`, of PyTorch or NumPy, in any of the forms that `network_outputs` names. A
-  value is for the player to move, a reward for the player who made the step.
-- A node's `value_sum` is for the player to move *there*. The player who chooses an action sees
-  `Q = reward - discount * value` of two players, `reward + discount * value` of one, brought to
-  0..1 between the bounds that are known, or between the least and greatest that were seen.
-- Legal actions are known at the root only; below it every action is open.
-- The root's own evaluation is its first visit: after n simulations it has n + 1.
-- The document's private steps (`_select_child`, `_expand_node`, `_backup`) happen in the core. A
-  root that was searched is searched on there; visits that were set by hand are refused.
+  `prediction(hidden)`, with PyTorch or NumPy, in one of the forms in `network_outputs`. A value is
+  for the player to move, a reward for the player who made the step.
+- A node's `value_sum` is for the player to move *there*. The player who chooses an action uses
+  `Q = reward - discount * value` with two players and `reward + discount * value` with one, scaled
+  to 0..1 by known bounds, or by the least and greatest Q seen.
+- Legal actions are known at the root only; below it every action may be chosen.
+- The root's own evaluation is its first visit: after n simulations it has n + 1 visits.
+- The core does the document's private steps (`_select_child`, `_expand_node`, `_backup`). A second
+  search of a root continues its tree; visits set by hand are refused.
 - Randomness starts from NumPy's global generator, as in the document.
 """
 
@@ -29,12 +29,13 @@ from typing import Any
 import numpy as np
 
 from sylvan.classic.chess_environment import ChessEnvironment
-from sylvan.classic.latent_nodes import LatentTree, Node, Nodes, RootNode
+from sylvan.classic.formulas import tempered
+from sylvan.classic.latent_nodes import Node, Nodes, RootNode
+from sylvan.classic.latent_tree import LatentTree
 from sylvan.classic.muzero_network import MuZeroNetwork
 from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
 from sylvan.classic.network_outputs import NetworkOutput, at_first, at_hidden
 from sylvan.classic.predictions import legal_logits
-from sylvan.classic.tree_node import tempered
 from sylvan.errors import ConfigError, GameOver, SearchStateError
 
 __all__ = [
@@ -52,10 +53,10 @@ __all__ = [
 
 
 class MCTS:
-    """Monte Carlo tree search around a learned model.
+    """Monte Carlo tree search with a learned model.
 
     >>> class Even:
-    ...     '''Knows nothing, but that action 2 pays.'''
+    ...     '''Only knows that action 2 pays.'''
     ...     def initial_inference(self, observation):
     ...         return observation, np.zeros(3), 0.0
     ...     def recurrent_inference(self, hidden, action):
@@ -69,36 +70,36 @@ class MCTS:
     """
 
     def __init__(self, network: Any, config: Any) -> None:
-        """Store both; the network is asked when a search runs."""
+        """Store the network and the settings."""
         self.network = network
         self.config = config
         self.nodes = Nodes(None)
-        """The tree of the last search, by paths of actions, as it stands."""
+        """The visited nodes of the last search, by paths of actions; also during a search."""
         self._settings.search_config()  # refuse a wrong setting now
 
     @property
     def root(self) -> Node | None:
-        """Where the last search started."""
+        """The root of the last search."""
         return self.nodes.root
 
     @property
     def _settings(self) -> MCTSConfig:
-        """The settings as they are now, with defaults for those the document's class lacks."""
+        """The current settings, with defaults for those that the document's class lacks."""
         return MCTSConfig.of(self.config)
 
     def run(
         self, root: Node, observation: Any, legal_actions: Sequence[int]
     ) -> tuple[tuple[int, ...], list[float]]:
-        """Search from a root; one that was searched before is searched on.
+        """Search from a root; continue its tree if it was searched before.
 
         Args:
-            root: a new root gets the hidden state of the observation unless it has one, and
-                children for the legal actions unless it has them
-            observation: as the network takes it
-            legal_actions: codes that the player to move may choose from
+            root: if it lacks a hidden state, it gets that of the observation; if it lacks children,
+                it gets those of the legal actions
+            observation: input of the network
+            legal_actions: the codes of the legal actions
 
         Returns:
-            actions and their shares of the visits (their priors without simulations)
+            The actions and their shares of the visits; without simulations, their priors.
 
         :raises GameOver: there is no legal action.
         :raises SearchStateError: the root has visits that no search with this network and these
@@ -117,7 +118,7 @@ class MCTS:
         return tuple(legal), [weight / sum(weights) for weight in weights]
 
     def _check(self, root: Node, legal_actions: Sequence[int], settings: MCTSConfig) -> None:
-        """Refuse what cannot be searched."""
+        """Refuse a root or actions that cannot be searched."""
         if not isinstance(root, Node):
             raise ConfigError(f"root is a {type(root).__name__}: give a RootNode(prior, hidden).")
         legal = set(legal_actions)
@@ -138,7 +139,7 @@ class MCTS:
     def _planted(
         self, root: Node, observation: Any, legal: Sequence[int], settings: MCTSConfig
     ) -> LatentTree:
-        """A tree in the core from a root; children that it has give their priors."""
+        """Plant a tree in the core; existing children give the priors."""
         if root.hidden_state is None:
             first = at_first(self.network, observation)
         else:
@@ -152,9 +153,9 @@ class MCTS:
 
 
 def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
-    """Logits `[A]`, of PyTorch or NumPy, with -inf for what is not legal.
+    """Logits `[A]`, of PyTorch or NumPy, with -inf for illegal actions.
 
-    Where no legal action has a finite logit, all legal ones are equal: 0.
+    If no legal action has a finite logit, all legal ones get 0.
 
     >>> mask_policy(np.array([1.0, 2.0, 3.0]), [0, 2]).tolist()
     [1.0, -inf, 3.0]
@@ -182,13 +183,13 @@ def select_action(
     legal_actions: Sequence[int],
     temperature: float = 1.0,
 ) -> int:
-    """The action that a search selects.
+    """Search and select an action.
 
     Args:
         network: the learned model
         config: an `MCTSConfig`
-        observation: as the network takes it
-        legal_actions: what the player to move may choose from
+        observation: input of the network
+        legal_actions: the codes of the legal actions
         temperature: 0 takes the most visited action, 1 draws in proportion to visits
 
     :raises GameOver: there is no legal action.
@@ -206,9 +207,9 @@ def select_action(
 
 
 def _codes(legal_actions: Any) -> list[int]:
-    """Codes of actions, whatever they are in.
+    """Codes of actions as a list.
 
-    :raises ConfigError: they are no whole numbers: 0.5 is not action 0, nor True action 1.
+    :raises ConfigError: one is not a whole number: 0.5 is not action 0, nor True action 1.
     """
     try:
         given = list(legal_actions)
@@ -224,11 +225,11 @@ def _codes(legal_actions: Any) -> list[int]:
 
 def _check_temperature(given: Any) -> None:
     if not isinstance(given, Real) or not 0 <= float(given) < np.inf:
-        raise ConfigError(f"temperature is {given!r}: it must be a number from 0 on.")
+        raise ConfigError(f"temperature is {given!r}: it must be a number, 0 or more.")
 
 
 def _check_visits(root: Node, network: Any, settings: MCTSConfig) -> None:
-    """Refuse visits of a root that are not those of a search to go on with."""
+    """Refuse a root with visits that no search with these settings made."""
     if root.tree is None:
         children = root.children.values()
         if root.visit_count or any(child.visit_count or child.expanded() for child in children):

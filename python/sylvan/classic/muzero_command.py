@@ -3,8 +3,8 @@
     python -m sylvan.classic.muzero_command --train --epochs 20 --games 64 --model runs/muzero
     python -m sylvan.classic.muzero_command --evaluate --games 40 --model runs/muzero
 
-It is `sylvan train chess --algorithm muzero` and a match of the best network: the same runs, which
-go on when they are asked for more epochs. `--device` is `cpu` or `cuda`; `--set` any other setting.
+It runs `sylvan train chess --algorithm muzero`, and a match with the best network. A run continues
+if it is asked for more epochs. `--device` is `cpu` or `cuda`; `--set` changes any other setting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train, evaluate, or both; the exit status."""
+    """Train, evaluate, or both; return the exit status."""
     options = _parser().parse_args(arguments)
     try:
         if not (options.train or options.evaluate):
@@ -39,13 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="MuZero on chess, by self-play.")
     add = parser.add_argument
-    add("--train", action="store_true", help="learn, or go on learning")
+    add("--train", action="store_true", help="start or continue training")
     add("--evaluate", action="store_true", help="play a match with the best network")
-    add("--epochs", type=int, default=10, help="steps of the run in all: play, learn, rate")
-    add("--games", type=int, default=None, help="of self-play at once; of the match (default 20)")
+    add("--epochs", type=int, default=10, help="total steps of the run")
+    add(
+        "--games",
+        type=int,
+        default=None,
+        help="self-play games at once; games of the match (default 20)",
+    )
     add("--model", type=Path, default=Path("runs/muzero"), help="the run's folder")
-    add("--opponent", default="random", help="as `sylvan match` takes it: uci:stockfish nodes=50")
-    add("--no-visualization", action="store_true", help="no live view; one line at the end")
+    add("--opponent", default="random", help="as for `sylvan match`: uci:stockfish nodes=50")
+    add("--no-visualization", action="store_true", help="print one line at the end, no live view")
     add("--device", default="auto", help="cpu or cuda; auto: a GPU if there is one")
     add("--game", default="chess", help="another game")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="any other setting")

@@ -5,9 +5,9 @@
     value, reward, policy, hidden = network.recurrent_inference(hidden, action)
     policy, value = network.prediction(hidden)
 
-It is `sylvan.networks.muzero.MuZeroNetwork` for chess, whose batches it hides: a single position
-gives single answers, a batch of them a batch of as many. Values are of a tanh, rewards plain
-numbers.
+It is `sylvan.networks.muzero.MuZeroNetwork` for chess, without the need for batches: one position
+gives one answer, a batch of positions gives a batch of answers. Values come from a tanh; rewards
+are not bounded.
 """
 
 from __future__ import annotations
@@ -38,33 +38,35 @@ class MuZeroNetwork:
     def __init__(
         self, num_blocks: int = 16, num_channels: int = 256, *, seed: int | None = None
     ) -> None:
-        """A network with random weights: so many blocks each for a state and for a step."""
+        """Create a network with random weights, of two towers with `num_blocks` each."""
         from sylvan.muzero.build import build_muzero
         from sylvan.muzero.config import MuZeroConfig
 
         config = MuZeroConfig(value_kind="scalar", reward_kind="scalar")
         size = f"{num_blocks}x{num_channels}"
         self.model: Module = build_muzero(size, game=GAME, config=config, seed=seed).eval()
-        """The module, to be trained: `parameters()`, `state_dict()`, `to()` and the rest."""
+        """The PyTorch module: `parameters()`, `state_dict()`, `to()`, ..."""
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """The network in a file that `save`, or a run, wrote.
+        """Load a file written by `save` or by a run.
 
-        :raises NetworkError: the file is no learned model of chess in these planes.
+        :raises NetworkError: the file is not a learned model of chess with these planes.
         """
         from sylvan.networks import load_network
         from sylvan.networks.muzero import MuZeroNetwork as Module
 
         model = load_network(path, game=GAME)
         if not isinstance(model, Module):
-            raise NetworkError(f"{path} holds a {type(model).__name__}, which is no learned model.")
+            raise NetworkError(
+                f"{path} holds a {type(model).__name__}, which is not a learned model."
+            )
         network = cls.__new__(cls)
         network.model = model
         return network
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the network, its architecture and its weights, to a `.safetensors` file."""
+        """Write architecture and weights to a `.safetensors` file."""
         from sylvan.networks import save_network
 
         save_network(self.model, path)
@@ -83,7 +85,7 @@ class MuZeroNetwork:
         return hidden if seen.dim() == 4 else hidden[0]
 
     def dynamics(self, hidden: torch.Tensor, action: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next hidden state, and the reward of the step to the side that made it."""
+        """The next hidden state, and the reward of the step for the side that made it."""
         import torch
 
         steps = torch.as_tensor(action, dtype=torch.int64, device=self._device).reshape(-1)

@@ -51,11 +51,10 @@ _PUBLISHED = (
 
 @dataclass
 class MCTSConfig:
-    """The settings of a search: the document's six under its names and defaults, then what it
-    leaves unsaid.
+    """The settings of a search: the document's six, with its defaults, then those it does not name.
 
-    The document's discount and number of simulations are those that MuZero's authors use for Atari
-    games; `board_game` has theirs for chess.
+    The document's discount and number of simulations are MuZero's for Atari games; `board_game` has
+    those for chess.
 
     >>> config = MCTSConfig()
     >>> config.num_simulations = 200
@@ -68,25 +67,25 @@ class MCTSConfig:
     root_exploration_fraction: float = 0.25
     pb_c_base: float = 19652
     pb_c_init: float = 1.25
-    """On the scale 0..1 that values are brought to, as in the publication."""
+    """For values scaled to 0..1, as in the publication."""
     discount: float = 0.997
-    """Of each step; 1 where only the end of a game counts."""
+    """Per step; 1 if only the end of a game counts."""
 
     add_noise: bool = False
     """Noise on the root's priors: for self-play, not for play and evaluation."""
     num_players: int = 2
-    """Two play for each other's loss, moving in turn; 1 is an environment with one player."""
+    """2: a zero-sum game, moving in turn; 1: an environment with one player."""
     value_bounds: tuple[float, float] | None = (-1.0, 1.0)
-    """The least and the most that is still to get (`KnownBounds`); None: the least and greatest
-    that the search has seen (`MinMaxStats`)."""
+    """Least and greatest value (`KnownBounds`); None: those that the search has seen
+    (`MinMaxStats`)."""
     unvisited: float = 0.0
-    """What an untried action counts as: between known bounds -1 is a loss, 0 a draw, 1 a win;
-    where the range is learned, 0 is the worst that was seen."""
+    """Value of an unvisited action: with known bounds -1 is a loss, 0 a draw, 1 a win; with a
+    learned range 0 is the worst value seen."""
     top_k: int | None = None
-    """Actions kept below the root, those of the highest priors; None: all."""
+    """Actions kept below the root, those with the highest priors; None: all."""
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuse a setting that there is not, in a sentence."""
+        """Refuse an unknown setting and suggest the closest one."""
         names = [field.name for field in fields(cls)]
         for name in settings:
             if name not in names:
@@ -97,24 +96,22 @@ class MCTSConfig:
 
     @classmethod
     def board_game(cls, **settings: Any) -> Self:
-        """As the publication plays chess, shogi and Go (its pseudocode's board-game settings): 800
-        simulations, no discount, values between -1 and 1, an untried move counting as a loss.
+        """The publication's settings for chess, shogi and Go: 800 simulations, no discount, values
+        between -1 and 1, an unvisited move counts as a loss.
         """
         return cls(**{"num_simulations": 800, "discount": 1.0, "unvisited": -1.0} | settings)
 
     @classmethod
     def control(cls, **settings: Any) -> Self:
-        """For one player and rewards of any size, as the publication plays Atari games: 50
-        simulations, a discount of 0.997, the range of values learned in each search.
+        """The publication's settings for Atari games, with one player and rewards of any size: 50
+        simulations, discount 0.997, the range of values learned in each search.
         """
         own = {"num_players": 1, "value_bounds": None, "root_dirichlet_alpha": 0.25}
         return cls(**own | settings)
 
     @classmethod
     def of(cls, config: Any) -> MCTSConfig:
-        """Settings from any object that has some of them as attributes, such as the document's
-        own class.
-        """
+        """Read settings from an object's attributes, such as the document's own class."""
         if isinstance(config, MCTSConfig):
             return config
         names = [field.name for field in fields(cls) if hasattr(config, field.name)]
@@ -123,7 +120,7 @@ class MCTSConfig:
         return cls(**{name: getattr(config, name) for name in names})
 
     def search_config(self, *, noise: bool = False, seed: int = 0) -> SearchConfig:
-        """The same settings for the core."""
+        """These settings for the core."""
         if self.num_players not in (1, 2):
             raise ConfigError(
                 f"num_players is {self.num_players!r}: values for one player say all for 1 or 2; "
@@ -142,13 +139,13 @@ class MCTSConfig:
         )
         if self.value_bounds is None:
             return config
-        # The core brings known bounds to -1..1, where the same exploration is twice the constant.
+        # The core scales known bounds to -1..1: double the constant for the same exploration.
         return config.replace(c_puct=2 * config.c_puct, c_factor=2.0)
 
 
 @dataclass
 class MuZeroConfig(MCTSConfig):
-    """The settings of learning, and of the searches that play.
+    """The settings of training, and of its searches.
 
     >>> MuZeroConfig().batch_size, MuZeroConfig.board_game().batch_size
     (1024, 2048)
@@ -157,18 +154,18 @@ class MuZeroConfig(MCTSConfig):
     """
 
     num_unroll_steps: int = 5
-    """Steps that the model is trained to foresee from each position."""
+    """Steps that the model is trained to predict from each position."""
     td_steps: int | None = 10
-    """Steps after which a search's value stands for what follows; None: the result counts."""
+    """Steps after which targets use the search's value; None: they use the game's result."""
     max_moves: int | None = 512
-    """A longer game is broken off."""
+    """Games end after this many half-moves."""
     temperature_moves: int | None = 30
-    """Moves that are drawn by their visits, before the most visited is played; None: all."""
+    """Moves drawn in proportion to visits, before the most visited is played; None: all."""
     replay_buffer_size: int = 100_000
-    """Positions that are learned from, the newest."""
+    """The newest positions, which training draws from."""
     batch_size: int = 1024
     learning_rate: float = 0.05
-    """Of stochastic gradient descent, which falls to a tenth in the course of a run."""
+    """Of stochastic gradient descent; falls to a tenth during a run."""
     momentum: float = 0.9
     weight_decay: float = 1e-4
     num_blocks: int = 16
@@ -176,20 +173,20 @@ class MuZeroConfig(MCTSConfig):
 
     @classmethod
     def board_game(cls, **settings: Any) -> Self:
-        """As the publication learns chess: the result of the game is the target, to its end."""
+        """The publication's settings for chess: the game's result is the target."""
         own = {"td_steps": None, "batch_size": 2048, "learning_rate": 0.1}
         return super().board_game(**own | {"replay_buffer_size": 1_000_000} | settings)
 
     @classmethod
     def control(cls, **settings: Any) -> Self:
-        """As the publication learns Atari games: rewards on the way, values after ten steps."""
+        """The publication's settings for Atari games: ten rewards, then the search's value."""
         own = {"max_moves": 27_000, "temperature_moves": None, "replay_buffer_size": 1_000_000}
         return super().control(**own | settings)
 
     def sections(self, game: str = "chess", **params: Any) -> dict[str, Any]:
-        """The same settings as those of a run, section by section: `TrainingConfig(**sections)`.
+        """These settings as sections of a run: `TrainingConfig(**sections)`.
 
-        :param game: as `sylvan train` takes it; `params` are arguments of the game's class.
+        :param game: its name for `sylvan train`; `params` are arguments of the game's class.
         """
         search = self.search_config(noise=True).model_dump(exclude_unset=True, exclude={"seed"})
         drawn = 2**31 if self.temperature_moves is None else self.temperature_moves

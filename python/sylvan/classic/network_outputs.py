@@ -1,10 +1,10 @@
-"""What the networks of the document `muzero-chess` answer.
+"""The answers of networks of the document `muzero-chess`.
 
-The document writes `initial_inference(observation)` with three answers (hidden state, policy
-logits, value) and `recurrent_inference(hidden, action)` with two (hidden state, reward), followed
-by `prediction(hidden)` (policy logits, value). Published code returns four from both: value,
-reward, policy logits, hidden state. Both forms are accepted, one position at a time, from PyTorch
-or NumPy; a hidden state may be anything.
+In the document, `initial_inference(observation)` returns hidden state, policy logits and value;
+`recurrent_inference(hidden, action)` returns hidden state and reward, and `prediction(hidden)`
+policy logits and value. In published code both inferences return value, reward, policy logits and
+hidden state. Both forms are accepted, for one position at a time, from PyTorch or NumPy; a hidden
+state may be any object.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ __all__ = ["NetworkOutput", "after", "at_first", "at_hidden"]
 
 
 class NetworkOutput(NamedTuple):
-    """What a network says of one position, in the order of the published pseudocode."""
+    """A network's answer for one position, in the order of the published pseudocode."""
 
     value: float
-    """What is still to come, for the player to move."""
+    """The expected return from here on, for the player to move."""
     reward: float
-    """What the step that led here paid the player who made it."""
+    """The reward of the step that led here, for the player who made it."""
     policy_logits: NDArray[np.float32]
     """`[actions]`"""
     hidden_state: Any
 
 
 def at_first(network: Any, observation: Any) -> NetworkOutput:
-    """What `initial_inference` says of an observation."""
+    """Ask `initial_inference` about an observation."""
     answer = _answer(network, "initial_inference", (3, 4), observation)
     if len(answer) == 4:
         return _output("initial_inference", answer[0], 0.0, answer[2], answer[3])
@@ -41,13 +41,13 @@ def at_first(network: Any, observation: Any) -> NetworkOutput:
 
 
 def at_hidden(network: Any, hidden: Any, reward: Any = 0.0) -> NetworkOutput:
-    """What `prediction` says of a hidden state."""
+    """Ask `prediction` about a hidden state."""
     policy, value = _answer(network, "prediction", (2,), hidden)
     return _output("prediction", value, reward, policy, hidden)
 
 
 def after(network: Any, hidden: Any, action: int) -> NetworkOutput:
-    """What `recurrent_inference`, and `prediction` if need be, say of a step."""
+    """Ask `recurrent_inference` about a step, then `prediction` if it gave two answers."""
     answer = _answer(network, "recurrent_inference", (2, 4), hidden, action)
     if len(answer) == 4:
         return _output("recurrent_inference", *answer)
@@ -56,7 +56,7 @@ def after(network: Any, hidden: Any, action: int) -> NetworkOutput:
 
 
 def numbers(array: Any) -> NDArray[np.float32]:
-    """An array of PyTorch or NumPy, or a number, in memory and in single precision."""
+    """Convert an array of PyTorch or NumPy, or a number, to a float32 array."""
     if hasattr(array, "detach"):
         array = array.detach().cpu().float().numpy()
     try:
@@ -79,7 +79,7 @@ def _answer(network: Any, method: str, sizes: tuple[int, ...], *asked: Any) -> t
 
 
 def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> NetworkOutput:
-    """An answer for one position; a batch of one is one, too."""
+    """Check an answer for one position; a batch of one is accepted."""
     logits = numbers(policy)
     if logits.ndim == 0 or logits.size != logits.shape[-1]:
         raise EvaluationError(
@@ -87,7 +87,7 @@ def _output(method: str, value: Any, reward: Any, policy: Any, hidden: Any) -> N
         )
     if np.isnan(logits).any() or not np.isfinite(logits).any():
         raise EvaluationError(
-            f"{method}() gave a policy with NaN or without a finite logit: mend the network."
+            f"{method}() gave a policy with NaN or without a finite logit: give finite logits."
         )
     of_value, of_reward = _number(method, "value", value), _number(method, "reward", reward)
     return NetworkOutput(of_value, of_reward, logits.reshape(-1), hidden)

@@ -1,4 +1,4 @@
-"""The network of `mcts-specification`: a residual tower on PyTorch, its training and its files."""
+"""`ChessNN` of the document `mcts-specification`: a residual tower on PyTorch."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["ChessNN"]
 
 
 class ChessNN:
-    """A residual network, 10 blocks of 128 filters: policy over 4672 moves and a value.
+    """A residual network: a policy over 4672 moves and a value.
 
-    It runs on PyTorch, which `pip install sylvan[torch]` brings. Files are `.safetensors`.
+    Needs PyTorch: `pip install sylvan[torch]`. Files are `.safetensors`.
     """
 
     def __init__(
         self, num_blocks: int = 10, num_filters: int = 128, learning_rate: float = 1e-3
     ) -> None:
-        """Store the settings; `build_model` or `load_model` makes the network."""
+        """Store the settings; `build_model` or `load_model` creates the network."""
         self.num_blocks = num_blocks
         self.num_filters = num_filters
         self.learning_rate = learning_rate
@@ -36,7 +36,7 @@ class ChessNN:
         self._optimizer: Any = None
 
     def build_model(self) -> None:
-        """Make the network, with random weights."""
+        """Create the network with random weights."""
         from sylvan.networks import build_network
 
         size = f"{self.num_blocks}x{self.num_filters}"
@@ -44,9 +44,9 @@ class ChessNN:
         self._take(build_network(size, game=game, value="scalar", squeeze=0))
 
     def predict(self, boards: ArrayLike) -> tuple[NDArray[np.float32], Any]:
-        """Probabilities over all moves, and the value for the side to move, from -1 to 1.
+        """Predict the probabilities of all moves, and the value for the side to move, from -1 to 1.
 
-        One board `[8, 8, 18]` gives `[4672]` and a number, a batch `[n, 8, 8, 18]` gives
+        One board `[8, 8, 18]` gives `[4672]` and a number; a batch `[n, 8, 8, 18]` gives
         `[n, 4672]` and `[n]`.
         """
         model = self._built()
@@ -68,15 +68,15 @@ class ChessNN:
         epochs: int = 1,
         batch_size: int = 256,
     ) -> dict[str, list[float]]:
-        """Fit the network to targets; the mean losses of every epoch come back.
+        """Fit the network to targets; return the mean losses of every epoch.
 
         The loss is the cross-entropy of the policy plus the squared error of the value.
 
         Args:
             boards: `[n, 8, 8, 18]`
-            policies: `[n, 4672]`, each adding up to one
+            policies: `[n, 4672]`, each with sum 1
             values: `[n]`, for the side to move
-            epochs: passes over the data, in a new order each
+            epochs: passes over the data, each in a new order
             batch_size: positions per step
         """
         self._built()
@@ -105,7 +105,7 @@ class ChessNN:
         return history
 
     def _step(self, inputs: Any, targets: Any, results: Any) -> NDArray[np.float64]:
-        """One update of the weights; the losses of policy and value before it."""
+        """Update the weights once; return the losses of policy and value before the update."""
         from torch.nn import functional
 
         output = self._built().train()(inputs)
@@ -117,16 +117,16 @@ class ChessNN:
         return np.array([policy_loss.item(), value_loss.item()])
 
     def save_model(self, path: str) -> None:
-        """Write the network, its architecture and its weights, to a `.safetensors` file."""
+        """Write architecture and weights to a `.safetensors` file."""
         from sylvan.networks import save_network
 
         _need_safetensors(path)
         save_network(self._built(), path)
 
     def load_model(self, path: str) -> None:
-        """Read a network that `save_model` wrote, whatever its size.
+        """Read a network of any size that `save_model` wrote.
 
-        :raises NetworkError: the file is of another format, or for another network.
+        :raises NetworkError: the file has another format, or holds another kind of network.
         """
         from sylvan.networks import load_network
 
@@ -138,11 +138,11 @@ class ChessNN:
         self._take(model)
 
     def save_weights(self, path: str) -> None:
-        """The same file as `save_model` writes."""
+        """Write the same file as `save_model`."""
         self.save_model(path)
 
     def load_weights(self, path: str) -> None:
-        """Read weights into a network that is built: the file's must have the same architecture."""
+        """Read weights of the same architecture into the network."""
         from sylvan.networks import load_network
 
         _need_safetensors(path)
@@ -168,7 +168,7 @@ class ChessNN:
         return self.model
 
     def _inputs(self, boards: ArrayLike) -> tuple[Any, bool]:
-        """Boards as the module sees them, `[n, 18, 8, 8]`, and whether it was a single one."""
+        """Boards as input of the module, `[n, 18, 8, 8]`, and whether a single one was given."""
         import torch
 
         array = np.asarray(boards, np.float32)
@@ -183,11 +183,11 @@ class ChessNN:
 
 
 def _need_safetensors(path: str) -> None:
-    """Refuse a name of another format before anything is read or written."""
+    """Refuse the name of another file format."""
     suffix = Path(path).suffix
     if suffix != ".safetensors":
         known = f"{suffix} is Keras's" if suffix in (".keras", ".h5") else f"it ends in {suffix!r}"
         raise NetworkError(
-            f"{path} is no file of ChessNN ({known}): it reads and writes .safetensors; save the "
-            "network under such a name."
+            f"{path} is not a file of ChessNN ({known}): it reads and writes .safetensors; "
+            "save the network under such a name."
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import chess
 
-from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode, puct
+from sylvan.classic.formulas import puct
+from sylvan.classic.tree_node import CoreTree, Path, Statistic, TreeNode
 from sylvan.errors import IllegalAction, SearchStateError
 from sylvan.planning import SearchConfig
 
@@ -15,11 +16,11 @@ CONFIG = SearchConfig(
     c_base=20000.0,
     dirichlet_alpha=0.3,
     dirichlet_fraction=0.25,
-    fpu="zero",  # an untried edge is worth a draw
+    fpu="zero",  # an unvisited edge counts as a draw
     proofs=False,
     prior_bits=32,
 )
-"""The constants of the search, as the document's project sets them."""
+"""The search constants of the document's project."""
 
 
 class Node(TreeNode):
@@ -33,10 +34,10 @@ class Node(TreeNode):
 
     N = TreeNode.visits
     value = Statistic[float](lambda node: node.core_value())
-    """What the agent, or the end of the game, says of it, for the side to move; 0 before."""
+    """The evaluation of the agent, or of a finished game, for the side to move; 0 before it."""
 
     def __init__(self, state: str | None = None) -> None:
-        """A position without children; the edge that leads to it can give its state."""
+        """Create a node without children; without a FEN, the edge to it gives the state."""
         super().__init__(1.0)
         self.above: Edge | None = None
         self._state = state
@@ -55,7 +56,7 @@ class Node(TreeNode):
             line, node = [], self
             while node._state is None:
                 if node.above is None:
-                    raise SearchStateError("The node has no state: make it as Node(fen).")
+                    raise SearchStateError("The node has no state: create it as Node(fen).")
                 line.append(node.above.action)
                 node = node.above.input_node
             board = chess.Board(node._state)
@@ -75,7 +76,7 @@ class Node(TreeNode):
 
     @property
     def edges(self) -> list[Edge]:
-        """One per legal move once the node is expanded, in the game's order."""
+        """One edge per legal move after expansion, in the game's order."""
         if not self._edges and self.tree is not None and self.tree.edges(self.path):
             view = self.tree.node(self.path)
             assert view is not None
@@ -88,8 +89,8 @@ class Node(TreeNode):
         return self._edges
 
     def core_value(self) -> float:
-        """All that was backed up from here, less what came from below, is its own evaluation (at
-        the end of a game as often as it was visited).
+        """The node's own evaluation: its value sum minus that of its edges, per evaluation. A
+        finished game has one evaluation per visit.
         """
         assert self.tree is not None
         view = self.tree.node(self.path)
@@ -101,7 +102,7 @@ class Node(TreeNode):
 
     @property
     def Q(self) -> float:  # noqa: N802
-        """The mean of all values backed up from here, for the side to move; 0 before the first."""
+        """The mean value for the side to move, own evaluation included; 0 before it."""
         below = sum(edge.N for edge in self.edges)
         total = self.value * (self.N - below) + sum(edge.W for edge in self.edges)
         return total / self.N if self.N else 0.0
@@ -119,7 +120,7 @@ class Node(TreeNode):
         return board.fen()
 
     def add_child(self, child: Node, action: chess.Move | str, prior: float) -> Edge:
-        """A new edge to `child`, by a move and its prior."""
+        """Add an edge to `child`, with a move and its prior."""
         if isinstance(action, str):
             action = chess.Move.from_uci(action)
         edge = Edge(self, child, action, prior)
@@ -129,7 +130,7 @@ class Node(TreeNode):
         return edge
 
     def get_all_children(self) -> list[Node]:
-        """Every node below this one."""
+        """All nodes below this one."""
         found: list[Node] = []
         waiting = [self]
         while waiting:
@@ -139,7 +140,7 @@ class Node(TreeNode):
         return found
 
     def get_edge(self, action: chess.Move) -> Edge | None:
-        """The edge of a move; None where there is none."""
+        """The edge of a move, or None."""
         return next((edge for edge in self.edges if edge.action == action), None)
 
 
@@ -156,7 +157,7 @@ class Edge(TreeNode):
     def __init__(
         self, input_node: Node, output_node: Node, action: chess.Move, prior: float
     ) -> None:
-        """An edge that no simulation took."""
+        """Create an unvisited edge."""
         super().__init__(prior)
         self.input_node, self.output_node, self.action = input_node, output_node, action
         output_node.above = self
@@ -179,9 +180,8 @@ class Edge(TreeNode):
     def upper_confidence_bound(self, noise: float = 1.0) -> float:
         """The PUCT score, Q + c(N) * P * sqrt(N of the node) / (1 + N of the edge).
 
-        `noise` is the edge's share of a Dirichlet draw. It is mixed into P and never multiplied
-        by it; 1, as the document writes it, means no noise. The search itself mixes noise once,
-        into the root's P.
+        `noise` is the edge's share of a Dirichlet draw, which is mixed into P, not multiplied; 1
+        means no noise, as in the document. The search itself mixes noise into the root's P once.
         """
         prior = self.P if noise == 1.0 else CONFIG.mixed(self.P, noise)
         return puct(CONFIG, self.Q, prior, self.N, self.input_node.N)

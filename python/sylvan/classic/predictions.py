@@ -1,9 +1,8 @@
-"""Probabilities as the core takes them.
+"""Predicted probabilities as logits of the core.
 
-A network of the founding documents predicts a probability for every move there is, legal or not,
-and a value for the side to move. The core takes logits of the legal moves, and makes priors of them
-by a softmax; the logarithm of a probability is such a logit, and the softmax then does no more than
-divide by the sum over the legal moves.
+A network of the founding documents predicts a probability for every move, legal or not. The core
+takes logits of the legal moves and applies a softmax. The logarithm of a probability is such a
+logit: the softmax then divides by the sum over the legal moves.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ __all__ = ["legal_logits"]
 
 
 def legal_logits(probabilities: ArrayLike, offsets: ArrayLike) -> NDArray[np.float32]:
-    """Logits of legal moves from their probabilities; equal ones where these add up to nothing.
+    """Logits of legal moves from their probabilities; equal if all probabilities are 0.
 
     Args:
-        probabilities: `[moves]` of the legal moves of some positions, one after another
-        offsets: `[positions + 1]` where each position's moves begin, as `Leaves.offsets`
+        probabilities: `[moves]`, of the legal moves of one position after another
+        offsets: `[positions + 1]`, the start of each position's moves, as `Leaves.offsets`
 
     >>> from sylvan._native import softmax
     >>> softmax(legal_logits([0.3, 0.1, 0.0], [0, 3])).round(3).tolist()

@@ -1,4 +1,4 @@
-"""A progress bar for searches that are called from Python: on stderr, and only on a terminal."""
+"""A progress bar on stderr, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(job: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar for as long as the block runs; the function that it gives takes how much is done."""
+    """Show a bar during the block; call the yielded function with the work done so far."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

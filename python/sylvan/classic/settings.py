@@ -1,4 +1,4 @@
-"""Files of settings, YAML or TOML, with sections if one likes:
+"""Settings files of `alphachess`, YAML or TOML, with or without sections:
 
     mcts:
       simulations_per_move: 400   # a comment
@@ -6,7 +6,7 @@
     self_play:
       temp_threshold: 30
 
-Names of sections mean nothing; what stands in them is laid flat.
+Section names have no meaning: all settings are read into one flat dictionary.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["read_overrides", "read_settings"]
 
 
 def read_settings(source: Mapping[str, Any] | str | Path) -> dict[str, Any]:
-    """Settings from a file or a dictionary; sections, which may be nested, are laid flat.
+    """Read settings from a file or a dictionary into a flat dictionary.
 
     >>> read_settings({"mcts": {"c_puct": 1.5}, "temp_threshold": 20})
     {'c_puct': 1.5, 'temp_threshold': 20}
@@ -33,7 +33,7 @@ def read_settings(source: Mapping[str, Any] | str | Path) -> dict[str, Any]:
 
 
 def read_overrides(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings as a command line has them.
+    """Read settings from a command line.
 
     >>> read_overrides(["c_puct=2", "fpu=parent", "noise=false"])
     {'c_puct': 2, 'fpu': 'parent', 'noise': False}

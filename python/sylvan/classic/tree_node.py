@@ -1,36 +1,30 @@
-"""What the nodes of all the documents share: prior, visits, a sum of values, children.
+"""Nodes that read the core's tree: the base of the nodes of `muzero-chess` and `node-edge-chess`.
 
-A node is built and counted by hand, or it shows a node of a tree that the core has grown. Then its
-numbers are read from the core when they are asked for: a chess position has thirty untried moves
-for every tried one, and most are never looked at. A number that is set by hand stays as it was set,
-and the tree notes that it was changed, because the core knows nothing of it.
+A node is made and counted by hand, or it shows a node of a tree in the core. Then its numbers are
+read from the core when they are needed: a chess position has thirty unvisited moves for every
+visited one, and most are never looked at. A number that is set by hand keeps that value, and the
+tree notes the change, because the core does not know it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-from sylvan.errors import ConfigError
-from sylvan.planning import EdgeView, NodeView, SearchConfig, SearchResult, TreeView
-from sylvan.reference.node import f32
-from sylvan.reference.selection import puct_score
+from sylvan.planning import EdgeView, NodeView, SearchResult, TreeView
 
-__all__ = ["Children", "CoreTree", "Statistic", "TreeNode", "puct", "puct_settings", "tempered"]
+__all__ = ["CoreTree", "Path", "Statistic", "TreeNode"]
 
 T = TypeVar("T")
-K = TypeVar("K")
-N = TypeVar("N", bound="TreeNode")
 Path = tuple[int, ...]
+"""The actions from the root to a node."""
 
 
 class CoreTree:
-    """A tree in the core, as it stands now. Nodes point to it, it points to no node."""
+    """A tree in the core, as it stands now. Nodes point to it, and it points to no node."""
 
     def __init__(self, result: Callable[[], SearchResult]) -> None:
-        """Read the tree of what `result` returns; its root has been evaluated."""
+        """Read the tree of what `result` returns; its root is evaluated."""
         self._result = result
         self._view: TreeView | None = None
         self._edges: dict[Path, dict[int, EdgeView]] = {}
@@ -38,7 +32,7 @@ class CoreTree:
         """Whether a number of a node was set by hand."""
 
     def refresh(self) -> None:
-        """Read everything anew: the search has gone on."""
+        """Forget what was read: the search has gone on."""
         self._view = None
         self._edges.clear()
 
@@ -50,7 +44,7 @@ class CoreTree:
         return self._view
 
     def node(self, path: Path) -> NodeView | None:
-        """The node after some actions; None where no simulation has been."""
+        """The node at a path; None if no simulation reached it."""
         node: NodeView | None = self.view.root
         for depth, action in enumerate(path):
             edge = self.edges(path[:depth]).get(action)
@@ -58,7 +52,7 @@ class CoreTree:
         return node
 
     def edges(self, path: Path) -> dict[int, EdgeView]:
-        """The edges of the node after some actions, by action; none where it is no inner node."""
+        """The edges of the node at a path, by action; empty if it has none."""
         if path not in self._edges:
             node = self.node(path)
             found = [] if node is None else node.edges
@@ -69,16 +63,12 @@ class CoreTree:
         """The last edge of a path, which is not empty."""
         return self.edges(path[:-1])[path[-1]]
 
-    def reached(self, path: Path) -> list[int]:
-        """The actions that simulations took at the node after some actions."""
-        return [action for action, edge in self.edges(path).items() if edge.N]
-
 
 class Statistic(Generic[T]):
-    """A number of a node: as it was set by hand, else as the core has it."""
+    """A number of a node: the value set by hand, or else the core's."""
 
     def __init__(self, read: Callable[[Any], T]) -> None:
-        """Let `read(node)` give the core's number."""
+        """Let `read(node)` return the core's number."""
         self._read = read
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -101,7 +91,7 @@ class Statistic(Generic[T]):
 
 
 class TreeNode:
-    """A position, with the numbers of the action that led there."""
+    """A position or a move, with prior, visits and sum of values."""
 
     __slots__ = ("_prior", "_total", "_visits", "path", "tree")
 
@@ -112,7 +102,7 @@ class TreeNode:
     total = Statistic[float](lambda node: node.core_total())
 
     def __init__(self, prior: float) -> None:
-        """A node that was not visited."""
+        """Create an unvisited node."""
         self._prior: float | None = prior
         self._visits: int | None = 0
         self._total: float | None = 0.0
@@ -131,82 +121,10 @@ class TreeNode:
         return 0 if node is None else node.N
 
     def core_total(self) -> float:
-        """The core's sum of values, for the player whose sum the document means."""
+        """The core's sum of values, for the player that the document means."""
         raise NotImplementedError
 
     @property
     def mean(self) -> float:
         """The mean value; 0 before the first visit."""
         return self.total / self.visits if self.visits else 0.0
-
-
-class Children(Mapping[K, N]):
-    """The children of a node in the core, in the order of their actions, made when asked for."""
-
-    def __init__(self, tree: CoreTree, path: Path, kind: type[N], key: Callable[[int], K]) -> None:
-        """Make nodes of a `kind`, by what `key` makes of the code of an action."""
-        self._tree, self._path, self._kind, self._key = tree, path, kind, key
-        self._made: dict[int, N] = {}
-        self._codes: dict[K, int] = {}
-
-    def _actions(self) -> dict[K, int]:
-        """Codes by key; they stay the same once the node is expanded."""
-        if not self._codes:
-            edges = self._tree.edges(self._path)
-            self._codes = {self._key(action): action for action in sorted(edges)}
-        return self._codes
-
-    def _node(self, action: int) -> N:
-        if action not in self._made:
-            node = self._made[action] = self._kind(0.0)
-            node.show(self._tree, (*self._path, action))
-        return self._made[action]
-
-    def __getitem__(self, key: K) -> N:
-        return self._node(self._actions()[key])
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self._actions())
-
-    def __len__(self) -> int:
-        return len(self._actions())
-
-    def reached(self) -> Iterator[tuple[int, N]]:
-        """Actions that were taken, also by hand, and their nodes: few of many."""
-        by_hand = [action for action, node in self._made.items() if node.visits]
-        for action in sorted({*self._tree.reached(self._path), *by_hand}):
-            yield action, self._node(action)
-
-
-def puct(config: SearchConfig, q: float, prior: float, visits: int, parent_visits: int) -> float:
-    """Score a child: Q + c * P * sqrt(parent N) / (1 + N), in the core's precision."""
-    explore = f32(config.exploration(float(parent_visits)))
-    return float(puct_score(f32(q), f32(prior), visits, explore))
-
-
-@lru_cache(maxsize=16)
-def puct_settings(c_puct: float) -> SearchConfig:
-    """Settings with a constant of exploration."""
-    return SearchConfig(c_puct=c_puct)
-
-
-def tempered(weights: Mapping[K, float], temperature: float) -> dict[K, float]:
-    """Shares of weights to the power of 1 / temperature; equal ones where no weight is above 0.
-
-    Logarithms keep small temperatures from underflowing.
-
-    >>> tempered({"a": 3, "b": 1}, 1.0), tempered({"a": 3, "b": 1}, 1e-300)
-    ({'a': 0.75, 'b': 0.25}, {'a': 1.0, 'b': 0.0})
-    """
-    is_number = isinstance(temperature, int | float)  # callers may be untyped
-    if not (is_number and 0 < temperature < math.inf):
-        raise ConfigError(f"temperature is {temperature!r}: it must be a number from 0 on.")
-    top = max(weights.values())
-    if top == 0:
-        return dict.fromkeys(weights, 1 / len(weights))
-    powers = {
-        key: math.exp(math.log(weight / top) / temperature) if weight else 0.0
-        for key, weight in weights.items()
-    }
-    total = sum(powers.values())
-    return {key: power / total for key, power in powers.items()}

@@ -144,6 +144,11 @@ class SearchConfig(BaseModel):
     widening_power: Annotated[float, Field(ge=0, le=1)] = Field(
         0.5, description="exponent of progressive widening"
     )
+    horizon: Annotated[int, Field(ge=1, lt=2**32)] | None = Field(
+        None,
+        description="most plies of a line: a position at this depth is evaluated at each visit and "
+        "not expanded; None: no limit",
+    )
     rave: NotNegative = Field(
         0.0,
         description="RAVE: visits at which Q weighs as much as the mean result of simulations in "

@@ -39,6 +39,7 @@ class SearchSettings(Limits, total=False):
     c_scale: float
     widening: float | None
     widening_power: float
+    horizon: int | None
     rave: float
     fpu: FpuRule | float
     fpu_reduction: float

@@ -166,6 +166,8 @@ class DealSearch(Search):
         self.requested.discard((id(node), walk.own))
         if node is self.root:
             return self.expand(walk.path, state, evaluation)
+        if self.at_horizon(walk.path):
+            return self.backup(walk.path, [float(f32(v)) for v in values], False)
         priors = softmax(np.array(logits, np.float32))
         node.views[walk.own] = list(quantise_priors(priors, self.config.prior_bits))
         if walk.resumes:

@@ -7,8 +7,7 @@ per seat. There are no threads, clocks or byte budgets here.
 
 The batch rule: start walks until `leaves_in_flight` leaves wait for `evaluate`. A walk that ends in
 a finished or proven position is backed up at once. A walk that ends at a waiting leaf (a collision)
-does not count as a simulation, but its virtual visits stay until the batch closes. Collision number
-`collisions + 1` closes the batch.
+is no simulation; its virtual visits stay until the batch closes (at most `collisions` of them).
 """
 
 from collections.abc import Callable, Sequence
@@ -144,17 +143,22 @@ class Search:
     def expand(self, path: list[Node], state: Game, evaluation: Evaluation) -> None:
         """Add a leaf's children, one per legal action, and back up its values."""
         node, (logits, values) = path[-1], evaluation
-        node.kind, node.seat, node.pending = "decision", state.to_play(), False
-        bits = 32 if node is self.root else self.config.prior_bits
-        priors = quantise_priors(softmax(np.array(logits, np.float32)), bits)
-        for index, (action, prior) in enumerate(zip(state.legal_actions(), priors, strict=True)):
-            node.children[action] = self.new_node(action, index, prior)
-        node.raw = f32(values[node.seat])
+        legal, seat, node.pending = state.legal_actions(), state.to_play(), False
         if node is not self.root:  # a latent state's reward comes with its evaluation
             node.reward = list(state.rewards())
+        if not self.at_horizon(path):
+            bits = 32 if node is self.root else self.config.prior_bits
+            priors = quantise_priors(softmax(np.array(logits, np.float32)), bits)
+            for index, (action, prior) in enumerate(zip(legal, priors, strict=True)):
+                node.children[action] = self.new_node(action, index, prior)
+            node.kind, node.seat, node.raw = "decision", seat, f32(values[seat])
         self.backup(path, [float(f32(v)) for v in values], False)
         if node is self.root:
             self.prepare_root()
+
+    def at_horizon(self, path: list[Node]) -> bool:
+        """Return whether a leaf is too deep to be expanded; it is evaluated at each visit."""
+        return self.config.horizon is not None and len(path) > self.config.horizon
 
     def backup(self, path: list[Node], values: list[float], proven: bool) -> None:
         """Add the values, one per seat, to every node of the path: no sign is flipped."""

@@ -90,6 +90,8 @@ pub struct Config {
     pub top_k: usize,
     /// `widening.rs`: factor and power of the number of edges that may be tried.
     pub widening: Option<(f64, f64)>,
+    /// A position this many plies below the root is evaluated at each visit, and not expanded.
+    pub horizon: Option<u32>,
     /// `rave.rs`: visits at which Q and AMAF have equal weight; 0 disables RAVE.
     pub rave: f64,
     /// All priors below the root are equal; the evaluator's logits are not used.
@@ -123,6 +125,7 @@ impl Default for Config {
             collisions: 1,
             top_k: 0,
             widening: None,
+            horizon: None,
             rave: 0.0,
             flat_priors: false,
             stop_at_new_views: false,

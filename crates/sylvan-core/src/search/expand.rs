@@ -2,7 +2,8 @@
 //!
 //! Priors are the softmax of the evaluator's logits over the legal actions. A leaf gets all its
 //! edges at once, without nodes, after its evaluation. With a learned model, the evaluation also
-//! contains the reward of the step to the leaf and its actions (`top_actions.rs`).
+//! contains the reward of the step to the leaf and its actions (`top_actions.rs`). A leaf at the
+//! horizon gets no edges: it is evaluated again at its next visit.
 
 use crate::contracts::evaluator::Evaluator;
 use crate::contracts::game::{Action, Game};
@@ -52,6 +53,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let n = pad(logits);
         // Back up first, to hide the softmax's latency.
         let raw = self.add_value(visit, values);
+        if self.at_horizon(visit) {
+            return self.close(visit);
+        }
         softmax_padded(logits, n);
         let priors = logits;
         if id == self.tree.root {
@@ -107,6 +111,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         V::set_reward(&mut self.pool[id].extra, &V::from_seats(rewards));
         let raw = self.add_value(visit, values);
+        if self.at_horizon(visit) {
+            self.close(visit);
+            return true;
+        }
         let list = &mut self.scratch.top_actions;
         list.finish();
         let (pool, bytes) = (&mut self.pool, &mut self.tree.bytes);
@@ -140,6 +148,21 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         value.seat(visit.seat) as f32
     }
 
+    /// Whether a leaf is too deep to be expanded.
+    #[inline]
+    pub(crate) fn at_horizon(&self, visit: &Visit<G>) -> bool {
+        let horizon = self.settings.config.horizon;
+        horizon.is_some_and(|plies| visit.path.len() > plies as usize)
+    }
+
+    /// Ends a simulation: its leaf waits no longer.
+    pub(crate) fn close(&mut self, visit: &Visit<G>) {
+        let id = visit.end();
+        self.pool[id].set_pending(false);
+        self.tree.progress.waiting -= 1;
+        self.tree.progress.finished += u64::from(id != self.tree.root);
+    }
+
     /// Turns a leaf with edges into a decision node.
     fn open(&mut self, visit: &Visit<G>) {
         let id = visit.end();
@@ -148,9 +171,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
         node.set_seat(visit.seat);
-        node.set_pending(false);
-        self.tree.progress.waiting -= 1;
-        self.tree.progress.finished += u64::from(!is_root);
+        self.close(visit);
         if is_root {
             self.tree.views.clear_waiting(); // only the root itself was waiting
             self.prepare_root();

@@ -360,6 +360,10 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let id = visit.end();
         self.tree.views.stop_waiting(id, visit.own_key);
         self.remove_virtual_visits(&visit.path);
+        if self.at_horizon(visit) {
+            self.backup(&visit.path, V::from_seats(values), false);
+            return self.close(visit);
+        }
         self.pool[id].set_pending(false);
         if !self.settings.config.flat_priors {
             softmax(logits);
@@ -378,8 +382,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         let node = &mut self.pool[id];
         node.set_kind(NodeKind::Decision);
         node.set_seat(visit.seat);
-        self.tree.progress.waiting -= 1;
-        self.tree.progress.finished += 1;
+        self.close(visit);
     }
 
     /// Stores the priors of a view at a node, in the stored format.
