@@ -10,7 +10,7 @@
 
     --seeds 1,2,3        a run each
     --minutes 20         of training, in all
-    --sitting 10         minutes of training in this call; call again to go on
+    --per-call 10        minutes of training in this call; call again to go on
     --run-folder FOLDER  where the runs are (runs/learning); one that is there is gone on with
     --evaluate-only      train nothing: measure the networks that the runs have now
     --set NAME=VALUE     a setting of the runs, such as learner.learning_rate=0.01
@@ -60,7 +60,7 @@ class Options:
 
     seeds: list[int] = field(default_factory=lambda: [1])
     minutes: float | None = None
-    sitting: float | None = None
+    per_call: float | None = None
     folder: Path = Path("runs/learning")
     evaluate_only: bool = False
     settings: list[str] = field(default_factory=list)
@@ -203,14 +203,14 @@ def _train(
         short = {"selfplay": {"positions": 256, "games": 16}, "arena": {"games": 2, "positions": 8}}
         settings = merged(settings, {"run": {"minutes": None, "steps": 2}, **short})
     settings = merged(settings, overrides(OPTIONS.settings))
-    return train(TrainingConfig(**settings), folder, watch=_sitting()).reason == "done"
+    return train(TrainingConfig(**settings), folder, watch=_stop_after()).reason == "done"
 
 
-def _sitting() -> Any:
+def _stop_after() -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
     from sylvan.runs.watcher import Watcher
 
-    class Sitting(Watcher):
+    class StopAfter(Watcher):
         began = time.monotonic()
 
         def step_end(self, step: int, numbers: Any, progress: float) -> None:
@@ -218,13 +218,13 @@ def _sitting() -> Any:
             rated = "" if elo is None else f", Elo {elo:.0f}"
             print(f"step {step}: {100 * progress:.0f} % of the budget{rated}", file=sys.stderr)
             minutes = (time.monotonic() - self.began) / 60
-            if OPTIONS.sitting is not None and minutes >= OPTIONS.sitting and progress < 1:
+            if OPTIONS.per_call is not None and minutes >= OPTIONS.per_call and progress < 1:
                 raise KeyboardInterrupt  # the step is safe on disk: the next call goes on
 
         def message(self, text: str) -> None:
             print(text, file=sys.stderr)
 
-    return Sitting()
+    return StopAfter()
 
 
 def _facts(folder: Path, name: str, seed: int) -> dict[str, Any]:
@@ -361,15 +361,15 @@ def main() -> None:
     )
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--minutes", type=float)
-    parser.add_argument("--sitting", type=float)
+    parser.add_argument("--per-call", type=float)
     parser.add_argument("--run-folder", type=Path, default=Options.folder)
     parser.add_argument("--evaluate-only", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given, rest = parser.parse_known_args()
     OPTIONS.seeds = [int(seed) for seed in given.seeds.split(",")]
-    OPTIONS.minutes, OPTIONS.sitting, OPTIONS.folder = (
+    OPTIONS.minutes, OPTIONS.per_call, OPTIONS.folder = (
         given.minutes,
-        given.sitting,
+        given.per_call,
         given.run_folder,
     )
     OPTIONS.evaluate_only, OPTIONS.settings = given.evaluate_only, given.set

@@ -12,7 +12,7 @@
     --run FOLDER         where it is (runs/muzero/TASK-seedN); one that is there is gone on with
     --minutes N          of training, in all, instead of the preset's budget
     --steps N            the same in steps
-    --sitting 5          minutes of training in this call; call again to go on
+    --per-call 5         minutes of training in this call; call again to go on
     --known FOLDER       connect4_h200: a run with the known rules to compare with
     --set NAME=VALUE     a setting of the run, such as learner.learning_rate=0.01
     --machine cpu        the preset of another machine
@@ -255,16 +255,16 @@ def _train(task: Task, given: argparse.Namespace, folder: Path) -> bool:
         }
         settings = merged(settings, short)
     config = TrainingConfig(**merged(settings, overrides(given.set)))
-    return train(config, folder, watch=_sitting(given.sitting)).reason == "done"
+    return train(config, folder, watch=_stop_after(given.per_call)).reason == "done"
 
 
-def _sitting(minutes: float | None) -> Any:
+def _stop_after(minutes: float | None) -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
     from rich.console import Console
 
     from sylvan.runs.live import PlainLines
 
-    class Sitting(PlainLines):
+    class StopAfter(PlainLines):
         began = time.monotonic()
 
         def step_end(self, step: int, numbers: Any, progress: float) -> None:
@@ -273,11 +273,11 @@ def _sitting(minutes: float | None) -> Any:
             if minutes is not None and gone >= minutes and progress < 1:
                 raise KeyboardInterrupt  # the step is safe on disk: the next call goes on
 
-    return Sitting(Console(stderr=True))
+    return StopAfter(Console(stderr=True))
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """What a figure must be told with: steps and time, of all sittings."""
+    """What a figure must be told with: steps and time, of all calls."""
     lines = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
     positions = sum(line.get("selfplay.positions", 0) for line in lines)
     seconds = lines[-1].get("run.elapsed", 0.0) if lines else 0.0
@@ -364,7 +364,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path)
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--sitting", type=float)
+    parser.add_argument("--per-call", type=float)
     parser.add_argument("--known", type=Path)
     parser.add_argument("--machine", choices=["cpu", "gpu8", "big"])
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")

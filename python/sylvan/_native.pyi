@@ -20,6 +20,7 @@ __all__ = [
     "Forest",
     "LatentState",
     "Rng",
+    "TREE_SHARE",
     "TicTacToe",
     "__version__",
     "blob_card",
@@ -41,6 +42,7 @@ _T = TypeVar("_T")
 
 __version__: str
 BUILD_PROFILE: str
+TREE_SHARE: float
 
 # --- arithmetic that the reference shares with the core ---------------------------------------
 

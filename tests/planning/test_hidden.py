@@ -327,6 +327,26 @@ def test_giving_up_leaves_no_trace(shape, config, batches):
     assert forest.result().simulations == 500
 
 
+class Blind(HiddenGame):
+    """A game whose observation raises for some hands: what the priors of a view depend on."""
+
+    def observation(self):
+        if self.hands[self.to_play()] == 2:
+            raise ZeroDivisionError("no observation")
+        return super().observation()
+
+
+def test_an_observation_that_raises_is_the_games_error():
+    """Else views with different hands would share priors."""
+    game = next(
+        game
+        for game in (Blind(Shape(seed=seed, depth=8)) for seed in range(100))
+        if game.hands[game.to_play()] != 2
+    )
+    with pytest.raises(ZeroDivisionError, match="no observation"):
+        Search("hash_random", simulations=500).run(game.observe(game.to_play()))
+
+
 def test_playouts_by_a_policy():
     """A function plays in the deals that were drawn, and is asked only where a seat moves."""
     asked = []

@@ -22,6 +22,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "release"
     };
     module.add("BUILD_PROFILE", profile)?;
+    let (part, whole) = sylvan_core::TREE_SHARE;
+    module.add("TREE_SHARE", part as f64 / whole as f64)?;
     module.add_class::<forest::Forest>()?;
     numbers::register(module)?;
     games::register(module)

@@ -216,33 +216,33 @@ def _strength(
 class _PlayTerminal(Conversation):
     """A game's terminal session."""
 
-    def __init__(self, name: str, sitting: GameSession, pgn: Path | None) -> None:
+    def __init__(self, name: str, session: GameSession, pgn: Path | None) -> None:
         from sylvan.cli.opinion import Oracle
 
         super().__init__()
         self.name = name
-        self.sitting = sitting
+        self.session = session
         self.oracle = Oracle()
         self.pgn = pgn
-        self.is_chess = hasattr(sitting.game, "fen")
+        self.is_chess = hasattr(session.game, "fen")
 
     @property
     def is_over(self) -> bool:
-        return self.sitting.is_over
+        return self.session.is_over
 
     def begin(self) -> None:
-        colour = ("White", "Black")[self.sitting.seat]
+        colour = ("White", "Black")[self.session.seat]
         who = (
-            f"{colour}, {self.sitting.player.name} the other side"
+            f"{colour}, {self.session.player.name} the other side"
             if self.is_chess
-            else (f"{'first' if self.sitting.seat == 0 else 'second'}")
+            else (f"{'first' if self.session.seat == 0 else 'second'}")
         )
         self.say(f"You play {who}. Type a move, or help.")
         self.show()
 
     def prompt(self) -> str | None:
         """Return the prompt for the person's move, or make the opponent's."""
-        if self.sitting.is_persons_turn:
+        if self.session.is_persons_turn:
             return "your move: "
         self.answer()
         return None
@@ -250,56 +250,56 @@ class _PlayTerminal(Conversation):
     def answer(self) -> None:
         """Make the search's move."""
         with Bar("thinking"):
-            reply = self.sitting.reply()
-        self.say(f"{self.sitting.player.name} plays {reply}")
+            reply = self.session.reply()
+        self.say(f"{self.session.player.name} plays {reply}")
         self.show()
 
     def handle(self, line: str) -> None:
         """Make the person's move."""
         (move,) = moves_of(line)[:1] or [line]
-        self.sitting.play(self.sitting.read(move))
-        if self.sitting.is_over:
+        self.session.play(self.session.read(move))
+        if self.session.is_over:
             self.show()
 
     def show(self, _: str = "") -> None:
         """Print the board."""
         from sylvan.cli.board import coloured, plain
 
-        sitting, picture = self.sitting, None
+        session, picture = self.session, None
         if self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
-            last = sitting.actions[-1] if sitting.actions else None
-            picture = coloured(sitting.game, sitting.seat, last)
+            last = session.actions[-1] if session.actions else None
+            picture = coloured(session.game, session.seat, last)
         if picture is not None:
             self.console.print(picture)
         else:
-            self.say(plain(sitting.game, sitting.seat))
+            self.say(plain(session.game, session.seat))
 
     def moves(self, _: str) -> None:
         from sylvan.planning.tree import label
 
-        game = self.sitting.game
+        game = self.session.game
         self.say(" ".join(sorted(label(game, action) for action in game.legal_actions())))
 
     def hint(self, _: str) -> None:
         with Bar("thinking"):
-            self.say(f"The search would play {self.sitting.hint()}.")
+            self.say(f"The search would play {self.session.hint()}.")
 
     def solve(self, _: str) -> None:
         """Print the exact value."""
         with Bar("solving"):
-            opinion = self.oracle.opinion(self.sitting.game)
+            opinion = self.oracle.opinion(self.session.game)
         self.say(opinion)
 
     def undo(self, _: str) -> None:
-        self.say(f"{self.sitting.undo()} half-move(s) taken back.")
+        self.say(f"{self.session.undo()} half-move(s) taken back.")
         self.show()
 
     def draw(self, _: str) -> None:
-        if not self.sitting.offer_draw():
-            self.say(f"{self.sitting.player.name} plays on.")
+        if not self.session.offer_draw():
+            self.say(f"{self.session.player.name} plays on.")
 
     def fen(self, _: str) -> None:
-        game: Any = self.sitting.game
+        game: Any = self.session.game
         self.say(game.fen() if self.is_chess else str(game))
 
     def save(self, rest: str) -> None:
@@ -310,14 +310,14 @@ class _PlayTerminal(Conversation):
             raise ConfigError("Only games of chess can be saved as PGN.")
         if not rest:
             raise ConfigError("Give a file name: save game.pgn")
-        write_text(rest, self.sitting.pgn())
+        write_text(rest, self.session.pgn())
         self.say(f"The game is in {rest}.")
 
     def end(self) -> None:
         """Print the result and the game."""
-        self.say(self.sitting.verdict)
-        if self.is_chess and self.sitting.actions:
-            self.say(self.sitting.pgn().strip())
+        self.say(self.session.verdict)
+        if self.is_chess and self.session.actions:
+            self.say(self.session.pgn().strip())
         if self.pgn is not None:
             self.save(str(self.pgn))
 
@@ -332,7 +332,7 @@ _PlayTerminal.commands = {
     "opinion": _PlayTerminal.solve,
     "undo": _PlayTerminal.undo,
     "draw": _PlayTerminal.draw,
-    "resign": lambda table, _: table.sitting.resign(),
+    "resign": lambda table, _: table.session.resign(),
     "board": _PlayTerminal.show,
     "fen": _PlayTerminal.fen,
     "save": _PlayTerminal.save,
