@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "BUILD_PROFILE",
+    "TREE_SHARE",
     "Blob",
     "BlobBot",
     "BlobTables",
@@ -20,7 +21,6 @@ __all__ = [
     "Forest",
     "LatentState",
     "Rng",
-    "TREE_SHARE",
     "TicTacToe",
     "__version__",
     "blob_card",

@@ -50,8 +50,8 @@ class SearchPlayer:
     rivalry: float = 1.0
     """0: maximise own points; 1: own points above the others' mean."""
     candidates: int = 16
-    """Deals drawn for each one used, which is picked by the likelihood of the others' bids and plays;
-    1: uniform deals."""
+    """Deals drawn for each one used, picked by the likelihood of the others' bids and plays; 1:
+    uniform deals."""
     bid_noise: float = 0.1
     """Assumed share of random bids, for the likelihood of deals."""
     play_noise: float = 1.0
