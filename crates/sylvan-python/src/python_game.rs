@@ -1,4 +1,4 @@
-//! A game written in Python, as the core sees it.
+//! Games written in Python, as games of the core.
 //!
 //! Every call runs Python code, so the interpreter's lock is held while such a game is searched
 //! and one thread searches it. Exceptions of the game come back unchanged.
