@@ -109,7 +109,7 @@ def test_core_equals_reference(shape, config, moves):
     run_both(make(shape), config, moves)
 
 
-class Seen(random_games.RandomGame):
+class OpenView(random_games.RandomGame):
     """A game that hides nothing, seen as if it did."""
 
     def clone(self):
@@ -141,7 +141,7 @@ def test_where_nothing_is_hidden_it_is_the_search_of_open_games(seed, config, fp
     )
     shape = random_games.Shape(seed=seed, num_players=3, zero_sum=False, depth=9)
     game = random_games.make(shape)
-    view = Seen(game.shape).observe(game.to_play())
+    view = OpenView(game.shape).observe(game.to_play())
     search = Search(random_games.evaluate_leaves, config)
     one, two = found(search.run(game)), found(search.run(view))
     assert one[1:] == two[1:]

@@ -350,8 +350,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn pick(&mut self, tree: usize) -> Action {
         let mut search = self.search(tree);
-        let place = search.pick();
-        search.tree.edges.actions[place]
+        let index = search.pick();
+        search.tree.edges.actions[index]
     }
 
     fn node(&mut self, tree: usize, path: &[Action]) -> PyResult<Option<NodeStats>> {
