@@ -1,30 +1,31 @@
-"""What players of Blob are worth: `python -m benchmarks.blob [--deals N] [--quick] [NAME ...]`.
+"""Strength of Blob players: `python -m benchmarks.blob [--deals N] [--quick] [NAME ...]`.
 
-Five players, seven cards, whole games; one focal player in every seat in turn against four that are
-alike, on fixed deals. Points a game above the others' mean, with the 95 % interval over deals.
+Whole games of five players and seven cards on fixed deals: one focal player takes every seat in
+turn, against four copies of another. Points per game above the others' mean, with the 95 % interval
+over deals.
 
 | name | focal | others | must reach | aim |
 |---|---|---|---|---|
 | `rule` | rule bot | random | +68 to +73 | |
 | `counter` | card counter | rule bot | +13 | +14.5 |
-| `rollouts` | 128 rollouts, of deals weighted by the others' bids | card counter | +8 | +9.6 |
-| `uniform` | 128 rollouts, of deals that are all equally likely | card counter | +8 | +9.6 |
+| `rollouts` | 128 rollouts, deals weighted by the others' bids | card counter | +8 | +9.6 |
+| `uniform` | 128 rollouts, uniform deals | card counter | +8 | +9.6 |
 | `determinised` | a tree in each of 32 deals, 125 simulations each | card counter | | |
 | `information_set` | information-set search, 4000 simulations | card counter | +8 | +12 |
-| `network_rule` | the network that comes with Sylvan, alone | rule bot | +18 | +24.8 |
+| `network_rule` | the shipped network without search | rule bot | +18 | +24.8 |
 | `network_counter` | the same | card counter | +3 | +11.6 |
 | `network_rollouts` | the same | 128 rollouts | -3 | +5.8 |
-| `network_search_rule` | information-set search with its opinion | rule bot | +20 | +27 |
+| `network_search_rule` | information-set search with the network's opinion | rule bot | +20 | +27 |
 | `network_search_counter` | the same | card counter | +5 | +14 |
 | `network_search_rollouts` | the same | 128 rollouts | 0 | +7 |
 
 `--play FOCAL OTHERS` plays any two, by the names of `bot_named` in `sylvan.blob.players`:
 `rollouts:32 counter`; `--players` and `--cards` change the table. The first two take half a minute
-together, the others about a second a deal and seat, those that search five.
+together, the others about a second per deal and seat, searches five.
 
-`--processes N` plays deals side by side; the result is the same. `--first DEAL` begins with another
-deal than a million, so that several machines can share the work; `--json` has the points of every
-deal, to be put together.
+`--processes N` plays deals in parallel; the result is the same. `--first DEAL` sets the first deal
+(default: a million), so that several machines can share the work; `--json` prints the points of
+every deal, to combine them.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ FIRST = 1_000_000
 def play(
     focal: str, others: str, deals: int, rules: Blob, first: int = FIRST, processes: int = 1
 ) -> tuple[BlobReport, float]:
-    """The report of a match, and the seconds that it took."""
+    """The report of a match, and its time in seconds."""
     began = shown = time.perf_counter()
     reports = []
     for report in parts(focal, others, deals, rules, first, processes):
@@ -101,7 +102,7 @@ def play_deal(number: int, focal: str, others: str, rules: Blob) -> BlobReport:
 
 
 def main(arguments: list[str]) -> int:
-    """Play the matches, all or those named; 1 if one did not reach what it must."""
+    """Play all or the named matches; return 1 if one missed its required result."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.blob",
         description=__doc__,

@@ -1,11 +1,11 @@
-"""What a best response gains in rounds of one card: `python -m benchmarks.blob_one_card`.
+"""The gain of a best response in rounds of one card: `python -m benchmarks.blob_one_card`.
 
-All seats are the same player. It is asked for its bid in every situation that a round of one card
-has (place at the table, own card, bids before it), then all deals of 52 cards are gone through. The
-gain of a place is how many points more a round it would get there, on average, by the bid that is
-best against the others as they bid; 0 means that nobody can do better alone.
+All seats are the same player. Its bid is recorded in every situation of a round of one card
+(position at the table, own card, bids so far); then all deals of 52 cards are evaluated. The gain
+of a position is the mean number of points per round that its best bids against the others' bids
+would add; 0 means that no seat can improve alone.
 
-    --players 3,4     tables; all deals of five players would be 312 million
+    --players 3,4     table sizes; all deals of five players would be 312 million
     --json
     PLAYER ...        names of `bot_named` in `sylvan.blob.players`
 """

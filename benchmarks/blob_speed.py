@@ -1,7 +1,7 @@
 """Speed of information-set search on cards: `python -m benchmarks.blob_speed [--quick] [--json]`.
 
-Simulations a second on one core, each with a random playout, on the same positions of the same
-game, ÷ OpenSpiel's IS-MCTS in C++ (`ISMCTSBot`, `RandomRolloutEvaluator`). The game is OpenSpiel's
+Simulations per second on one core, each with a random playout, on the same positions, ÷ OpenSpiel's
+IS-MCTS in C++ (`ISMCTSBot`, `RandomRolloutEvaluator`). The game is OpenSpiel's
 `oh_hell`, here `Blob.oh_hell()`: five players, seven cards, at the first bid, at the first card and
 in the middle; and its default of three players with five cards. Both use UCT, both deal anew for
 each simulation (OpenSpiel's deals may break the voids that were shown, which is quicker).

@@ -1,19 +1,17 @@
-"""The Connect Four test sets of `sylvan.games.connect_four_sets`, made again.
+"""Rebuild the Connect Four test sets of `sylvan.games.connect_four_sets`.
 
     python -m benchmarks.connect_four_sets --seed 1 --processes 2 --kept solved.jsonl
 
-Position i of the sequence is a random game, cut off after 9 to 14 stones (each as often) where
-nobody has won; seed and i fix it. The exact solver says how many plies it lasts under perfect play,
-and so to which set it belongs; a set is the first 1,000 positions of the sequence that belong to
-it, mirror images counted once. Nothing else is asked of a position. In some of them every move
-keeps the value; to leave those out would make the sets another sample than those on which others
-report mistake rates. The scores are stored, so the rate over the rest can be told beside it.
-Positions of eight stones take the solver five seconds each, for all their moves, and those of
-fewer far longer.
+Position i of the sequence is a random game of 9 to 14 stones (equally likely) without a winner,
+determined by the seed and i. The exact solver gives its length under perfect play, which decides
+its set; a set has the first 1,000 such positions, mirror images counted once. Positions in which
+every move keeps the value are included: others report mistake rates on sets that include them. The
+scores are stored, so the rate over the other positions can be computed too. Positions with eight
+stones would take the solver five seconds each, fewer stones far longer.
 
-What was solved is kept in a file, so the command can be stopped and called again. It takes some 70
-minutes of one processor, and a gigabyte of memory for each. `--partial` writes the sets as far as
-they have come.
+Solved positions are stored in a file, so the command can be stopped and called again. It takes
+about 70 minutes of one core, and a gigabyte of memory per process. `--partial` writes incomplete
+sets.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from sylvan.games.connect_four_sets import SETS, SolvedPosition, position_key, s
 STONES = (9, 14)
 SIZE = 1000
 MEGABYTES = 1024
-WINDOW = 64  # positions that are given out at once, per process
+WINDOW = 64  # positions per task of a process
 DATA = Path(__file__).resolve().parent.parent / "python" / "sylvan" / "training" / "data"
 
 Solved = tuple[str, list[int | None], int]
@@ -57,7 +55,7 @@ def sampled(seed: int, number: int) -> str:
 
 @cache
 def solver() -> Solver:
-    """This process's solver, which remembers."""
+    """The solver of this process, with its transposition table."""
     return Solver(MEGABYTES)
 
 
@@ -68,7 +66,7 @@ def solved(moves: str) -> Solved:
 
 
 def sets_of(positions: list[Solved]) -> dict[str, list[SolvedPosition]]:
-    """The sets, as far as these positions fill them."""
+    """Return the sets, filled with these positions."""
     found: dict[str, dict[str, SolvedPosition]] = {name: {} for name in SETS}
     for moves, scores, plies in positions:
         place = found[set_of(plies)]

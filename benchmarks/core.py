@@ -1,9 +1,9 @@
 """Speed and memory of the bare search: `python -m benchmarks.core [--quick] [--json] [NAME ...]`.
 
-The code path and the options are those of `sylvan.search` (proofs, seats, byte budget, batches);
-only the evaluator is a stand-in that lives in Rust (`HashRandom`: logits and values fixed by a hash
-of the position), so that the network's time is left out. Every figure first checks that the work
-was done: the root's visits are the simulations asked for.
+Code path and options are those of `sylvan.search` (proofs, seats, byte budget, batches); the
+evaluator is `HashRandom`, in Rust, with logits and values from a hash of the position, so that the
+time of a network is excluded. Every figure first checks the work: the root's visits must equal the
+simulations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sylvan.games import Chess, ConnectFour
 
 
 def searched(states: Sequence[Game], simulations: int, threads: int = 1) -> tuple[Forest, float]:
-    """A forest after a search, and its simulations per second."""
+    """Return a forest after a search, and its simulations per second."""
     forest = Forest(states, simulations=simulations, threads=threads)
     forest.begin()
     speed = rate(simulations * len(states), lambda: forest.run(HashRandom()))
@@ -31,7 +31,7 @@ def searched(states: Sequence[Game], simulations: int, threads: int = 1) -> tupl
 
 
 def check(forest: Forest, simulations: int) -> None:
-    """Every tree has the visits it was asked for."""
+    """Check the visits of every tree."""
     for tree in {0, len(forest) - 1}:
         root = forest.result(tree).tree.root
         assert root.N == simulations + 1, f"{root.N} visits for {simulations} simulations"
@@ -59,7 +59,7 @@ def chess_one_tree(quick: bool) -> list[Measurement]:
 
 
 def stockfish_perft() -> float | None:
-    """Move generation of Stockfish in nodes per second: how fast this machine is."""
+    """Stockfish's perft in nodes per second: the speed of this machine."""
     binary = shutil.which("stockfish") or shutil.which("/usr/games/stockfish")
     if binary is None:
         return None
@@ -73,9 +73,8 @@ def stockfish_perft() -> float | None:
 def chess_growth(quick: bool) -> list[Measurement]:
     """Speed in one tree around 10 M nodes ÷ around 10 k nodes.
 
-    Small trees grow in memory that was used before, so for the ratio large ones do too: each is
-    planted where another one was. In fresh memory the operating system clears every page first,
-    which has a row of its own.
+    Both use memory of an earlier search (`plant`). In fresh memory the operating system clears
+    every page first; this is a row of its own.
     """
     small, step = 5_000, 500_000
     target = 3_000_000 if quick else 10_000_000
@@ -136,7 +135,7 @@ def connect4_one_tree(quick: bool) -> list[Measurement]:
 
 
 SIMULATIONS = 10_000
-"""Of each search that is compared with OpenSpiel's, ours and theirs."""
+"""Simulations of each search in the comparison with OpenSpiel."""
 
 
 def openspiel_speed(state: object, simulations: int) -> float:
@@ -153,7 +152,7 @@ def openspiel_speed(state: object, simulations: int) -> float:
             return [(action, 1.0 / len(actions)) for action in actions]
 
     class Facts:
-        """What the bot asks of a game."""
+        """The part of OpenSpiel's game interface that its bot uses."""
 
         def max_utility(self) -> float:
             return 1.0
@@ -226,7 +225,7 @@ def chess_vs_openspiel(quick: bool) -> list[Measurement]:
 def _ratio(
     name: str, ours: Callable[[], float], theirs: Callable[[], float], repeats: int
 ) -> Measurement:
-    """The ratio of two speeds, measured in turn, so that both meet the same machine."""
+    """The ratio of two speeds, measured alternately, under the same load."""
     pairs = [(ours(), theirs()) for _ in range(repeats)]
     fast, slow = (_median([pair[i] for pair in pairs], "")[0] for i in (0, 1))
     print(f"{name}: {fast:,.0f} ÷ {slow:,.0f} simulations/s", file=sys.stderr)

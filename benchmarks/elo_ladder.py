@@ -1,16 +1,16 @@
-"""How strong the rungs of `sylvan.players.strength` are: a ladder of matches against Stockfish.
+"""Elo of the levels of `sylvan.players.strength`: matches against Stockfish.
 
     python -m benchmarks.elo_ladder [--quick] [--json] [--games 100] [--net PATH] [RUNG ...]
 
-A rung is `simulations:temperature`; without any, those of `LADDER` are measured. Each plays the
-three nearest steps of Stockfish whose Elo is known: `Skill Level` N at `go depth N + 1` is 1320,
+A rung is `simulations:temperature`; default: those of `LADDER`. Each plays the three nearest skill
+levels of Stockfish, whose Elo is known: `Skill Level` N at `go depth N + 1` is 1320,
 1742, 2204, 2500, 2788 for N = 0, 3, 5, 7, 10 (the table of Stockfish's commit a08b8d4). A rung's
-Elo E is where the score expected of all its games is the score that it made,
+Elo E solves
 
     sum over games of  1 / (1 + 10^((step - E) / 400))  =  points,
 
-with twice the standard error that the Fisher information gives. Against a step that it beats, or
-loses to, in over 95 % of the first 20 games, it plays no more: they would tell little.
+with twice the standard error from the Fisher information. If one side scores over 95 % in the first
+20 games against a level, no more are played: they would add little information.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sylvan.players.strength import LADDER
 STEPS = {0: 1320, 3: 1742, 5: 2204, 7: 2500, 10: 2788}
 """Stockfish's `Skill Level` at depth one more: its Elo."""
 FIRST = 20
-"""Games after which a step that tells nothing is left."""
+"""Games after which a one-sided level is left."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Meeting:
 
     @property
     def tells(self) -> bool:
-        """Whether it was not one-sided."""
+        """Whether the result is not one-sided."""
         return 0.05 <= self.points / self.games <= 0.95
 
 
 def expected(elo: float, step: int) -> float:
-    """The score per game that a difference in Elo means."""
+    """The expected score per game at a difference in Elo."""
     return 1 / (1 + 10 ** ((step - elo) / 400))
 
 
@@ -56,7 +56,7 @@ def fitted(meetings: list[Meeting]) -> tuple[float, float]:
     """The Elo that explains the games, and twice its standard error."""
     points = sum(m.points for m in meetings)
     games = sum(m.games for m in meetings)
-    points = min(games - 0.25, max(0.25, points))  # all won or lost is not infinitely far
+    points = min(games - 0.25, max(0.25, points))  # if all games are won or lost, limit the Elo
     low, high = -1000.0, 5000.0
     for _ in range(60):
         elo = (low + high) / 2
@@ -84,7 +84,7 @@ def meet(rung: str, skill: int, games: int, net: str | None, seed: int) -> Meeti
 
 
 def measured(rung: str, near: float, games: int, net: str | None) -> tuple[float, float, list[Any]]:
-    """A rung's Elo, twice its standard error, and what it played."""
+    """A rung's Elo, twice its standard error, and its games."""
     nearest = sorted(STEPS, key=lambda skill: abs(STEPS[skill] - near))
     meetings: list[Meeting] = []
     for skill in nearest[:3]:

@@ -1,12 +1,12 @@
-"""The UCI engine as a GUI meets it: how soon it is ready, and whether a game is ever lost for it.
+"""The UCI engine as a GUI sees it: time to be ready, and faults in fast games.
 
     python -m benchmarks.engine [--quick] [--json] [--games 200] [--net PATH] [--tc 1+0.01]
 
 *Start*: from the start of the process to `readyok` after `WeightsFile` is set, as a GUI sees it.
 
-*Games*: against Stockfish at its lowest skill on a fast clock, counting what an engine must never
-do: illegal moves, disconnects and stalls, losses on time. The share of its clock that the engine
-used is given beside them. Strength is not the point here (`benchmarks.elo_ladder` is about that).
+*Games*: against Stockfish at its lowest skill with a fast clock; counts illegal moves, disconnects,
+stalls and losses on time, which must be 0, and the share of the clock that was used. Strength is
+measured by `benchmarks.elo_ladder`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAILURES = ("illegal move", "disconnect", "stall", "time")
 
 
 def start(net: str | None) -> float:
-    """Seconds from nothing to `readyok`."""
+    """Seconds from the start of the process to `readyok`."""
     began = time.perf_counter()
     weights = f"setoption name WeightsFile value {net}\n" if net else ""
     with subprocess.Popen(
@@ -51,7 +51,7 @@ def start(net: str | None) -> float:
 
 
 def play(games: int, tc: str, net: str | None, concurrency: int) -> dict[str, Any]:
-    """What happened in games against Stockfish's lowest skill."""
+    """Results of games against Stockfish's lowest skill."""
     from sylvan.engines.match.match import Match
     from sylvan.players.specs import TimeControl, player_spec
 
@@ -63,7 +63,7 @@ def play(games: int, tc: str, net: str | None, concurrency: int) -> dict[str, An
     faults, used = [], []
     for game in Match((ours, theirs)).play(range(games), concurrency):
         counts["win" if game.score == 1 else "draw" if game.score == 0.5 else "loss"] += 1
-        # A loss on time is a draw where the other side cannot mate.
+        # A loss on time is a draw if the other side cannot mate.
         at_fault = game.score == 0 or ours.name in game.detail
         if game.ending in FAILURES and at_fault:
             counts[game.ending] += 1

@@ -2,12 +2,12 @@
 
 Chess, packed planes in and legal logits out, for networks of some sizes (`6x64` and `10x128`).
 
-- *bare*: the network alone on expanded planes that are on the GPU already, fp16, the same batch.
-- *evaluator*: `TorchEvaluator` on leaves of a forest: from NumPy to NumPy, all that a search waits
-  for. Its peer is the bare network.
+- *bare*: the network alone, fp16, same batch size, with expanded planes already on the GPU.
+- *evaluator*: `TorchEvaluator` on leaves of a forest, from NumPy to NumPy: the whole time that a
+  search waits. Its peer is the bare network.
 - *compiled*: the same with `compile=True`.
 
-Answers in fp16 are first compared with fp32 on the processor.
+Outputs in fp16 are first compared with fp32 on the CPU.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Does a run survive being killed? `python -m benchmarks.kills [--kills 100] [--seed 0]`.
+"""Does a run resume after a kill? `python -m benchmarks.kills [--kills 100] [--seed 0]`.
 
-A small run of tic-tac-toe is made twice: in peace, and killed again and again, half of the times
-(SIGKILL) at a place drawn from those that hurt (inside a shard's record, between the files of a
-checkpoint, around its renaming, in a search, in the learner), half (SIGALRM, unhandled) at a moment
-drawn from the clock. Each time it goes on from its folder. At the end all weights, shards and
-states must be equal bit for bit.
+A small run of tic-tac-toe is made twice: once without interruption, once with many kills. Half of
+the kills (SIGKILL) are at a random critical point (inside a shard's record, between the files of a
+checkpoint, around its renaming, in a search, in the learner), half (SIGALRM, unhandled) at a random
+time. After each kill the run is resumed from its folder. At the end all weights, shards and states
+must be equal bit for bit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from tests.runs.killing import KILL_POINTS, killed_at, load_everything, outcome_of, session, tiny
 
 SPREAD = {"search": 60, "evaluation": 40, "optimizer": 12, "fsync": 12, "rename": 6}
-"""Passages of a place in about a step; others have fewer."""
+"""How often a point is passed in about a step; others are passed less often."""
 
 
 def after(seconds: float) -> None:
-    """End this process after a while, whatever it is doing then: nobody handles the alarm."""
+    """End this process after a while by an alarm without a handler."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
 

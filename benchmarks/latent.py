@@ -1,16 +1,16 @@
 """Searches over a learned model ÷ mctx's: `python -m benchmarks.latent [--quick] [NAME ...]`.
 
-Tree work: 256 roots, 32 simulations, 9, 362 and 4672 actions, on two cores, with a model that does
-next to nothing: a hidden state is one of 64 numbers, and a step gathers its row of a table of
-logits, so that both sides find dense logits freshly written, `[256, actions]`, at every step. mctx
-is jitted and warm, takes its turns between ours in the same run, and searches the same model with
-the same settings, down to the policy targets: `muzero` is PUCT, `gumbel` is Gumbel MuZero with the
-noise drawn in every search. `top_64` keeps the 64 likeliest actions below the root, which mctx
-cannot, and is divided by its search over all. A row `model` is what the model alone would allow.
+Tree work: 256 roots, 32 simulations, 9, 362 and 4672 actions, on two cores, with a trivial model: a
+hidden state is one of 64 numbers, and a step gathers its row of a table of logits, so that both
+sides get newly written dense logits, `[256, actions]`, at every step. mctx is jitted and warm, runs
+alternately with ours, and searches the same model with the same settings, including policy targets:
+`muzero` is PUCT, `gumbel` is Gumbel MuZero with noise in every search. `top_64` keeps the 64 most
+likely actions below the root; mctx has no such option, so the peer is its full search. A row
+`model` is the speed of the model alone.
 
-Before a speed is printed, both sides must have visited the same actions at the roots as often, but
-for few roots (mctx breaks ties at random). With `--quick` mctx's PUCT is left out at 4672 actions,
-where one search takes it half a minute.
+Before a speed is printed, both sides must have equal visits at the roots, with few exceptions (mctx
+breaks ties at random). `--quick` skips mctx's PUCT at 4672 actions, where a search takes it half a
+minute.
 
 Memory: `memory` has the bytes of the trees and of the hidden states, 64 numbers each, per root and
 simulation, for 4672 actions, 256 roots and 128 simulations. NAMES: actions_9, actions_362,
@@ -44,7 +44,7 @@ SETTINGS = {
 
 
 class Table:
-    """The model: what it says of a state is a row of its tables."""
+    """A model whose output for a state is a row of its tables."""
 
     def __init__(self, actions: int) -> None:
         rng = np.random.default_rng(actions)
@@ -54,7 +54,7 @@ class Table:
         self.written = np.empty((ROOTS, actions), np.float32)
 
     def said(self, states: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """Value, reward, logits and hidden state of each."""
+        """Value, reward, logits and hidden state per step."""
         np.take(self.logits, states, axis=0, out=self.written, mode="clip")
         return self.values[states], self.rewards[states], self.written, states
 
@@ -71,7 +71,7 @@ OBSERVATIONS = np.arange(ROOTS) % STATES
 
 
 def mctx_search(policy: str, table: Table) -> Callable[[int], Any]:
-    """The same search of mctx: a function of a seed that gives its output, once it is there."""
+    """The same search by mctx: a function of a seed that waits for its output."""
     import jax
     import mctx
 
@@ -114,12 +114,12 @@ def our_search(policy: str, table: Table, **settings: Any) -> LatentSearch:
 
 
 def found(search: LatentSearch) -> Outcomes:
-    """A search of all roots and what came of it, as mctx gives both."""
+    """Search all roots; return the results in mctx's format."""
     return search.search(OBSERVATIONS).outcomes()
 
 
 def check(policy: str, table: Table, theirs: Callable[[int], Any]) -> None:
-    """Both sides visit the same actions as often, in nearly all trees."""
+    """Check that visits are equal in nearly all trees."""
     _, visits, noise = theirs(0)
     search = our_search(policy, table, prior_bits=32, proofs=False)
     forest = search.search(OBSERVATIONS, noise=np.asarray(noise).tolist() or None)
@@ -131,7 +131,7 @@ def check(policy: str, table: Table, theirs: Callable[[int], Any]) -> None:
 
 
 def model_alone(table: Table) -> float:
-    """Simulations per second if there were no tree."""
+    """Simulations per second without any tree."""
     actions = np.zeros(ROOTS, np.int64)
 
     def steps() -> None:
@@ -142,7 +142,7 @@ def model_alone(table: Table) -> float:
 
 
 def tree_work(actions: int, quick: bool) -> list[Measurement]:
-    """Both policies, and `top_k` where there are many actions."""
+    """Both policies, and `top_k` with many actions."""
     table, rows = Table(actions), []
     count = ROOTS * SIMULATIONS
     for policy in SETTINGS:
@@ -173,17 +173,17 @@ def tree_work(actions: int, quick: bool) -> list[Measurement]:
 
 
 def actions_9(quick: bool) -> list[Measurement]:
-    """Tic-tac-toe's."""
+    """As many actions as tic-tac-toe."""
     return tree_work(9, quick)
 
 
 def actions_362(quick: bool) -> list[Measurement]:
-    """Go's."""
+    """As many actions as Go."""
     return tree_work(362, quick)
 
 
 def actions_4672(quick: bool) -> list[Measurement]:
-    """Chess's, as AlphaZero numbers them."""
+    """As many actions as chess in AlphaZero's numbering."""
     return tree_work(4672, quick)
 
 

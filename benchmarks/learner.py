@@ -1,16 +1,15 @@
 """Networks in self-play and in training: `python -m benchmarks.learner [--quick] [--json] [NAME]`.
 
-Connect Four, networks of three sizes, on the processor or with `--device=cuda` on a GPU. The ratio
-of the two is what a run's settings trade: one position trained on costs as much as so many
-evaluations.
+Connect Four, networks of three sizes, on the CPU or with `--device=cuda` on a GPU. The ratio of the
+two is the cost of training on a position, in evaluations.
 
-- *inference*: positions per second of the evaluator of self-play, in fp32 and in eight bits, on one
-  thread and on all. Eight bits are checked to be near fp32 first.
-- *parts*: the same in fp32 on one thread, by the size of the parts that a batch is cut into.
-- *refresh*: milliseconds to take over new weights; in eight bits they are calibrated and rounded.
+- *inference*: positions per second of the evaluator of self-play, in fp32 and in int8, on one
+  thread and on all. First checks that int8 is close to fp32.
+- *parts*: the same in fp32 on one thread, by the size of the parts of a split batch.
+- *refresh*: milliseconds to load new weights; int8 includes calibration and rounding.
 - *training*: positions per second of the learner, forward, backward and step, by size of the batch
-  and by norm. The weights are checked to have changed.
-- *cached*: microseconds per leaf that a cache takes, one in four found.
+  and by norm. Checks that the weights have changed.
+- *cached*: microseconds per leaf of a cache with 25 % hits.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def positions(count: int = 512) -> NDArray[np.float32]:
 
 
 def timed(count: int, work: Callable[[], object], quick: bool) -> tuple[float, float]:
-    """How many things a second `work` does, `count` at once: median and spread."""
+    """Items per second of `work`, which does `count` per call: median and spread."""
     work()
 
     def once() -> float:
@@ -62,7 +61,7 @@ def timed(count: int, work: Callable[[], object], quick: bool) -> tuple[float, f
 
 
 def evaluators(size: str, **options: Any) -> Iterator[tuple[str, OnnxNetwork]]:
-    """The evaluator of self-play in fp32 and in eight bits."""
+    """The evaluator of self-play in fp32 and in int8."""
     network = build_network(size, game=ConnectFour(), seed=1).eval()
     exact = OnnxNetwork(network, **options)
     narrow = OnnxNetwork(network, exact.model, eight_bits=ConnectFour(), **options)
@@ -97,7 +96,7 @@ def parts(quick: bool) -> list[Measurement]:
 
 
 def refresh(quick: bool) -> list[Measurement]:
-    """Milliseconds to take over new weights."""
+    """Milliseconds to load new weights."""
     found = []
     for size in SIZES:
         network = build_network(size, game=ConnectFour(), seed=1).eval()
@@ -108,7 +107,7 @@ def refresh(quick: bool) -> list[Measurement]:
 
 
 class Same:
-    """The same batch again and again, so that only the learner is measured."""
+    """Returns the same batch every time, so that only the learner is measured."""
 
     def __init__(self, header: NetworkHeader, size: int) -> None:
         rng = np.random.default_rng(0)
@@ -154,7 +153,7 @@ def training(quick: bool) -> list[Measurement]:
 
 
 def cached(quick: bool) -> list[Measurement]:
-    """Microseconds per leaf of a cache around an evaluator that answers at once."""
+    """Microseconds per leaf of a cache around an evaluator that takes no time."""
 
     def once() -> float:
         rng = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""Does it learn? `python -m benchmarks.learning [NAME ...]`.
+"""Does self-play learn? `python -m benchmarks.learning [NAME ...]`.
 
 | name | trained for | then |
 |---|---|---|
@@ -8,17 +8,17 @@
 | `custom_game` | 5 minutes | 400 games against rollouts, equal simulations; also untrained |
 | `chess` | 20 minutes | 200 games at 200 simulations against random moves, none adjudicated |
 
-    --seeds 1,2,3        a run each
-    --minutes 20         of training, in all
-    --sitting 10         minutes of training in this call; call again to go on
-    --run-folder FOLDER  where the runs are (runs/learning); one that is there is gone on with
-    --evaluate-only      train nothing: measure the networks that the runs have now
+    --seeds 1,2,3        one run per seed
+    --minutes 20         minutes of training in total
+    --per-call 10        minutes of training in this call; call again to resume
+    --run-folder FOLDER  the folder of the runs (runs/learning); existing runs are resumed
+    --evaluate-only      do not train: measure the current networks of the runs
     --set NAME=VALUE     a setting of the runs, such as learner.learning_rate=0.01
-    --quick              seconds instead of minutes, to see that it works
+    --quick              seconds instead of minutes, as a test
 
-Every run is measured with its last network and with its best, which its arena chose by rating:
-never by the sets used here. Nothing of the solver takes part in play. What was measured is kept in
-the run's folder, so that only new networks are measured again. Training needs the extra `train`.
+Measures the last network of every run and its best one, which its arena chose by rating, never by
+the sets used here. The solver takes no part in play. Results are stored in the run's folder, so
+that only new networks are measured again. Training needs the extra `train`.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ CUSTOM_SIMULATIONS = 100
 
 @dataclass
 class Options:
-    """Of the command line."""
+    """The options of the command line."""
 
     seeds: list[int] = field(default_factory=lambda: [1])
     minutes: float | None = None
-    sitting: float | None = None
+    per_call: float | None = None
     folder: Path = Path("runs/learning")
     evaluate_only: bool = False
     settings: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Options:
 
 OPTIONS = Options()
 ROWS: list[dict[str, Any]] = []
-"""What was measured, a row for each network of each run."""
+"""The results: a row per network and run."""
 
 Judge = Callable[[Any, bool], dict[str, float]]
 """Measures an evaluator, quickly if asked: figures by name."""
@@ -162,7 +162,7 @@ def _learned(
     quick: bool,
     untrained: bool = False,
 ) -> list[Measurement]:
-    """Train a run per seed, as far as this call goes, and measure its networks."""
+    """Train a run per seed, within this call's minutes, and measure its networks."""
     rows: list[dict[str, Any]] = []
     for seed in OPTIONS.seeds:
         folder = OPTIONS.folder / f"{name}-seed{seed}"
@@ -192,7 +192,7 @@ def _learned(
 def _train(
     folder: Path, spec: GameSpec, machine: str, minutes: float, seed: int, quick: bool
 ) -> bool:
-    """Begin a run or go on with it; whether its budget is spent, rather than this call's."""
+    """Start or resume a run; return whether its own budget is spent."""
     from sylvan.runs.config import TrainingConfig, merged, overrides
     from sylvan.runs.loop import train
     from sylvan.runs.presets import preset_settings
@@ -203,14 +203,14 @@ def _train(
         short = {"selfplay": {"positions": 256, "games": 16}, "arena": {"games": 2, "positions": 8}}
         settings = merged(settings, {"run": {"minutes": None, "steps": 2}, **short})
     settings = merged(settings, overrides(OPTIONS.settings))
-    return train(TrainingConfig(**settings), folder, watch=_sitting()).reason == "done"
+    return train(TrainingConfig(**settings), folder, watch=_stop_after()).reason == "done"
 
 
-def _sitting() -> Any:
+def _stop_after() -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
     from sylvan.runs.watcher import Watcher
 
-    class Sitting(Watcher):
+    class StopAfter(Watcher):
         began = time.monotonic()
 
         def step_end(self, step: int, numbers: Any, progress: float) -> None:
@@ -218,17 +218,17 @@ def _sitting() -> Any:
             rated = "" if elo is None else f", Elo {elo:.0f}"
             print(f"step {step}: {100 * progress:.0f} % of the budget{rated}", file=sys.stderr)
             minutes = (time.monotonic() - self.began) / 60
-            if OPTIONS.sitting is not None and minutes >= OPTIONS.sitting and progress < 1:
-                raise KeyboardInterrupt  # the step is safe on disk: the next call goes on
+            if OPTIONS.per_call is not None and minutes >= OPTIONS.per_call and progress < 1:
+                raise KeyboardInterrupt  # the step is on disk: the next call resumes
 
         def message(self, text: str) -> None:
             print(text, file=sys.stderr)
 
-    return Sitting()
+    return StopAfter()
 
 
 def _facts(folder: Path, name: str, seed: int) -> dict[str, Any]:
-    """What a figure must be told with: seed, machine, time."""
+    """Facts to report with a figure: seed, machine, time."""
     from sylvan.runs.run import Run
 
     run = Run.open(folder)
@@ -245,7 +245,7 @@ def _facts(folder: Path, name: str, seed: int) -> dict[str, Any]:
 
 
 def _best_step(folder: Path, last: int) -> int:
-    """The step of the best network: the one that its arena says, the last if it has no arena."""
+    """The step of the best network by the arena; without an arena, the last."""
     table = folder / "ratings.json"
     best = json.loads(table.read_text())["best"] if table.exists() else None
     return last if best is None else int(best.rpartition("-")[2])
@@ -264,14 +264,14 @@ def _machine(device: str, threads: int | None) -> str:
 
 
 def _measured(folder: Path, which: str, device: str, judge: Judge, quick: bool) -> dict[str, float]:
-    """The figures of one network; those that are known of it are not measured again."""
+    """The figures of one network; stored ones are not measured again."""
     from hashlib import blake2b
 
     kind = ".onnx" if device == "cpu" else ".safetensors"
     file = folder / "networks" / f"{which}{kind}"
     if not file.is_file():
         sys.exit(f"error: {folder} has no {which} network yet: train for longer.")
-    # With the sets themselves: figures on other positions are other figures.
+    # Include the sets: figures on other positions are different figures.
     sets = b"".join(path.read_bytes() for path in sorted(SETS.glob("*.txt")))
     key = blake2b(file.read_bytes() + bytes([quick]) + sets, digest_size=12).hexdigest()
     kept = folder / "measured.json"
@@ -286,7 +286,7 @@ def _measured(folder: Path, which: str, device: str, judge: Judge, quick: bool) 
 
 
 def _untrained(folder: Path) -> Any:
-    """An evaluator of the network that the run began with."""
+    """An evaluator with the run's untrained network."""
     from sylvan.evaluators.pytorch import TorchEvaluator
     from sylvan.learning.plugins import network_named
     from sylvan.runs.run import Run
@@ -309,7 +309,7 @@ _shown = 0.0
 
 
 def _dot() -> None:
-    """A sign of life every two seconds."""
+    """Print progress every two seconds."""
     global _shown
     if time.monotonic() - _shown > 2:
         print(".", end="", file=sys.stderr, flush=True)
@@ -321,7 +321,7 @@ def _games(over: int, games: int) -> None:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """A table: a row per network; then mean and worst over the seeds, for each kind of network."""
+    """Print a row per network, then mean and worst over the seeds for each kind of network."""
     heads = list(dict.fromkeys(name for row in rows for name in row))
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for row in [*rows, *_summary(rows)]:
@@ -361,15 +361,15 @@ def main() -> None:
     )
     parser.add_argument("--seeds", default="1")
     parser.add_argument("--minutes", type=float)
-    parser.add_argument("--sitting", type=float)
+    parser.add_argument("--per-call", type=float)
     parser.add_argument("--run-folder", type=Path, default=Options.folder)
     parser.add_argument("--evaluate-only", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given, rest = parser.parse_known_args()
     OPTIONS.seeds = [int(seed) for seed in given.seeds.split(",")]
-    OPTIONS.minutes, OPTIONS.sitting, OPTIONS.folder = (
+    OPTIONS.minutes, OPTIONS.per_call, OPTIONS.folder = (
         given.minutes,
-        given.sitting,
+        given.per_call,
         given.run_folder,
     )
     OPTIONS.evaluate_only, OPTIONS.settings = given.evaluate_only, given.set

@@ -25,7 +25,7 @@ class Measurement:
 
 
 Benchmark = Callable[[bool], list[Measurement]]
-"""A function that measures, quickly if asked, and is known by its name."""
+"""A benchmark: a function with a name; its argument is `quick`."""
 
 
 def run_named(
@@ -33,10 +33,10 @@ def run_named(
     arguments: list[str],
     show: Callable[[list[Measurement]], object] | None = None,
 ) -> None:
-    """Run all benchmarks, or those named; with `--quick` and `--json`. `--help` shows the module's
-    own text.
+    """Run all or the named benchmarks, with `--quick` and `--json`; `--help` prints the module's
+    docstring.
 
-    :param show: prints the figures otherwise than as a table or JSON.
+    :param show: prints the figures instead of a table or JSON.
     """
     if "--help" in arguments or "-h" in arguments:
         print(sys.modules["__main__"].__doc__)
@@ -55,7 +55,7 @@ def run_named(
 
 
 def repeat(work: Callable[[], float], repeats: int) -> tuple[float, float]:
-    """Median and spread of what `work` measures."""
+    """Median and spread of the results of `work`."""
     values = sorted(work() for _ in range(repeats))
     if len(values) < 2:
         return values[0], 0.0
@@ -64,7 +64,7 @@ def repeat(work: Callable[[], float], repeats: int) -> tuple[float, float]:
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
-    """How many of `count` things `work` does in a second."""
+    """Items per second of `work`, which does `count`."""
     start = time.perf_counter()
     work()
     return count / (time.perf_counter() - start)

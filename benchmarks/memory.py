@@ -1,10 +1,10 @@
 """Is the byte budget kept? `python -m benchmarks.memory [--seconds 60] [--budgets 16M,1G]`.
 
-Searches chess and Connect Four with hash-random evaluations, each in a process of its own, for so
-many seconds under each budget, and prints by how much the process grew, as the operating system
-measures it, divided by the budget. The promise is 1.1 at most, over any time at the limit, from
-16 MB to 16 GB. `live` is what the tree itself counts, `simulations` and `full after` say whether
-the limit was reached: a budget of 1 GB is full after about ten million simulations.
+Searches chess and Connect Four with hash-random evaluations, each in its own process, for some
+seconds under each budget, and prints the growth of the process, as the operating system reports it,
+divided by the budget. At most 1.1 is promised, for any duration and from 16 MB to 16 GB. `live` is
+the tree's own count; `simulations` and `full after` show whether the limit was reached: 1 GB is
+full after about ten million simulations.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ GAMES = ("chess", "connect4")
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """The memory of this process in bytes."""
     with open("/proc/self/statm") as statm:
         return 4096 * int(statm.read().split()[1])
 
 
 def measure(game: str, budget: int, seconds: float) -> dict[str, Any]:
-    """One search in this process: how far it grew, and what it did."""
+    """Search in this process; return its growth and its work."""
     from sylvan import Search
     from sylvan.games import Chess, ConnectFour
 
@@ -59,7 +59,7 @@ def measure(game: str, budget: int, seconds: float) -> dict[str, Any]:
 
 
 def in_own_process(game: str, budget: int, seconds: float) -> dict[str, Any]:
-    """`measure` where nothing else has grown before."""
+    """`measure` in a new process."""
     command = [sys.executable, "-m", "benchmarks.memory", "--one", game]
     command += ["--budgets", str(budget), "--seconds", str(seconds)]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
@@ -74,7 +74,7 @@ def read_bytes(text: str) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a row per game and budget; 1 if the promise was broken."""
+    """Print a row per game and budget; return 1 if the promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--seconds", type=float, default=20, help="of each search (20)")
     parser.add_argument("--budgets", default="16M,64M,256M", help="such as 16M,1G,16G")

@@ -1,10 +1,10 @@
-"""What a learned model knows while it learns: the pictures of docs/what-the-learned-model-knows.md.
+"""Quality of learned models during training: the plots of docs/what-the-learned-model-knows.md.
 
     python -m benchmarks.model_pictures [--images FOLDER] [--run-folder FOLDER] [NAME ...]
 
-Trains `cartpole` and `tictactoe` as their presets for two cores have it, a few minutes each (runs
-that are there are gone on with), prints what their models foresee at the end, and with `--images`
-draws it.
+Trains `cartpole` and `tictactoe` with their presets for two cores, a few minutes each (existing
+runs are resumed), prints the prediction errors of their models, and with `--images` draws the
+plots.
 """
 
 from __future__ import annotations

@@ -1,28 +1,28 @@
-"""Does it learn without the rules? `python -m benchmarks.muzero TASK [--seed 1] [--run FOLDER]`.
+"""Does MuZero learn? `python -m benchmarks.muzero TASK [--seed 1] [--run FOLDER]`.
 
 | task | trained on | then |
 |---|---|---|
 | `cartpole` | 2 cores | mean return of 100 greedy episodes of CartPole-v1 |
 | `lunarlander` | 2 cores | the same of LunarLander-v3 |
-| `tictactoe` | 2 cores | states of all that a search with 50 simulations keeps correct |
+| `tictactoe` | 2 cores | share of all states where a search with 50 simulations keeps the value |
 | `connect4_h200` | a GPU, 10 minutes | mistakes on the three sets, against a run with the rules |
 | `chess_h200` | a GPU, 10 minutes | legal-move mass two plies in the model; points against random |
 
-    --seed 1             of the run
-    --run FOLDER         where it is (runs/muzero/TASK-seedN); one that is there is gone on with
-    --minutes N          of training, in all, instead of the preset's budget
+    --seed 1             seed of the run
+    --run FOLDER         its folder (runs/muzero/TASK-seedN); an existing run is resumed
+    --minutes N          minutes of training in total, instead of the preset's budget
     --steps N            the same in steps
-    --sitting 5          minutes of training in this call; call again to go on
+    --per-call 5         minutes of training in this call; call again to resume
     --known FOLDER       connect4_h200: a run with the known rules to compare with
     --set NAME=VALUE     a setting of the run, such as learner.learning_rate=0.01
     --machine cpu        the preset of another machine
-    --evaluate-only      train nothing: measure the networks that the run has now
-    --quick              seconds instead of minutes, to see that it works
+    --evaluate-only      do not train: measure the current networks of the run
+    --quick              seconds instead of minutes, as a test
     --json
 
-Training stops and goes on at steps: a call that is cut off loses the step that it was in. What is
-printed: the figure of the last network and of the best, which ratings chose; environment steps
-(positions searched, for games); wall time of training. Nothing of a solver takes part in play.
+An interrupted call loses only its current step. Prints the figures of the last network and of the
+best one, chosen by ratings; environment steps (for games: searched positions); wall time of
+training. No solver takes part in play.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ from sylvan.runs.agent import load_model
 from sylvan.runs.run import Run
 
 Judge = Callable[[Any, Run, bool], dict[str, float]]
-"""Measures a model of a run, quickly if asked: figures by name."""
+"""Measures a model of a run: figures by name; its last argument is `quick`."""
 
 EPISODES, EPISODE_SEED = 100, 2**40
-"""Of the final figure; no rating of a run uses these seeds."""
+"""The first seed of the final episodes; ratings of runs do not use these seeds."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, where, and how it is judged."""
+    """The training task, its machine and its measure."""
 
     spec: GameSpec
     machine: str
     wanted: str
     judge: Judge
     minutes: float | None = None
-    """Of training, where the preset's own budget is another."""
+    """Minutes of training, if different from the preset."""
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def mistakes(model: Any, run: Run, quick: bool) -> dict[str, float]:
 
 
 def legal_and_points(model: Any, run: Run, quick: bool) -> dict[str, float]:
-    """How much of the policy is legal, plies into the model, and points against random moves."""
+    """Legal share of the policy several plies into the model; points against random moves."""
     from sylvan.ratings.duel import duel
     from sylvan.ratings.yardsticks import yardstick
 
@@ -148,10 +148,9 @@ def legal_and_points(model: Any, run: Run, quick: bool) -> dict[str, float]:
 
 
 def legal_mass(model: Any, spec: GameSpec, count: int, most: int = 80) -> dict[int, float]:
-    """Share of the policy on legal moves, plies into the model, on games that nobody trained on.
+    """Share of the policy on legal moves, several plies into the model, on new games.
 
-    Half of their moves are the model's likeliest, half any legal one: positions of play and of no
-    play, up to `most` plies deep.
+    Half of the moves are the model's most likely, half random legal ones, up to `most` plies.
     """
     import numpy as np
 
@@ -233,7 +232,7 @@ TASKS = {
 
 
 def _train(task: Task, given: argparse.Namespace, folder: Path) -> bool:
-    """Begin the run or go on with it; whether its budget is spent, rather than this call's."""
+    """Start or resume the run; return whether its own budget is spent."""
     from sylvan.runs.config import TrainingConfig, merged, overrides
     from sylvan.runs.loop import train
     from sylvan.runs.presets import preset_settings
@@ -255,29 +254,29 @@ def _train(task: Task, given: argparse.Namespace, folder: Path) -> bool:
         }
         settings = merged(settings, short)
     config = TrainingConfig(**merged(settings, overrides(given.set)))
-    return train(config, folder, watch=_sitting(given.sitting)).reason == "done"
+    return train(config, folder, watch=_stop_after(given.per_call)).reason == "done"
 
 
-def _sitting(minutes: float | None) -> Any:
+def _stop_after(minutes: float | None) -> Any:
     """Shows a line per step, and ends this call's training after its minutes."""
     from rich.console import Console
 
     from sylvan.runs.live import PlainLines
 
-    class Sitting(PlainLines):
+    class StopAfter(PlainLines):
         began = time.monotonic()
 
         def step_end(self, step: int, numbers: Any, progress: float) -> None:
             super().step_end(step, numbers, progress)
             gone = (time.monotonic() - self.began) / 60
             if minutes is not None and gone >= minutes and progress < 1:
-                raise KeyboardInterrupt  # the step is safe on disk: the next call goes on
+                raise KeyboardInterrupt  # the step is on disk: the next call resumes
 
-    return Sitting(Console(stderr=True))
+    return StopAfter(Console(stderr=True))
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """What a figure must be told with: steps and time, of all sittings."""
+    """Facts to report with a figure: steps and time of all calls."""
     lines = [json.loads(line) for line in (run.folder / "metrics.jsonl").read_text().splitlines()]
     positions = sum(line.get("selfplay.positions", 0) for line in lines)
     seconds = lines[-1].get("run.elapsed", 0.0) if lines else 0.0
@@ -285,14 +284,14 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def _best_step(run: Run, last: int) -> int:
-    """The step of the best network: the one that its ratings say, the last if there are none."""
+    """The step of the best network by the ratings; without ratings, the last."""
     table = run.folder / "ratings.json"
     best = json.loads(table.read_text())["best"] if table.exists() else None
     return last if best is None else int(best.rpartition("-")[2])
 
 
 def _known_rules(folder: Path, quick: bool) -> dict[str, float]:
-    """The same figures of a run that has the rules."""
+    """The same figures for a run with the rules."""
     from sylvan.evaluators import load_evaluator
     from sylvan.ratings.mistakes import mistake_rates
 
@@ -318,7 +317,7 @@ _shown = 0.0
 
 
 def _dot(*_: int) -> None:
-    """A sign of life every two seconds."""
+    """Print progress every two seconds."""
     global _shown
     if time.monotonic() - _shown > 2:
         print(".", end="", file=sys.stderr, flush=True)
@@ -326,7 +325,7 @@ def _dot(*_: int) -> None:
 
 
 def measured(name: str, given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Train a task as far as this call goes, and measure its networks: a row for each."""
+    """Train a task within this call's minutes, and measure its networks: a row for each."""
     task = TASKS[name]
     folder = given.run or Path("runs/muzero") / f"{name}-seed{given.seed}"
     if not given.evaluate_only and not _train(task, given, folder):
@@ -364,7 +363,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path)
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--sitting", type=float)
+    parser.add_argument("--per-call", type=float)
     parser.add_argument("--known", type=Path)
     parser.add_argument("--machine", choices=["cpu", "gpu8", "big"])
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")

@@ -1,13 +1,13 @@
 """Search around a network: `python -m benchmarks.networks [--quick] [--json] [NAME ...]`.
 
-Maia-1500 (6 blocks of 64 channels with squeeze-excitation) from the folder that SYLVAN_NETS names,
-on all cores of this machine. Trees are fresh and start from the start of chess; every figure first
-checks that the tree has the visits asked for.
+Maia-1500 (6 blocks of 64 channels with squeeze-excitation) from the folder SYLVAN_NETS, on all
+cores of this machine. New trees from the start of chess; every figure first checks the visits of
+the tree.
 
-- *share*: evaluations per second in a search ÷ those of the evaluator alone, fed with positions of
-  the same search in batches of the same size. What is missing to 1 is the search itself.
+- *share*: evaluations per second in a search ÷ those of the evaluator alone, with positions of the
+  same search in batches of the same size. The rest to 1 is the time of the search itself.
 - *nodes*: visits per second of a search of 2000 nodes.
-- *int8*: the same network quantised, and how often both prefer the same move.
+- *int8*: the same for the network in int8, and how often both prefer the same move.
 - *ready*: from starting the engine to `readyok`, the network loaded.
 """
 
@@ -37,7 +37,7 @@ from sylvan.networks.quantize import quantized_model
 
 NODES = 2000
 BATCH = OnnxEvaluator.preferred_batch
-LC0 = "lc0 0.33 blas, such a machine"  # 2 cores; published beside the targets
+LC0 = "lc0 0.33 blas, such a machine"  # 2 cores; published figures
 
 
 def network() -> Path:
@@ -51,13 +51,13 @@ def network() -> Path:
 
 @cache
 def fp32() -> Any:
-    """The network as it is."""
+    """The network in fp32."""
     return load_evaluator(network())
 
 
 @cache
 def int8() -> Any:
-    """The network in eight bits, calibrated on positions of its own games."""
+    """The network in int8, calibrated on positions of its own games."""
     model = lc0_model(read_lc0(network()))
     calibration = sample_positions(Chess(), 800, seed=1, evaluator=fp32())
     return OnnxEvaluator(quantized_model(model, calibration), name="maia-1500 int8")
@@ -98,7 +98,7 @@ def searched(evaluator: Any) -> float:
 def share(quick: bool) -> list[Measurement]:
     """Evaluations per second in search ÷ alone; without a cache every visit is an evaluation."""
     searched(fp32())
-    # Side by side, so that both meet the same moods of the machine.
+    # Alternately, so that both have the same load on the machine.
     pairs = [
         (searched(fp32()), alone(fp32(), BATCH, NODES / 4000)) for _ in range(5 if quick else 15)
     ]
@@ -131,14 +131,14 @@ def nodes(quick: bool) -> list[Measurement]:
 
 
 def nodes_int8(quick: bool) -> list[Measurement]:
-    """Nodes per second at 2000 nodes in eight bits."""
+    """Nodes per second at 2000 nodes in int8."""
     searched(int8())
     speed, spread = repeat(lambda: searched(int8()), 3 if quick else 11)
     return [Measurement("nodes_int8", speed, "nodes/s", spread, LC0, 1658.0)]
 
 
 def int8_gain(quick: bool) -> list[Measurement]:
-    """Eight bits ÷ fp32 in evaluations per second, and how often the best move is the same."""
+    """int8 ÷ fp32 in evaluations per second, and how often the best move is the same."""
     pending = iter(
         [alone(int8(), 32, 0.4) / alone(fp32(), 32, 0.4) for _ in range(3 if quick else 11)]
     )

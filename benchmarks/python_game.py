@@ -1,7 +1,7 @@
 """Tic-tac-toe on a 4 x 4 board in plain Python, for comparing searches of Python games.
 
-One class with the methods of `sylvan.Game` and, under their names, those that OpenSpiel's Python
-search calls, so that both run the same code.
+One class with the methods of `sylvan.Game` and those that OpenSpiel's Python search calls, so that
+both run the same code.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class FourByFour(Game):
         return self.seat
 
     def is_terminal(self) -> bool:
-        """Whether somebody won or the board is full."""
+        """Whether a seat has won or the board is full."""
         return self.over
 
     def returns(self) -> list[float]:
@@ -82,9 +82,9 @@ class FourByFour(Game):
     apply_action = apply
 
     def current_player(self) -> int:
-        """The seat to move; -4 at the end, as OpenSpiel has it."""
+        """The seat to move; -4 at the end, as in OpenSpiel."""
         return -4 if self.over else self.seat
 
     def is_chance_node(self) -> bool:
-        """Nothing is left to chance."""
+        """There are no chance nodes."""
         return False

@@ -1,8 +1,8 @@
 """The replay: `python -m benchmarks.replay [--quick] [--json] [NAME ...]`.
 
-How fast batches come out of stored games (one thread, batches of 1024, each checked against the
-rules), how fast games go in, and how many bytes they take on the disk and in memory. Policies are
-random over all legal moves, which is more than a search leaves: real games take less.
+Speed of drawing batches from stored games (one thread, batches of 1024, each checked against the
+rules), speed of adding games, and bytes per position on the disk and in memory. Policies are random
+over all legal moves, more than a search visits: real games take less space.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def game(spec: GameSpec, rng: np.random.Generator) -> GameRecord:
 def check(
     spec: GameSpec, batch: Batch, encoding: Encoding | None, records: tuple[GameRecord, ...]
 ) -> None:
-    """Some rows are the positions that were played; symmetries are off."""
+    """Check some rows against the played positions; symmetries are off."""
     for row in range(0, BATCH, 101):
         number, ply = batch.places[row].tolist()
         state = spec.first()
@@ -79,7 +79,7 @@ def batches(
     encoding: Encoding | None = None,
     **more: bool,
 ) -> Measurement:
-    """Positions per second out of a replay."""
+    """Positions per second drawn from a replay."""
     records = games(spec.name, count)
     config = ReplayConfig(symmetries=False).replace(**more)
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +108,7 @@ def connect4_batches(quick: bool) -> list[Measurement]:
 
 
 def chess_batches(quick: bool) -> list[Measurement]:
-    """In the default encoding, and in a small one."""
+    """In the default and in a small encoding."""
     spec, count = GameSpec("chess"), 100 if quick else 1000
     small = Encoding("planes19", "lc0")
     return [

@@ -1,18 +1,18 @@
 """Self-play around a network: `python -m benchmarks.selfplay [--quick] [--json] [NAME ...]`.
 
-Games are played by `SelfPlay`: two half-forests, of which one selects while the leaves of the other
-are evaluated; moves, records and new games included.
+`SelfPlay` plays the games in two half-forests: one selects while the leaves of the other are
+evaluated. The figures include moves, records and new games.
 
-- *connect4_cpu_share*: share of the wall time that is not spent in a 6x64 network on ONNX Runtime,
-  on all cores of this machine.
-- *connect4_host*, *chess_host*: the same games with an evaluator that answers at once with noise:
-  what the processor's side alone could do. Needs no GPU.
+- *connect4_cpu_share*: share of the wall time outside a 6x64 network on ONNX Runtime, on all cores
+  of this machine.
+- *connect4_host*, *chess_host*: the same games with an evaluator that returns random numbers at
+  once: the limit of the CPU's part. Needs no GPU.
 - *connect4_gpu* (6x64), *chess_gpu* (10x128): simulations per second on a GPU, with the share of
-  the wall time of each phase, what the GPU can do when nothing else has to be done, and its
-  milliseconds for each part of a batch. A line on stderr says what the limit is.
+  the wall time of each phase, the speed of the GPU alone, and its milliseconds for each part of a
+  batch. A line on stderr names the bottleneck.
 
-Options, each a list to go through: `--games=2048,4096` in each half, `--threads=8,14` of the
-search, `--compile=off,on,max-autotune-no-cudagraphs`, and `--simulations=32` in each move.
+Options, each a list of values: `--games=2048,4096` per half, `--threads=8,14` of the search,
+`--compile=off,on,max-autotune-no-cudagraphs`, and `--simulations=32` per move.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PHASES = {
     (Half, "_end"): "records",
     (Half, "_replace"): "new games",
 }
-"""Methods by the phase that their time counts for."""
+"""Methods by phase, for timing."""
 
 
 def option(name: str, default: str) -> list[str]:
@@ -69,7 +69,7 @@ def numbers(name: str, default: str) -> list[int]:
 
 @dataclass
 class Phases:
-    """Wall time by phase. A phase inside another counts for itself alone."""
+    """Wall time by phase; time of an inner phase does not count for the outer one."""
 
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     _open: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Phases:
 
 
 class Noise:
-    """An evaluator that answers at once, from a store of random numbers."""
+    """An evaluator that returns prepared random numbers at once."""
 
     encoding = None
 
@@ -128,12 +128,12 @@ class Noise:
         self.values = rng.uniform(-0.3, 0.3, 1 << 16).astype(np.float32)
 
     def submit(self, leaves: Any) -> Any:
-        """Read what a network would read."""
+        """Read the observations, as a network would."""
         _ = leaves.observations, leaves.logit_indices
         return len(leaves.actions), len(leaves)
 
     def collect(self, ticket: Any) -> Any:
-        """Some numbers."""
+        """Return random numbers."""
         return self.logits[: ticket[0]], self.values[: ticket[1]]
 
     def __call__(self, leaves: Any) -> Any:
@@ -157,7 +157,7 @@ class Table:
     step: int = 0
 
     def __post_init__(self) -> None:
-        # Random openings of many lengths: games end at all times, as in a long run.
+        # Random openings of many lengths, so that games end at different times, as in a long run.
         settings: dict[str, Any] = {"opening_share": 1.0, "opening_plies": 20}
         config = SelfPlayConfig(games=2 * self.games, positions=self.positions, **settings)
         search = SearchConfig(simulations=self.simulations, noise=True, threads=self.threads)
@@ -203,17 +203,17 @@ def host(game: str, quick: bool) -> list[Measurement]:
 
 
 def connect4_host(quick: bool) -> list[Measurement]:
-    """Connect Four, answered at once."""
+    """Connect Four without a network."""
     return host("connect4", quick)
 
 
 def chess_host(quick: bool) -> list[Measurement]:
-    """Chess, answered at once."""
+    """Chess without a network."""
     return host("chess", quick)
 
 
 def connect4_cpu_share(quick: bool) -> list[Measurement]:
-    """Time not spent in a 6x64 network, on the processor; and what a cache adds."""
+    """Time outside a 6x64 network on the CPU, without and with a cache."""
     from sylvan.games import ConnectFour
     from sylvan.learning.inference import self_play_evaluator
     from sylvan.networks import build_network
@@ -226,7 +226,7 @@ def connect4_cpu_share(quick: bool) -> list[Measurement]:
         table.selfplay.play(evaluator, 0)
         shares, speeds = [], []
         for step in range(1, 3 if quick else 8):
-            evaluator.refresh(network)  # a cache begins empty, as in every step
+            evaluator.refresh(network)  # a cache starts empty, as in every step
             table.selfplay.play(evaluator, step)
             numbers = table.selfplay.statistics
             shares.append(100 * (1 - numbers.network_share))
@@ -273,7 +273,7 @@ def on_gpu(game: str, size: str, quick: bool) -> list[Measurement]:
 
 
 def limits(table: Table, name: str, speed: float) -> list[Measurement]:
-    """What the GPU does when nothing else has to be done, and what follows from that."""
+    """The speed of the GPU alone, and the bottleneck."""
     evaluator, first = table.evaluator, GameSpec(table.game).first()
     states = [wandered(first, tree) for tree in range(table.games)]
     leaves = Forest(states, simulations=1, threads=table.threads).select()
@@ -297,7 +297,7 @@ def limits(table: Table, name: str, speed: float) -> list[Measurement]:
 
 
 def wandered(first: Game, seed: int) -> Game:
-    """A state some random moves on."""
+    """A state after some random moves."""
     rng, state = np.random.default_rng(seed), first.clone()
     for _ in range(int(rng.integers(0, 16))):
         after = state.clone()
@@ -309,7 +309,7 @@ def wandered(first: Game, seed: int) -> Game:
 
 
 def alone(evaluator: Any, leaves: Any, seconds: float) -> float:
-    """Positions per second of the evaluator on leaves that are there, two batches under way."""
+    """Positions per second of the evaluator on prepared leaves, with two batches in flight."""
     under_way = deque(evaluator.submit(leaves) for _ in range(2))
     done, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
@@ -322,7 +322,7 @@ def alone(evaluator: Any, leaves: Any, seconds: float) -> float:
 
 
 def device_parts(evaluator: Any, leaves: Any, name: str) -> list[Measurement]:
-    """Milliseconds of each part of one batch on the GPU, each alone and many times over."""
+    """Milliseconds of each part of one batch on the GPU, each measured alone."""
     import torch
 
     from sylvan.evaluators.pytorch import _gathered

@@ -1,19 +1,18 @@
-"""What search is worth: `python -m benchmarks.strength [--games N] [--quick] [--json] [NAME ...]`.
+"""What search gains: `python -m benchmarks.strength [--games N] [--quick] [--json] [NAME ...]`.
 
 | name | match | must score |
 |---|---|---|
 | `search` | a network at 800 nodes against itself at 1 node | 85 % |
 | `material` | `material` at 800 simulations against random moves | 99 % |
 
-200 games each, the built-in openings with colours swapped, nothing adjudicated. The network is
-`maia-1900.pb.gz` in the folder that SYLVAN_NETS names, or `--net FILE`, which may be an int8 model
-of it. `--out FOLDER` keeps the games, so that a run that was interrupted goes on.
+200 games each, built-in openings with colours swapped, no adjudication. The network is
+`maia-1900.pb.gz` in the folder SYLVAN_NETS, or `--net FILE`, which may be its int8 model. `--out
+FOLDER` stores the games, so that an interrupted match resumes.
 
-All games of `search` are in progress at once, and what both sides ask of the network goes into one
-batch. Nodes count what the tree has from the last move; positions that were evaluated before come
-from a cache. A game then takes about 15,000 evaluations, the match 3 million: half an hour where
-the network makes 2,000 a second, 20 minutes at 3,300 (int8), the search's own eighth included.
-`material` takes ten seconds.
+All games of `search` are in progress at once, and both sides share the network's batch. Nodes
+include those kept from the last move; a cache answers repeated positions. A game takes about 15,000
+evaluations, the match 3 million: half an hour at 2,000 per second, 20 minutes at 3,300 (int8),
+including the search's own eighth. `material` takes ten seconds.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ MUST = {"search": 0.85, "material": 0.99}
 
 
 def matches(net: Path | None, nodes: int) -> dict[str, Match]:
-    """The matches by their names; without a network only those that need none."""
+    """The matches by name; without a network only those that need none."""
     found = {}
     if net is not None:
         a, b = (player_spec(f"{net}:nodes={count}") for count in (nodes, 1))
@@ -50,7 +49,7 @@ def matches(net: Path | None, nodes: int) -> dict[str, Match]:
 
 
 def play(name: str, match: Match, games: int, out: Path | None) -> tuple[Report, float]:
-    """The report of a match, and the seconds that it took now."""
+    """The report of a match, and the seconds of this call."""
     began = time.perf_counter()
     with kept(out / f"{name}.jsonl" if out else None, match) as (done, keep):
         known = {game.number for game in done}
@@ -67,7 +66,7 @@ def play(name: str, match: Match, games: int, out: Path | None) -> tuple[Report,
 def kept(
     file: Path | None, match: Match
 ) -> Iterator[tuple[list[Played], Callable[[Played], None]]]:
-    """The games so far, and what adds one; in a file if one is given."""
+    """The games so far, and a function that adds one; stored in a file if one is given."""
     if file is None:
         games: list[Played] = []
         yield games, games.append
@@ -78,7 +77,7 @@ def kept(
 
 
 def main(arguments: list[str]) -> int:
-    """Play the matches, all or those named; 1 if one did not score what it must."""
+    """Play all or the named matches; return 1 if one missed its required score."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.strength")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MUST))
     parser.add_argument("--games", type=int)

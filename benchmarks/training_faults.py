@@ -1,10 +1,9 @@
-"""What usual faults of a training look like: tiny runs of tic-tac-toe with a fault on purpose.
+"""How common training faults look: tiny runs of tic-tac-toe with one fault each.
 
     python -m benchmarks.training_faults [--images FOLDER] [--steps N] [FAULT ...]
 
-Every fault is a setting, or a loss function of one's own, so nothing in Sylvan is changed for it.
-Each run has the seed and the length of the healthy one beside it. Prints a table, and with
-`--images` draws the pictures of `docs/read-the-plots.md`.
+Every fault is a setting or a custom loss function. Each run has the same seed and length as the
+healthy one. Prints a table, and with `--images` draws the plots of `docs/read-the-plots.md`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ HEALTHY: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault, the settings that make it, and the plots in which it shows."""
+    """A fault, its settings, and the plots that show it."""
 
     name: str
     words: str
@@ -46,7 +45,7 @@ class Fault:
 
 
 def wrong_sign(output: NetworkOutput, targets: Any, header: NetworkHeader) -> Any:
-    """A loss whose value target is the other seat's: win and loss change places."""
+    """A loss with the other seat's value target: win and loss are swapped."""
     from sylvan.learning.losses import losses
 
     return losses(output, replace(targets, value=targets.value.flip(1)), header)
@@ -90,7 +89,7 @@ FAULTS = (
 
 
 def run(settings: dict[str, dict[str, Any]], steps: int, folder: Path) -> Columns:
-    """Train with these settings over the healthy ones; the metrics."""
+    """Train with these settings added to the healthy ones; return the metrics."""
     from sylvan.runs.config import TrainingConfig, merged
     from sylvan.runs.loop import train
 

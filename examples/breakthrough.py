@@ -1,8 +1,8 @@
-"""A game worth training on: Breakthrough, a race of pawns.
+"""A game to train on: Breakthrough, a race of pawns.
 
-A pawn steps one cell ahead, straight or diagonally; it captures diagonally only. Who reaches the
-last row wins, and so does who captures all. One tempo decides the race, of which random play knows
-little: a network soon does better than rollouts.
+A pawn steps one cell forward, straight or diagonally; it captures diagonally only. A seat wins if a
+pawn reaches the last row, or if it captures all pawns. One tempo decides the race, so random
+playouts estimate it badly, and a network is soon better than rollouts.
 
     sylvan train examples/breakthrough.py:Breakthrough --run runs/breakthrough
 """
@@ -23,7 +23,7 @@ NAMES = [f"{'abcdef'[c % SIZE]}{c // SIZE + 1}" for c in range(CELLS)]
 
 
 def cells(board: int) -> Iterator[int]:
-    """The cells whose bits are set, from the lowest."""
+    """The cells with set bits, in ascending order."""
     while board:
         lowest = board & -board
         yield lowest.bit_length() - 1
@@ -36,9 +36,9 @@ def turned(board: int) -> int:
 
 
 class Breakthrough(sylvan.Game):
-    """Action 3 * c + w moves the pawn on cell c ahead: w is 0 to the left, 1 straight, 2 right.
+    """Action 3 * c + w moves the pawn on cell c forward: w is 0 for left, 1 straight, 2 right.
 
-    Boards are bits, one per cell, row by row from the side of who is to move: both play upwards.
+    Boards are bits, one per cell, row by row from the mover's side: both seats play upwards.
     """
 
     num_players = 2
@@ -73,7 +73,7 @@ class Breakthrough(sylvan.Game):
         return not self.mine or self.theirs & HOME != 0
 
     def returns(self) -> tuple[float, float]:
-        return (1.0, -1.0) if self.seat else (-1.0, 1.0)  # who would move next has lost
+        return (1.0, -1.0) if self.seat else (-1.0, 1.0)  # the seat to move has lost
 
     def observation(self) -> NDArray[np.float32]:
         boards = np.array([[self.mine], [self.theirs]]) >> np.arange(CELLS) & 1

@@ -1,7 +1,8 @@
 """Planning without a learned model: an environment that can be copied is its own model.
 
-Gymnasium's CartPole as a game of one seat. Each step is searched on copies of the environment, with
-a rough guess, in place of a network, of how far a pole is from falling. `pip install sylvan[gym]`.
+Gymnasium's CartPole as a game of one seat. Each step is a search on copies of the environment;
+instead of a network, a rough formula estimates how close the pole is to falling. `pip install
+sylvan[gym]`.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ STEPS = 200
 
 
 def upright(leaves: sylvan.Leaves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """No preference between the two pushes; a state is worse the further it leans and strays."""
+    """Equal priors; the value falls with the pole's angle and the cart's distance."""
     position, speed, angle, turning = leaves.observations.T  # m, m/s, rad, rad/s
     falls = np.abs(angle + 0.5 * turning) / 0.4
     strays = np.abs(position + 0.5 * speed) / 5
@@ -22,7 +23,7 @@ def upright(leaves: sylvan.Leaves) -> tuple[NDArray[np.float32], NDArray[np.floa
 
 
 def planned(seed: int) -> float:
-    """What an episode pays that is searched step by step."""
+    """The return of an episode with a search per step."""
     game = from_gymnasium("CartPole-v1", seed=seed)
     search = sylvan.Search(upright, simulations=16, discount=0.97)
     for _ in range(STEPS):
@@ -33,7 +34,7 @@ def planned(seed: int) -> float:
 
 
 def at_random(seed: int) -> float:
-    """What it pays to push either way."""
+    """The values of both pushes."""
     game, rng = from_gymnasium("CartPole-v1", seed=seed), np.random.default_rng(seed)
     while not game.is_terminal():
         game.apply(int(rng.integers(2)))

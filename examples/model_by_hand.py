@@ -1,9 +1,9 @@
-"""Planning with a model, not with rules: a walk through a maze that is known only by its map.
+"""Planning with a model instead of rules: a walk through a maze.
 
-`sylvan.LatentSearch` asks a model two things: what it makes of an observation, and what it makes of
-an action. A network learns to answer; here the answers are written by hand. A hidden state is a
-place `[row, column]`. What a place is worth the model guesses from its distance to the goal, walls
-or not, by which the dead end on the way down looks as good as the way to the right.
+`sylvan.LatentSearch` needs a model with two functions: one for an observation, one for an action in
+a hidden state. A network learns them; here they are written by hand. A hidden state is a cell
+`[row, column]`. The model estimates a cell's value from its distance to the goal, without regard to
+walls, so the dead end on the way down looks as good as the way to the right.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ DISCOUNT = 0.95
 
 
 class Map:
-    """A model: reaching the goal pays 1, walls cannot be entered, nothing follows the goal."""
+    """A model: reaching the goal pays 1, walls cannot be entered, and the goal is final."""
 
     def initial_inference(self, places: NDArray[np.int64]) -> ModelOutput:
         return self.seen(places, np.zeros(len(places)))
@@ -40,7 +40,7 @@ class Map:
 
 
 def is_open(places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which ways can be gone, `[B, 4]`."""
+    """Mask of the possible directions, `[B, 4]`."""
     after = places[:, None] + STEPS  # [B, 4, 2]
     inside = ((after >= 0) & (after < len(MAZE))).all(axis=2)
     row, column = np.moveaxis(np.clip(after, 0, len(MAZE) - 1), 2, 0)

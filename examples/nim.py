@@ -1,4 +1,4 @@
-"""A game in a few lines: Nim, where who takes the last stone wins.
+"""A game in a few lines: Nim, in which the seat that takes the last stone wins.
 
 From 10 stones the first seat wins by taking two, which leaves a multiple of four.
 """
@@ -35,7 +35,7 @@ class Nim(sylvan.Game):
         return self.stones == 0
 
     def returns(self) -> tuple[float, float]:
-        # The seat to move finds nothing left: the other one took the last stone.
+        # No stone is left for the seat to move: the other one took the last.
         return (-1.0, 1.0) if self.seat == 0 else (1.0, -1.0)
 
     def observation(self) -> NDArray[np.float32]:

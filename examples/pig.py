@@ -1,8 +1,8 @@
 """Chance: Pig, a race with one die.
 
 A seat rolls as often as it likes and then holds to bank the sum; a one, two or three ends its turn
-with nothing. Who first banks 20 points wins. With 16 at stake it is right to hold against a seat
-that has just begun, and to roll again against one that is about to win.
+without points. The first seat to bank 20 points wins. With 16 points in the turn it is right to
+hold against a seat without points, and to roll again against one that is about to win.
 """
 
 import numpy as np

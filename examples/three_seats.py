@@ -1,7 +1,7 @@
-"""Three seats: who takes the last stone wins, and who comes next loses.
+"""Three seats: the seat that takes the last stone wins, and the next seat loses.
 
-The third seat gets nothing, so a seat that cannot win still cares who does. Every seat looks after
-itself: to treat the other two as one enemy would be to play another game, and to play it worse.
+The third seat gets 0, so a seat that cannot win can still avoid the loss. Every seat maximises its
+own result; treating the other two as one opponent would be a different game, with weaker play.
 """
 
 import numpy as np

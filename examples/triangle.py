@@ -1,7 +1,7 @@
 """One seat, with rewards: the best way down a triangle of numbers.
 
-Every step goes down to the left or to the right and pays the number found there. The larger
-number beside the start leads to the poorer half, so that looking one step ahead is not enough.
+Every step goes down to the left or to the right and pays the number there. The larger number next
+to the start leads to the smaller sum, so one step of lookahead is not enough.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ class Triangle(sylvan.Game):
         return (float(ROWS[self.row][self.place]),)
 
     def returns(self) -> tuple[float]:
-        return (0.0,)  # all was paid on the way
+        return (0.0,)  # all rewards were paid on the way
 
     def observation(self) -> NDArray[np.float32]:
         seen = np.zeros((len(ROWS), len(ROWS)), dtype=np.float32)

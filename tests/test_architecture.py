@@ -52,6 +52,13 @@ def test_every_room_is_listed() -> None:
     assert rooms <= listed
 
 
+def test_the_glossary_explains_our_own_words() -> None:
+    rows = re.findall(r"^\| (\w+) \| (.+) \|$", PAGE.split("## Glossary")[1], re.MULTILINE)
+    words = dict(rows)
+    for word in ("seat", "leaf", "family", "deal", "view", "slot", "lease", "actor", "column"):
+        assert len(words[word]) > 10, word
+
+
 def test_the_pictures_are_up_to_date() -> None:
     drawing = runpy.run_path(str(ROOT / "docs" / "draw.py"))
     for path, text in drawing["pictures"]().items():

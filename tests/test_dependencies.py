@@ -38,6 +38,33 @@ def test_is_explained(name):
     assert canonical(name) in words
 
 
+OURS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.split("## Ours where a library exists")[1].split("## ")[0].splitlines()
+    if line.startswith("| ") and "`" in line
+]
+
+
+@pytest.mark.parametrize(("ours", "library", "reason", "command"), OURS, ids=lambda text: text[:16])
+def test_our_own_code_has_a_measured_reason(ours, library, reason, command):
+    """A file of ours, the library instead, figures, and the command that measures them."""
+    (path,) = re.findall(r"`([\w/.-]+)`", ours)
+    assert (ROOT / path).is_file() and library
+    assert re.search(r"\d", reason)
+    program = re.search(r"python -m ([\w.]+) (\w+)|--manifest-path (\S+)`", command)
+    assert program is not None
+    module, name, manifest = program.groups()
+    if manifest:
+        assert (ROOT / manifest).is_file()
+    else:
+        source = (ROOT / f"{module.replace('.', '/')}.py").read_text()
+        assert re.search(rf"^def {name}\(", source, re.MULTILINE)
+
+
+def test_all_four_are_there():
+    assert len(OURS) == 4
+
+
 @pytest.mark.parametrize("name", REQUIREMENTS)
 def test_is_pinned(name):
     assert name in {canonical(pinned) for pinned, _, _ in PINS}

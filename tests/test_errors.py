@@ -598,6 +598,7 @@ class MineError(Exception):
 
 METHODS = ["clone", "apply", "legal_actions", "is_terminal", "to_play", "returns", "observation"]
 METHODS += ["rewards", "is_chance", "chance_outcomes"]
+NOT_CALLED = {("observation", "rollout")}  # methods that a search with an evaluator does not call
 
 
 def often(search: Search, state: Game) -> None:
@@ -617,8 +618,8 @@ def usable(search: Search) -> None:
 @pytest.mark.parametrize("evaluate", ["rollout", skewed], ids=["native", "python"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_game_that_raises(method, evaluate):
-    if method == "observation" and evaluate == "rollout":
-        return  # nobody looks
+    if (method, evaluate) in NOT_CALLED:
+        return
     search = Search(evaluate, simulations=60, proofs=False)
     fault = Fault(method, calls=60, error=MineError("a mistake of mine"))
     with pytest.raises(MineError, match="a mistake of mine") as caught:
@@ -626,6 +627,25 @@ def test_a_game_that_raises(method, evaluate):
     assert caught.traceback[-1].name == "fail"  # the line that raised is in the traceback
     assert any(entry.name == method for entry in caught.traceback)
     fault.error = None
+    usable(search)
+
+
+def test_a_key_that_raises():
+    """The native evaluator `hash_random` reads keys."""
+    search = Search("hash_random", simulations=60, proofs=False)
+    fault = Fault("key", calls=60, error=MineError("a mistake of mine"))
+    with pytest.raises(MineError, match="a mistake of mine"):
+        often(search, Faulty(fault))
+    fault.error = None
+    usable(search)
+
+
+def test_a_key_that_is_not_bytes():
+    search = Search("hash_random", simulations=60, proofs=False)
+    fault = Fault("key", calls=10, answer="text")
+    run = partial(often, search, Faulty(fault))
+    check(Row(run, GameContractError, r"^Faulty\.key\(\) gave 'text': it must give bytes"))
+    fault.answer = None
     usable(search)
 
 

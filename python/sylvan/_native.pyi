@@ -10,6 +10,7 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "BUILD_PROFILE",
+    "TREE_SHARE",
     "Blob",
     "BlobBot",
     "BlobTables",
@@ -43,6 +44,7 @@ _T = TypeVar("_T")
 
 __version__: str
 BUILD_PROFILE: str
+TREE_SHARE: float
 
 # --- arithmetic that the reference shares with the core ---------------------------------------
 
@@ -442,7 +444,7 @@ def blob_rows(
     hand_at: NDArray[np.int64],
     ply_at: NDArray[np.int64],
     verdict_at: NDArray[np.int64],
-    places: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     *,
     temperature: float,
     threads: int = 1,
@@ -462,8 +464,8 @@ class BlobTables:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]: ...
     def hands(self) -> NDArray[np.uint8]: ...
     def tell(self, actions: Sequence[int]) -> None: ...
-    def points(self, place: int) -> list[int]: ...
-    def bids_and_tricks(self, place: int) -> tuple[list[int], list[int]]: ...
+    def points(self, table: int) -> list[int]: ...
+    def bids_and_tricks(self, table: int) -> tuple[list[int], list[int]]: ...
     def __len__(self) -> int: ...
 
 @final

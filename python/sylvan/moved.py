@@ -39,10 +39,11 @@ MODULES = {
     "sylvan.engines.annotate": "sylvan.engines.analysis.annotate",
     "sylvan.engines.arbiter": "sylvan.engines.match.arbiter",
     "sylvan.engines.batching": "sylvan.players.batching",
+    "sylvan.engines.blob_advice": "sylvan.blob.advice",
     "sylvan.engines.blob_match": "sylvan.blob.match",
     "sylvan.engines.blob_players": "sylvan.blob.players",
     "sylvan.engines.blob_search": "sylvan.blob.search",
-    "sylvan.engines.blob_sitting": "sylvan.blob.sitting",
+    "sylvan.engines.blob_sitting": "sylvan.blob.session",
     "sylvan.engines.clock": "sylvan.players.clock",
     "sylvan.engines.elo": "sylvan.players.elo",
     "sylvan.engines.pgn": "sylvan.games.pgn",
@@ -55,11 +56,12 @@ MODULES = {
 """Old module -> new module."""
 
 NAMES = {
-    "sylvan.evaluators.CardCounter": "sylvan.blob.card_counter",
-    "sylvan.networks.measure_loss": "sylvan.learning.quantization_loss",
-    "sylvan.networks.sample_positions": "sylvan.learning.positions",
+    "sylvan.blob.session.BlobSitting": "sylvan.blob.session.BlobSession",
+    "sylvan.evaluators.CardCounter": "sylvan.blob.card_counter.CardCounter",
+    "sylvan.networks.measure_loss": "sylvan.learning.quantization_loss.measure_loss",
+    "sylvan.networks.sample_positions": "sylvan.learning.positions.sample_positions",
 }
-"""Old name in a package -> the module that now defines it."""
+"""Old name in a module -> new name."""
 
 
 def install() -> None:
@@ -68,16 +70,17 @@ def install() -> None:
         sys.meta_path.append(_Forwarder())
 
 
-def forward_name(package: str, name: str) -> Any:
-    """Return the object that was `package.name`; called by the package's `__getattr__`.
+def forward_name(module: str, name: str) -> Any:
+    """Return the object that was `module.name`; called by the module's `__getattr__`.
 
-    :raises AttributeError: the package never had this name.
+    :raises AttributeError: the module never had this name.
     """
-    old = f"{package}.{name}"
+    old = f"{module}.{name}"
     if old not in NAMES:
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    _warn(old, f"{NAMES[old]}.{name}", stacklevel=4)
-    return getattr(import_module(NAMES[old]), name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    _warn(old, NAMES[old], stacklevel=4)
+    new_module, _, new_name = NAMES[old].rpartition(".")
+    return getattr(import_module(new_module), new_name)
 
 
 def _warn(old: str, new: str, stacklevel: int) -> None:

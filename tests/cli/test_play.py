@@ -110,14 +110,14 @@ def test_a_game_with_chance_rolls_its_own_dice():
 
 def test_chance_is_the_same_after_undo():
     start = GameSpec(f"{EXAMPLES / 'pig.py'}:Pig").first()
-    sitting = GameSession(start, 0, RandomPlayer(), seed=3)
-    sitting.play(sitting.game.legal_actions()[0])
-    before = list(sitting.actions)
+    session = GameSession(start, 0, RandomPlayer(), seed=3)
+    session.play(session.game.legal_actions()[0])
+    before = list(session.actions)
     assert len(before) >= 2  # the roll and its outcome
-    sitting.undo()
-    assert sitting.actions == before[: len(sitting.actions)] and sitting.is_persons_turn
-    sitting.play(before[len(sitting.actions)])
-    assert sitting.actions == before
+    session.undo()
+    assert session.actions == before[: len(session.actions)] and session.is_persons_turn
+    session.play(before[len(session.actions)])
+    assert session.actions == before
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from sylvan.blob.advice import Advice
 from sylvan.blob.players import Verdict
-from sylvan.blob.sitting import BlobSitting, Decision
+from sylvan.blob.session import BlobSession, Decision
 from sylvan.cli import app
 from sylvan.cli.blob_screen import cards, review_text, table
 from sylvan.games.blob import Blob
-from tests.blob.test_sitting import play_out
+from tests.blob.test_session import play_out
 
 SMALL = ["--rule", "players=3", "--rule", "cards=2", "--seed", "4"]
 
@@ -24,9 +24,9 @@ def play(lines, *words):
 def script(*, seed=4, players=3, cards=2, opponents="counter"):
     """The lines of a whole game with the first legal action in every turn."""
     start = Blob(players=players, cards=cards, seed=seed)
-    sitting = BlobSitting(start, 0, [opponents] * (players - 1), seed=seed)
-    lines = play_out(sitting)
-    return "\n".join(lines) + "\n", sitting
+    session = BlobSession(start, 0, [opponents] * (players - 1), seed=seed)
+    lines = play_out(session)
+    return "\n".join(lines) + "\n", session
 
 
 # --- whole games ----------------------------------------------------------------------------------
@@ -36,11 +36,11 @@ def script(*, seed=4, players=3, cards=2, opponents="counter"):
     ("level", "opponents"), [("2", "rule"), ("5", "counter"), ("9", "network_search:2000")]
 )
 def test_a_whole_game_at_three_strengths(level, opponents):
-    lines, sitting = script(opponents=opponents)
+    lines, session = script(opponents=opponents)
     done = play(lines, *SMALL, "--level", level)
     assert done.exit_code == 0, done.output
     assert f"seat 1 {opponents.split(':')[0]}" in done.stdout
-    points = sitting.game.points
+    points = session.game.points
     mine, most = points[0], max(points)
     said = f"You lose: {mine} points" if mine < most else f"with {mine} points."
     assert said in done.stdout
@@ -88,7 +88,7 @@ def test_hidden_cards_are_not_shown():
 
 
 def test_a_game_is_saved_and_resumed(tmp_path):
-    lines, sitting = script()
+    lines, session = script()
     typed = lines.splitlines()
     file = tmp_path / "blob.json"
     first = play("\n".join([*typed[:3], f"save {file}", "quit"]) + "\n", *SMALL)
@@ -97,7 +97,7 @@ def test_a_game_is_saved_and_resumed(tmp_path):
     assert second.exit_code == 0, second.output
     whole = play(lines, *SMALL)
     assert second.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
-    assert str(sitting.game.points[0]) in second.stdout.splitlines()[-1]
+    assert str(session.game.points[0]) in second.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"format": "sylvan blob sitting 1"}', "\xff"])

@@ -82,6 +82,9 @@ class Faulty(RandomGame):
     def observation(self) -> Any:
         return self.fault.pass_through("observation", super().observation())
 
+    def key(self) -> Any:
+        return self.fault.pass_through("key", super().key())
+
     def is_chance(self) -> bool:
         return self.fault.pass_through("is_chance", super().is_chance())
 

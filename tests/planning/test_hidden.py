@@ -110,7 +110,7 @@ def test_core_equals_reference(shape, config, moves):
     run_both(make(shape), config, moves)
 
 
-class Seen(random_games.RandomGame):
+class OpenView(random_games.RandomGame):
     """A game that hides nothing, seen as if it did."""
 
     def clone(self):
@@ -142,7 +142,7 @@ def test_where_nothing_is_hidden_it_is_the_search_of_open_games(seed, config, fp
     )
     shape = random_games.Shape(seed=seed, num_players=3, zero_sum=False, depth=9)
     game = random_games.make(shape)
-    view = Seen(game.shape).observe(game.to_play())
+    view = OpenView(game.shape).observe(game.to_play())
     search = Search(random_games.evaluate_leaves, config)
     one, two = found(search.run(game)), found(search.run(view))
     assert one[1:] == two[1:]
@@ -326,6 +326,26 @@ def test_giving_up_leaves_no_trace(shape, config, batches):
         assert availability(forest.result().tree.root) == before
     finish(forest, evaluate_leaves)
     assert forest.result().simulations == 500
+
+
+class Blind(HiddenGame):
+    """A game whose observation raises for some hands: what the priors of a view depend on."""
+
+    def observation(self):
+        if self.hands[self.to_play()] == 2:
+            raise ZeroDivisionError("no observation")
+        return super().observation()
+
+
+def test_an_observation_that_raises_is_the_games_error():
+    """Else views with different hands would share priors."""
+    game = next(
+        game
+        for game in (Blind(Shape(seed=seed, depth=8)) for seed in range(100))
+        if game.hands[game.to_play()] != 2
+    )
+    with pytest.raises(ZeroDivisionError, match="no observation"):
+        Search("hash_random", simulations=500).run(game.observe(game.to_play()))
 
 
 def test_playouts_by_a_policy():

@@ -23,7 +23,7 @@ pub use contracts::rng::Rng;
 pub use contracts::{config, numbers, rng, values};
 pub use memory::node::NodeKind;
 pub use search::descend::SearchError;
-pub use search::forest::{Forest, Timing};
+pub use search::forest::{Forest, TREE_SHARE, Timing};
 pub use search::model_step::{ModelOutput, SeatArray, StepError};
 pub use search::playouts;
 pub use search::statistics::{EdgeStats, NodeStats};

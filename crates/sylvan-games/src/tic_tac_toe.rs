@@ -217,7 +217,7 @@ impl Game for TicTacToe {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
-        crate::hash::mix(u64::from(self.exact_key()))
+    fn key(&self) -> Sure<u64> {
+        Ok(crate::hash::mix(u64::from(self.exact_key())))
     }
 }

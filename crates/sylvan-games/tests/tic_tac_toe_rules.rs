@@ -25,7 +25,7 @@ fn count_games(state: &TicTacToe, counts: &mut [u32; 3]) {
 
 /// The value of `state` for the seat to move; stores the values of all states after it.
 fn minimax(state: &TicTacToe, values: &mut HashMap<u64, i32>) -> i32 {
-    if let Some(&value) = values.get(&state.key()) {
+    if let Some(&value) = values.get(&state.key().unwrap()) {
         return value;
     }
     let value = if state.is_terminal() {
@@ -42,7 +42,7 @@ fn minimax(state: &TicTacToe, values: &mut HashMap<u64, i32>) -> i32 {
             .max()
             .unwrap()
     };
-    values.insert(state.key(), value);
+    values.insert(state.key().unwrap(), value);
     value
 }
 

@@ -1,4 +1,4 @@
-//! Forests of all games, and of all ways to store values, behind one trait.
+//! Forests of any game and any storage of values, behind one trait.
 
 use std::any::Any;
 
@@ -22,7 +22,7 @@ pyo3::import_exception!(sylvan.errors, GameContractError);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
 pyo3::import_exception!(sylvan.errors, SearchStateError);
 
-/// A forest of some game, whose values are stored in some way.
+/// A forest of any game.
 pub trait AnyForest: Send {
     fn begin(&mut self, py: Python<'_>, quiet: bool, noise: Vec<Option<Vec<f64>>>);
     fn is_done(&self) -> bool;
@@ -38,7 +38,7 @@ pub trait AnyForest: Send {
         answer: Option<&Answer<'_>>,
         timing: &Timing,
     ) -> PyResult<()>;
-    /// Writes observations into an array of the game's cells, if that fits.
+    /// Writes the observations to the caller's array; returns false if it does not fit.
     fn observe(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool>;
     fn leaf_state<'py>(&self, i: usize, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn update(&mut self, py: Python<'_>, policy: Policy<'_>, values: &[f32]) -> PyResult<()>;
@@ -151,7 +151,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             .into_py_any(py)
     }
 
-    /// Where the policy has the logits of the legal actions, leaf after leaf.
+    /// The index of each legal action's logit in a policy row, leaf after leaf.
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let indices = unlocked::<G, _>(py, || {
             self.of_leaves(|visit, indices| {
@@ -215,6 +215,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         unlocked::<G, _>(py, || Forest::run(self, evaluator, timing)).map_err(search_error)
     }
 
+    /// The output of a native evaluator for the batch: logits of legal actions, values per seat.
     fn evaluate(&self, py: Python<'_>, evaluator: &NativeEvaluator) -> PyResult<Py<PyAny>> {
         let evaluator = evaluator.of_game::<G>();
         let (mut logits, mut values) = (Vec::new(), Vec::new());
@@ -281,8 +282,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         self.tree(tree).state.to_python(like)
     }
 
-    /// Of all trees: offsets, actions, policy, visits, priors, best, seats, values, surprise,
-    /// simulations.
+    /// The results of all trees: offsets, actions, policy, visits, priors, best, seats, values,
+    /// surprise, simulations.
     fn outcomes(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let found = unlocked::<G, _>(py, || Forest::outcomes(self));
         (
@@ -300,7 +301,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             .into_py_any(py)
     }
 
-    /// Turns, returns and rewards after a move in every tree.
+    /// Makes a move in every tree; returns turns, returns and rewards.
     fn play(&mut self, py: Python<'_>, actions: &[i64], keep: bool) -> PyResult<Py<PyAny>> {
         let moved = unlocked::<G, _>(py, || Forest::play(self, actions, keep));
         let moves = moved.map_err(|error| match error {
@@ -341,7 +342,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
             .into_py_any(py)
     }
 
-    /// Simulations, nodes, bytes, depth, what ended the search.
+    /// Simulations, nodes, bytes, depth, reason of the end.
     fn progress(&self, tree: usize) -> (u64, u64, u64, u32, Option<&'static str>) {
         let tree = self.tree(tree);
         let progress = &tree.progress;
@@ -357,8 +358,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn pick(&mut self, tree: usize) -> Action {
         let mut search = self.search(tree);
-        let place = search.pick();
-        search.tree.edges.actions[place]
+        let index = search.pick();
+        search.tree.edges.actions[index]
     }
 
     fn best(&mut self, tree: usize) -> Option<Action> {
@@ -371,7 +372,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         self.search(tree).node_stats(path).map_err(Into::into)
     }
 
-    /// What is expected after a path; nothing where the tree does not have it.
+    /// The expected line after a path; empty if the tree does not have the path.
     fn line(&mut self, tree: usize, path: &[Action]) -> Vec<Action> {
         let search = self.search(tree);
         search
@@ -387,7 +388,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         &mut self.settings.config.limits
     }
 
-    /// No further simulation of one tree starts.
+    /// Starts no further simulation of a tree.
     fn end(&mut self, tree: usize) {
         let search = self.search(tree);
         search.tree.progress.stop.get_or_insert(Stop::External);
@@ -402,7 +403,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     }
 }
 
-/// Picks the way to store values: one number where two seats play for -1, 0 or 1 alone.
+/// Chooses the storage of values: one number if two seats play for -1, 0 or 1 without rewards.
 fn build<G: Bridge + 'static>(
     states: Vec<G>,
     rules: Rules,
@@ -430,7 +431,7 @@ fn build<G: Bridge + 'static>(
     })
 }
 
-/// A forest of the game that these Python states belong to.
+/// Builds a forest of the states' game.
 pub fn build_from<G: Bridge + 'static>(
     states: &[Bound<'_, PyAny>],
     config: Config,

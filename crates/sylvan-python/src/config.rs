@@ -1,4 +1,4 @@
-//! A `sylvan.SearchConfig` as the core wants it.
+//! Converts a `sylvan.SearchConfig` to the core's `Config`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use sylvan_core::config::{Config, Dirichlet, Fpu, Limits, Selection, ValueRange};
 use sylvan_core::numbers::PriorBits;
 
-/// Reads the dictionary that `SearchConfig.native()` makes, in which everything is present.
+/// Reads the dictionary from `SearchConfig.native()`, which has every setting.
 pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
     check_hidden(dict)?;
     Ok(Config {
@@ -53,7 +53,7 @@ where
     dict.as_any().get_item(name)?.extract().map_err(Into::into)
 }
 
-/// The error for a setting whose text is none of the allowed ones.
+/// The error for a setting with an unknown text.
 fn unknown(name: &str, text: &str, allowed: &str) -> PyErr {
     PyValueError::new_err(format!("{name} is {text:?}: it must be {allowed}."))
 }

@@ -1,7 +1,7 @@
 //! `sylvan._native.Forest`: a forest of any game, one Python class.
 //!
-//! A call takes the forest for itself and releases the interpreter's lock while Rust works; a call
-//! from another thread meanwhile is refused, except `stop`.
+//! A call locks the forest and releases the GIL while Rust works; meanwhile, calls from other
+//! threads raise an error, except `stop`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -23,7 +23,7 @@ use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);
 
-/// A native evaluation returns to Python this often, to hear signals and report progress.
+/// The interval between returns to Python during a native evaluation, for signals and progress.
 const SLICE: Duration = Duration::from_millis(40);
 
 struct Inner {
@@ -38,7 +38,7 @@ pub struct Forest {
     inner: Mutex<Inner>,
     asked: AtomicBool,
     num_trees: usize,
-    /// A state of the right Python class.
+    /// A state of the Python class of the roots.
     like: Py<PyAny>,
 }
 
@@ -100,8 +100,8 @@ impl Forest {
         })
     }
 
-    /// Starts a new search of every tree; `noise[i]` is handed to tree `i` if it is not None. A
-    /// quiet one draws no noise and forces no playouts.
+    /// Starts a new search of every tree; `noise[i]` is the noise of tree `i`, None to draw it.
+    /// With `quiet`, the search uses no noise and no forced playouts.
     #[pyo3(signature = (noise=None, quiet=false))]
     fn begin(
         &self,
@@ -121,7 +121,7 @@ impl Forest {
     }
 
     /// Fills a batch; returns (trees, seats, offsets, actions, tickets), or None if there is
-    /// nothing to evaluate, for good (`is_done`) or in this turn.
+    /// nothing to evaluate now; `is_done` says whether there will be.
     fn select(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
@@ -133,7 +133,7 @@ impl Forest {
         }
     }
 
-    /// Where a row of the policy has the logit of each legal action, leaf after leaf.
+    /// The index of each legal action's logit in a policy row, leaf after leaf.
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.lock()?.forest.logit_indices(py)
     }
@@ -143,7 +143,8 @@ impl Forest {
         inner.forest.observations(py, &mut inner.spare)
     }
 
-    /// Writes observations into an array that is made for them; false if it is not.
+    /// Writes the observations to the caller's array; returns false if its type or shape does not
+    /// fit.
     fn observe(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.lock()?.forest.observe(py, out)
     }
@@ -153,7 +154,7 @@ impl Forest {
         self.lock()?.forest.leaf_state(i, self.like.bind(py))
     }
 
-    /// Takes in logits over all outputs, `[leaves, num_logits]`, and values, `[leaves * seats]`.
+    /// Applies logits of all outputs, `[leaves, num_logits]`, and values, `[leaves * seats]`.
     fn update_all(
         &self,
         py: Python<'_>,
@@ -165,7 +166,7 @@ impl Forest {
         self.lock()?.forest.update(py, policy, values)
     }
 
-    /// The same with logits of the legal actions only, leaf after leaf.
+    /// The same, with logits of the legal actions only, leaf after leaf.
     fn update_legal(
         &self,
         py: Python<'_>,
@@ -177,9 +178,9 @@ impl Forest {
         self.lock()?.forest.update(py, policy, values)
     }
 
-    /// Takes in what a learned model said of the leaves in flight, if there are any, and finds the
-    /// next: of each the row of the hidden state that its last step started from, that step's action
-    /// and the row for its own state, where a tree has `stride` rows. None at the end.
+    /// Applies a learned model's output for the leaves in flight, if any, and selects the next
+    /// leaves. Returns for each the row of its parent's hidden state, the action, and the row for
+    /// its own state; a tree has `stride` rows. None at the end.
     #[pyo3(signature = (stride, answer=None))]
     fn step(
         &self,
@@ -201,14 +202,14 @@ impl Forest {
         }
     }
 
-    /// Gives up on all leaves in flight.
+    /// Abandons all leaves in flight.
     fn abandon(&self) -> PyResult<()> {
         self.lock()?.forest.abandon();
         Ok(())
     }
 
-    /// Searches to the end with a native evaluator. `watch()` is called about 25 times a second;
-    /// whatever it raises is raised here, with the trees as they are.
+    /// Searches to the end with a native evaluator. Calls `watch()` about 25 times per second;
+    /// an exception of `watch` ends the search and is raised here; the trees stay valid.
     #[pyo3(signature = (name, params, watch=None))]
     fn run(
         &self,
@@ -235,7 +236,7 @@ impl Forest {
         }
     }
 
-    /// What a native evaluator says of the batch: logits of legal actions, values per seat.
+    /// The output of a native evaluator for the batch: logits of legal actions, values per seat.
     fn evaluate(
         &self,
         py: Python<'_>,
@@ -247,7 +248,7 @@ impl Forest {
         inner.forest.evaluate(py, &evaluator)
     }
 
-    /// Asks a search that is under way to end; from any thread.
+    /// Requests the end of a running search; may be called from any thread.
     fn stop(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
@@ -270,7 +271,7 @@ impl Forest {
         inner.forest.advance(tree, action)
     }
 
-    /// Moves a root along some actions to a view that is given; the subtree there is kept.
+    /// Advances a root along actions to the given view; keeps the subtree there.
     fn advance_to(
         &self,
         tree: usize,
@@ -283,7 +284,7 @@ impl Forest {
         inner.forest.advance_to(tree, &actions, view)
     }
 
-    /// Plants a new tree in place of an old one.
+    /// Replaces a tree by a new one.
     fn plant(&self, tree: usize, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.check(tree)?;
         let mut inner = self.lock()?;
@@ -291,8 +292,8 @@ impl Forest {
         inner.forest.plant(tree, state)
     }
 
-    /// Plants a new tree of a learned model in place of every one: `seats[i]` chooses from the actions
-    /// that row `i` of `legal` marks, which are some, or from all.
+    /// Replaces every tree by a new one of a learned model: `seats[i]` is to move in tree `i`, and
+    /// row `i` of `legal` marks its legal actions, at least one; None allows all.
     #[pyo3(signature = (seats, legal=None))]
     fn replant(
         &self,
@@ -311,19 +312,19 @@ impl Forest {
         inner.forest.replant(py, seats, legal)
     }
 
-    /// The state at the root of a tree, as the search holds it.
+    /// The state at the root of a tree.
     fn state<'py>(&self, py: Python<'py>, tree: usize) -> PyResult<Bound<'py, PyAny>> {
         self.check(tree)?;
         self.lock()?.forest.state(tree, self.like.bind(py))
     }
 
-    /// What the searches of all trees found: offsets, actions, policy, visits, priors, best, seats,
-    /// values, surprise, simulations.
+    /// The results of all trees: offsets, actions, policy, visits, priors, best, seats, values,
+    /// surprise, simulations.
     fn outcomes(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.lock()?.forest.outcomes(py)
     }
 
-    /// Takes an action in every tree where it is not negative; gives turns, returns, rewards.
+    /// Plays `actions[i]` in tree `i` unless it is negative; returns turns, returns, rewards.
     fn play(
         &self,
         py: Python<'_>,
@@ -337,7 +338,7 @@ impl Forest {
         inner.forest.play(py, actions, keep)
     }
 
-    /// An outcome of chance where a uniform number is not negative, -1 elsewhere.
+    /// Draws an outcome at each chance node from a uniform number; -1 for negative numbers.
     fn draw<'py>(
         &self,
         py: Python<'py>,
@@ -355,7 +356,7 @@ impl Forest {
         self.lock()?.forest.outcome(py, tree)
     }
 
-    /// (simulations, nodes, bytes, depth, what ended the search) of a tree.
+    /// (simulations, nodes, bytes, depth, reason of the end) of a tree.
     fn progress(&self, tree: usize) -> PyResult<(u64, u64, u64, u32, Option<&'static str>)> {
         self.check(tree)?;
         Ok(self.lock()?.forest.progress(tree))
@@ -380,13 +381,13 @@ impl Forest {
         Ok(self.lock()?.forest.best(tree))
     }
 
-    /// The actions that are expected after a path.
+    /// The expected line after a path of actions.
     fn line(&self, tree: usize, path: Vec<Action>) -> PyResult<Vec<Action>> {
         self.check(tree)?;
         Ok(self.lock()?.forest.line(tree, &path))
     }
 
-    /// Takes all priors below the root for equal, or not, from the next `begin` on.
+    /// Sets `flat_priors`, from the next `begin` on.
     fn flatten(&self, flat: bool) -> PyResult<()> {
         let mut inner = self.lock()?;
         inner.need_idle()?;
@@ -394,7 +395,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Ends searches otherwise, from the next `begin` on.
+    /// Sets the limits, from the next `begin` on.
     #[pyo3(signature = (simulations, nodes, depth, seconds))]
     fn limit(
         &self,
@@ -417,13 +418,13 @@ impl Forest {
         Ok(())
     }
 
-    /// One number over the actions and visit counts of all nodes of a tree.
+    /// A hash of the actions and visit counts of all nodes of a tree.
     fn signature(&self, tree: usize) -> PyResult<u64> {
         self.check(tree)?;
         Ok(self.lock()?.forest.signature(tree))
     }
 
-    /// Bytes of all trees, those kept free for reuse included.
+    /// The bytes of all trees, including free memory.
     fn bytes(&self) -> PyResult<u64> {
         Ok(self.lock()?.forest.bytes())
     }

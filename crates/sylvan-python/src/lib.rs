@@ -23,6 +23,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "release"
     };
     module.add("BUILD_PROFILE", profile)?;
+    let (part, whole) = sylvan_core::TREE_SHARE;
+    module.add("TREE_SHARE", part as f64 / whole as f64)?;
     module.add_class::<forest::Forest>()?;
     module.add_class::<records::NodeStats>()?;
     module.add_class::<records::EdgeStats>()?;

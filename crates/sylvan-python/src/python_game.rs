@@ -1,7 +1,7 @@
-//! A game written in Python, as the core sees it.
+//! Games written in Python, as games of the core.
 //!
 //! Every call runs Python code, so the interpreter's lock is held while such a game is searched
-//! and one thread searches it. Whatever the game raises comes back unchanged.
+//! and one thread searches it. Exceptions of the game come back unchanged.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -18,7 +18,7 @@ use crate::numbers::Rng;
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
 
-/// What does not change from state to state.
+/// Facts that are the same for all states of a game.
 #[derive(Debug)]
 struct Facts {
     rules: Rules,
@@ -30,7 +30,7 @@ struct Facts {
 
 #[derive(Debug)]
 pub struct PythonGame {
-    /// The state, or what its `clone` raised: told at the next question.
+    /// The state, or the exception of its `clone`, returned by the next call.
     state: Result<Py<PyAny>, Arc<PyErr>>,
     facts: Arc<Facts>,
     /// The seat whose view this is.
@@ -60,7 +60,7 @@ impl PythonGame {
     pub fn new(game: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = game.py();
         let observer = observer(game)?;
-        // Of a view, what it is completed to has the rules.
+        // The class of the full state defines the rules.
         let whole = match observer {
             Some(_) => game.call_method1("sample", (Rng(CoreRng::new(0, 0)),))?,
             None => game.clone(),
@@ -123,7 +123,7 @@ impl PythonGame {
         &self.facts.class
     }
 
-    /// Where a policy output has the logit of a legal action: at its code unless the game says.
+    /// The index of a legal action's logit in a policy output: the action, unless the game overrides it.
     pub fn logit_index(&self, action: Action) -> PyResult<Action> {
         if !self.facts.has_logits {
             return Ok(action);
@@ -139,7 +139,7 @@ impl PythonGame {
         GameContractError::new_err(format!("{}.{method}() {fault}", self.facts.class))
     }
 
-    /// The items of what `method` gave.
+    /// Iterates over the return value of `method`.
     fn items<'py>(
         &self,
         method: &str,
@@ -149,7 +149,7 @@ impl PythonGame {
         given.try_iter().map_err(fault)
     }
 
-    /// An action that `method` gave.
+    /// Converts and checks an action returned by `method`.
     fn action(&self, method: &str, given: &Bound<'_, PyAny>) -> PyResult<Action> {
         let last = self.facts.rules.num_actions - 1;
         match given.extract::<Action>() {
@@ -158,7 +158,7 @@ impl PythonGame {
         }
     }
 
-    /// What `method` gave each seat.
+    /// Converts and checks the numbers per seat returned by `method`.
     fn seats(&self, method: &str, given: &Bound<'_, PyAny>, out: &mut [f64]) -> PyResult<()> {
         let wrong = || {
             let fault = format!("gave {given:?}: it must give a number for each seat.");
@@ -180,7 +180,7 @@ impl PythonGame {
         Ok(())
     }
 
-    /// What the seat to move sees, as bytes.
+    /// The observation of the seat to move, as bytes.
     fn observed(&self, state: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let py = state.py();
         let observation = state.call_method0(intern!(py, "observation"))?;
@@ -249,14 +249,14 @@ impl Game for PythonGame {
     }
 
     fn set_root(&mut self) {
-        let told = Python::attach(|py| {
+        let done = Python::attach(|py| {
             let state = self.get(py)?;
             if state.hasattr(intern!(py, "set_root"))? {
                 state.call_method0(intern!(py, "set_root"))?;
             }
             Ok(())
         });
-        if let Err(error) = told {
+        if let Err(error) = done {
             self.state = Err(Arc::new(error));
         }
     }
@@ -281,10 +281,9 @@ impl Game for PythonGame {
         Ok(())
     }
 
-    /// What the seat to move sees.
-    fn own_key(&self) -> u64 {
-        let seen = Python::attach(|py| self.observed(&self.get(py)?));
-        seen.map_or(0, |bytes| hashed(&bytes))
+    /// A hash of the observation of the seat to move.
+    fn own_key(&self) -> PyResult<u64> {
+        Python::attach(|py| Ok(hashed(&self.observed(&self.get(py)?)?)))
     }
 
     fn turn(&self, actions: &mut Vec<Action>) -> PyResult<Turn> {
@@ -310,7 +309,7 @@ impl Game for PythonGame {
                 }
             };
             if self.observer.is_some_and(|observer| observer != seat) {
-                return Ok(Turn::Seat(seat)); // what another seat may do, a view does not know
+                return Ok(Turn::Seat(seat)); // a view does not know the actions of another seat
             }
             let given = state.call_method0(intern!(py, "legal_actions"))?;
             for action in self.items("legal_actions", &given)? {
@@ -389,17 +388,17 @@ impl Game for PythonGame {
         ))
     }
 
-    /// The game's own key, or what its observation shows where it has none.
-    fn key(&self) -> u64 {
-        let key = Python::attach(|py| -> PyResult<u64> {
+    /// A hash of the game's `key()`; of its observation if that is None.
+    fn key(&self) -> PyResult<u64> {
+        Python::attach(|py| {
             let state = self.get(py)?;
             let key = state.call_method0(intern!(py, "key"))?;
             if key.is_none() {
                 return Ok(hashed(&self.observed(&state)?));
             }
-            Ok(hashed(&key.extract::<Vec<u8>>()?))
-        });
-        key.unwrap_or(0)
+            let wrong = |_| self.broken("key", format!("gave {key:?}: it must give bytes."));
+            Ok(hashed(&key.extract::<Vec<u8>>().map_err(wrong)?))
+        })
     }
 }
 
@@ -418,7 +417,7 @@ impl Bridge for PythonGame {
         self.logit_index(action)
     }
 
-    /// Nothing is written in place: its arrays are its own.
+    /// Never writes in place: Python returns arrays of its own.
     fn observe_into<V: Values>(
         _: &mut Forest<Self, V>,
         _: Python<'_>,
@@ -434,7 +433,7 @@ impl Bridge for PythonGame {
     ) -> PyResult<Py<PyAny>> {
         let arrays = PyList::empty(py);
         for (_, visit) in forest.leaves() {
-            // A copy, since a game may fill and return the same array again and again.
+            // Copy, because a game may return the same array every time.
             let observation = visit.state.get(py)?.call_method0("observation")?;
             arrays.append(py.import("numpy")?.call_method1("array", (observation,))?)?;
         }

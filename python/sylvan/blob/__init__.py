@@ -8,7 +8,7 @@
 `match`           matches on repeatable deals
 `yardsticks`      bots as fixed opponents of training runs
 `advice`          the value of each bid or card for a seat
-`sitting`         a person against bots, with hints
+`session`         a person against bots, with hints
 `copilot`         a real table, entered card by card, with advice
 `rounds`          rounds played by bots, as training data
 `critic`          a value network that sees all hands

@@ -1,9 +1,9 @@
-"""Advice in Blob: what each bid or card of a seat is worth, by what the seat can see.
+"""Advice in Blob: the value of each legal bid or card, from a seat's view.
 
-An *adviser* turns a view into a row per legal action. `Searched`, the default, asks an
+An *adviser* turns a view into a row per legal action. `Searched`, the default, runs an
 information-set search; `Rollouts` plays every action out in the same sampled deals, with the card
-counter in all seats. All advice is in a person's terms: points of the round, and the chance that
-the bid is made.
+counter in all seats. The values are for people: points of the round, and the chance to make the
+bid.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Adviser", "Rollouts", "Searched"]
 
 WORK = 1_000_000
-"""Of one piece of advice, in actions x cards in all hands x cards in a hand x deals: about 0.2
-seconds."""
+"""The most work per advice of `Rollouts`: actions x cards in all hands x cards in a hand x deals;
+about 0.2 seconds."""
 FEWEST, MOST = 32, 1024
-"""Deals, whatever they take."""
+"""Bounds of the number of deals, whatever the work."""
 SIMULATED = 280_000
-"""Cards that the simulations of a search may play, and `EACH` simulations for every card in a hand:
-a third of a second at most."""
+"""The most cards that the simulations of a search play: a third of a second."""
 EACH = 400
+"""Simulations per card in all hands, if `SIMULATED` allows."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What every legal action of a seat is worth to it, the best first."""
+    """The value of every legal action for the seat to move, best first."""
 
     rows: tuple[Verdict, ...]
 
@@ -45,21 +45,21 @@ class Advice:
         return self.rows[0]
 
     def cost(self, action: int) -> float:
-        """Points that an action is expected to lose against the best one."""
+        """Return the expected loss of points against the best action."""
         (row,) = (row for row in self.rows if row.action == action)
         return max(0.0, self.best.points - row.points)
 
 
 class Adviser(Protocol):
-    """Whoever can say what the actions of the seat to move are worth, from its view."""
+    """Values the legal actions of the seat to move, from its view."""
 
     def advise(self, view: Blob, rng: Rng) -> Advice:
-        """Every legal action of the seat that looks, whose turn it is."""
+        """Return a row per legal action; it must be the observer's turn."""
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """Every action in sampled deals, played out by the card counter.
+    """Plays every action out in sampled deals, with the card counter.
 
     >>> game = Blob(players=4, cards=3, seed=2)
     >>> advice = Rollouts().advise(game.observe(game.to_play()), Rng(1))
@@ -68,12 +68,12 @@ class Rollouts:
     """
 
     deals: int | None = None
-    """Per action; None takes as many as `WORK` allows."""
+    """Deals per action; None: as many as `WORK` allows."""
 
     def advise(self, view: Blob, rng: Rng) -> Advice:
-        """The mean points of every legal action, over the same deals."""
+        """Return the mean points of every legal action, over the same deals."""
         deals = self.deals or _deals(view)
-        # Own points alone: that is what the table shows. Bids are read for what they say of hands.
+        # Own points only, as the table shows. Deals are weighted by the likelihood of the bids.
         bot = Bot("rollouts", deals, rivalry=0.0)
         rows = sorted(bot.judge(view, rng), key=lambda row: (-row.points, -row.made, row.action))
         return Advice(tuple(rows))
@@ -81,8 +81,8 @@ class Rollouts:
 
 @dataclass(frozen=True)
 class Searched:
-    """What an information-set search finds, which plays for own points; its best action comes
-    first, then the others by points.
+    """Runs an information-set search for own points; its best action comes first, then the others
+    by points.
 
     >>> game = Blob(players=4, cards=3, seed=2)
     >>> advice = Searched(500).advise(game.observe(game.to_play()), Rng(1))
@@ -91,14 +91,14 @@ class Searched:
     """
 
     simulations: int | None = None
-    """None takes as many as `SIMULATED` and `EACH` allow."""
+    """None: as many as `SIMULATED` and `EACH` allow."""
     evaluate: EvaluatorLike | None = None
-    """What values leaves; None is the card counter."""
+    """The evaluator of leaves; None: the card counter."""
 
     def advise(self, view: Blob, rng: Rng) -> Advice:
-        """Visits, points and chances of every legal action."""
+        """Return visits, points and chances of every legal action."""
         count = self.simulations or _simulations(view)
-        # Some visits for every option: a person may ask what a bad one would cost.
+        # Force visits to every option: a person may ask for the cost of a bad one.
         config = SearchConfig(simulations=count, forced_playouts=8.0)
         evaluate = CardCounter() if self.evaluate is None else self.evaluate
         result = SearchPlayer(config, evaluate, rivalry=0.0).search(view, rng)
@@ -113,8 +113,9 @@ class Searched:
 
 
 def _chances(view: Blob, points: dict[int, float], rng: Rng) -> dict[int, float]:
-    """The chance that the bid is made, by action: from the points where only that pays, else from
-    rollouts.
+    """Return the chance to make the bid, by action.
+
+    Computed from the points if only a made bid pays, else by rollouts.
     """
     if view.rule_names()[2] != "exact_10_plus_bid":
         return {row.action: row.made for row in Bot("rollouts", 128, rivalry=0.0).judge(view, rng)}

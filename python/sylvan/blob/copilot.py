@@ -1,8 +1,8 @@
-"""A real table of Blob, followed from one seat: its hand, and each bid and card as it falls.
+"""A real table of Blob, entered from one seat: its hand, then each bid and card, with advice.
 
-All that was entered is a `Notes`, and the state of the table follows from it. Every change makes
-new notes and plays them through by the rules before they take the old ones' place, so what cannot
-be is refused with the rules' own sentence and nothing is changed; `undo` goes back one change.
+`Notes` holds everything entered; the state of the table is computed from it. Every change makes new
+notes and replays them by the rules before it replaces the old notes, so an impossible entry raises
+the rules' own error and changes nothing. `undo` reverts one change.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ TRUMPS = ("spades", "hearts", "clubs", "diamonds", "none")
 
 @dataclass(frozen=True)
 class Notes:
-    """What was entered of a table."""
+    """The entries of one round of a table."""
 
     seat: int
     rules: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `Blob`."""
     round: int = 0
     points: tuple[int, ...] = ()
-    """Before the round; none are all zero."""
+    """Points before the round; empty: all zero."""
     trump: str | None = None
-    """Of this round, where the table has another one than the rules say."""
+    """Trump of this round, if it differs from the rules."""
     hand: tuple[int, ...] = ()
-    """As it was dealt."""
+    """The dealt hand."""
     turned_up: int | None = None
     entries: tuple[int, ...] = ()
-    """Bids and cards, in the order in which they fell."""
+    """Bids and cards, in order."""
 
     def table(self) -> Blob:
-        """The state that follows: a view once the hand is entered, and before that the round.
+        """Return the state: a view if the hand is entered, else the start of the round.
 
-        :raises SylvanError: it cannot be; the sentence names card, seat and rule.
+        :raises SylvanError: an entry breaks the rules; the error names card, seat and rule.
         """
         rules = dict(self.rules) | ({} if self.trump is None else {"trump": self.trump})
         start = game_of(rules)
@@ -66,7 +66,7 @@ class Notes:
 
 
 class Copilot:
-    """Notes of a table, with their past, and advice.
+    """Notes of a table, with undo and advice.
 
     >>> copilot = Copilot(Notes(seat=0, rules={"players": 3, "cards": 2}))
     >>> copilot.enter_hand(["AS", "10H"])
@@ -88,7 +88,7 @@ class Copilot:
 
     @property
     def needs_card(self) -> bool:
-        """Whether a card is turned up in this round."""
+        """Whether a card is turned up to make trump in this round."""
         return (self.notes.trump or self.notes.rules.get("trump")) == "turned_up"
 
     @property
@@ -97,20 +97,20 @@ class Copilot:
         return table.is_view and not table.is_terminal() and table.to_play() == self.notes.seat
 
     def enter_hand(self, cards: Sequence[str], turned_up: str | None = None) -> None:
-        """The hand as it was dealt; what was entered since stays, if it fits."""
+        """Enter the dealt hand; later entries stay if they are still legal."""
         card = self.notes.turned_up if turned_up is None else card_code(turned_up)
         if not cards:
             raise ConfigError(f"A hand has {self.table.cards} cards: name them.")
         self._change(hand=tuple(card_code(name) for name in cards), turned_up=card)
 
     def turn_up(self, card: str) -> None:
-        """The card that makes trump, in rounds that turn one up; before the hand."""
+        """Enter the turned-up card that makes trump; call it before `enter_hand`."""
         if not self.needs_card:
             raise ConfigError("No card is turned up in this round: enter trump, if it is another.")
         self._change(turned_up=card_code(card))
 
     def set_trump(self, name: str) -> None:
-        """The trump of this round, where the table has another one than the rules say."""
+        """Set the trump of this round, if it differs from the rules."""
         by_name = dict(zip([*SUITS, *"shcd"], TRUMPS[:4] * 2, strict=True))
         suit = by_name.get(name.lower(), name.lower())
         if suit not in TRUMPS:
@@ -118,23 +118,23 @@ class Copilot:
         self._change(trump=suit)
 
     def set_points(self, points: Sequence[str]) -> None:
-        """The points of all seats before this round."""
+        """Set the points of all seats before this round."""
         are_numbers = all(re.fullmatch(r"-?[0-9]{1,6}", word) for word in points)
         if len(points) != self.table.num_players or not are_numbers:
             raise ConfigError(f"Points are {self.table.num_players} numbers, seat 0 first.")
         self._change(points=tuple(int(word) for word in points))
 
     def go_to(self, number: int) -> None:
-        """A round, from 1, about to be dealt."""
+        """Go to a round, counted from 1, before its deal."""
         self._change(round=number - 1, **_UNDEALT)
 
     def enter(self, text: str) -> None:
-        """A bid or a card of the seat whose turn it is: `2`, `7h`."""
+        """Enter a bid or a card of the seat to move: `2`, `7h`."""
         self._dealt()
         self._change(entries=(*self.notes.entries, self.table.string_to_action(text)))
 
     def correct(self, number: int, text: str) -> None:
-        """Entry `number`, from 1, was another one; all later ones must still fit."""
+        """Replace entry `number`, counted from 1; all later entries must still be legal."""
         self._dealt()
         entries = self.notes.entries
         if not 1 <= number <= len(entries):
@@ -144,7 +144,7 @@ class Copilot:
         self._change(entries=(*entries[: number - 1], action, *entries[number:]))
 
     def next_round(self) -> None:
-        """After the last card: the round that follows, with the points of this one."""
+        """Go to the next round, with the points of this one; the round must be over."""
         if not self.table.is_terminal():
             raise WrongPhase("The round is not over: enter its cards first, or go to a round.")
         self._change(
@@ -152,23 +152,23 @@ class Copilot:
         )
 
     def undo(self) -> None:
-        """Take back what was changed last."""
+        """Revert the last change."""
         if not self._past:
             raise ConfigError("There is nothing to take back.")
         self.notes = self._past.pop()
         self.table = self.notes.table()
 
     def advise(self) -> Advice:
-        """What every legal bid or card is worth, in the person's turn.
+        """Return the value of every legal bid or card.
 
-        :raises WrongPhase: it is somebody else's.
+        :raises WrongPhase: it is not the person's turn.
         """
         if not self.is_persons_turn:
             raise WrongPhase("It is not your turn: advice comes when it is.")
         return self.adviser.advise(self.table, Rng(self.seed, len(self.notes.entries)))
 
     def history(self) -> list[tuple[int, int]]:
-        """Seat and action of every entry."""
+        """Return seat and action of every entry."""
         table, seats = replace(self.notes, entries=()).table(), []
         for action in self.notes.entries:
             seats.append((table.to_play(), action))
@@ -176,15 +176,15 @@ class Copilot:
         return seats
 
     def to_json(self) -> dict[str, Any]:
-        """The notes as plain values."""
+        """Return the notes as JSON values."""
         return {"format": FORMAT, **asdict(self.notes)}
 
     @classmethod
     def from_json(cls, text: str, name: str = "This") -> Self:
-        """From what was saved; all of it is checked by the rules.
+        """Read saved notes and check them by the rules.
 
-        :param name: of the file, for the error.
-        :raises ConfigError: these are no notes, or they cannot be.
+        :param name: of the file, for error messages.
+        :raises ConfigError: the text has no notes, or they break the rules.
         """
         try:
             document = json.loads(text)
@@ -215,9 +215,9 @@ _UNDEALT: dict[str, Any] = {"hand": (), "turned_up": None, "entries": ()}
 
 
 def game_of(rules: Mapping[str, Any], seed: int | None = None) -> Blob:
-    """A game by its rules.
+    """Make a game from its rules.
 
-    :raises ConfigError: there are no such rules.
+    :raises ConfigError: a rule does not exist or has an invalid value.
     """
     if "seed" in rules:
         raise ConfigError("seed is no rule of Blob: leave it out.")

@@ -52,14 +52,16 @@ class BlobReport:
 
     @classmethod
     def joined(cls, reports: Sequence[BlobReport]) -> BlobReport:
-        """One report of matches on documents that expected one another.
+        """Concatenate reports of matches on consecutive documents.
 
-        :raises ConfigError: they do not.
+        :raises ConfigError: the documents are not consecutive.
         """
         deals = [len(report.differences) for report in reports]
-        expected = [one.first + count for one, count in zip(reports, deals, strict=True)][:-1]
-        if not reports or expected != [report.first for report in reports[1:]]:
-            raise ConfigError("These matches are not on deals that expected one another.")
+        following = [one.first + count for one, count in zip(reports, deals, strict=True)][:-1]
+        if not reports or following != [report.first for report in reports[1:]]:
+            raise ConfigError(
+                "The matches are not on consecutive deals: give them in order, without gaps."
+            )
         return cls(
             reports[0].first,
             np.concatenate([report.differences for report in reports]),

@@ -1,13 +1,12 @@
-"""A network as a player of Blob: the action that its policy likes best, of those that are legal.
+"""A network as a player of Blob: plays the legal action with the highest policy.
 
-It sees what its seat sees, and nothing is searched. Asked about many hands at once it is far
-quicker than one by one: matches play many rounds side by side (`sylvan.blob.tables`).
+It sees the view of its seat and does not search. Evaluating many hands in one batch is much faster
+than one by one, so matches play many rounds in lock-step (`sylvan.blob.tables`).
 
-In a search (`network_search`) its policy is an opinion on the own options, beside the card
-counter's; leaves are still played out by the card counter. Asked at every leaf in the card
-counter's place (`SearchPlayer(evaluate=...)`) a simulation takes ten times as long, and nothing was
-gained yet (`benchmarks/blob.md`): what a round comes to is hard to say from one hand, and easy to
-play out.
+In a search (`network_search`) its policy is mixed into the root's priors; the card counter still
+plays leaves out. As the evaluator of every leaf (`SearchPlayer(evaluate=...)`) the network makes a
+simulation ten times slower, without a gain so far (`benchmarks/blob.md`): the result of a round is
+hard to predict from one hand, and easy to play out.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from sylvan.planning import SearchConfig
 __all__ = ["SIMULATIONS", "NetworkPlayer", "network_named", "network_search", "shipped"]
 
 SIMULATIONS = 1000
-"""Of a search with a network, unless told."""
+"""Default number of simulations of a search with a network."""
 
 
 def shipped(game: Game) -> str | None:
-    """The file in `sylvan/nets` for a game of Blob: it was trained with one way of scoring."""
+    """Return the file in `sylvan/nets` for a game of Blob; None for other scoring rules."""
     scoring = game.rule_names()[2] if isinstance(game, _native.Blob) else None
     return "blob.onnx" if scoring == "exact_10_plus_bid" else None
 
 
 class NetworkPlayer:
-    """The first choice of a network's policy; ties go to the lower action.
+    """Plays the highest policy of a network; ties go to the lower action.
 
     :param network: a file, the folder of a run, or an evaluator; None: the one that comes with
         Sylvan.
-    :raises ConfigError: none comes with Sylvan.
+    :raises ConfigError: Sylvan was installed without a network.
     :raises NetworkError: the file has no network of Blob.
     """
 
@@ -63,18 +62,18 @@ class NetworkPlayer:
 
     @property
     def name(self) -> str:
-        """What it is called at the table."""
+        """The name shown at the table."""
         return f"network {self.evaluator.name}"
 
     def choose(self, view: Blob, rng: _native.Rng) -> int:  # noqa: ARG002
-        """A legal action of the seat that looks, whose turn it is."""
+        """Return a legal action; it must be the observer's turn."""
         legal = view.legal_actions()
         if len(legal) == 1:
             return int(legal[0])
         return int(legal[int(self._logits(view).argmax())])
 
     def likes(self, view: Blob) -> list[float]:
-        """The policy's probabilities of the legal actions of the seat that looks."""
+        """Return the policy's probability of each legal action."""
         logits = self._logits(view)
         weights = np.exp(logits - logits.max())
         probabilities: list[float] = (weights / weights.sum()).tolist()
@@ -88,7 +87,7 @@ class NetworkPlayer:
     def choose_many(
         self, observations: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """An action `[n]` for each of what n seats see, `[n, 1338]`, and may do, `[n, 66]`."""
+        """Return actions `[n]` for observations `[n, 1338]` and legal actions `[n, 66]`."""
         policy = self.evaluator.infer(observations).policy
         best: NDArray[np.int64] = np.where(legal, policy, -np.inf).argmax(axis=1)
         return best
@@ -100,13 +99,13 @@ class NetworkPlayer:
 def network_search(
     network: str | PathLike[str] | Evaluator | None = None, simulations: int = SIMULATIONS
 ) -> SearchPlayer:
-    """An information-set search that has a network's opinion; see `NetworkPlayer` for which."""
+    """Return an information-set search with a network's policy mixed into the root's priors."""
     return SearchPlayer(SearchConfig(simulations=simulations), opinion=NetworkPlayer(network).likes)
 
 
 @cache
 def network_named(text: str) -> NetworkPlayer | SearchPlayer:
-    """The network that comes with Sylvan, `network`, or a search with it, `network_search:1000`.
+    """Return the player `network` or `network_search:1000`, with the network that Sylvan has.
 
     :raises ConfigError: there is no such player.
     """

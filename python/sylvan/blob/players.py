@@ -80,7 +80,7 @@ class Bot:
     rivalry: float = 1.0
     """Utility of `rollouts`: 0 for its own points, 1 for its points above the others' mean."""
     candidates: int = 16
-    """Deals that `rollouts` weighs by the others' bids, per deal it uses; 1: uniform deals."""
+    """Deals that `rollouts` weights by the others' bids, per deal it uses; 1: uniform deals."""
     bid_noise: float = 0.1
     """Probability of a random bid in the model of the other seats, for the weights."""
     play_noise: float = 1.0
@@ -112,7 +112,7 @@ class Bot:
 def bot_named(text: str) -> BlobPlayer:
     """Make a player by name:
 
-    - a bot: `counter`, `rollouts`, `rollouts:32` (deals), `rollouts:32:uniform` (deals not weighed
+    - a bot: `counter`, `rollouts`, `rollouts:32` (deals), `rollouts:32:uniform` (deals not weighted
       by the others' bids);
     - a search: `information_set:4000` (simulations), `determinised:32x125` (deals x simulations);
     - the network that comes with Sylvan: `network`, `network_search:1000` (simulations).
@@ -128,9 +128,8 @@ def bot_named(text: str) -> BlobPlayer:
     if name in SEARCHES:
         return search_named(text)
     if name in NETWORKS:
-        from sylvan.blob.network_player import (
-            network_named,
-        )  # late: loads a runtime that others do not need
+        # Imported late: it loads ONNX Runtime.
+        from sylvan.blob.network_player import network_named
 
         return network_named(text)
     uniform = rest[1:] == ["uniform"]

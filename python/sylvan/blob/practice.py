@@ -1,19 +1,19 @@
-"""Practice: a network plays rounds of Blob with itself and with bots, and does more often what went
-better than it had expected.
+"""Practice: a network plays rounds of Blob with itself and with bots, and learns with PPO.
 
-One experience:
+One iteration:
 
     rounds  ← some thousand tables in lock-step, actions drawn from the policy
-    u       ← what each seat got above the others' mean, as a share of the most that a round pays
+    u       ← points of each seat above the others' mean, divided by the most that a round pays
     A_t     ← (V_{t+1} − V_t) + λ · A_{t+1} over a seat's own decisions, V at the end being u
-    network ← some passes over the experience: min(r · A, clip(r) · A), r = π(a) / π_old(a);
-              the error of the shares; and a small entropy bonus, to keep exploring
+    network ← some passes over these decisions: min(r · A, clip(r) · A), r = π(a) / π_old(a);
+              the error of the predicted shares; a small entropy bonus, to keep exploring
 
-No search and no stored verdicts: what it learns from is what happens when it plays on as it does,
-so it goes beyond the bots that it was taught by. Thousands of decisions a second on a GPU.
+There is no search and no stored verdict: the network learns from the results of its own play, so
+it can become stronger than the bots of its training data. Speed: thousands of decisions per second
+on a GPU.
 
-V is the network's own value, or with `critic="deal"` that of a second network, which sees all hands
-(`blob_critic`). The policy never does, and the network that is kept is the same either way.
+V is the network's own value, or with `critic="deal"` the value of a second network, which sees all
+hands (`critic.py`). The policy never sees them, and the saved network has the same format.
 
 Papers: Schulman 2016 (advantages), Schulman 2017 (PPO).
 """
@@ -45,49 +45,49 @@ __all__ = ["Practice", "PracticeConfig", "practise"]
 
 CELLS, HANDS, SEATS = 1338, 416, 8
 TRUMPS = ("spades", "none", "turned_up")
-"""Suits are alike to the network: one stands for all."""
+"""The network treats suits alike, so one suit stands for all."""
 
 
 class PracticeConfig(Section):
-    """How a network practises."""
+    """Settings of practice."""
 
-    tables: int = Field(4096, ge=1, description="rounds of a experience, played side by side")
+    tables: int = Field(4096, ge=1, description="rounds per iteration, played in lock-step")
     alone: float = Field(0.5, ge=0, le=1, description="share of tables with the network alone")
     usual: float = Field(
         0.6, ge=0, le=1, description="share of tables with five players and up to seven cards"
     )
-    passes: int = Field(2, ge=1, description="over the decisions of a experience")
+    passes: int = Field(2, ge=1, description="passes over the decisions of an iteration")
     batch: int = Field(8192, ge=1, description="decisions per update")
-    learning_rate: float = Field(3e-4, gt=0, description="at first; it falls to a tenth")
-    clip: float = Field(0.2, gt=0, description="change of a probability that still counts")
+    learning_rate: float = Field(3e-4, gt=0, description="at the start; decays to a tenth")
+    clip: float = Field(0.2, gt=0, description="clip range of PPO's probability ratio")
     entropy: float = Field(0.003, ge=0, description="weight of the policy's entropy")
     trace: float = Field(0.9, ge=0, le=1, description="λ: how far an advantage looks ahead")
     critic: Literal["view", "deal"] = Field(
-        "view", description="what V of advantages sees: what the seat sees, or all hands"
+        "view", description="the input of V in advantages: the seat's view, or all hands"
     )
     average: float = Field(0.995, ge=0, lt=1, description="decay of the averaged weights")
-    seed: int = Field(0, ge=0, description="of all that is drawn")
+    seed: int = Field(0, ge=0, description="seed of all random numbers")
 
 
 @dataclass
 class Experience:
-    """N decisions of a experience."""
+    """N decisions of an iteration."""
 
     seen: NDArray[np.uint8]
-    """`[N, 168]` observations, a bit per cell."""
+    """`[N, 168]` observations, one bit per cell."""
     hands: NDArray[np.uint8]
-    """`[N, 52]` all hands from the seat to move on, a bit per cell; `[N, 0]` if no critic asks."""
+    """`[N, 52]` all hands, seat to move first, one bit per cell; `[N, 0]` without a critic."""
     legal: NDArray[np.bool_]
     actions: NDArray[np.int64]
     logs: NDArray[np.float32]
     """`[N]` log-probability of the action when it was drawn."""
     advantages: NDArray[np.float32]
     shares: NDArray[np.float32]
-    """`[N, 8]` what the seats got, from the one to move on; NaN where nobody sits."""
+    """`[N, 8]` shares of the seats, seat to move first; NaN marks empty seats."""
 
 
 class Practice:
-    """A network that practises.
+    """Trains a network by practice.
 
     :param network: a module of Blob with a header; trained in place.
     """
@@ -107,7 +107,7 @@ class Practice:
     # --- playing ----------------------------------------------------------------------------
 
     def play(self) -> Experience:
-        """Play the rounds of a experience."""
+        """Play the rounds of an iteration."""
         games = [self._dealt() for _ in range(self.config.tables)]
         casts = [self._cast(game.num_players) for game in games]
         seeds = self.rng.integers(0, 2**63, len(games)).tolist()
@@ -124,7 +124,7 @@ class Practice:
         return self._experience(decisions, players, shares)
 
     def _decisions(self, tables: _native.BlobTables) -> Iterator[tuple[Any, ...]]:
-        """Decisions of the network, in lock-step, as they are made."""
+        """Iterate over the network's decisions, one batch per step of the tables."""
         self.network.eval()
         while True:
             numbers, seats, observations, legal = tables.ask()
@@ -155,9 +155,9 @@ class Practice:
         players: NDArray[np.int64],
         shares: NDArray[np.float32],
     ) -> Experience:
-        """Decisions with what came of them."""
+        """Add advantages and shares to the decisions."""
         others = (np.nansum(shares, 1, keepdims=True) - shares) / (players[:, None] - 1)
-        ahead = shares - others  # what follows a decision of a seat: at first the end's utility
+        ahead = shares - others  # V after a decision; at the end of the round, u
         later = np.zeros_like(ahead)
         advantages, targets = [], []
         for numbers, seats, *_, values in reversed(decisions):
@@ -200,7 +200,7 @@ class Practice:
         return game.this_round()
 
     def _cast(self, players: int) -> list[_native.BlobBot | None]:
-        """None is the network."""
+        """Return the players by seat; None is the network."""
         if self.rng.random() < self.config.alone:
             return [None] * players
         other = self._others[int(self.rng.integers(len(self._others)))].native
@@ -211,7 +211,7 @@ class Practice:
     # --- learning ---------------------------------------------------------------------------
 
     def learn(self, experience: Experience, rate: float) -> dict[str, float]:
-        """Some passes over a experience; means of what they said."""
+        """Make the passes over an iteration's decisions; return the mean metrics."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         scale = float(experience.advantages.std()) + 1e-6
@@ -269,7 +269,7 @@ class Practice:
 
 
 def _logs(policy: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
-    """Log-probabilities of legal actions; -inf for others."""
+    """Return the log-probabilities of legal actions; -inf for others."""
     return torch.log_softmax(policy.float().masked_fill(~legal, -torch.inf), dim=1)
 
 
@@ -284,10 +284,10 @@ def practise(
     tell: Callable[[str], None] = lambda _: None,
     every: float = 60.0,
 ) -> None:
-    """Practise for some minutes; the averaged network goes to `folder/networks/last.safetensors`.
+    """Practise for some minutes; write the averaged network to `folder/networks/last.safetensors`.
 
-    :param tell: told a sentence now and then.
-    :param every: seconds between two sentences, and two files.
+    :param tell: called with a line of progress every `every` seconds.
+    :param every: seconds between lines of progress, and between saved networks.
     """
     practice = Practice(network, config, device, threads)
     (folder / "networks").mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
-"""Rounds of Blob that bots have played, to learn from before any self-play.
+"""Rounds of Blob played by bots: training data for the time before self-play.
 
-`make_rounds` has them played in threads of Rust and keeps them in files: every round by its deal
-and its actions, with a verdict on each legal action where rollouts were asked (see
-`crates/sylvan-games/src/blob/bots/examples.rs`). What a network sees is made again when a batch is
-drawn. A round follows from a seed and its number, so what was cut off goes on where it stopped.
+`make_rounds` plays them in Rust threads and stores the deal and the actions of every round, with
+the value of each legal action if rollouts were used (see
+`crates/sylvan-games/src/blob/bots/examples.rs`). Observations are recomputed when a batch is drawn.
+A round is determined by the seed and its number, so an interrupted call can be resumed.
 
     folder/000000.rounds, 000001.rounds, ...    at most 15 MiB each
 """
@@ -34,35 +34,39 @@ __all__ = ["BlobRounds", "BlobStream", "RoundsConfig", "lesson", "make_rounds", 
 FILE_BYTES = 15 << 20
 SUFFIX = ".rounds"
 CHUNK_SECONDS = 15.0
-"""What is lost at most when the making is cut off."""
+"""The most work that an interruption loses."""
 
 _PARTS = ("tables", "hands", "actions", "marks", "verdicts", "counts")
 
 
 class RoundsConfig(Section):
-    """Which rounds are played, and how."""
+    """Settings of the played rounds."""
 
     deals: int = Field(
         24,
         ge=0,
         le=4096,
-        description="deals in which every action is tried, played out by the card counter: the "
-        "best is played, and all are learned from; 0: the card counter plays and is imitated",
+        description="sampled deals in which the card counter plays out every legal action: the "
+        "best is played, and all values are training data; 0: the card counter plays, and its "
+        "choices are the data",
     )
     explore: float = Field(
-        0.05, ge=0, le=1, description="how often any action is played, to learn what follows"
+        0.05, ge=0, le=1, description="share of random actions, for more varied data"
     )
     usual: float = Field(
         0.6, ge=0, le=1, description="share of rounds with five players and up to seven cards"
     )
     most_cards: int = Field(
-        13, ge=1, le=13, description="cards of the largest rounds; fewer are learned sooner"
+        13,
+        ge=1,
+        le=13,
+        description="cards per hand in the largest rounds; fewer are learned faster",
     )
-    seed: int = Field(0, ge=0, description="from which all rounds follow")
+    seed: int = Field(0, ge=0, description="seed of all rounds")
 
 
 class BlobRounds:
-    """Rounds side by side, R of them."""
+    """The columns of R rounds."""
 
     def __init__(self, **parts: NDArray[Any]) -> None:
         """Take the arrays of `_native.blob_rounds` by name."""
@@ -74,28 +78,28 @@ class BlobRounds:
         ends = (self.hand_at[-1], self.ply_at[-1], self.ply_at[-1], self.verdict_at[-1])
         names = ("hands", "actions", "marks", "verdicts")
         if any(len(parts[name]) != end for name, end in zip(names, ends, strict=True)):
-            raise ReplayError("These are no rounds of Blob (a part is cut off): make them again.")
+            raise ReplayError("The rounds of Blob are truncated: make them again.")
         learned = np.concatenate([[0], np.cumsum(self.parts["marks"] > 0)])
         self.lessons = np.diff(learned[self.ply_at])
-        """`[R]` decisions of each round that are learned from."""
+        """`[R]` training positions of each round."""
 
     def __len__(self) -> int:
         return len(self.parts["tables"])
 
     @property
     def nbytes(self) -> int:
-        """Of the arrays as a file has them."""
+        """The bytes of the arrays, in memory and in a file."""
         return sum(part.nbytes for part in self.parts.values())
 
     @staticmethod
     def joined(some: Sequence[BlobRounds]) -> BlobRounds:
-        """All rounds of several."""
+        """Concatenate rounds."""
         parts = {name: np.concatenate([each.parts[name] for each in some]) for name in _PARTS}
         return BlobRounds(**parts)
 
     @staticmethod
     def played(first: int, count: int, config: RoundsConfig, threads: int = 1) -> BlobRounds:
-        """The rounds of the numbers from `first` on."""
+        """Play the rounds number `first` to `first + count - 1`."""
         settings = config.model_dump()
         arrays: Sequence[NDArray[Any]] = _native.blob_rounds(
             settings.pop("seed"), first, count, threads=threads, **settings
@@ -103,9 +107,9 @@ class BlobRounds:
         return BlobRounds(**dict(zip(_PARTS, arrays, strict=True)))
 
     def rows(self, numbers: NDArray[np.int64], temperature: float, threads: int = 1) -> Batch:
-        """A batch of all lessons of some rounds.
+        """Return a batch with all training positions of some rounds.
 
-        :raises ReplayError: a round is none that the rules allow.
+        :raises ReplayError: a round breaks the rules.
         """
         part = self.parts
         observations, policy, legal, value = _native.blob_rows(
@@ -137,14 +141,14 @@ def make_rounds(
     most_bytes: int | None = None,
     progress: Callable[[float, float | None], None] | None = None,
 ) -> tuple[int, int]:
-    """Have rounds played and written to files in a folder, after those that are there already.
+    """Play rounds and append them to the files in a folder.
 
-    :param rounds: how many there shall be in all, or
-    :param minutes: how long to go on.
-    :param most_bytes: that the files may have together.
-    :param progress: told how many minutes, or rounds, are done, of how many.
-    :return: rounds and lessons in all files.
-    :raises ConfigError: the folder has rounds of other settings.
+    :param rounds: stop at this number of rounds in the folder.
+    :param minutes: stop after this time.
+    :param most_bytes: stop when the files are larger than this.
+    :param progress: called with the minutes or rounds done, and their total.
+    :return: rounds and training positions in all files.
+    :raises ConfigError: the folder has rounds with other settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted(folder.glob(f"*{SUFFIX}"))
@@ -176,10 +180,10 @@ def make_rounds(
 
 
 def read_rounds(sources: Sequence[Path]) -> BlobRounds:
-    """The rounds of some files, or of all files in some folders.
+    """Read the rounds of files, or of all files in folders.
 
     :raises ConfigError: there are none.
-    :raises ReplayError: a file is none of rounds, or cut off.
+    :raises ReplayError: a file has no rounds, or is truncated.
     """
     paths = [path for source in sources for path in _files(source)]
     if not paths:
@@ -222,12 +226,12 @@ def _read(path: Path, config: RoundsConfig | None = None) -> BlobRounds:
 
 
 def _begins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`[n + 1]` where parts of these sizes begin, and where the last one ends."""
+    """Return `[n + 1]` offsets: the start of each part, and the end of the last."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 class BlobStream:
-    """Batches of rounds, in a new order every epoch; one round in fifty is held out.
+    """Draws batches from rounds, in a new order every epoch; one round in fifty is held out.
 
     :param temperature: verdicts become probabilities in proportion to exp(utility / temperature).
     """
@@ -241,10 +245,10 @@ class BlobStream:
         self._order = self._trained[:0]
         self._left: Batch | None = None
         self.positions = int(rounds.lessons[self._trained].sum())
-        """That are trained on."""
+        """The number of training positions."""
 
     def sample(self, count: int, rng: np.random.Generator) -> Batch:
-        """The next positions of a shuffled order of rounds."""
+        """Return the next positions, in a shuffled order of rounds."""
         parts = [] if self._left is None else [self._left]
         have = sum(map(len, parts))
         while have < count:
@@ -260,7 +264,7 @@ class BlobStream:
         return batch.part(0, count)
 
     def held_out(self) -> Batch | None:
-        """Positions that are not trained on; None if there are none."""
+        """Return the held-out positions; None if there are none."""
         if not len(self._held_out):
             return None
         enough = np.searchsorted(np.cumsum(self._rounds.lessons[self._held_out]), TESTED) + 1
@@ -270,17 +274,17 @@ class BlobStream:
 def lesson(
     sources: Sequence[Path], section: PretrainSection, tell: Callable[[str], None]
 ) -> BlobStream:
-    """What `sylvan pretrain --game blob` learns from: folders of `sylvan examples`."""
+    """Open the data of `sylvan pretrain --game blob`: folders made by `sylvan examples`."""
     rounds = BlobStream(read_rounds(sources), section.temperature)
     tell(f"{rounds.positions:,} decisions to learn from.")
     return rounds
 
 
 HELD_OUT = 50
-"""One round in so many is not trained on."""
+"""One round in this many is held out."""
 
 TESTED = 8192
-"""The most positions on which a network is tested."""
+"""The most held-out positions for a test."""
 
 
 def _joined(parts: Sequence[Batch]) -> Batch:

@@ -1,15 +1,14 @@
-"""Players of Blob that search: a tree over bids and cards, in deals that fit what the seat sees.
+"""Players of Blob that search: a tree over bids and cards, over deals consistent with the view.
 
-Without a network, leaves are played out by the card counter, which also says what the other seats
-are likely to do, each by its own hand. Deals are drawn as the others' bids make them likely. What
-the search works for is `rivalry`: points above the others' mean, which decides who wins, or own
-points. Bids on one card are exact (`crates/sylvan-games/src/blob/bots/one_card.rs`): there nothing
-is left to search.
+Without a network, the card counter plays leaves out and gives the priors of all seats, each from
+its own hand. Deals are weighted by the likelihood of the other seats' bids and plays. `rivalry`
+chooses the goal: own points, or points above the others' mean, which decide who wins. Bids on one
+card are exact (`crates/sylvan-games/src/blob/bots/one_card.rs`) and need no search.
 
-A network helps as an *opinion*: what it likes is mixed, half and half, into what the card counter
-says of the seat's own options, once per decision (`SearchPlayer(opinion=network.likes)`), so that
-visits begin where a network sees the best chances and playouts still decide. An evaluator of a
-network can also take the card counter's place, leaf by leaf: `SearchPlayer(evaluate=network)`.
+A network can be an *opinion* (`SearchPlayer(opinion=network.likes)`): once per decision its policy
+is averaged with the card counter's priors of the root, so that visits begin at the network's
+favourites and playouts still decide. It can also replace the card counter at every leaf:
+`SearchPlayer(evaluate=network)`.
 """
 
 from __future__ import annotations
@@ -32,13 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["SEARCHES", "SearchPlayer", "search_named"]
 
 SEARCHES = {"determinised": "32x125", "information_set": "4000"}
-"""Names of searches with what they are given unless told: deals x simulations each, or
-simulations."""
+"""Name of a search -> its default effort: deals x simulations each, or simulations."""
 
 
 @dataclass(frozen=True)
 class SearchPlayer:
-    """A player that searches its view anew at every decision.
+    """A player that starts a new search at every decision.
 
     >>> from sylvan import Rng
     >>> player = SearchPlayer(SearchConfig(simulations=400))
@@ -49,22 +47,22 @@ class SearchPlayer:
 
     config: SearchConfig = field(default_factory=lambda: SearchConfig(simulations=4000))
     evaluate: EvaluatorLike = field(default_factory=CardCounter)
-    """What values leaves and gives priors."""
+    """The evaluator of leaves: values and priors."""
     rivalry: float = 1.0
-    """0: its own points, 1: its points above the others' mean."""
+    """0: maximise own points; 1: own points above the others' mean."""
     candidates: int = 16
-    """Deals that are weighed by the others' bids and plays for each one that is used; 1 draws them
-    uniformly."""
+    """Deals drawn for each one used, picked by the likelihood of the others' bids and plays; 1:
+    uniform deals."""
     bid_noise: float = 0.1
-    """How often it takes the others to bid as if at random, where it weighs."""
+    """Assumed share of random bids, for the likelihood of deals."""
     play_noise: float = 1.0
-    """The same of plays."""
+    """Assumed share of random plays."""
     opinion: Callable[[Blob], Sequence[float]] | None = None
-    """Of a view: how likely each legal action is to be the best."""
+    """Maps a view to the probability of each legal action to be the best."""
 
     @property
     def name(self) -> str:
-        """As `bot_named` knows it."""
+        """The name for `bot_named`."""
         count = self.config.simulations or 0
         deals = self.config.deals
         effort = f"{deals}x{count // deals}" if self._determinises else str(count)
@@ -78,7 +76,7 @@ class SearchPlayer:
         return self.config.hidden == "determinised"
 
     def choose(self, view: Blob, rng: Rng) -> int:
-        """A legal action of the seat that looks, whose turn it is."""
+        """Return a legal action; it must be the observer's turn."""
         legal = view.legal_actions()
         if len(legal) == 1:
             return legal[0]
@@ -87,7 +85,7 @@ class SearchPlayer:
         return self.search(view, rng).best
 
     def search(self, view: Blob, rng: Rng) -> SearchResult:
-        """What a search of the view finds."""
+        """Search the view."""
         evaluate = self.evaluate
         if isinstance(evaluate, CardCounter):
             evaluate = replace(evaluate, seat=view.to_play())
@@ -96,7 +94,7 @@ class SearchPlayer:
         config = self.config.replace(seed=rng.below(2**63))
         if self.opinion is None:
             return Search(evaluate, config).run(root)
-        # What is mixed into the root's priors is handed in: an opinion in the place of noise.
+        # The search mixes root noise into the priors; the opinion takes the place of the noise.
         config = config.replace(noise=True, dirichlet_fraction=0.5)
         return Search(evaluate, config).run(root, noise=self.opinion(view))
 
@@ -105,8 +103,8 @@ class SearchPlayer:
 
 
 def search_named(text: str) -> SearchPlayer:
-    """A player by the name of its search and what it is given: `information_set:4000`,
-    `determinised:32x125`, with deals that are drawn uniformly `information_set:4000:uniform`.
+    """Return the player of a name: a search and its effort, `information_set:4000` or
+    `determinised:32x125`; with `:uniform` at the end, deals are drawn uniformly.
 
     :raises ConfigError: there is no such search.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sylvan.blob.advice import Advice
-    from sylvan.blob.sitting import Decision
+    from sylvan.blob.session import Decision
 
 __all__ = ["advice_table", "cards", "colours", "review_text", "rules_of", "scoreboard", "table"]
 

@@ -20,7 +20,7 @@ from sylvan.cli.terminal import Bar, json_text
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sylvan.blob.sitting import BlobSitting
+    from sylvan.blob.session import BlobSession
 
 __all__ = ["play_blob"]
 
@@ -47,14 +47,14 @@ def play_blob(
 ) -> None:
     """Start a game from the options of `sylvan play`."""
     from sylvan.blob.copilot import game_of
-    from sylvan.blob.sitting import BlobSitting, opponents_at
+    from sylvan.blob.session import BlobSession, opponents_at
 
     if resume is not None:
         if rules or seat is not None or opponents is not None or seed is not None:
             raise ConfigError(
                 f"--resume {resume} has its own rules, seats and seed: omit other options."
             )
-        sitting = BlobSitting.from_json(resume.read_text("utf-8", "replace"), str(resume))
+        session = BlobSession.from_json(resume.read_text("utf-8", "replace"), str(resume))
     else:
         seed = random.randrange(2**32) if seed is None else seed
         start = game_of(rules_of(rules), seed)
@@ -67,36 +67,36 @@ def play_blob(
             opponents = f"information_set:{simulations}"
         names = (opponents or opponents_at(level)).split(",")
         names = names * (start.num_players - 1) if len(names) == 1 else names
-        sitting = BlobSitting(start, seat or 0, names, seed=seed)
-    BlobTable(sitting).run()
+        session = BlobSession(start, seat or 0, names, seed=seed)
+    BlobTable(session).run()
 
 
 class BlobTable(Conversation):
     """A game's terminal session."""
 
-    def __init__(self, sitting: BlobSitting) -> None:
+    def __init__(self, session: BlobSession) -> None:
         super().__init__()
-        self.sitting = sitting
-        self.names = {seat: player.name for seat, player in sitting.players.items()}
+        self.session = session
+        self.names = {seat: player.name for seat, player in session.players.items()}
 
     @property
     def is_over(self) -> bool:
-        return self.sitting.is_over
+        return self.session.is_over
 
     def begin(self) -> None:
-        sitting = self.sitting
-        self.say(f"You have seat {sitting.seat} of {sitting.game.num_players}. Type help for help.")
-        if sitting.is_persons_turn:
+        session = self.session
+        self.say(f"You have seat {session.seat} of {session.game.num_players}. Type help for help.")
+        if session.is_persons_turn:
             self.show()
 
     def prompt(self) -> str | None:
         """Return the prompt for the person's bid or card, or let an opponent act."""
-        sitting = self.sitting
-        if sitting.is_persons_turn:
-            return "your bid: " if sitting.game.phase == "bidding" else "your card: "
-        before = sitting.game.clone()
+        session = self.session
+        if session.is_persons_turn:
+            return "your bid: " if session.game.phase == "bidding" else "your card: "
+        before = session.game.clone()
         with Bar("thinking"):
-            seat, done = sitting.reply()
+            seat, done = session.reply()
         said = done.replace("bid", "bids") if before.phase == "bidding" else f"plays {done}"
         self.say_coloured(f"seat {seat} {said}")
         self.after(before.round, sum(before.tricks))
@@ -104,36 +104,36 @@ class BlobTable(Conversation):
 
     def handle(self, line: str) -> None:
         """Make the person's bid or play."""
-        sitting = self.sitting
-        before = sitting.game.clone()
-        sitting.play(sitting.read(line))
+        session = self.session
+        before = session.game.clone()
+        session.play(session.read(line))
         self.after(before.round, sum(before.tricks))
 
     def after(self, number: int, tricks: int) -> None:
         """Report a finished trick or round and the person's turn."""
-        game = self.sitting.game
+        game = self.session.game
         if game.round != number or game.is_terminal():
             self.end_of_round(number)
         elif sum(game.tricks) > tricks:
             self.say(f"Seat {game.to_play()} takes the trick.")
-        if self.sitting.is_persons_turn:
+        if self.session.is_persons_turn:
             self.show()
 
     def end_of_round(self, number: int) -> None:
         """Print the scoreboard and the review of the round."""
-        sitting = self.sitting
-        *_, last = sitting.rounds()
+        session = self.session
+        *_, last = session.rounds()
         self.say(f"Round {number + 1} is over.")
-        self.say(scoreboard(sitting.game.points, self.seats(), last))
+        self.say(scoreboard(session.game.points, self.seats(), last))
         with Bar("looking back") as bar:
-            decisions = sitting.look_back(number, bar.show)
+            decisions = session.look_back(number, bar.show)
         self.say_coloured(review_text(number, decisions) + "\n")
 
     def seats(self) -> list[str]:
         """Return the players' names by seat."""
         return [
             f"seat {seat} {self.names.get(seat, 'you')}"
-            for seat in range(self.sitting.game.num_players)
+            for seat in range(self.session.game.num_players)
         ]
 
     def say_coloured(self, text: str) -> None:
@@ -141,26 +141,26 @@ class BlobTable(Conversation):
 
     def show(self, _: str = "") -> None:
         """Print the person's view."""
-        self.say_coloured(table(self.sitting.view, self.sitting.seat, self.names))
-        if self.sitting.is_persons_turn and self.sitting.game.phase == "playing":
+        self.say_coloured(table(self.session.view, self.session.seat, self.names))
+        if self.session.is_persons_turn and self.session.game.phase == "playing":
             self.moves("")
 
     def moves(self, _: str) -> None:
-        game = self.sitting.view
+        game = self.session.view
         names = [game.action_to_string(action) for action in game.legal_actions()]
         self.say_coloured(f"You may {'bid' if game.phase == 'bidding' else 'play'}: " + " ".join(
             name.removeprefix("bid ") for name in names))  # fmt: skip
 
     def hint(self, _: str) -> None:
         with Bar("thinking"):
-            advice = self.sitting.hint()
-        self.say_coloured(advice_table(self.sitting.view, advice))
+            advice = self.session.hint()
+        self.say_coloured(advice_table(self.session.view, advice))
 
     def score(self, _: str) -> None:
-        self.say(scoreboard(self.sitting.game.points, self.seats()))
+        self.say(scoreboard(self.session.game.points, self.seats()))
 
     def undo(self, _: str) -> None:
-        self.say(f"{self.sitting.undo()} bids and cards taken back.")
+        self.say(f"{self.session.undo()} bids and cards taken back.")
         self.show()
 
     def save(self, rest: str) -> None:
@@ -169,13 +169,13 @@ class BlobTable(Conversation):
 
         if not rest:
             raise ConfigError("Give a file name: save blob.json")
-        write_text(rest, json_text(self.sitting.to_json()) + "\n")
+        write_text(rest, json_text(self.session.to_json()) + "\n")
         self.say(f"Saved to {rest}. Resume with: sylvan play blob --resume {rest}")
 
     def end(self) -> None:
         """Print the winner."""
-        points, seat = self.sitting.game.points, self.sitting.seat
-        if not self.sitting.is_over:
+        points, seat = self.session.game.points, self.session.seat
+        if not self.session.is_over:
             self.say("The game is not finished.")
         elif points[seat] < max(points):
             self.say(f"You lose: {points[seat]} points, and {max(points)} were the most.")

@@ -120,7 +120,7 @@ pub trait Game: Clone + Send + Sync {
 
     /// A key of the private information of the seat to move, such as its hand. Equal keys at a node
     /// mean equal legal actions and equal evaluations.
-    fn own_key(&self) -> u64 {
+    fn own_key(&self) -> Result<u64, Self::Error> {
         self.key()
     }
 
@@ -180,7 +180,7 @@ pub trait Game: Clone + Send + Sync {
     fn observe(&self, out: &mut [Self::Cell]) -> Result<(), Self::Error>;
 
     /// A cache key: equal keys mean equal observations and equal continuations.
-    fn key(&self) -> u64;
+    fn key(&self) -> Result<u64, Self::Error>;
 }
 
 /// The result of a call that cannot fail.

@@ -41,6 +41,9 @@ pub(crate) struct Shard<G: Game, V: Values> {
 
 /// Simulations of one tree before the next one's turn, in a search with a deadline.
 const TURN: u64 = 64;
+/// The share of the byte budget that trees may use, 5 / 6: the rest is for fragmentation of the
+/// arena (`python -m benchmarks.memory` measures it).
+pub const TREE_SHARE: (u64, u64) = (5, 6);
 /// The most bytes of a pool: its 16-byte units have 31-bit numbers.
 const POOL_MOST: u64 = 30_000_000_000;
 
@@ -207,11 +210,11 @@ impl<G: Game, V: Values> Forest<G, V> {
         self.num_trees
     }
 
-    /// The byte budget of each tree: its share, minus a sixth for fragmentation of the arena
-    /// (`python -m benchmarks.memory` measures it).
+    /// The byte budget of each tree: its part of `limits.bytes`, times `TREE_SHARE`.
     pub(crate) fn budget(&self) -> u64 {
         let bytes = self.settings.config.limits.bytes.unwrap_or(u64::MAX);
-        let share = bytes / self.num_trees.max(1) as u64 / 6 * 5;
+        let (part, whole) = TREE_SHARE;
+        let share = bytes / self.num_trees.max(1) as u64 / whole * part;
         share.min(POOL_MOST / self.per_shard as u64)
     }
 

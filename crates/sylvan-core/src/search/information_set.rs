@@ -145,7 +145,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         let fresh = id == self.tree.root || self.pool[id].num_edges == 0;
         let flat = self.settings.config.flat_priors;
-        visit.own_key = if flat { 0 } else { visit.state.own_key() };
+        visit.own_key = if flat { 0 } else { visit.state.own_key()? };
         let known = flat
             || self
                 .tree

@@ -74,8 +74,8 @@ impl Game for Nim {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
-        self.history // a hash of the path, so that equal heaps have different values
+    fn key(&self) -> Sure<u64> {
+        Ok(self.history) // a hash of the path, so that equal heaps have different values
     }
 }
 

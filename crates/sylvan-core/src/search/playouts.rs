@@ -41,7 +41,7 @@ impl<G: Game> Evaluator<G> for HashRandom {
         logits: &mut Vec<f32>,
         values: &mut [f32],
     ) -> Result<(), G::Error> {
-        let key = leaf.state.key();
+        let key = leaf.state.key()?;
         // 16 bits of a multiplied key are random enough here and very cheap.
         let number = |x: u64, width: f32| (x >> 48) as i32 as f32 * (width / 65536.0) - width / 2.0;
         logits.clear();

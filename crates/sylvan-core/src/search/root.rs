@@ -226,7 +226,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             return Ok(());
         }
         let n = actions.len();
-        let known = self.tree.views.get(root, self.tree.state.own_key());
+        let known = self.tree.views.get(root, self.tree.state.own_key()?);
         let priors = match known {
             _ if self.settings.config.flat_priors => Some(vec![1.0 / n as f32; n]),
             Some(priors) if priors.len() == n => Some(priors.to_vec()),

@@ -157,7 +157,7 @@ impl Game for Latent {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
-        self.slot.into()
+    fn key(&self) -> Sure<u64> {
+        Ok(self.slot.into())
     }
 }

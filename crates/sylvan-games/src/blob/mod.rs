@@ -109,8 +109,8 @@ impl Game for Blob {
     }
 
     #[inline]
-    fn own_key(&self) -> u64 {
-        mix(self.hands[usize::from(self.turn)])
+    fn own_key(&self) -> Sure<u64> {
+        Ok(mix(self.hands[usize::from(self.turn)]))
     }
 
     #[inline]
@@ -160,8 +160,8 @@ impl Game for Blob {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
+    fn key(&self) -> Sure<u64> {
         let hands = self.hands[..self.num_players()].iter();
-        hands.fold(self.history, |key, &hand| mix(key ^ hand))
+        Ok(hands.fold(self.history, |key, &hand| mix(key ^ hand)))
     }
 }

@@ -454,7 +454,7 @@ impl Game for Chess {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
-        self.position.key
+    fn key(&self) -> Sure<u64> {
+        Ok(self.position.key)
     }
 }

@@ -236,8 +236,8 @@ impl Game for ConnectFour {
         Ok(())
     }
 
-    fn key(&self) -> u64 {
+    fn key(&self) -> Sure<u64> {
         let size = (self.size.columns() * 64 + self.size.rows()) as u64;
-        crate::hash::mix(self.exact_key() ^ crate::hash::mix(size))
+        Ok(crate::hash::mix(self.exact_key() ^ crate::hash::mix(size)))
     }
 }

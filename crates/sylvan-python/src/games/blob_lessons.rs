@@ -101,10 +101,10 @@ type Batch<'py> = (
 /// The training examples of some stored rounds, one row each: observations `[n, 1338]`, policies
 /// and masks `[n, 66]`, values `[n, 8]` as shares of the highest possible points, starting with the
 /// seat to move; NaN marks empty seats. `hand_at`, `ply_at` and `verdict_at` are the offsets of
-/// each round's parts; `places` are the indices of the rounds.
+/// each round's parts; `numbers` are the indices of the rounds.
 #[pyfunction]
 #[pyo3(signature = (
-    tables, hands, actions, marks, verdicts, hand_at, ply_at, verdict_at, places, *,
+    tables, hands, actions, marks, verdicts, hand_at, ply_at, verdict_at, numbers, *,
     temperature, threads=1
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the columns of a table")]
@@ -118,7 +118,7 @@ pub fn blob_rows<'py>(
     hand_at: PyReadonlyArray1<'py, i64>,
     ply_at: PyReadonlyArray1<'py, i64>,
     verdict_at: PyReadonlyArray1<'py, i64>,
-    places: PyReadonlyArray1<'py, i64>,
+    numbers: PyReadonlyArray1<'py, i64>,
     temperature: f32,
     threads: usize,
 ) -> PyResult<Batch<'py>> {
@@ -136,7 +136,7 @@ pub fn blob_rows<'py>(
             verdicts: part(verdicts, verdict_at, index)?,
         })
     };
-    let rounds: Option<Vec<RoundSlices<'_>>> = places.as_slice()?.iter().map(slices).collect();
+    let rounds: Option<Vec<RoundSlices<'_>>> = numbers.as_slice()?.iter().map(slices).collect();
     let rounds = rounds.ok_or_else(|| damaged("an offset is outside its array"))?;
     let parts = py.detach(|| in_threads(&rounds, temperature, threads));
     let mut rows = Rows::default();
@@ -313,13 +313,13 @@ impl PyBlobTables {
     }
 
     /// The points of a table's round, by seat.
-    fn points(&self, place: usize) -> Vec<i16> {
-        self.tables[place].state.last_points().to_vec()
+    fn points(&self, table: usize) -> Vec<i16> {
+        self.tables[table].state.last_points().to_vec()
     }
 
     /// Bids and tricks of a table, by seat.
-    fn bids_and_tricks(&self, place: usize) -> (Vec<u8>, Vec<u8>) {
-        let state = &self.tables[place].state;
+    fn bids_and_tricks(&self, table: usize) -> (Vec<u8>, Vec<u8>) {
+        let state = &self.tables[table].state;
         let seats = 0..state.num_players() as u8;
         (
             seats

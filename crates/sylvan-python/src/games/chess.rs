@@ -169,17 +169,15 @@ impl PyChess {
 
     /// The position's Zobrist key and a hash of position and relevant history, 16 bytes.
     fn key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let parts = [
-            self.state.key().to_le_bytes(),
-            self.state.full_key().to_le_bytes(),
-        ];
-        PyBytes::new(py, &parts.concat())
+        let key = self.zobrist().to_le_bytes();
+        PyBytes::new(py, &[key, self.state.full_key().to_le_bytes()].concat())
     }
 
     /// The position's Zobrist key: equal for equal positions, regardless of their history.
     #[getter]
     fn zobrist(&self) -> u64 {
-        self.state.key()
+        let Ok(key) = self.state.key();
+        key
     }
 
     /// Marks the root of a search, without using endgame tables.

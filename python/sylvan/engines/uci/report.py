@@ -2,7 +2,7 @@
 
 - `depth` is the length of the principal variation, `seldepth` the depth of the deepest simulation;
 - `nodes` is the number of simulations of this search, `nps` simulations per second;
-- `hashfull` is the share of the byte budget that the tree uses, in thousandths.
+- `hashfull` is the size of the tree in thousandths of the size at which it drops subtrees.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sylvan._native import TREE_SHARE
 from sylvan.players.score import Score, edge_score
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from sylvan.planning import EdgeView, SearchResult
 
 __all__ = ["chosen", "info_lines", "line_of", "move_stats", "ranked"]
-
-TREE_SHARE = 5 / 8
-"""Share of the byte budget that the tree uses before it drops subtrees; the rest is a reserve."""
 
 
 def chosen(result: SearchResult) -> EdgeView:

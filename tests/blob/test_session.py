@@ -10,27 +10,27 @@ from hypothesis import strategies as st
 from sylvan._native import Rng
 from sylvan.blob.advice import Advice, Rollouts, Searched
 from sylvan.blob.players import Bot, Verdict
-from sylvan.blob.sitting import STRENGTHS, BlobSitting
+from sylvan.blob.session import STRENGTHS, BlobSession
 from sylvan.errors import ConfigError, IllegalAction
 from sylvan.games.blob import Blob
 
 
-def sitting_of(players=3, cards=2, seed=5, seat=0, opponents=("rule",), **options):
+def session_of(players=3, cards=2, seed=5, seat=0, opponents=("rule",), **options):
     names = list(opponents) * (players - 1) if len(opponents) == 1 else opponents
     start = Blob(players=players, cards=cards, seed=seed, **options)
-    return BlobSitting(start, seat, names, Rollouts(16), seed=seed)
+    return BlobSession(start, seat, names, Rollouts(16), seed=seed)
 
 
-def play_out(sitting, limit=10_000):
+def play_out(session, limit=10_000):
     """The person takes the first legal action, always; what was typed."""
     lines = []
-    while not sitting.is_over and len(sitting.actions) < limit:
-        if sitting.is_persons_turn:
-            action = sitting.game.legal_actions()[0]
-            lines.append(sitting.game.action_to_string(action))
-            sitting.play(action)
+    while not session.is_over and len(session.actions) < limit:
+        if session.is_persons_turn:
+            action = session.game.legal_actions()[0]
+            lines.append(session.game.action_to_string(action))
+            session.play(action)
         else:
-            sitting.reply()
+            session.reply()
     return lines
 
 
@@ -53,8 +53,8 @@ def test_what_an_opponent_does_does_not_depend_on_cards_it_cannot_see(strength, 
     seat = game.to_play()
     permuted = game.observe(seat).sample(other)
     names = [strength] * 3
-    here = BlobSitting(game, (seat + 1) % 4, names, seed=seed)
-    there = BlobSitting(permuted, (seat + 1) % 4, names, seed=seed)
+    here = BlobSession(game, (seat + 1) % 4, names, seed=seed)
+    there = BlobSession(permuted, (seat + 1) % 4, names, seed=seed)
     assert here.reply() == there.reply()
 
 
@@ -65,7 +65,7 @@ def test_a_hint_does_not_depend_on_cards_the_person_cannot_see(seed, other):
     seat = game.to_play()
     permuted = game.observe(seat).sample(other)
     advice = [
-        BlobSitting(state, seat, ["rule"] * 3, adviser, seed=1).hint()
+        BlobSession(state, seat, ["rule"] * 3, adviser, seed=1).hint()
         for adviser in (Rollouts(8), Searched(40))
         for state in (game, permuted)
     ]
@@ -73,16 +73,16 @@ def test_a_hint_does_not_depend_on_cards_the_person_cannot_see(seed, other):
 
 
 def test_a_refused_card_does_not_tell_who_holds_it():
-    sitting = sitting_of(players=3, cards=3, seed=1)
-    while not (sitting.is_persons_turn and sitting.game.phase == "playing"):
-        sitting.play(sitting.game.legal_actions()[0])
-    theirs = sitting.game.action_to_string(sitting.game.hand(1)[0])
-    unheld = sitting.game.observe(0).unseen()
-    stock = next(c for c in unheld if c not in sitting.game.hand(1) + sitting.game.hand(2))
+    session = session_of(players=3, cards=3, seed=1)
+    while not (session.is_persons_turn and session.game.phase == "playing"):
+        session.play(session.game.legal_actions()[0])
+    theirs = session.game.action_to_string(session.game.hand(1)[0])
+    unheld = session.game.observe(0).unseen()
+    stock = next(c for c in unheld if c not in session.game.hand(1) + session.game.hand(2))
     said = []
-    for card in (theirs, sitting.game.action_to_string(stock)):
+    for card in (theirs, session.game.action_to_string(stock)):
         with pytest.raises(IllegalAction) as error:
-            sitting.read(card)
+            session.read(card)
         said.append(str(error.value).replace(card, "X"))
     assert said[0] == said[1]
 
@@ -155,51 +155,51 @@ def test_advice_takes_less_than_a_second(players, cards):
 def test_looking_back_names_the_bid_that_was_wrong():
     start = Blob(players=3, cards=1, trump="spades", dealer=2, seed=None)
     start.deal([["AS"], ["2h"], ["3h"]])
-    sitting = BlobSitting(start.this_round(), 0, ["rule"] * 2, Rollouts(64))
-    sitting.play(sitting.read("0"))
-    while not sitting.is_over:
-        sitting.play(sitting.game.legal_actions()[0])
-    (bid,) = sitting.look_back(0)  # its one card was no choice
+    session = BlobSession(start.this_round(), 0, ["rule"] * 2, Rollouts(64))
+    session.play(session.read("0"))
+    while not session.is_over:
+        session.play(session.game.legal_actions()[0])
+    (bid,) = session.look_back(0)  # its one card was no choice
     assert bid.cost == 11 and bid.advice.best.action == 53
 
 
 def test_a_hint_and_the_look_back_say_the_same():
-    sitting = sitting_of()
-    while not sitting.is_persons_turn:
-        sitting.reply()
-    hint = sitting.hint()
-    play_out(sitting)
-    assert sitting.look_back(0)[0].advice is hint
+    session = session_of()
+    while not session.is_persons_turn:
+        session.reply()
+    hint = session.hint()
+    play_out(session)
+    assert session.look_back(0)[0].advice is hint
 
 
 # --- moves ----------------------------------------------------------------------------------------
 
 
 def test_a_whole_game_is_counted_as_the_rules_count_it():
-    sitting = sitting_of(players=4, cards=3, opponents=["rule", "counter", "random"])
-    play_out(sitting)
-    assert sitting.is_over and len(sitting.rounds()) == len(sitting.game.sequence)
-    totals = [sum(row[seat][2] for row in sitting.rounds()) for seat in range(4)]
-    assert totals == sitting.game.points
-    for row, cards in zip(sitting.rounds(), sitting.game.sequence, strict=True):
+    session = session_of(players=4, cards=3, opponents=["rule", "counter", "random"])
+    play_out(session)
+    assert session.is_over and len(session.rounds()) == len(session.game.sequence)
+    totals = [sum(row[seat][2] for row in session.rounds()) for seat in range(4)]
+    assert totals == session.game.points
+    for row, cards in zip(session.rounds(), session.game.sequence, strict=True):
         assert sum(tricks for _, tricks, _ in row) == cards
         assert all(points == (10 + bid if bid == took else 0) for bid, took, points in row)
 
 
 def test_after_a_move_is_taken_back_the_others_do_the_same():
-    sitting = sitting_of(players=4, cards=3, opponents=["counter"])
-    play_out(sitting, limit=14)
-    before = list(sitting.actions)
-    while len(sitting.actions) > 5:
-        sitting.undo()
-    assert sitting.actions == before[: len(sitting.actions)]
-    play_out(sitting, limit=14)
-    assert sitting.actions == before
+    session = session_of(players=4, cards=3, opponents=["counter"])
+    play_out(session, limit=14)
+    before = list(session.actions)
+    while len(session.actions) > 5:
+        session.undo()
+    assert session.actions == before[: len(session.actions)]
+    play_out(session, limit=14)
+    assert session.actions == before
 
 
 def test_opponents_sit_clockwise_from_the_left():
-    sitting = sitting_of(players=4, seat=2, opponents=["rule", "counter", "random"])
-    assert {seat: bot.name for seat, bot in sitting.players.items()} == {
+    session = session_of(players=4, seat=2, opponents=["rule", "counter", "random"])
+    assert {seat: bot.name for seat, bot in session.players.items()} == {
         3: "rule",
         0: "counter",
         1: "random",
@@ -212,7 +212,7 @@ def test_opponents_sit_clockwise_from_the_left():
 )
 def test_seats_that_do_not_fit_are_refused(seat, opponents, said):
     with pytest.raises(ConfigError, match=said):
-        BlobSitting(Blob(players=3, cards=2), seat, opponents)
+        BlobSession(Blob(players=3, cards=2), seat, opponents)
 
 
 # --- save and resume ------------------------------------------------------------------------------
@@ -221,18 +221,18 @@ def test_seats_that_do_not_fit_are_refused(seat, opponents, said):
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**31), moves=st.integers(0, 40))
 def test_a_saved_game_goes_on_as_if_it_had_not_been_left(seed, moves):
-    one = sitting_of(players=3, cards=3, seed=seed, opponents=["counter"])
+    one = session_of(players=3, cards=3, seed=seed, opponents=["counter"])
     play_out(one, limit=moves)
-    two = BlobSitting.from_json(json.dumps(one.to_json()))
+    two = BlobSession.from_json(json.dumps(one.to_json()))
     assert two.game == one.game and two.actions == one.actions
     play_out(one), play_out(two)
     assert two.actions == one.actions and two.game.points == one.game.points
 
 
 def broken():
-    sitting = sitting_of()
-    play_out(sitting, limit=7)
-    good = sitting.to_json()
+    session = session_of()
+    play_out(session, limit=7)
+    good = session.to_json()
     yield "", "JSONDecodeError"
     yield "[" * 100_000, "not a saved game"
     yield "[1]", "its format is not"
@@ -255,6 +255,6 @@ def broken():
 @pytest.mark.parametrize(("text", "said"), list(broken()))
 def test_a_broken_file_is_one_sentence(text, said):
     with pytest.raises(ConfigError, match=said) as error:
-        BlobSitting.from_json(text, "blob.json")
+        BlobSession.from_json(text, "blob.json")
     assert str(error.value).startswith("blob.json is not a saved game of Blob: ")
     assert "\n" not in str(error.value)

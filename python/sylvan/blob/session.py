@@ -20,8 +20,9 @@ from sylvan.blob.players import BlobPlayer, bot_named
 from sylvan.engines.match.session import Session
 from sylvan.errors import ConfigError, SylvanError
 from sylvan.games.blob import Blob
+from sylvan.moved import forward_name
 
-__all__ = ["STRENGTHS", "BlobSitting", "Decision", "opponents_at"]
+__all__ = ["STRENGTHS", "BlobSession", "Decision", "opponents_at"]
 
 STRENGTHS = ("rule", "counter", "network_search:2000")
 """Opponents from the weakest to the strongest, names for `bot_named`."""
@@ -45,14 +46,14 @@ class Decision:
         return self.advice.cost(self.action)
 
 
-class BlobSitting(Session):
+class BlobSession(Session):
     """A game of Blob in progress; the person has seat `seat`.
 
-    >>> sitting = BlobSitting(Blob(players=3, cards=1, seed=3), 0, ["rule", "counter"])
-    >>> while not sitting.is_persons_turn: _ = sitting.reply()
-    >>> sitting.labels
+    >>> session = BlobSession(Blob(players=3, cards=1, seed=3), 0, ["rule", "counter"])
+    >>> while not session.is_persons_turn: _ = session.reply()
+    >>> session.labels
     ['bid 0', 'bid 0']
-    >>> sitting.game.action_to_string(sitting.hint().best.action)
+    >>> session.game.action_to_string(session.hint().best.action)
     'bid 0'
     """
 
@@ -186,16 +187,16 @@ class BlobSitting(Session):
             if start.is_view or start.is_terminal() or start.is_chance():
                 raise ConfigError("its start is not a game that can be played")
             seat, seed = int(document["seat"]), int(document["seed"])
-            sitting = cls(start, seat, [str(name) for name in document["opponents"]], seed=seed)
+            session = cls(start, seat, [str(name) for name in document["opponents"]], seed=seed)
             for action in document["actions"]:
-                sitting.play(action)
+                session.play(action)
         except SylvanError as error:
             raise ConfigError(f"{name} is not a saved game of Blob: {error}") from None
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ConfigError(
                 f"{name} is not a saved game of Blob: {type(error).__name__} {error}."
             ) from None
-        return sitting
+        return session
 
 
 def opponents_at(level: int) -> str:
@@ -205,3 +206,7 @@ def opponents_at(level: int) -> str:
     ('rule', 'counter', 'network_search:2000')
     """
     return STRENGTHS[0 if level <= 3 else 1 if level <= 7 else 2]
+
+
+def __getattr__(name: str) -> Any:
+    return forward_name(__name__, name)
