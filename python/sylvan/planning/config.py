@@ -78,7 +78,7 @@ FpuRule = Literal["parent", "reduction", "zero", "loss"]
 def _modest(number: float) -> float:
     """Below a billion, so that no score, in single precision, ever overflows."""
     if abs(number) >= 1e9:
-        raise ValueError("a number between -1e9 and 1e9")
+        raise ValueError("a number above -1e9 and below 1e9")
     return number
 
 

@@ -153,4 +153,5 @@ def search(
     >>> search(TicTacToe([4, 0, 8]), simulations=2000, evaluator="uniform", seed=1).value <= 0
     True
     """
+    need_game(game, "The position")
     return Search(evaluator, config, **settings).run(game, progress=progress)
