@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sylvan.planning.config import SearchConfig
 
 __all__ = [
+    "action_codes",
     "as_root",
     "checked_states",
     "hides",
@@ -191,6 +192,20 @@ def _copy(state: G) -> G:
 def root_actions(state: Game) -> list[int]:
     """What a search of `state` chooses from."""
     return list(as_root(state).legal_actions())
+
+
+def action_codes(state: Game, actions: Sequence[int | str]) -> list[int]:
+    """The codes of actions that are played one after another; names as people write them.
+
+    :raises IllegalAction: a name is not that of a legal action.
+    """
+    codes, after = [], as_root(state) if any(isinstance(a, str) for a in actions) else state
+    for number, action in enumerate(actions, start=1):
+        code = after.string_to_action(action) if isinstance(action, str) else action
+        if number < len(actions) and after is not state:
+            after = played(after, code)
+        codes.append(code)
+    return codes
 
 
 def playable(state: Game) -> list[int]:

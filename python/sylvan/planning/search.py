@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sylvan.errors import SearchStateError
+from sylvan.errors import ConfigError, SearchStateError
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import need_fair, need_game, need_turn, shown_to
+from sylvan.planning.roots import action_codes, need_fair, need_game, need_turn, shown_to
 
 if TYPE_CHECKING:
     from sylvan.games import Game
@@ -43,19 +43,27 @@ class Search:
     """
 
     def __init__(
-        self, evaluate: Any = None, config: SearchConfig | None = None, **settings: Any
+        self,
+        evaluator: Any = None,
+        config: SearchConfig | None = None,
+        *,
+        evaluate: Any = None,
+        **settings: Any,
     ) -> None:
         """Prepare a search.
 
         Args:
-            evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
+            evaluator: a function from `Leaves` to policy logits and values (as `Forest.update`
                 takes them), an evaluator, the name of one, or None for the game's default. If it
                 has an attribute `encoding`, positions show themselves so; if it has one
                 `preferred_batch`, so many leaves are in flight, unless the settings say otherwise
             config: the settings
+            evaluate: another name of `evaluator`
             settings: changes to them, by name
         """
-        self.evaluate = evaluator_named(evaluate)
+        if evaluator is not None and evaluate is not None:
+            raise ConfigError("evaluator and evaluate are the same: give one of them.")
+        self.evaluate = evaluator_named(evaluate if evaluator is None else evaluator)
         self.config = _batched(configured(config, settings), self.evaluate)
         self._forest: Forest | None = None
 
@@ -105,12 +113,14 @@ class Search:
             self._forest.limit(**limits)
             self.config = self._forest.config
 
-    def advance(self, *actions: int, view: Game | None = None) -> None:
+    def advance(self, *actions: int | str, view: Game | None = None) -> None:
         """Play actions: the subtree behind them is kept, the rest is freed.
 
-        `view` is what the seat that searches then knows, where its old view cannot tell.
+        Actions are codes, or names as people write them: `advance("e4", "e5")`. `view` is what the
+        seat that searches then knows, where its old view cannot tell.
         """
-        self._planted().advance(0, *actions, view=view)
+        forest = self._planted()
+        forest.advance(0, *action_codes(forest.state(0), actions), view=view)
 
     @property
     def state(self) -> Game:
