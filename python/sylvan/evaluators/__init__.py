@@ -181,3 +181,7 @@ def evaluator_for(game: Game, evaluator: Any) -> Any:
 
 def __getattr__(name: str) -> Any:
     return forward_name(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
