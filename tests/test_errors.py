@@ -331,6 +331,7 @@ def test_what_is_no_setting(row):
         r"Chess.from_board",
     ),
     (lambda: sylvan.search(KINGS), GameContractError, r"str.*apply"),
+    (lambda: sylvan.search(None), GameContractError, r"The position is a NoneType.*sylvan.Game"),
     (lambda: Forest([Pass(seats=0)]), GameContractError, r"Pass.num_players.*0"),
     (lambda: Forest([Pass(seats=9)]), GameContractError, "1 to 8"),
     (

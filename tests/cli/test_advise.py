@@ -291,7 +291,7 @@ def test_no_input_causes_a_traceback(lines):
         ({"entries": [99]}, "has no notes"),
         ({"entries": ["x"]}, "TypeError"),
         ({"more": 1}, "TypeError"),
-        ({"rules": {"players": "x"}}, "no such rules"),
+        ({"rules": {"players": "x"}}, "players is 'x'"),
         ({"points": [1, 2]}, "has no notes"),
     ],
 )

@@ -91,6 +91,14 @@ def test_players_of_other_games_are_refused():
     one_line(sylvan("match", "random", "random", "--game", "nmi.py:Nim"), "nmi.py")
 
 
+def test_random_moves_take_the_place_of_an_absent_program():
+    words = ["match", "uci:no-such-program Skill Level=3", "random", "--games", 2, "--nodes", 5]
+    one_line(sylvan(*words), "'no-such-program' was not found: install it, or give its path")
+    done = sylvan(*words, "--or-random", "--max-plies", 4)
+    assert done.exit_code == 0 and "random (A) against random (B)" in done.stdout
+    assert "no-such-program Skill Level=3 is not installed: random" in done.stderr
+
+
 def test_a_match_of_another_game_is_resumed(tmp_path):
     out = tmp_path / "match.jsonl"
     words = ["match", "random", "random", "--game", NIM, "--out", out, "--json"]

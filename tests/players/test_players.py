@@ -255,6 +255,8 @@ class TestSpecs:
             ("uci:no-such-program", "'no-such-program'"),
             ("uci:'open", "quotation"),
             ("uci:sh; Hash", "'Hash'"),
+            ("uci:sh Skill Level=3; depth=4", "write uci:sh; Skill Level=3; depth=4"),
+            ("uci:sh Hash=1 Skill Level=3; depth=4", "'Hash=1' is an option before the first"),
         ],
     )
     def test_refused(self, text, sentence):

@@ -39,6 +39,12 @@ impl EdgeStats {
             available,
         }
     }
+
+    /// The arguments of `__new__`, for `pickle` and `copy`.
+    fn __getnewargs__(&self) -> (Action, u64, f64, f64, (f64, f64), u64) {
+        let Self { action, N, W, P, .. } = *self;
+        (action, N, W, P, self.bounds, self.available)
+    }
 }
 
 impl From<CoreEdge> for EdgeStats {
@@ -91,7 +97,28 @@ impl NodeStats {
             edges,
         })
     }
+
+    /// The arguments of `__new__`, for `pickle` and `copy`.
+    fn __getnewargs__(&self, py: Python<'_>) -> NewArguments {
+        (
+            self.kind,
+            self.seat,
+            self.N,
+            self.W.clone(),
+            self.proven.clone(),
+            self.edges.clone_ref(py),
+        )
+    }
 }
+
+type NewArguments = (
+    &'static str,
+    Seat,
+    u64,
+    Vec<f64>,
+    Option<Vec<f64>>,
+    Py<PyTuple>,
+);
 
 impl NodeStats {
     pub fn of(py: Python<'_>, node: CoreNode) -> PyResult<Self> {

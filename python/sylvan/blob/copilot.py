@@ -7,6 +7,8 @@ the rules' own error and changes nothing. `undo` reverts one change.
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -221,7 +223,30 @@ def game_of(rules: Mapping[str, Any], seed: int | None = None) -> Blob:
     """
     if "seed" in rules:
         raise ConfigError("seed is no rule of Blob: leave it out.")
+    _check_rules(rules)
     try:
         return Blob(**rules, seed=seed)
     except (TypeError, OverflowError) as error:
         raise ConfigError(f"Blob has no such rules: {error}.") from None
+
+
+def _check_rules(rules: Mapping[str, Any]) -> None:
+    """Name the first rule that does not exist, or whose value has the wrong type.
+
+    :raises ConfigError: there is one.
+    """
+    known = {name: p.default for name, p in inspect.signature(Blob).parameters.items()}
+    del known["seed"]
+    for name, value in rules.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"give {', '.join(known)}."
+            raise ConfigError(f"Blob has no rule {name!r}: {hint}")
+        kind = type(known[name])
+        if (
+            isinstance(value, bool) != (kind is bool)
+            or (kind in (int, str) and not isinstance(value, kind))
+            or (kind is float and not isinstance(value, int | float))
+        ):
+            wanted = {int: "a whole number", bool: "true or false", str: "a word"}.get(kind)
+            raise ConfigError(f"{name} is {value!r}: give {wanted or 'a number'}.")

@@ -32,6 +32,7 @@ __all__ = ["BOTS", "NETWORKS", "BlobPlayer", "Bot", "Verdict", "bot_named"]
 BOTS = ("random", "win_every_trick", "rule", "counter", "rollouts")
 """Names of the built-in bots, from the weakest to the strongest."""
 
+BOTS = ("random", "win_every_trick", "rule", "counter", "rollouts")
 NETWORKS = ("network", "network_search")
 """Names of players with a network: alone, and in a search."""
 
@@ -125,6 +126,9 @@ def bot_named(text: str) -> BlobPlayer:
     'determinised:32x125'
     """
     name, *rest = text.split(":")
+    if name not in (*BOTS, *SEARCHES, *NETWORKS):
+        names = ", ".join((*BOTS, *SEARCHES, *NETWORKS))
+        raise ConfigError(f"There is no player {name!r} of Blob: use {names}.")
     if name in SEARCHES:
         return search_named(text)
     if name in NETWORKS:

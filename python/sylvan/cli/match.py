@@ -46,6 +46,10 @@ def match(
     tc: Annotated[
         str | None, typer.Option(help="Clock for those players: seconds+increment.")
     ] = None,
+    or_random: Annotated[
+        bool,
+        typer.Option("--or-random", help="Play random moves for a program that is not installed."),
+    ] = False,
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", "-c", min=1, help="Games played in parallel.")
     ] = None,
@@ -101,6 +105,8 @@ def match(
         check_folder(path)
     clock = None if tc is None else TimeControl.parse(tc)
     limits = Limits(nodes=nodes, seconds=seconds, tc=clock)
+    if or_random:
+        a, b = map(_installed, (a, b))
     pair = (player_spec(a).limited(limits), player_spec(b).limited(limits))
     spec = _game(game, [a, b])
     if spec.name != "chess" and (openings is not None or pgn is not None):
@@ -125,6 +131,18 @@ def match(
         print(played)
     if interrupted:
         raise typer.Exit(130)
+
+
+def _installed(player: str) -> str:
+    """Return a player's text, or `random` in place of a program that is not installed."""
+    import sys
+
+    from sylvan.players.specs import is_installed
+
+    if is_installed(player):
+        return player
+    print(f"{player} is not installed: random moves take its place.", file=sys.stderr)
+    return "random"
 
 
 def _game(name: str | None, players: list[str]) -> GameSpec:

@@ -58,3 +58,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Forward names of version 0.1."""
     return forward_name(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

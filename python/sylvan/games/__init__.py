@@ -7,6 +7,7 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `connect_four`        Connect Four and its exact solver
 `encoding`            layouts of a chess network's inputs and policy outputs
 `chess`               chess and Chess960
+`pawns`               values of chess in pawns
 `pgn`                 chess games read from PGN and written to it
 `blob`                Blob: the rules, and each seat's view
 `blob_deals`          deals of Blob weighted by the bids and plays seen
@@ -58,6 +59,10 @@ __all__ = [
     "from_gymnasium",
     "from_open_spiel",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

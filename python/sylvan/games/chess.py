@@ -27,6 +27,7 @@ from sylvan import _native
 from sylvan.errors import GameOver, IllegalAction, IllegalPosition
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
+from sylvan.games.pawns import centipawns
 
 if TYPE_CHECKING:
     import chess
@@ -198,6 +199,18 @@ class Chess(_native.Chess, Game):
         for move in self.moves:
             board.push_uci(move)
         return board
+
+    def seat_name(self, seat: int) -> str:
+        """Return `White` for seat 0, `Black` for seat 1."""
+        return ("White", "Black")[seat]
+
+    def pawns(self, value: float) -> float:
+        """Convert a value from -1 to 1 to pawns, as chess programs show it.
+
+        >>> Chess().pawns(0.6)
+        3.0
+        """
+        return centipawns(value) / 100
 
     def __str__(self) -> str:
         ranks = self.fen().split()[0]

@@ -282,6 +282,10 @@ class Game(ABC):
         """Return the index of an action's logit in the policy output. Default: its code."""
         return action
 
+    def seat_name(self, seat: int) -> str:
+        """Return what people call a seat: White in chess. Default: its number."""
+        return f"seat {seat}"
+
     def action_to_string(self, action: int) -> str:
         """Return the name of an action that is legal here. Default: its code."""
         return str(action)

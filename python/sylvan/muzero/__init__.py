@@ -77,3 +77,7 @@ def __getattr__(name: str) -> Any:
         if (error.name or "").partition(".")[0] not in ("torch", "onnxscript"):
             raise
         raise torch_missing() from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -120,3 +120,7 @@ def torch_missing() -> MissingExtra:
         ".onnx and in lc0's formats play without it)",
         "torch",
     )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,7 @@ from sylvan.errors import GameOver, IllegalAction
 from sylvan.games.game import Game
 from sylvan.planning.roots import as_root, is_own_turn, root_actions
 
-__all__ = ["state_after", "view_after"]
+__all__ = ["action_codes", "state_after", "view_after"]
 
 
 def state_after(state: Game, action: int) -> Game:
@@ -48,6 +48,21 @@ def view_after(view: Game, actions: Sequence[int]) -> Game:
             raise _illegal(action, legal)
         view.apply(action)
     return view
+
+
+def action_codes(state: Game, actions: Sequence[int | str]) -> list[int]:
+    """The codes of actions that are played one after another; a text is an action's name.
+
+    :raises IllegalAction: a name is not that of a legal action.
+    """
+    if not any(isinstance(action, str) for action in actions):
+        return [int(action) for action in actions]
+    codes, after = [], as_root(state)
+    for number, action in enumerate(actions, start=1):
+        codes.append(after.string_to_action(action) if isinstance(action, str) else action)
+        if number < len(actions):
+            after = state_after(after, codes[-1])
+    return codes
 
 
 def _open_actions(state: Game) -> list[int]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
-from sylvan.errors import SearchStateError
+from sylvan.errors import ConfigError, SearchStateError
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.evaluators.protocol import Evaluator, EvaluatorLike, preferred_batch_of
 from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.forest import Forest
 from sylvan.planning.keywords import Limits, SearchSettings
+from sylvan.planning.moves import action_codes
 from sylvan.planning.result import SearchResult
 from sylvan.planning.roots import checked_root, need_fair, need_turn, shown_to
 from sylvan.planning.tree import TreeView
@@ -52,21 +53,26 @@ class Search:
 
     def __init__(
         self,
-        evaluate: EvaluatorLike | None = None,
+        evaluator: EvaluatorLike | None = None,
         config: SearchConfig | None = None,
+        *,
+        evaluate: EvaluatorLike | None = None,
         **settings: Unpack[SearchSettings],
     ) -> None:
         """Prepare a search.
 
         Args:
-            evaluate: a function from `Leaves` to policy logits and values (as `Forest.update`
+            evaluator: a function from `Leaves` to policy logits and values (as `Forest.update`
                 takes them), an evaluator, the name of one, or None for the game's default. If it
                 has an attribute `encoding`, observations have this encoding. If it has an attribute
                 `preferred_batch`, this many leaves are in flight unless the settings give a number
             config: the settings
+            evaluate: another name of `evaluator`
             settings: changes to them, by name
         """
-        self.evaluate = evaluator_named(evaluate)
+        if evaluator is not None and evaluate is not None:
+            raise ConfigError("evaluator and evaluate are the same: give one of them.")
+        self.evaluate = evaluator_named(evaluate if evaluator is None else evaluator)
         self.config = _batched(configured(config, settings), self.evaluate)
         self._forest: Forest | None = None
 
@@ -83,6 +89,11 @@ class Search:
         Ctrl-C or an error of the evaluator, `result` has what was found so far.
         """
         forest = self._reused() if state is None else self._planted(state)
+        return self._run(forest, progress, noise)
+
+    def _run(
+        self, forest: Forest, progress: Progress | None, noise: Sequence[float] | None
+    ) -> SearchResult:
         evaluator = evaluator_for(forest.state(0), self.evaluate)
         forest.begin(None if noise is None else [noise])
         self._forest = forest
@@ -124,12 +135,14 @@ class Search:
             self._forest.limit(**limits)
             self.config = self._forest.config
 
-    def advance(self, *actions: int, view: Game | None = None) -> None:
+    def advance(self, *actions: int | str, view: Game | None = None) -> None:
         """Move the root along some actions: the subtree behind them is kept, the rest is freed.
 
-        `view` is the searching seat's new view, if its old one cannot tell.
+        Actions are codes, or names: `advance("e4", "e5")`. `view` is the searching seat's new view,
+        if its old one cannot tell.
         """
-        self._searched().advance(0, *actions, view=view)
+        forest = self._searched()
+        forest.advance(0, *action_codes(forest.state(0), actions), view=view)
 
     @property
     def state(self) -> Game:
@@ -182,4 +195,5 @@ def search(
     >>> search(TicTacToe([4, 0, 8]), simulations=2000, evaluator="uniform", seed=1).value <= 0
     True
     """
-    return Search(evaluator, config, **settings).run(game, progress=progress)
+    once = Search(evaluator, config, **settings)
+    return once._run(once._planted(game), progress, None)

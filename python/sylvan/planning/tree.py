@@ -6,15 +6,19 @@ an edge are for the seat that chooses there.
 Nodes that were read stay readable when the search continues: `TreeView` keeps their statistics.
 `NodeView` and `EdgeView` refer to it, never the other way round, so that no reference cycle keeps a
 tree's memory alive.
+
+A pickle or a deep copy has the most visited nodes, and those that were read. In it, an edge to a
+node that is left out has no child.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from sylvan.errors import SearchStateError
 
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from sylvan.games import Game
 
 __all__ = ["EdgeView", "NodeView", "TreeView", "label"]
+
+COPIED = 1000
+"""Nodes of a tree that a copy has, at least if there are so many."""
 
 
 def label(state: Game, action: int) -> str:
@@ -45,6 +52,8 @@ class TreeView:
     """The expected actions after a path."""
     best: int | None = None
     """The root's best action; None if the root is not evaluated."""
+    is_copy: bool = False
+    """Whether it has only the nodes that were read before it was copied."""
     _nodes: dict[tuple[int, ...], NodeStats] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -75,10 +84,37 @@ class TreeView:
 
         :raises SearchStateError: the tree has changed before.
         """
+        if self.is_copy:
+            return self._best_line(path)
         if path not in self._lines:
             self._need_current()
             self._lines[path] = self.line(path)
         return self._lines[path]
+
+    def has(self, path: tuple[int, ...]) -> bool:
+        """Whether a visited node can be read; a copy has only some."""
+        return not self.is_copy or path in self._nodes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self.is_current() and not self.is_copy:
+            self._read_top()
+        return _copied, (self.game, self.best, dict(self._nodes))
+
+    def _read_top(self) -> None:
+        """Read the most visited nodes."""
+        waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+        for _ in range(COPIED):
+            if not waiting:
+                return
+            node = NodeView(self, heapq.heappop(waiting)[1])
+            for edge in node.edges:
+                if edge.N:
+                    heapq.heappush(waiting, (-edge.N, (*node.path, edge.action)))
+
+    def __repr__(self) -> str:
+        root = self.root
+        best = "" if self.best is None else f" best={label(self.game, self.best)}"
+        return f"<tree N={root.N}{best} edges={len(root.edges)}>"
 
     def _need_current(self) -> None:
         if not self.is_current():
@@ -86,6 +122,24 @@ class TreeView:
                 "The search has moved on, and this part of its tree was never read: "
                 "read or save a tree before advancing or searching again."
             )
+
+    def _best_line(self, path: tuple[int, ...]) -> list[int]:
+        """Follow the best edges of a copy."""
+        line: list[int] = []
+        node: NodeView | None = NodeView(self, path)
+        while node is not None and node.edges and node.edges[0].N:
+            line.append(node.edges[0].action)
+            node = node.edges[0].child
+        return line
+
+
+def _copied(game: Game, best: int | None, nodes: dict[tuple[int, ...], NodeStats]) -> TreeView:
+    """Make the copy of a tree from the nodes that it has."""
+
+    def unread(_: tuple[int, ...]) -> Never:
+        raise SearchStateError("This copy of a tree does not have the node: copy a smaller tree.")
+
+    return TreeView(unread, game, lambda: True, unread, best, True, nodes)
 
 
 class NodeView:
@@ -180,8 +234,10 @@ class NodeView:
         """
         return self._tree.line_after(self.path)
 
-    def edge(self, action: int) -> EdgeView:
-        """The edge of an action."""
+    def edge(self, action: int | str) -> EdgeView:
+        """The edge of an action, given by its code or as people write it: `edge("e4")`."""
+        if isinstance(action, str):
+            action = self.state.string_to_action(action)
         for edge in self.edges:
             if edge.action == action:
                 return edge
@@ -231,8 +287,9 @@ class EdgeView:
 
     @cached_property
     def child(self) -> NodeView | None:
-        """The node behind the edge; None before the first visit."""
-        return NodeView(self.node._tree, (*self.node.path, self.action)) if self.N else None
+        """The node behind the edge; None before the first visit, or if a copy leaves it out."""
+        tree, path = self.node._tree, (*self.node.path, self.action)
+        return NodeView(tree, path) if self.N and tree.has(path) else None
 
     @property
     def line(self) -> list[int]:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sylvan.evaluators.cached import network_of
+from sylvan.games.pawns import MOST, centipawns, q_of_centipawns
 from sylvan.planning.roots import as_root, shown_to
 
 if TYPE_CHECKING:
@@ -49,39 +50,11 @@ __all__ = [
     "wdl",
 ]
 
-SCALE = 400.0
-"""Centipawns at Q = sqrt(1/2)."""
-
-MOST = 10_000
-"""The highest score in centipawns: a proven win of unknown length."""
-
 DRAWS = 1 / 3
 """The assumed share of draws between equal players."""
 
 LEAST = 1e-6
 """Shares are clipped to [LEAST, 1 - LEAST], so that every logarithm is finite."""
-
-
-def centipawns(q: float) -> int:
-    """Convert a mean result from -1 to 1 to hundredths of a pawn, at most `MOST`.
-
-    >>> centipawns(0.0), centipawns(0.2425), centipawns(-0.6), centipawns(1.0)
-    (0, 100, -300, 10000)
-    """
-    q = min(1.0, max(-1.0, q))
-    rest = math.sqrt((1 - q) * (1 + q))
-    if SCALE * abs(q) >= MOST * rest:
-        return int(math.copysign(MOST, q))
-    return round(SCALE * q / rest)
-
-
-def q_of_centipawns(cp: float) -> float:
-    """Convert hundredths of a pawn to a mean result: the inverse of `centipawns`.
-
-    >>> round(q_of_centipawns(-300), 3)
-    -0.6
-    """
-    return cp / math.hypot(cp, SCALE)
 
 
 def wdl(q: float, draws: float = DRAWS) -> tuple[int, int, int]:

@@ -19,8 +19,10 @@ import hashlib
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from sylvan.planning import LatentModel, SearchConfig
     from sylvan.players.player import Player
 
-__all__ = ["Limits", "PlayerSpec", "TimeControl", "player_spec"]
+__all__ = ["Limits", "PlayerSpec", "TimeControl", "is_installed", "player_spec"]
 
 EVALUATORS = ("material", "rollout", "shipped", "uniform")
 OPTIONS: dict[str, tuple[type, ...]] = {
@@ -263,6 +265,15 @@ def player_spec(text: str) -> PlayerSpec:
     return spec
 
 
+def is_installed(text: str) -> bool:
+    """Return whether a player's program exists; true for players that are no programs."""
+    text = text.strip()
+    if not text.startswith("uci:"):
+        return True
+    words = shlex.split(_uci(text).source)
+    return not words or shutil.which(words[0]) is not None
+
+
 def _built_in(text: str) -> PlayerSpec:
     head, colon, tail = text.rpartition(":")
     source, settings = (head, tail) if colon and "=" in tail else (text.removesuffix(":"), "")
@@ -301,16 +312,23 @@ def _uci(text: str) -> PlayerSpec:
     {'Skill Level': '3', 'Hash': '16'}
     """
     command, semicolon, rest = text.removeprefix("uci:").partition(";")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"the player {text!r} cannot be parsed: {error}") from None
+    has_options = any("=" in word and not word.startswith("-") for word in words)
     if semicolon:
+        if _has_loose_option(words):
+            options = re.findall(r"[^=]+=\S*", " ".join(words[1:]))
+            raise ConfigError(
+                f"{options[0].strip()!r} is an option before the first semicolon, where only the "
+                f"program and its arguments stand: write uci:{words[0]}; "
+                f"{'; '.join(each.strip() for each in [*options, rest])}"
+            )
         parts = [part.strip() for part in rest.split(";") if part.strip()]
     else:
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise ConfigError(f"the player {text!r} cannot be parsed: {error}") from None
-        is_option = [("=" in word and not word.startswith("-")) for word in words]
         parts = []
-        if any(is_option):
+        if has_options:
             command, options = shlex.join(words[:1]), words[1:]
             # Each option ends with the word that contains the equals sign.
             parts = re.findall(r"[^=]+=\S*", " ".join(options))
@@ -322,6 +340,15 @@ def _uci(text: str) -> PlayerSpec:
         pairs[name.strip()] = value.strip()
     limits = _take_limits(pairs)
     return PlayerSpec(text, "uci", command.strip(), pairs, limits=limits)
+
+
+def _has_loose_option(words: list[str]) -> bool:
+    """Return whether a command has `Name=value`, which is not the value of an argument.
+
+    >>> _has_loose_option(["stockfish", "Hash=16"]), _has_loose_option(["x", "--set", "c_puct=2"])
+    (True, False)
+    """
+    return any("=" in word and word[0] != "-" and last[:1] != "-" for last, word in pairwise(words))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -39,6 +39,7 @@ class Picture:
     shows_choosers: bool  # more than one seat, or chance
     scale: Scale
     values: list[float | None]  # of every row, for the seat `scale.seat`
+    names: list[str]  # of the seats
 
     @property
     def pv(self) -> list[Row]:
@@ -91,4 +92,7 @@ def _picture(taken: Snapshot) -> Picture:
     scale = Scale.of(taken)
     values = [scale.value(row, taken) for row in rows]
     shows_choosers = taken["seats"] > 1 or any(row["kind"] == "chance" for row in rows)
-    return Picture(rows, more, children, shows_choosers, scale, values)
+    names = taken.get("seat_names", [])
+    if len(names) != taken["seats"]:
+        names = [f"seat {seat}" for seat in range(taken["seats"])]
+    return Picture(rows, more, children, shows_choosers, scale, values, names)

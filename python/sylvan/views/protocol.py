@@ -72,7 +72,9 @@ class Result(Protocol):
 
     @property
     def game(self) -> Any:
-        """The state at the root. Used if it has them: `value_range`, `board()`, `_repr_svg_()`."""
+        """The state at the root. Used if it has them: `value_range`, `seat_name(seat)`,
+        `pawns(value)`, `board()`, `_repr_svg_()`.
+        """
 
     @property
     def tree(self) -> Tree: ...

@@ -16,6 +16,7 @@ from sylvan.views.text import (
     counted,
     exact,
     percent,
+    seat_name,
     short_bytes,
     short_seconds,
     shorten,
@@ -69,10 +70,12 @@ def summary(result: Result) -> list[str]:
     """Return two lines: the result, then the cost of the search."""
     root = result.tree.root
     found = f"value {signed(result.value)}"
+    if hasattr(result.game, "pawns"):
+        found = f"{signed(result.game.pawns(result.value))} pawns, {found}"
     if root.seat is not None:
         if root.proven is not None:
             found = f"proven value {exact(root.proven[root.seat])}"
-        found += f" for seat {root.seat}"
+        found += f" for {seat_name(result.game, root.seat)}"
     for edge in root.edges:
         if edge.action == result.best:
             found = f"best {shorten(edge.label, LONGEST_LABEL)}, {found}"

@@ -10,6 +10,7 @@ infinity.
 | `format`      | `"sylvan-tree"`                                                              |
 | `version`     | 1; a reader refuses a version it does not know                               |
 | `seats`       | number of seats, the length of every `values`                                |
+| `seat_names`  | what people call the seats; left out where they have only numbers            |
 | `value_range` | lowest and highest return of a seat, or `null` if unknown                    |
 | `limits`      | `depth`, `nodes`, `visits` and, if given, `width`: the bounds of the         |
 |               | snapshot, each may be `null`                                                 |
@@ -97,6 +98,7 @@ class Snapshot(TypedDict):
     format: Literal["sylvan-tree"]
     version: Literal[1]
     seats: Annotated[int, Ge(1)]
+    seat_names: NotRequired[list[str]]
     value_range: Annotated[list[Number], Len(2, 2)] | None
     limits: Limits
     nodes: Annotated[list[Row], Len(1)]

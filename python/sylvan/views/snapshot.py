@@ -27,6 +27,7 @@ from sylvan.errors import ConfigError, SnapshotError
 from sylvan.files import write_text
 from sylvan.views.protocol import Edge, Node, Result
 from sylvan.views.schema import Limits, Row, RowKind, Snapshot, validate
+from sylvan.views.text import seat_name
 
 Searched: TypeAlias = Result | Node
 """The result of a search, or the root of its tree."""
@@ -49,14 +50,17 @@ def snapshot(
         limits["width"] = width
     _check(limits)
     root, pv = _root_and_pv(searched)
-    return Snapshot(
-        format="sylvan-tree",
-        version=1,
-        seats=len(root.values),
-        value_range=_value_range(searched),
-        limits=limits,
-        nodes=list(_rows(_keep(root, pv, limits))),
-    )
+    names = [seat_name(getattr(searched, "game", None), seat) for seat in range(len(root.values))]
+    is_named = any(name != f"seat {seat}" for seat, name in enumerate(names))
+    return {
+        "format": "sylvan-tree",
+        "version": 1,
+        "seats": len(root.values),
+        **({"seat_names": names} if is_named else {}),  # type: ignore[typeddict-item]
+        "value_range": _value_range(searched),
+        "limits": limits,
+        "nodes": list(_rows(_keep(root, pv, limits))),
+    }
 
 
 def save_json(snapshot: Snapshot, path: str | PathLike[str]) -> None:

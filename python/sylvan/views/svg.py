@@ -125,7 +125,7 @@ def _value_text(row: Row, pic: Picture) -> str:
 def _headline(pic: Picture) -> str:
     root = pic.rows[0]
     best = f"Best {_label(pic.pv[0])}  ·  " if pic.pv else ""
-    value = f"{_value_text(root, pic).replace('=', 'proven')} for seat {pic.scale.seat}"
+    value = f"{_value_text(root, pic).replace('=', 'proven')} for {pic.names[pic.scale.seat]}"
     return f"{best}{value}  ·  {counted(root['N'], 'visit')}"
 
 
@@ -147,7 +147,7 @@ def _legend(pic: Picture, y: float) -> tuple[list[str], float]:
     """
     low, high = exact(pic.scale.low), exact(pic.scale.high)
     bar = MARGIN + LEGEND_LETTER * len(low) + 6
-    words = f"{high}  value for seat {pic.scale.seat}"
+    words = f"{high}  value for {pic.names[pic.scale.seat]}"
     x = bar + 5 * 25 + 6
     parts = [_text(MARGIN, y, low, "quiet", 10.5), _text(x, y, words, "quiet", 10.5)]
     for step in range(25):
@@ -232,7 +232,7 @@ def _full_card(row: Row, pic: Picture, x: float, y: float, w: float) -> list[str
     if row["P"] is not None:
         parts.append(_text(right, y + 13, f"P {percent(row['P'])}", "faint", 10.5, end=True))
     if row["parent"] is not None and pic.shows_choosers:
-        parts.append(_chip(left + 7, y - 7, pic.chooser(row)))
+        parts.append(_chip(left + 7, y - 7, pic.chooser(row), pic))
         left += CHIP
     parts.append(_text(left, y - 2.5, _label(row), "ink", 13, bold=True))
     parts.append(_text(right, y - 2.5, _value_text(row, pic), "ink", 12, end=True))
@@ -250,12 +250,14 @@ def _more(drawing: _Drawing, index: int, more: More) -> str:
     return f"<g><title>{visits}</title>{_text(x + 5, y + 4, more.label, 'quiet', 11)}</g>"
 
 
-def _chip(x: float, y: float, seat: int | None) -> str:
-    """Draw the chooser: a disc with the seat's number, a diamond for chance."""
+def _chip(x: float, y: float, seat: int | None, pic: Picture) -> str:
+    """Draw the chooser: a disc with the seat's number or first letter, a diamond for chance."""
     if seat is None:
         return f'<path class="faint" d="M{_n(x)} {_n(y - 5.5)}l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>'
     disc = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="7" class="ink" fill-opacity="0.16"/>'
-    return disc + _text(x, y + 3.5, str(seat), "ink", 10, middle=True)
+    return disc + _text(
+        x, y + 3.5, pic.names[seat].removeprefix("seat ")[:1], "ink", 10, middle=True
+    )
 
 
 def _badge(x: float, y: float) -> str:
@@ -270,7 +272,7 @@ def _tooltip(row: Row, pic: Picture) -> str:
     lines = [clean(row["label"]) if row["label"] is not None else "root", f"N = {row['N']:,}"]
     chooser = pic.chooser(row)
     if row["parent"] is not None:
-        who = "chance" if chooser is None else f"seat {chooser}"
+        who = "chance" if chooser is None else pic.names[chooser]
         lines += [f"Q = {signed(row['Q'])} for {who}", f"P = {percent(row['P'])}"]
     for name in ("values", "proven"):
         if per_seat := row[name]:
@@ -278,7 +280,7 @@ def _tooltip(row: Row, pic: Picture) -> str:
     if row["bounds"]:
         low, high = row["bounds"]
         lines.append(f"bounds: {signed(low)} … {signed(high)}")
-    to_move = "" if row["seat"] is None else f", seat {row['seat']} to move"
+    to_move = "" if row["seat"] is None else f", {pic.names[row['seat']]} to move"
     return "\n".join([*lines, row["kind"] + to_move])
 
 

@@ -6,6 +6,7 @@ or Graphviz.
 """
 
 import unicodedata
+from typing import Any
 
 ABSENT = "–"
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -46,6 +47,16 @@ def shorten(label: str, letters: int) -> str:
     while width(label) > letters - 1:
         label = label[:-1]
     return label.rstrip() + "…"
+
+
+def seat_name(game: Any, seat: int) -> str:
+    """Return what people call a seat of a game, its number where the game does not say.
+
+    >>> seat_name(None, 1)
+    'seat 1'
+    """
+    named = getattr(game, "seat_name", None)
+    return f"seat {seat}" if named is None else str(named(seat))
 
 
 def signed(value: float | None) -> str:
