@@ -1,7 +1,5 @@
 //! Forests of any game and any storage of values, behind one trait.
 
-use std::any::Any;
-
 use numpy::PyArray1;
 use numpy::ndarray::ArrayView2;
 use pyo3::IntoPyObjectExt;
@@ -12,9 +10,10 @@ use sylvan_core::NodeKind;
 use sylvan_core::NodeStats;
 use sylvan_core::config::{Limits, Stop};
 use sylvan_core::values::{Duel, Seats, Values};
-use sylvan_core::{Action, Config, Evaluator, Forest, Game, Rules, SearchError, Seat, Timing};
+use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
 
 use crate::bridge::{Bridge, Spare, unlocked};
+use crate::evaluators::NativeEvaluator;
 use crate::learned::{self, Answer};
 use crate::policy::{Policy, tell};
 
@@ -80,18 +79,6 @@ pub trait AnyForest: Send {
     fn end(&mut self, tree: usize);
     fn signature(&mut self, tree: usize) -> u64;
     fn bytes(&self) -> u64;
-}
-
-/// An evaluator of the forest's game: a `Box<dyn Evaluator<G>>` whose `G` is hidden.
-pub struct NativeEvaluator(Box<dyn Any + Send + Sync>);
-
-impl NativeEvaluator {
-    fn of_game<G: Game + 'static>(&self) -> &dyn Evaluator<G> {
-        let evaluator = self.0.downcast_ref::<Box<dyn Evaluator<G>>>();
-        evaluator
-            .expect("a forest runs evaluators that it built itself")
-            .as_ref()
-    }
 }
 
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
@@ -202,7 +189,7 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
 
     fn evaluator(&self, name: &str, params: &Bound<'_, PyDict>) -> PyResult<NativeEvaluator> {
         let evaluator = G::evaluator(name, params, self.settings.config.discount)?;
-        Ok(NativeEvaluator(Box::new(evaluator)))
+        Ok(NativeEvaluator::new(evaluator))
     }
 
     fn run(

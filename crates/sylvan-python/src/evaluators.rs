@@ -1,13 +1,32 @@
 //! Native evaluators by name.
 
+use std::any::Any;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sylvan_core::Evaluator;
 use sylvan_core::playouts::{AtRandom, HashRandom, Rollout, Uniform};
+use sylvan_core::{Evaluator, Game};
 
 use crate::bridge::Bridge;
 
 pyo3::import_exception!(sylvan.errors, ConfigError);
+
+/// An evaluator of a forest's game `G`, without `G` in its type.
+pub struct NativeEvaluator(Box<dyn Any + Send + Sync>);
+
+impl NativeEvaluator {
+    pub fn new<G: Game + 'static>(evaluator: Box<dyn Evaluator<G>>) -> Self {
+        Self(Box::new(evaluator))
+    }
+
+    /// The evaluator, for the game that it was made for.
+    pub fn of_game<G: Game + 'static>(&self) -> &dyn Evaluator<G> {
+        let evaluator = self.0.downcast_ref::<Box<dyn Evaluator<G>>>();
+        evaluator
+            .expect("a forest runs evaluators that it built itself")
+            .as_ref()
+    }
+}
 
 /// The evaluators of every game.
 pub fn common<G: Bridge>(

@@ -15,6 +15,7 @@ The files in the order in which data flows:
 | `determinised` | a forest of sampled deals with the interface of the native forest |
 | `search` | `search` and `Search`: one position |
 | `legal` | checks of the legal actions for a search over a learned model |
+| `model` | `LatentModel`, `ModelOutput`: the contract of learned models |
 | `model_arrays` | arrays of a learned model: NumPy, or PyTorch on a device |
 | `latent_forest` | `LatentForest`: many trees over a learned model, step by step |
 | `latent` | `LatentSearch`: searches over a learned model |
@@ -29,9 +30,10 @@ from sylvan.planning.bulk import BulkForest
 from sylvan.planning.config import SearchConfig
 from sylvan.planning.forest import Forest
 from sylvan.planning.keywords import Limits, SearchSettings
-from sylvan.planning.latent import LatentModel, LatentSearch, ModelOutput
+from sylvan.planning.latent import LatentSearch
 from sylvan.planning.latent_forest import LatentForest, LatentState
 from sylvan.planning.leaves import LeafBatch
+from sylvan.planning.model import LatentModel, ModelOutput
 from sylvan.planning.result import SearchResult
 from sylvan.planning.search import Search, Status, search
 from sylvan.planning.tree import EdgeView, NodeView, TreeView

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from sylvan.planning.config import SearchConfig, configured
 from sylvan.planning.keywords import SearchSettings
 from sylvan.planning.latent_forest import Evaluations, LatentForest, LatentState, Steps
 from sylvan.planning.legal import Legal, checked_legal
+from sylvan.planning.model import LatentModel, ModelOutput, checked_output
 from sylvan.planning.model_arrays import (
     Array,
     batched,
@@ -50,35 +51,6 @@ __all__ = ["LatentModel", "LatentSearch", "LatentState", "ModelOutput"]
 Floats = NDArray[np.float32]
 Seats = Sequence[int] | NDArray[np.integer]
 """`[B]` the seat to move at each root."""
-
-
-class ModelOutput(NamedTuple):
-    """A model's output for a batch of B positions; A actions, S seats."""
-
-    value: Array
-    """The future return: `[B]` for the seat to move (one seat, or two of a zero-sum game), or
-    `[B, S]` in seat order; in a `relative` search from the seat to move on."""
-    reward: Array
-    """The reward of the last step: `[B]` for the seat that moved (one seat, or two of a zero-sum
-    game), or `[B, S]` in seat order; in a `relative` search from that seat on. Ignored at roots."""
-    policy: Array
-    """`[B, A]` logits; -inf: the action does not exist."""
-    hidden: Array
-    """`[B, ...]`"""
-
-
-ModelAnswer: TypeAlias = ModelOutput | Sequence[Array]
-"""A `ModelOutput`, or its four arrays in this order."""
-
-
-class LatentModel(Protocol):
-    """A learned model."""
-
-    def initial_inference(self, observations: Any, /) -> ModelAnswer:
-        """Evaluate observations `[B, ...]`."""
-
-    def recurrent_inference(self, hidden: Any, actions: Any, /) -> ModelAnswer:
-        """Evaluate the steps `actions` `[B]` from hidden states `[B, ...]`."""
 
 
 class LatentSearch:
@@ -187,7 +159,7 @@ class LatentSearch:
 
         `forest.outcomes()` has the results of all trees as arrays.
         """
-        first = _output(self.model.initial_inference(observations), "initial_inference")
+        first = checked_output(self.model.initial_inference(observations), "initial_inference")
         policy = to_numpy(first.policy, "policy", "initial_inference")
         if policy.ndim != 2 or not policy.size:
             raise EvaluationError(
@@ -224,7 +196,7 @@ class LatentSearch:
                 method = "recurrent_inference"
                 parents, actions, rows = self._on_device(steps)
                 answer = model.recurrent_inference(self._hidden[parents], actions)
-                output = _output(answer, method)
+                output = checked_output(answer, method)
 
     def _on_device(self, steps: Steps) -> Sequence[Array]:
         """Steps on the device of the hidden states, copied there in one transfer."""
@@ -390,13 +362,3 @@ def _more_exact(error: EvaluationError, evaluations: Evaluations, method: str) -
                 "batch: give finite numbers."
             )
     return error
-
-
-def _output(answer: ModelAnswer, method: str) -> ModelOutput:
-    """A model's answer, checked to have four parts."""
-    if not isinstance(answer, tuple | list) or len(answer) != 4:
-        raise EvaluationError(
-            f"{method}() gave a {type(answer).__name__}: it must give value, reward, policy logits "
-            "and hidden state."
-        )
-    return ModelOutput(*answer)

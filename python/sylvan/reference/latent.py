@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sylvan.games.game import Game, Observation
-from sylvan.planning.latent import LatentModel
+from sylvan.planning.model import LatentModel
 from sylvan.planning.model_arrays import Array
 
 __all__ = ["LatentGame", "evaluate"]
