@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -220,14 +220,13 @@ class _PlayTerminal(Conversation):
 
     def __init__(self, name: str, sitting: GameSession, pgn: Path | None) -> None:
         from sylvan.cli.opinion import Oracle
-        from sylvan.games import Chess
 
         super().__init__()
         self.name = name
         self.sitting = sitting
         self.oracle = Oracle()
         self.pgn = pgn
-        self.is_chess = isinstance(sitting.game, Chess)
+        self.is_chess = hasattr(sitting.game, "fen")
 
     @property
     def is_over(self) -> bool:
@@ -302,10 +301,8 @@ class _PlayTerminal(Conversation):
             self.say(f"{self.sitting.player.name} plays on.")
 
     def fen(self, _: str) -> None:
-        from sylvan.games import Chess
-
-        game = self.sitting.game
-        self.say(game.fen() if isinstance(game, Chess) else str(game))
+        game: Any = self.sitting.game
+        self.say(game.fen() if self.is_chess else str(game))
 
     def save(self, rest: str) -> None:
         """Write the game to a file."""

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sylvan.errors import ConfigError, EngineError
-from sylvan.games.chess import Chess
 from sylvan.players.batching import Thinking
 from sylvan.players.player import Choice, Clocks, Player
 
@@ -132,8 +131,7 @@ def play_game(
         if not game.is_terminal() and (verdict := rules.verdict(values)) is not None:
             return end(*verdict)
     first, _ = game.returns()
-    outcome = game.outcome if isinstance(game, Chess) else None
-    return end(float(first), str(outcome or "end").replace("_", " "))
+    return end(float(first), str(getattr(game, "outcome", None) or "end").replace("_", " "))
 
 
 def _clock(
@@ -148,7 +146,8 @@ def _clock(
 
 def _flag(game: Game, seat: int) -> float:
     """Return seat 0's return if `seat` runs out of time."""
-    if isinstance(game, Chess) and game.board().has_insufficient_material(seat == 1):
+    board: Any = getattr(game, "board", None)
+    if board is not None and board().has_insufficient_material(seat == 1):
         return 0.0  # the other side (White is True, and seat 0) cannot mate
     return -1.0 if seat == 0 else 1.0
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameOver
-from sylvan.games.chess import Chess
 from sylvan.planning.tree import label
 from sylvan.players.batching import alone
 
@@ -55,7 +54,7 @@ class Session:
             return self.game.string_to_action(text)
         except ValueError:
             # Accept a piece in lower case if it is not a pawn move.
-            if text[:1] in set("nbrqk") and isinstance(self.game, Chess):
+            if text[:1] in set("nbrqk") and hasattr(self.game, "san"):
                 for action in self.game.legal_actions():
                     san = str(self.game.san(action)).rstrip("+#")
                     if san == text[0].upper() + text[1:].rstrip("+#"):
@@ -181,8 +180,7 @@ class GameSession(Session):
         """The result as a sentence for the person."""
         if self.result == "*":
             return "The game is not finished."
-        outcome = self.game.outcome if isinstance(self.game, Chess) else None
-        reason = self._agreed[1] if self._agreed else str(outcome or "")
+        reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
         by = f" by {reason.replace('_', ' ')}" if reason else ""
         if self.result == "1/2-1/2":
             return f"Drawn{by}."
