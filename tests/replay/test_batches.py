@@ -249,7 +249,7 @@ def test_illegal_moves_and_wrong_arrays_are_refused():
             )
     with pytest.raises(ValueError, match="array"):
         _native.remake_positions([first], rows, empty, rows, rows + 1, empty, empty, rows, rows)
-    with pytest.raises(ValueError, match="not there"):
+    with pytest.raises(ValueError, match="origin"):
         _native.remake_positions([first], rows + 1, empty, rows, rows, empty, empty, rows, rows)
     with pytest.raises(ValueError, match="per row"):
         _native.remake_positions([first], rows, empty, rows[:0], rows, empty, empty, rows, rows)

@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -86,6 +86,23 @@ class Experience:
     """`[N, 8]` shares of the seats, seat to move first; NaN marks empty seats."""
 
 
+class Decisions(NamedTuple):
+    """D decisions of the network, made at once at D tables."""
+
+    tables: NDArray[np.int64]
+    """`[D]`"""
+    seats: NDArray[np.int64]
+    """`[D]`"""
+    seen: NDArray[np.uint8]
+    """`[D, 168]`, as in `Experience`; likewise the next four."""
+    hands: NDArray[np.uint8]
+    legal: NDArray[np.bool_]
+    actions: NDArray[np.int64]
+    logs: NDArray[np.float32]
+    values: NDArray[np.float32]
+    """`[D, 8]` expected shares, the seat to move first."""
+
+
 class Practice:
     """Trains a network by practice.
 
@@ -123,7 +140,7 @@ class Practice:
             shares[number, : players[number]] = np.array(tables.points(number)) / game.most_points
         return self._experience(decisions, players, shares)
 
-    def _decisions(self, tables: _native.BlobTables) -> Iterator[tuple[Any, ...]]:
+    def _decisions(self, tables: _native.BlobTables) -> Iterator[Decisions]:
         """Iterate over the network's decisions, one batch per step of the tables."""
         self.network.eval()
         while True:
@@ -147,11 +164,12 @@ class Practice:
             seen = np.packbits(observations.astype(bool), axis=1)
             dealt = np.packbits(hands, axis=1)
             log = drawn.float().cpu().numpy()
-            yield numbers, seats, seen, dealt, legal, chosen, log, values.float().cpu().numpy()
+            expected = values.float().cpu().numpy()
+            yield Decisions(numbers, seats, seen, dealt, legal, chosen, log, expected)
 
     def _experience(
         self,
-        decisions: list[tuple[Any, ...]],
+        decisions: list[Decisions],
         players: NDArray[np.int64],
         shares: NDArray[np.float32],
     ) -> Experience:

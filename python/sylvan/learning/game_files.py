@@ -16,7 +16,6 @@ One game in a hundred, chosen by a hash of its number, is held out for testing.
 from __future__ import annotations
 
 import lzma
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.errors import ConfigError
+from sylvan.evaluators.splitting import processors
 
 __all__ = ["GameTable", "is_game_file", "is_held_out", "read_game_files"]
 
@@ -119,7 +119,7 @@ def read_game_files(
 
     :raises ConfigError: a file cannot be read, or the files have no usable positions.
     """
-    threads = threads or _cores()
+    threads = threads or processors()
     blocks: list[dict[str, torch.Tensor]] = []
     train: list[torch.Tensor] = []
     test: dict[str, torch.Tensor] = {}
@@ -180,8 +180,3 @@ def _report(
         tell(f"{path.name}: {fault}.")
     if len(faults) > MAX_REPORTED:
         tell(f"{path.name}: {len(faults) - MAX_REPORTED:,} more games are left out.")
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -26,7 +26,7 @@ import itertools
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,15 @@ LEAST_HALF = 64
 
 TRIED = 8
 """Number of seeds to try if an environment does not start."""
+
+
+@runtime_checkable
+class ConcurrentModel(Protocol):
+    """A model that says whether two calls at once are faster than one after the other."""
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether they are."""
 
 
 class Actor(SelfPlay):
@@ -158,7 +167,7 @@ class Actor(SelfPlay):
         moved = throttled(watch, statistics, began)
         # A step with few positions may end before the second half's turn, so they alternate in
         # being first.
-        together = bool(getattr(model, "concurrent", False))
+        together = isinstance(model, ConcurrentModel) and model.concurrent
         take_turns(halves[step % 2 :] + halves[: step % 2], moved, together=together)
         statistics.seconds = time.perf_counter() - began
         planned = sum(half.seconds for half in halves) / (len(halves) if together else 1)

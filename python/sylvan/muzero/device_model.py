@@ -27,7 +27,7 @@ from sylvan.errors import ConfigError
 from sylvan.evaluators.lanes import padded_size
 from sylvan.muzero.onnx_model import check_hidden, check_observations
 from sylvan.networks.export import folded
-from sylvan.networks.muzero import Inference, MuZeroNetwork
+from sylvan.networks.muzero import Inference, MuZeroNetwork, learned
 from sylvan.networks.planes import PackedPlanes
 from sylvan.planning.latent import ModelOutput
 
@@ -47,7 +47,7 @@ Answer = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 class _Recorded:
     """The graph of a call for one batch size, and the memory that it reads and writes."""
 
-    graph: Any
+    graph: torch.cuda.CUDAGraph
     inputs: list[torch.Tensor]
     answer: Answer
 
@@ -59,7 +59,7 @@ class DeviceModel:
         self.header, self.device = network.header, device
         self.on_gpu = device.type == "cuda"
         self.dtype = _dtype(dtype, on_gpu=self.on_gpu)
-        self.network: Any = self._converted(network).requires_grad_(False)
+        self.network = self._converted(network).requires_grad_(False)
         encoding = self.header.encoding
         self._planes = PackedPlanes(encoding).to(device) if encoding else None
         self._lock = Lock()
@@ -67,8 +67,8 @@ class DeviceModel:
         self._pool = torch.cuda.graph_pool_handle() if self.on_gpu else None
         self._recorded: dict[tuple[Any, ...], _Recorded] = {}
 
-    def _converted(self, network: nn.Module) -> nn.Module:
-        copied = folded(network).to(self.device, self.dtype)
+    def _converted(self, network: nn.Module) -> MuZeroNetwork:
+        copied = folded(learned(network)).to(self.device, self.dtype)
         return copied.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
     def refresh(self, network: nn.Module) -> None:

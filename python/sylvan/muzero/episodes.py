@@ -23,6 +23,7 @@ from sylvan.errors import GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import LatentSide
+from sylvan.muzero.game_slots import own_score
 from sylvan.muzero.search import greedy
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.ratings.arena import ArenaConfig
@@ -106,7 +107,7 @@ def play_episodes(
             "of a rating: fix the environment; the run then resumes from its last step."
         ) from error
     # Prefer the environment's own total, because rewards may be clipped or scaled for learning.
-    scores = [getattr(states[number], "score", totals[number]) for number in kept]
+    scores = [own_score(states[number], totals[number]) for number in kept]
     return Episodes(np.array(scores, np.float64), lengths[kept], len(errors))
 
 

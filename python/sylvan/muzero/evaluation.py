@@ -17,6 +17,7 @@ from sylvan.games.naming import GameSpec
 from sylvan.games.solved import Mistakes
 from sylvan.muzero.search import greedy, latent_search
 from sylvan.planning import LatentModel, LatentSearch, SearchConfig
+from sylvan.planning.model_arrays import is_tensor
 from sylvan.ratings.arena import BaseArena
 from sylvan.ratings.duel import Side
 from sylvan.ratings.mistakes import solved_sets
@@ -106,6 +107,6 @@ def policy_choices(model: LatentModel, states: Sequence[Game]) -> NDArray[np.int
 
 def in_memory(array: Any) -> NDArray[np.float64]:
     """Convert a model's output to a NumPy array, from any device."""
-    if hasattr(array, "detach"):
+    if is_tensor(array):
         array = array.detach().float().cpu().numpy()
     return np.asarray(array, np.float64)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sylvan._native import Rng
 from sylvan.errors import ConfigError
 from sylvan.games.game import Game, Observation
+from sylvan.games.gymnasium import GymnasiumGame
 from sylvan.games.naming import GameSpec
 from sylvan.planning import BulkForest
 from sylvan.planning.outcomes import CHANCE, OVER, UNMOVED, Transitions
@@ -160,7 +161,12 @@ class PythonGameSlots:
 
 def was_cut(state: Game) -> bool:
     """Return whether a game was truncated, for example by a time limit."""
-    return bool(getattr(state, "truncated", False))
+    return isinstance(state, GymnasiumGame) and state.truncated
+
+
+def own_score(state: Game, total: float) -> float:
+    """Return an environment's own sum of rewards; `total` for other games."""
+    return float(state.score) if isinstance(state, GymnasiumGame) else total
 
 
 def turn_of(state: Game) -> int:

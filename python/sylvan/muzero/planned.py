@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
-from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, turn_of
+from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, own_score, turn_of
 from sylvan.muzero.search import latent_search
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.outcomes import OVER, Outcomes, Transitions
@@ -119,7 +119,7 @@ class PlannedHalf(Places):
         """Record a finished game, and add its total reward to the statistics."""
         super()._end(place, plies, returns, ending)
         total = float(plies.rewards[:, 0].sum()) + (float(returns[0]) if ending == "end" else 0.0)
-        self.shop.statistics.score += float(getattr(self.state(place), "score", total))
+        self.shop.statistics.score += own_score(self.state(place), total)
 
     def _next_game(self, place: int) -> tuple[Start, bool]:
         """Start the next game of a slot; reuse the slot's environment unless it failed."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.evaluation import in_memory
 from sylvan.planning import LatentModel
+from sylvan.planning.model_arrays import is_tensor
 from sylvan.replay.record import GameRecord
 from sylvan.replay.targets import TargetConfig, outcomes
 
@@ -180,7 +181,7 @@ def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _like(indices: NDArray[np.int64], hidden: Any) -> Any:
     """Move actions to the device of the hidden states."""
-    if not hasattr(hidden, "detach"):
+    if not is_tensor(hidden):
         return indices
     import torch
 

@@ -32,6 +32,7 @@ from sylvan.muzero.policies import PolicyEntries
 from sylvan.muzero.search import latent_search
 from sylvan.muzero.segments import Segments, SegmentWindow, from_seat
 from sylvan.planning import LatentModel, SearchConfig
+from sylvan.planning.model_arrays import is_tensor
 from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.batches import BatchMaker
 
@@ -216,4 +217,4 @@ def _parts(count: int) -> list[slice]:
 
 def _on_processor(array: Any) -> Any:
     """Move a model's output to the CPU."""
-    return array.detach().cpu() if hasattr(array, "detach") else array
+    return array.detach().cpu() if is_tensor(array) else array

@@ -25,12 +25,15 @@ from sylvan.networks.tower import Tower, TowerSettings
 from sylvan.networks.transformer import Transformer, TransformerSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sylvan.games import Game
     from sylvan.games.encoding import Encoding
+    from sylvan.networks.network import Body
 
 __all__ = ["architecture_named", "build_module", "build_network", "seeded"]
 
-_BODIES: dict[str, tuple[type[Any], type[BodySettings]]] = {
+_BODIES: dict[str, tuple[Callable[[tuple[int, ...], Any], Body], type[BodySettings]]] = {
     "mlp": (MLP, MLPSettings),
     "suits": (Suits, SuitsSettings),
     "tower": (Tower, TowerSettings),

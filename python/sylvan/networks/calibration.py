@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import NetworkError
 from sylvan.networks.header import HEADER_KEY, NetworkHeader
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
 
 __all__ = ["OpenModel", "Ranges", "Steps"]
 
@@ -125,19 +128,19 @@ class OpenModel:
                 )
 
     @property
-    def nodes(self) -> list[Any]:
+    def nodes(self) -> list[NodeProto]:
         """The nodes, in topological order."""
         return list(self.model.graph.node)
 
-    def replace_nodes(self, nodes: Iterable[Any]) -> None:
+    def replace_nodes(self, nodes: Iterable[NodeProto]) -> None:
         """Replace all nodes."""
         new = list(nodes)
         del self.model.graph.node[:]
         self.model.graph.node.extend(new)
 
-    def users(self) -> dict[str, list[Any]]:
+    def users(self) -> dict[str, list[NodeProto]]:
         """The nodes that read each tensor."""
-        users: dict[str, list[Any]] = {}
+        users: dict[str, list[NodeProto]] = {}
         for node in self.model.graph.node:
             for tensor in node.input:
                 users.setdefault(tensor, []).append(node)

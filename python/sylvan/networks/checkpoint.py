@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,7 +206,7 @@ def load_tensors(module: torch.nn.Module, tensors: Arrays, source: str = "the fi
     module.load_state_dict({name: torch.from_numpy(array) for name, array in tensors.items()})
 
 
-def _opened(source: Path) -> Any:
+def _opened(source: Path) -> BinaryIO:
     try:
         return source.open("rb")
     except OSError as error:

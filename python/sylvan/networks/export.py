@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ from sylvan.errors import NetworkError
 from sylvan.networks.header import HEADER_KEY, NetworkHeader, header_of
 from sylvan.networks.onnx_file import write_model
 from sylvan.networks.output import NetworkOutput
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 __all__ = [
     "TOLERANCE",
@@ -128,7 +131,7 @@ def graph_bytes(
     return data
 
 
-def _read(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> Any:
+def _read(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> ModelProto:
     batch = torch.export.Dim("batch")
     program: Any = torch.onnx.export(
         module,
@@ -139,10 +142,11 @@ def _read(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str
         output_names=names,
         verbose=False,
     )
-    return program.model_proto
+    model: ModelProto = program.model_proto
+    return model
 
 
-def _traced(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> Any:
+def _traced(module: nn.Module, inputs: Mapping[str, torch.Tensor], names: list[str]) -> ModelProto:
     import onnx
 
     # Raise if the trace depends on the data: it would be wrong for other batches.

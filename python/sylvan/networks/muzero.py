@@ -19,7 +19,7 @@ Papers: Schrittwieser 2020; Ye 2021 (EfficientZero: consistency); Chen and He 20
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -70,9 +70,13 @@ class MuZeroNetwork(nn.Module):
         self.value = number_form(settings.value_kind, settings.support, settings.value_range)
         self.reward = number_form(settings.reward_kind, settings.support)
         sizes = [form.size * settings.outputs for form in (self.value, self.reward)]
+        self.representation: DenseRepresentation | TowerRepresentation
+        self.dynamics: DenseDynamics | TowerDynamics
+        self.prediction: DensePrediction | TowerPrediction
+        self.hidden_shape: tuple[int, ...]
         if isinstance(settings, MuZeroMLPSettings):
             self.representation, self.dynamics, self.prediction = _dense(header, sizes, settings)
-            self.hidden_shape: tuple[int, ...] = (settings.hidden,)
+            self.hidden_shape = (settings.hidden,)
         else:
             assert isinstance(settings, MuZeroTowerSettings)
             self.representation, self.dynamics, self.prediction = _towers(header, sizes, settings)
@@ -164,7 +168,7 @@ def muzero_network(header: NetworkHeader) -> MuZeroNetwork:
 
 def _dense(
     header: NetworkHeader, sizes: list[int], settings: MuZeroMLPSettings
-) -> tuple[Any, Any, Any]:
+) -> tuple[DenseRepresentation, DenseDynamics, DensePrediction]:
     return (
         DenseRepresentation(header.observation_shape, settings),
         DenseDynamics(header.num_logits, sizes[1], settings),
@@ -174,7 +178,7 @@ def _dense(
 
 def _towers(
     header: NetworkHeader, sizes: list[int], settings: MuZeroTowerSettings
-) -> tuple[Any, Any, Any]:
+) -> tuple[TowerRepresentation, TowerDynamics, TowerPrediction]:
     representation = TowerRepresentation(header.observation_shape, settings)
     shape = representation.out_shape
     return (

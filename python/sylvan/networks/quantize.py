@@ -34,6 +34,9 @@ from sylvan.networks.onnx_file import read_model, write_model
 from sylvan.networks.rounding import round_weights
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from onnx import NodeProto
+
     from sylvan.networks.positions import Positions
 
 __all__ = ["quantize_onnx", "quantized_model"]
@@ -102,7 +105,7 @@ def quantized_model(
 class _Layer:
     """A convolution to quantize."""
 
-    node: Any
+    node: NodeProto
     reads: str
     writes: str
     """Its output, or the output of the ReLU after it, which unsigned integers include."""
@@ -133,7 +136,7 @@ def _layers(model: OpenModel) -> list[_Layer]:
 
 
 def _near_the_end(
-    tensor: str, users: dict[str, list[Any]], outputs: set[str], convolutions: int
+    tensor: str, users: dict[str, list[NodeProto]], outputs: set[str], convolutions: int
 ) -> bool:
     """Whether only reordering and at most `convolutions` convolutions follow a tensor."""
     reordering = {"Flatten", "Reshape", "Gather", "Transpose", "Identity"}
@@ -223,7 +226,7 @@ class _Writer:
         self, model: OpenModel, steps: dict[str, Steps], shapes: dict[str, tuple[int, ...]]
     ) -> None:
         self.model, self.steps, self.shapes = model, steps, shapes
-        self.nodes: list[Any] = []
+        self.nodes: list[NodeProto] = []
         self.narrow: set[str] = set()
         """Tensors that exist in int8."""
         self.wide: set[str] = {"observations"}
@@ -244,7 +247,7 @@ class _Writer:
                 self._keep(node)
         self.model.replace_nodes(self.nodes)
 
-    def _constant(self, name: str, value: Any) -> str:
+    def _constant(self, name: str, value: ArrayLike) -> str:
         self.model.arrays[name] = np.asarray(value)
         return name
 
@@ -253,7 +256,7 @@ class _Writer:
 
         self.nodes.append(helper.make_node(kind, inputs, [output], name=output, **options))
 
-    def _keep(self, node: Any) -> None:
+    def _keep(self, node: NodeProto) -> None:
         """Write a node that stays in fp32."""
         for index, tensor in enumerate(node.input):
             if tensor in self.narrow and tensor not in self.wide:
@@ -300,7 +303,7 @@ class _Writer:
             return size, None
         return size, self._constant(f"{name}/offset", offset.astype(np.float32).reshape(shape))
 
-    def _average(self, node: Any, tensor: str) -> None:
+    def _average(self, node: NodeProto, tensor: str) -> None:
         """Means over planes: average the integers, then convert to fp32."""
         from onnx import NodeProto
 
@@ -316,7 +319,7 @@ class _Writer:
             self._node("Add", [sized, offset], output)
         self.wide.add(output)
 
-    def _gate(self, node: Any, tensor: str, gate: str) -> None:
+    def _gate(self, node: NodeProto, tensor: str, gate: str) -> None:
         """Planes times a gate: the gate includes the planes' size, and gate times offset stays
         pending until a later sum, which is less work than adding it to all squares.
         """
@@ -329,7 +332,7 @@ class _Writer:
             self._node("Mul", [gate, offset], f"{output}/offset")
             self.pending[output] = f"{output}/offset"
 
-    def _add_pending(self, node: Any, index: int) -> None:
+    def _add_pending(self, node: NodeProto, index: int) -> None:
         """Add the pending offset of a node's input: to the other summand if small, else to it."""
         tensor = node.input[index]
         other = node.input[1 - index] if node.op_type == "Add" else ""

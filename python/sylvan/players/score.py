@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sylvan.evaluators.cached import network_of
+from sylvan.games.chess import Chess
 from sylvan.games.pawns import MOST, centipawns, q_of_centipawns
 from sylvan.planning.roots import as_root, shown_to
 
 if TYPE_CHECKING:
     from sylvan.evaluators import Evaluator
-    from sylvan.games import Chess
     from sylvan.planning import EdgeView, SearchResult
 
 __all__ = [
@@ -172,7 +172,7 @@ def _moves_to_mate(edge: EdgeView) -> int | None:
     state = edge.node.state.clone()
     for action in edge.line:
         state.apply(action)
-    if getattr(state, "outcome", None) != "checkmate":
+    if not (isinstance(state, Chess) and state.outcome == "checkmate"):
         return None  # a proof with a dropped subtree, or by a tablebase
     plies = len(edge.line)
     return (plies + 1) // 2 if edge.proven > 0 else -(plies // 2)

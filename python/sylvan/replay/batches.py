@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.games.encoding import Encoding
+from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.replay.window import Picked
 
@@ -115,7 +116,9 @@ class BatchMaker:
             return observations, legal
         return picked.observations, self._dense(picked)[1]
 
-    def _remade(self, picked: Picked) -> tuple[Any, Any, Any]:
+    def _remade(
+        self, picked: Picked
+    ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_]]:
         """Observations, policies and masks of legal actions of a native game."""
         starts = [self._starts.get(text) or self._first(text) for text in picked.starts]
         return _native.remake_positions(
@@ -131,7 +134,7 @@ class BatchMaker:
             self._threads,
         )
 
-    def _first(self, text: str) -> Any:
+    def _first(self, text: str) -> Game:
         state = self._spec.first(text)
         return state.encoded(self._encoding) if self._encoding else state
 
@@ -156,7 +159,9 @@ class BatchMaker:
         policy: NDArray[np.float32],
         legal: NDArray[np.bool_],
         auxiliary: dict[str, NDArray[np.float32]],
-    ) -> tuple[Any, Any, Any, dict[str, NDArray[np.float32]]]:
+    ) -> tuple[
+        NDArray[Any], NDArray[np.float32], NDArray[np.bool_], dict[str, NDArray[np.float32]]
+    ]:
         """Apply symmetry `drawn[i]` to row i.
 
         Auxiliary targets with the shape of an observation are transformed too, others are not.
@@ -183,7 +188,7 @@ class BatchMaker:
 _Turn = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def _symmetries(game: Any) -> list[tuple[_Turn | None, NDArray[np.int64]]]:
+def _symmetries(game: Game) -> list[tuple[_Turn | None, NDArray[np.int64]]]:
     """A game's symmetries as maps of batches; the identity (None) is first.
 
     Empty if logits are not actions: then their permutation is unknown.
@@ -202,7 +207,6 @@ def _symmetries(game: Any) -> list[tuple[_Turn | None, NDArray[np.int64]]]:
 _NATIVE = (_native.TicTacToe, _native.ConnectFour)
 
 
-def _over_rows(turn: Any, native: bool) -> _Turn:
+def _over_rows(one: _Turn, native: bool) -> _Turn:
     """A map of observations as a map of batches; native maps accept both."""
-    one: _Turn = turn
     return one if native else lambda rows: np.stack([one(row) for row in rows])

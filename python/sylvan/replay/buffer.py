@@ -13,13 +13,14 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ReplayError
 from sylvan.games.encoding import Encoding
+from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.networks.header import NetworkHeader, ValueKind
 from sylvan.replay.batches import Batch, BatchMaker
@@ -40,6 +41,10 @@ from sylvan.replay.targets import TargetConfig
 from sylvan.replay.window import Window
 
 __all__ = ["Replay", "ReplayConfig"]
+
+
+Head: TypeAlias = tuple[dict[str, Any], int]
+"""A file's header, and the offset of its first frame."""
 
 
 class Replay:
@@ -295,7 +300,9 @@ class Replay:
         self._priorities.drop(rows.begin)
         self._marked = self._begin(rows)
 
-    def _needed(self, paths: list[Path], heads: list[Any]) -> tuple[list[Path], list[Any]]:
+    def _needed(
+        self, paths: list[Path], heads: list[Head | None]
+    ) -> tuple[list[Path], list[Head | None]]:
         """The files with positions in the window."""
         known = [head[0]["positions_before"] for head in heads if head]
         if not known:
@@ -308,7 +315,7 @@ class Replay:
                 skip = number
         return paths[skip:], heads[skip:]
 
-    def _head(self, path: Path) -> tuple[dict[str, Any], int] | None:
+    def _head(self, path: Path) -> Head | None:
         """A file's header and the offset of its first frame; None if the header is damaged.
 
         :raises ReplayError: the file has records of another game.
@@ -392,7 +399,7 @@ def _name(number: int) -> str:
     return f"{number:06}.shard"
 
 
-def _seen(spec: GameSpec) -> Any:
+def _seen(spec: GameSpec) -> Game:
     """The first state in which a seat moves; chance takes its first outcome."""
     state = spec.first()
     while state.is_chance():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Column"]
 
@@ -24,7 +24,7 @@ class Column:
     (4, 10, [4, 9])
     """
 
-    def __init__(self, dtype: Any, shape: tuple[int, ...] = (), begin: int = 0) -> None:
+    def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = (), begin: int = 0) -> None:
         self._buffer: NDArray[Any] = np.empty((16, *shape), dtype)
         self._first = 0  # index of entry `begin` in the buffer
         self.begin = begin

@@ -182,7 +182,9 @@ class Block:
             "rewards": _rewards(records) if rewarded.any() else None,
         }
         if _mirrored(columns, layout):
-            columns = {name: _both(column) for name, column in columns.items()}
+            columns = {
+                name: None if column is None else _both(column) for name, column in columns.items()
+            }
         return cls(
             plies=np.array([len(record) for record in records], np.int64),
             endings=np.array([ENDINGS.index(record.ending) for record in records], np.uint8),
@@ -404,9 +406,9 @@ def _mirrored(columns: dict[str, Any], layout: Layout) -> bool:
     return layout.seats == 2 and all(np.array_equal(c[:, 1], -c[:, 0]) for c in given)
 
 
-def _both(column: Any) -> Any:
+def _both(column: NDArray[np.float32]) -> NDArray[np.float32]:
     """`[n, 2]` from the first seat's values; the second seat's are the negatives."""
-    return None if column is None else np.concatenate([column[:, :1], -column[:, :1]], axis=1)
+    return np.concatenate([column[:, :1], -column[:, :1]], axis=1)
 
 
 def _spread(rows: NDArray[np.float32], searched: NDArray[np.bool_]) -> NDArray[np.float32]:

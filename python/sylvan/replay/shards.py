@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -302,7 +302,7 @@ def complete(record: GameRecord, spec: GameSpec) -> GameRecord:
     return GameRecord(**fields)
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
 
+    from sylvan.games.naming import GameSpec
     from sylvan.replay.record import GameRecord
     from sylvan.runs.config import RunConfig, TrainingConfig
 
@@ -165,7 +166,7 @@ class LiveView(Watcher):
         self._console = console
         self._history = History()
         self._title = ""
-        self._spec: Any = None
+        self._spec: GameSpec | None = None
         self._budget: RunConfig
         self._step = 0
         self._progress = 0.0
@@ -238,7 +239,7 @@ class LiveView(Watcher):
         """The data of the current frame."""
         elapsed = self._began[0] + time.monotonic() - self._began[1]
         remaining = self._history.remaining(self._budget, self._progress, elapsed)
-        ends = ""
+        spec, record, ends = self._spec, self._record, ""
         if math.isfinite(remaining):
             end = datetime.now() + timedelta(seconds=remaining)
             ends = f"{end:%H:%M}" if remaining < 12 * 3600 else f"{end:%a %H:%M}"
@@ -253,7 +254,7 @@ class LiveView(Watcher):
             phase=self._phase,
             columns=self._history.columns,
             best=self._history.best,
-            game=game_summary(self._spec, self._record) if self._record is not None else "",
+            game="" if spec is None or record is None else game_summary(spec, record),
         )
 
     def _draw_frames(self) -> None:
@@ -273,7 +274,7 @@ def title(config: TrainingConfig, folder: Path) -> str:
     return f"{config.game.spec.short_name} · {folder}"
 
 
-def game_summary(spec: Any, record: GameRecord, moves: int = 12) -> str:
+def game_summary(spec: GameSpec, record: GameRecord, moves: int = 12) -> str:
     """A game's length, result and first moves on one line."""
     returns = record.returns.tolist()
     if max(returns) == min(returns):
@@ -287,7 +288,7 @@ def game_summary(spec: Any, record: GameRecord, moves: int = 12) -> str:
     return f"{len(record)} plies, {result}: {_moves(spec, record, moves)}"
 
 
-def _moves(spec: Any, record: GameRecord, most: int) -> str:
+def _moves(spec: GameSpec, record: GameRecord, most: int) -> str:
     state = spec.first(record.start)
     words = []
     for action in record.actions[:most].tolist():
