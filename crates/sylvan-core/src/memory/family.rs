@@ -450,6 +450,17 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "no family here")]
+    fn a_family_outside_the_arena_panics() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        Pool::<Duel>::new(edges, 0).family_mut(u32::MAX);
+    }
+
+    #[test]
     #[should_panic(expected = "after the arena")]
     fn a_family_that_ends_after_the_arena_panics() {
         let edges = Edges {
