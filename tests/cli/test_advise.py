@@ -101,7 +101,7 @@ def test_a_whole_game_at_the_terminal():
             "9S",
             "Seat 2 cannot have 9♠: it did not follow spades before, so it has none.",
         ),
-        (("0", "0", "1"), "1X", '"1X"'),
+        (("0", "0", "1"), "1X", "is not a card"),
     ],
 )
 def test_impossible_entries_are_refused_and_change_nothing(entries, wrong, said):
