@@ -15,7 +15,7 @@ DEFINITION = r"\b(?:def|class|fn|struct|enum|trait) {}\b"
 
 
 def missing(path: str, names: tuple[str, ...]) -> list[str]:
-    """What the page names and the tree does not have."""
+    """The names of the page that do not exist."""
     file = ROOT / path
     if not file.exists():
         return [path]

@@ -206,7 +206,7 @@ class TestAnalyze:
         assert board.is_checkmate()
 
     def test_demo_has_one_answer(self):
-        """By brute force: one move mates within three, and none is faster."""
+        """By brute force: one move mates within three, and no move is faster."""
         board = chess.Board(demo_fen())
         moves = [board.san(move) for move in board.legal_moves if mates(board, move, 3)]
         assert moves == ["Qd8+"]

@@ -75,7 +75,7 @@ def test_pins_are_exact():
 
 
 def test_every_crate_dependency_comes_from_the_workspace():
-    """One place for versions: the crates only name what the workspace chose."""
+    """Versions are in one place, the workspace; the crates only name them."""
     for manifest in ROOT.glob("crates/*/Cargo.toml"):
         for table in dependency_tables(tomllib.loads(manifest.read_text())):
             assert all(entry == {"workspace": True} for entry in table.values()), manifest

@@ -1,9 +1,8 @@
 """Code in README.md and docs/ runs.
 
 The ```python blocks of a page share one namespace and run in order, in an empty folder; in a
-```console block every line `$ sylvan ...` is run and must end well. A block right after the
-comment `<!-- not run: reason -->` is left alone, one after `<!-- file: name -->` is written to that
-file as well.
+```console block every line `$ sylvan ...` is run and must succeed. A block right after the comment
+`<!-- not run: reason -->` is not run; one after `<!-- file: name -->` is also written to that file.
 """
 
 import os
@@ -46,13 +45,13 @@ def marks(page: Path) -> list[pytest.MarkDecorator]:
 @dataclass
 class Block:
     language: str
-    line: int  # of its first line of code, counted from 1
+    line: int  # the number of its first line of code, from 1
     code: str
-    file: str | None = None  # where readers are told to save it
+    file: str | None = None  # the file to save it in
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The fenced blocks of a page that are to be run."""
+    """The fenced blocks of a page that must run."""
     lines = enumerate(text.splitlines(), start=1)
     before = ""  # the last line that was not empty
     for number, line in lines:
@@ -70,7 +69,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def commands(code: str) -> list[str]:
-    """The `sylvan` commands of a console block; a backslash goes on with the next line."""
+    """The `sylvan` commands of a console block; a backslash continues a line."""
     joined = code.replace("\\\n", " ")
     return [line[2:] for line in joined.splitlines() if line.startswith("$ sylvan")]
 

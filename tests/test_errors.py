@@ -1,4 +1,4 @@
-"""Every error: what triggers it, its type, its sentence, and that nothing has changed afterwards.
+"""Every error: its trigger, type and sentence; the state is unchanged afterwards.
 
 A message is one sentence that begins with a capital, or with the name or the value of the input,
 says which rule was broken and what to do, and ends with a full stop (or a question that suggests).
@@ -40,7 +40,7 @@ KINGS = "4k3/8/8/8/8/8/8/4K3 w - - 0 1"
 
 @dataclass(frozen=True)
 class Row:
-    """One way to get an error."""
+    """A call and its expected error."""
 
     trigger: Callable[..., object]
     error: type[Exception]
@@ -55,7 +55,7 @@ def rows(*table: tuple[Callable[..., object], type[Exception], str]) -> Any:
 
 
 def check(row: Row, *arguments: object) -> None:
-    """The call fails as the row says, in one sentence."""
+    """Check that the call fails as expected, with one sentence."""
     with pytest.raises(row.error, match=row.sentence) as caught:
         row.trigger(*arguments)
     message = str(caught.value)
@@ -303,7 +303,7 @@ def test_what_is_no_setting(row):
     check(row)
 
 
-# --- what a search starts from -----------------------------------------------------------------
+# --- root states -----------------------------------------------------------------
 
 
 @rows(
@@ -368,7 +368,7 @@ def test_what_cannot_be_searched(row):
 
 
 def bad(leaves, *, logit: float | None = None, value: float | None = None, leaf: int = 1) -> Any:
-    """An answer with one bad number at a leaf's first legal action, or in its value."""
+    """An evaluation with one bad number: a leaf's first legal logit, or its value."""
     policy = np.zeros((len(leaves), 9), np.float32)
     values = np.zeros((len(leaves), 2), np.float32)
     if logit is not None:
@@ -594,7 +594,7 @@ def test_the_error_of_an_evaluator_is_its_own():
 
 
 class MineError(Exception):
-    """What a game of somebody's own raises."""
+    """An exception of a user's game."""
 
 
 METHODS = ["clone", "apply", "legal_actions", "is_terminal", "to_play", "returns", "observation"]
@@ -603,14 +603,14 @@ NOT_CALLED = {("observation", "rollout")}  # methods that a search with an evalu
 
 
 def often(search: Search, state: Game) -> None:
-    """Search and search again, until the fault shows."""
+    """Repeat the search until the fault occurs."""
     search.run(state)
     for _ in range(20):
         search.run()
 
 
 def usable(search: Search) -> None:
-    """Whatever happened, the search goes on and counts right."""
+    """The search still works, and its counts are correct."""
     result = search.run()
     assert result.simulations == 60 or result.stopped_by == "proven"
     assert sum(edge.N for edge in result.tree.root.edges) == result.tree.root.N - 1
@@ -662,7 +662,7 @@ def test_a_game_that_breaks_its_contract(method, answer, sentence, evaluate):
 
 
 class Forgetful(Pass):
-    """Gives its copies until there are no more."""
+    """`clone` returns None after some copies."""
 
     copies = 0
 
@@ -706,7 +706,7 @@ def test_a_rule_that_is_no_game():
 
 
 def test_every_error_has_a_row():
-    """An exception that nothing here expects is one whose sentence nobody has read."""
+    """An exception without a test here has an unchecked sentence."""
     source = Path(__file__).read_text()
     elsewhere = {"MissingExtra", "SolveTimeout"}  # tests/games
     elsewhere |= {"HiddenCards", "IllegalBid", "IllegalCard", "WrongPhase", "WrongPlayer"}
@@ -733,7 +733,7 @@ def test_every_error_is_one_of_ours(kind):
 
 
 def test_nothing_is_unpickled():
-    """Loading a pickle runs it, so no file that we read is one."""
+    """Loading a pickle runs code, so no file that we read is one."""
     package = Path(inspect.getfile(sylvan)).parent
     for path in package.rglob("*.py"):
         names = {

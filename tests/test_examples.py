@@ -21,7 +21,7 @@ GAMES = {
     "breakthrough": "Breakthrough",
 }
 EXTRAS = {"cartpole": "gymnasium"}
-"""What an example needs that not everybody installs."""
+"""Optional packages that an example needs."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def best_lines(name: str, capsys: Any) -> list[str]:
-    """What the example prints as its choices."""
+    """The choices that the example prints."""
     load(name)["main"]()
     return [line for line in capsys.readouterr().out.splitlines() if line.startswith("best: ")]
 
@@ -77,7 +77,7 @@ def test_three_seats_finds_the_winning_move(capsys: Any) -> None:
     game = load("three_seats")["ThreeSeats"]()
 
     def pays(state: Any) -> set[tuple[float, ...]]:
-        """All that max^n play can lead to, whatever a seat does where it does not care."""
+        """All results of max^n play, for any choice between equal actions."""
         if state.is_terminal():
             return {tuple(state.returns())}
         moves = [pays(child) for child in children(state)]
@@ -132,12 +132,12 @@ def test_cartpole_stands_on_copies_of_its_environment(capsys: Any) -> None:
 
 
 def test_a_model_by_hand_finds_the_shortest_way(capsys: Any) -> None:
-    """Against a search in breadth, which also finds the dead end as near to the goal."""
+    """Compared with a breadth-first search, which also finds the dead end near the goal."""
     example = load("model_by_hand")
     maze, steps = example["MAZE"], [tuple(step) for step in example["STEPS"]]
     ways = {(0, 0): 0}
     waiting = [(0, 0)]
-    for row, column in waiting:  # grows while it is walked
+    for row, column in waiting:  # grows during the loop
         for down, right in steps:
             there = (row + down, column + right)
             if there in ways or min(there) < 0 or max(there) >= len(maze):
@@ -187,7 +187,7 @@ def test_breakthrough_has_the_known_rules() -> None:
 
 
 def test_breakthrough_is_the_game_of_its_page() -> None:
-    """What readers are told to save is what the benchmark trains on."""
+    """The file on the page is the one that the benchmark trains on."""
     code = EXAMPLES[0].with_name("breakthrough.py").read_text()
     game = code[code.index("from collections") : code.index("\n\n\nif __name__")]
     page = Path(__file__).parents[1] / "docs" / "train-your-own-game.md"

@@ -1,4 +1,4 @@
-"""`import sylvan` is quick: NumPy and pydantic are most of it, and nothing else that is dear."""
+"""`import sylvan` is fast: NumPy and pydantic take most of the time."""
 
 import resource
 import subprocess
@@ -7,11 +7,11 @@ import sys
 import pytest
 
 LIMIT = 2.5
-"""Processor time of `import sylvan`, in times that of `import numpy, pydantic`."""
+"""CPU time of `import sylvan` divided by that of `import numpy, pydantic`."""
 
 
 def seconds(code):
-    """Processor time of a Python that runs some code and ends."""
+    """CPU time of a Python process that runs some code."""
 
     def spent():
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -29,7 +29,7 @@ def test_import_is_quick():
 
 
 def test_what_import_loads():
-    """A module that takes long is loaded by what needs it, not by the first line of a program."""
+    """Slow modules are imported on first use."""
     code = "import sys, sylvan; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

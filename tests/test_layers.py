@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "sylvan"
 
 # From lowest to highest, one room per level. `sylvan` is the package's own `__init__`: the public
-# names. It stands above `runs`, the highest room that it names (`sylvan.load`), and loads what is
-# not needed at once when it is first used.
+# names. It is above `runs`, the highest room that it names (`sylvan.load`), and imports most names
+# on first use.
 ROOMS = [
     "_native",
     "errors",
@@ -49,7 +49,7 @@ ROOMS = [
 ]
 LEVEL = {room: level for level, room in enumerate(ROOMS)}
 
-# What each crate may use of the others.
+# The crates that each crate may use.
 CRATES = {
     "sylvan-core": set(),
     "sylvan-games": {"sylvan-core"},
@@ -97,7 +97,7 @@ def imported_rooms(source: str, module: str, is_package: bool) -> Iterator[tuple
 
 
 def _start_of(name: ast.expr, module: str) -> str:
-    """What is known of the name that `import_module` is given."""
+    """The known start of the argument of `import_module`."""
     if isinstance(name, ast.Constant):
         return str(name.value)
     text = ast.unparse(name)[1:].strip("'\"") if isinstance(name, ast.JoinedStr) else ""

@@ -1,4 +1,4 @@
-"""The public list tells the truth: every name in `sylvan.__all__` exists, and loads late."""
+"""Every name in `sylvan.__all__` exists, and slow modules load on first use."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def test_a_room_loads_when_it_is_named(use):
 
 
 def test_import_leaves_heavy_modules_alone():
-    """`import sylvan` is quick because what is dear to import waits until it is used."""
+    """`import sylvan` is fast because slow modules load on first use."""
     heavy = ["chess", "jax", "matplotlib", "pyspiel", "rich", "torch", "typer"]
     code = f"import sys, sylvan; print([name for name in {heavy} if name in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

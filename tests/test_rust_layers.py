@@ -1,6 +1,6 @@
-"""The rooms of the core stand in one order: each uses only rooms before it, without exception.
+"""The rooms of the core are ordered: each uses only rooms before it, without exceptions.
 
-Paths are read from the sources, those in `use` lines and those inside functions alike.
+Paths are read from the sources: in `use` lines and inside functions.
 """
 
 import re
@@ -26,12 +26,12 @@ def without_comments(source: str) -> str:
 def used_paths(source: str, room: str, file: str) -> list[tuple[int, str]]:
     """Line and first segment, below the crate, of every path that `source` names.
 
-    `crate::memory::node` is in `memory`. `super` is resolved from where it stands: in `room/mod.rs`
+    `crate::memory::node` is in `memory`. `super` is relative to its file: in `room/mod.rs`
     one `super` is the crate, in `room/file.rs` it is the room, in a module inside that file the
     file. So `super::super` of a file, and one more inside a module of it, is the crate.
     """
     found = []
-    inner = 0  # modules with a body that the line is inside of
+    inner = 0  # enclosing modules with a body
     closing: list[int] = []
     depth = 0
     for number, line in enumerate(without_comments(source).splitlines(), 1):

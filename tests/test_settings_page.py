@@ -1,6 +1,6 @@
-"""docs/settings.md lists every field of `SearchConfig`, as the class has it.
+"""docs/settings.md lists every field of `SearchConfig` as in the class.
 
-The tables are made from the class: `python tests/test_settings_page.py` writes the page anew.
+The tables are made from the class: `python tests/test_settings_page.py` rewrites the page.
 """
 
 import inspect
@@ -63,7 +63,7 @@ FIELD = re.compile(r"^    (\w+): ")
 
 
 def page() -> str:
-    """The page as it should be."""
+    """The expected page."""
     parts = [HEAD]
     for title, names in groups().items():
         parts.append(f"\n## {title}\n\n{COLUMNS}")
@@ -77,7 +77,7 @@ def page() -> str:
 
 
 def groups() -> dict[str, list[str]]:
-    """The fields by the comments that stand above them in the class."""
+    """The fields by group: the comments above them in the class."""
     found: dict[str, list[str]] = {}
     for line in inspect.getsource(SearchConfig).splitlines():
         if title := GROUP.match(line):
@@ -96,7 +96,7 @@ def row(name: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A default as one would write it."""
+    """A default as Python code."""
     is_large = isinstance(value, int) and value >= 2**30 and value % 2**30 == 0
     return f"{value // 2**30} * 2**30" if is_large else repr(value)
 
@@ -107,7 +107,7 @@ def allowed(option: dict[str, Any]) -> str:
         return ", ".join(f"`{value!r}`" for value in option["enum"])
     kinds = {"integer": "a whole number", "number": "a number", "boolean": "`True`, `False`"}
     kinds |= {"null": "`None`", "array": "a pair `(low, high)`"}
-    # An `exclusiveMaximum` is where a machine word ends: nobody comes near it.
+    # An `exclusiveMaximum` is the limit of a machine word: not worth mentioning.
     limits = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
     words = [f"{word} {option[key]:g}" for key, word in limits.items() if key in option]
     return " ".join([kinds[option["type"]], *words])

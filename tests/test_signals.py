@@ -1,4 +1,4 @@
-"""A run that is started with SIGINT ignored still tests what Ctrl-C does."""
+"""Tests of Ctrl-C work even if the run is started with SIGINT ignored."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where nothing may be skipped, a skip fails and says what was missing."""
+"""With `SYLVAN_NO_SKIP=1` a skip is a failure that names what is missing."""
 
 from pathlib import Path
 

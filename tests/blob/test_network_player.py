@@ -1,4 +1,4 @@
-"""A network of Blob as a player, many hands at a time, and as the evaluator of a search."""
+"""A network of Blob as a player, in batches of hands, and as the evaluator of a search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class OneByOne:
-    """The same player, asked for one hand at a time."""
+    """The same player, without batches."""
 
     def __init__(self, player: NetworkPlayer) -> None:
         self.player = player
@@ -70,7 +70,7 @@ def test_it_sees_its_own_cards_only(file: Path) -> None:
 def test_values_are_those_of_the_seats_at_the_table(
     file: Path, players: int, rivalry: float
 ) -> None:
-    """The network counts from the seat that looks, and says shares; a search wants utilities."""
+    """The network's shares start with the observer; a search needs utilities by seat."""
     evaluator = OnnxEvaluator(file)
     game = Blob(players, 4, seed=1, rivalry=rivalry)
     for bid in (2, 0):
@@ -110,7 +110,7 @@ def test_what_it_likes_is_a_distribution_over_what_is_legal(file: Path) -> None:
 
 
 def test_an_opinion_is_half_of_the_roots_priors() -> None:
-    """The other half is the card counter's, which has none on the own options: all are alike."""
+    """The other half is the card counter's priors, which are equal at the own seat."""
     game = Blob(4, 3, seed=6)
     view = game.observe(game.to_play())
     sure = [0.0, 0.0, 1.0, 0.0]

@@ -1,4 +1,4 @@
-"""Exact bids on one card, against all deals there are."""
+"""Exact bids on one card, compared with all deals."""
 
 import itertools
 
@@ -29,7 +29,7 @@ def test_who_does_not_read_the_table_gives_something_away():
 @pytest.mark.parametrize(
     ("card", "trump", "chance"),
     [
-        ("2♥", "none", (39 * 38) / (51 * 50)),  # nobody else may have a heart
+        ("2♥", "none", (39 * 38) / (51 * 50)),  # no other seat may have a heart
         ("5♠", "spades", (42 * 41) / (51 * 50)),  # nor a higher trump
         ("A♥", "spades", (38 * 37) / (51 * 50)),  # nor any trump
     ],

@@ -1,4 +1,4 @@
-"""The built-in players of Blob: what they see, how they bid and play, and how strong they are."""
+"""The built-in players of Blob: views, bids, plays and strength."""
 
 import random
 
@@ -28,7 +28,7 @@ def moved(game: Blob, steps: int, rng: random.Random) -> Blob:
 @settings(max_examples=60)
 @given(sizes, st.integers(0, 2**32), st.integers(0, 100), st.sampled_from(BOTS))
 def test_no_player_peeks(size, seed, steps, name):
-    """In every deal that its seat cannot tell from the true one a player does the same."""
+    """A player does the same in every deal with the same view."""
     game = moved(Blob(*size, seed=seed), steps, random.Random(seed))
     if game.is_terminal():
         return
@@ -41,7 +41,7 @@ def test_no_player_peeks(size, seed, steps, name):
 
 
 def bid_of(hand: str, *, trump: str = "hearts", players: int = 4, name: str = "rule") -> int:
-    """What the first bidder says with this hand."""
+    """The bid of the first bidder with this hand."""
     cards = hand.split()
     game = Blob(players, len(cards), sequence="single", trump=trump, seed=None)
     view = game.enter(1, cards)
@@ -55,7 +55,7 @@ def bid_of(hand: str, *, trump: str = "hearts", players: int = 4, name: str = "r
         ("AH 2S 3C 4D 5S", 1),
         ("KH AS 2C 4D 5S", 2),  # 0.85 + 0.8
         ("AS KS 2C 3C 4D", 1),  # 0.8 + 0.45
-        ("KS 2S 3S 4S 5S", 0),  # a king of five is worth 0.2
+        ("KS 2S 3S 4S 5S", 0),  # a king of five has the value 0.2
         ("KS QD 2C 3C 4C", 1),  # 0.45 + 0.15
         ("2S 3S 4C 5C 6D", 0),
         ("2H 3H 4C 5C 6C", 1),  # 0.25 twice, and 0.4 for each of ♠ and ♦: 1.3
@@ -67,7 +67,7 @@ def test_bids_of_the_rule_bot(hand, worth):
 
 
 def table(hands: list[str], bids: list[int], trump: str = "hearts") -> Blob:
-    """A table that has bid; dealer seat 0, so seat 1 leads."""
+    """A table after the bids; seat 0 deals, so seat 1 leads."""
     game = Blob(len(hands), len(hands[0].split()), sequence="single", trump=trump, hook="off",
                 seed=None)  # fmt: skip
     game.deal([hand.split() for hand in hands])
@@ -108,7 +108,7 @@ def test_a_bid_that_must_be_lost_is_lost_with_the_highest():
     game = table(["3S AS KS", "2S 4C 2H", "JD 5C 6C"], [0, 0, 0])
     game.play(1, "2S")
     game.play(2, "JD")
-    assert plays(game, "rule") == "A♠"  # all win, and it is last
+    assert plays(game, "rule") == "A♠"  # all win, and it plays last
 
 
 def test_one_card_oracles():
@@ -156,7 +156,7 @@ def test_players_that_cannot_be():
 
 
 class Disguised:
-    """A built-in player that does not look like one."""
+    """Wraps a built-in player as a player in Python."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
@@ -187,7 +187,7 @@ def test_paired_differences():
     two = play_match(Bot("rule"), Bot("rule"), 30)
     gain, half = paired_difference(one, two)
     assert gain == pytest.approx(one.difference - two.difference)
-    assert half == pytest.approx(one.half_width)  # the rule bot among its likes has no spread
+    assert half == pytest.approx(one.half_width)  # between equal players every difference is 0
     with pytest.raises(ConfigError, match="deals"):
         paired_difference(one, play_match(Bot("rule"), Bot("rule"), 30, first=5))
     with pytest.raises(ConfigError, match=r"deals.*0"):
@@ -206,7 +206,7 @@ def test_documents_are_what_is_played():
 
 
 def test_the_ladder():
-    """Fixed deals, so the figures are the same every time; benchmarks/blob.py has narrower ones."""
+    """The deals are fixed, so the result never varies; benchmarks/blob.py is more precise."""
     rule = play_match(Bot("rule"), Bot("random"), 200)
     assert 66 < rule.difference < 75 and rule.half_width < 2
     assert rule.made_share[0] == pytest.approx(0.679, abs=0.015)

@@ -1,6 +1,4 @@
-"""Practice without a search: who gets what credit, and that what pays becomes likelier; a critic
-that sees the deal, and a policy that does not.
-"""
+"""Practice: advantages by hand, the policy follows them, and a critic that sees all hands."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def test_advantages_by_hand() -> None:
     shares[0, :3], shares[1, :3] = (0.0, 1.0, 0.5), (0.9, 0.0, 0.6)
     values = np.zeros((3, 8), np.float32)
     values[0, :3], values[1, :3], values[2, :3] = (0.5, 0.5, 0.1), (0.4, 0.2, 0.2), (0.8, 0.4, 0.2)
-    values[:, 3:] = 7.0  # of seats that nobody has
+    values[:, 3:] = 7.0  # of empty seats
     seen, hands = np.zeros((1, 168), np.uint8), np.zeros((1, 0), np.uint8)
     rest = (seen, hands, np.ones((1, 66), bool), np.zeros(1, np.int64))
     log = np.zeros(1, np.float32)
@@ -72,7 +70,7 @@ def test_what_pays_becomes_likelier() -> None:
     bids = experience.actions >= 52
     experience.advantages[:] = (
         np.where(experience.actions == 52, 1.0, -1.0) * bids
-    )  # a bid of none pays
+    )  # a bid of 0 pays
 
     def chance() -> float:
         seen = own._unpacked(torch.from_numpy(experience.seen[bids]))
@@ -99,7 +97,7 @@ def test_it_goes_on_for_some_minutes(tmp_path: Path) -> None:
 
 
 def dealt(players: int, cards: int, seed: int) -> Blob:
-    """A round of its own."""
+    """A single round."""
     return Blob(players, cards, sequence="single", dealer=seed % players, seed=seed).this_round()
 
 
@@ -115,7 +113,7 @@ def test_hands_are_those_of_the_games_from_the_seat_to_move_on() -> None:
         assert hands.shape == (len(places), 8, 52) and hands.dtype == np.uint8
         for row, (place, seat) in enumerate(zip(places, seats, strict=True)):
             game = games[place]
-            while len(game.legal_actions()) == 1:  # tables do not ask about these
+            while len(game.legal_actions()) == 1:  # seats of bots
                 game.apply(game.legal_actions()[0])
             assert game.to_play() == seat
             count = game.num_players
@@ -134,7 +132,7 @@ def test_hands_are_those_of_the_games_from_the_seat_to_move_on() -> None:
 
 
 def test_the_critic_starts_as_the_networks_own_value() -> None:
-    """Whatever the hands: so the first advantages are those without it."""
+    """For any hands, so the first advantages equal those without the critic."""
     own = practice(critic="deal")
     assert own.critic is not None
     experience = own.play()
@@ -148,7 +146,7 @@ def test_the_critic_knows_no_suit_from_another() -> None:
     own = practice(critic="deal")
     critic = learned(own)
     experience = own.play()
-    cells = own.network.body.suit_cells.reshape(4, -1)  # the network's own cells are its first
+    cells = own.network.body.suit_cells.reshape(4, -1)  # the cells of the view come first
     seen = own._unpacked(torch.from_numpy(experience.seen))
     hands = own._unpacked(torch.from_numpy(experience.hands), 416)
     order = [2, 0, 3, 1]
@@ -161,7 +159,7 @@ def test_the_critic_knows_no_suit_from_another() -> None:
 
 
 def learned(own: Practice) -> torch.nn.Module:
-    """Its critic, with weights for hands that matter."""
+    """Its critic, with random weights for the hands."""
     assert own.critic is not None
     with torch.no_grad():
         weight = own.critic.body.suit.weight
@@ -175,7 +173,7 @@ TABLES = _native.BlobTables
 
 
 class Shuffled:
-    """Tables that lie about the hands."""
+    """Tables that return wrong hands."""
 
     def __init__(self, *given: Any) -> None:
         self.tables = TABLES(*given)
@@ -196,7 +194,7 @@ def played(critic: str) -> tuple[Practice, Experience]:
 
 
 def test_the_policy_does_not_see_the_hands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other hands, other advantages; but the same is seen, drawn and said, as without a critic."""
+    """Other hands change the advantages only; observations, actions and values stay."""
     _, without = played("view")
     _, true = played("deal")
     monkeypatch.setattr(_native, "BlobTables", Shuffled)
@@ -213,7 +211,7 @@ def test_the_policy_does_not_see_the_hands(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_network_learns_nothing_from_the_hands() -> None:
-    """With the same advantages, the same weights come of any hands, or of none."""
+    """The policy's update depends on the advantages, not on the hands."""
     after = []
     for critic, lie in (("view", False), ("deal", False), ("deal", True)):
         own, experience = played(critic)
@@ -228,8 +226,8 @@ def test_the_network_learns_nothing_from_the_hands() -> None:
 
 
 def test_advantages_of_a_critic_by_hand() -> None:
-    """V is the critic's, not the network's: worked out seat by seat from what it says."""
-    own = practice(critic="deal", trace=1.0)  # then an advantage is what came less V
+    """V is the critic's value, computed here seat by seat."""
+    own = practice(critic="deal", trace=1.0)  # then the advantage is the result minus V
     critic, experience = learned(own), own.play()
     seen = own._unpacked(torch.from_numpy(experience.seen))
     hands = own._unpacked(torch.from_numpy(experience.hands), 416)
@@ -247,7 +245,7 @@ def test_advantages_of_a_critic_by_hand() -> None:
 
 
 def test_the_critic_learns_what_the_view_cannot_know() -> None:
-    """The next seat's share is made to be whether it holds an ace."""
+    """Here the next seat's share is 1 if it holds an ace."""
     own = practice(critic="deal", batch=4096)
     experience = own.play()
     hands = own._unpacked(torch.from_numpy(experience.hands), 416).numpy().reshape(-1, 8, 52)
@@ -260,7 +258,7 @@ def test_the_critic_learns_what_the_view_cannot_know() -> None:
 
 
 def test_a_critic_is_not_kept(tmp_path: Path) -> None:
-    """The file is one of the same network; it goes on from there with either critic."""
+    """The file has the same format; practice can continue from it with either critic."""
     start = build_network("suits1x16", game=Blob(), seed=1)
     names = {name: weight.shape for name, weight in start.state_dict().items()}
     config = SMALL.replace(critic="deal")

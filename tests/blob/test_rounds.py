@@ -1,4 +1,4 @@
-"""Rounds of Blob to learn from: made alike by any threads, gone on with, refused when spoilt."""
+"""Training rounds of Blob: equal for any number of threads, resumable, refused if damaged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_is_cut_off_goes_on(tmp_path: Path) -> None:
 
 
 def test_rows_are_what_the_game_shows() -> None:
-    """Rounds played again by the rules: what is seen, what is legal, what the counter chose."""
+    """Replays rounds by the rules; compares observations, legal actions and choices."""
     rounds = BlobRounds.played(0, 40, COUNTER)
     batch = rounds.rows(np.arange(40), temperature=0.1, threads=2)
     row, counter = 0, Bot("counter")
@@ -91,7 +91,7 @@ def test_a_stream_goes_through_all_rounds() -> None:
     seen = [stream.sample(50, rng) for _ in range(stream.positions // 50)]
     places = np.concatenate([batch.places[:, 0] for batch in seen])
     counts = np.bincount(places, minlength=120)
-    assert (counts <= rounds.lessons).all()  # nothing twice before all were seen
+    assert (counts <= rounds.lessons).all()  # no repetition within an epoch
     assert not set(places) & set(aside.places[:, 0])
 
 
@@ -103,7 +103,7 @@ def test_spoilt_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ReplayError, match="read"):
         read_rounds([path])
     rounds = BlobRounds.played(0, 5, JUDGED)
-    rounds.parts["actions"][0] = 51  # a card, where a bid is to be made
+    rounds.parts["actions"][0] = 51  # a card instead of a bid
     with pytest.raises(ReplayError, match="rounds"):
         rounds.rows(np.arange(5), 0.1)
     (tmp_path / "none").mkdir()

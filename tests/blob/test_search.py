@@ -1,4 +1,4 @@
-"""Players of Blob that search: what they see, what they find, and what they are called."""
+"""Players of Blob that search: views, choices and names."""
 
 import random
 
@@ -21,7 +21,7 @@ SMALL = ("information_set:40", "determinised:5x8", "information_set:40:uniform")
 @settings(max_examples=40)
 @given(st.integers(3, 5), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from(SMALL))
 def test_no_search_peeks(players, cards, seed, name):
-    """In every deal that its seat cannot tell from the true one a player does the same."""
+    """A player does the same in every deal with the same view."""
     game, rng = Blob(players, cards, seed=seed), random.Random(seed)
     for _ in range(rng.randrange(players * (cards + 1))):
         game.apply(rng.choice(game.legal_actions()))
@@ -34,7 +34,7 @@ def test_no_search_peeks(players, cards, seed, name):
 
 @pytest.mark.parametrize("name", ["information_set:400", "determinised:40x10"])
 def test_the_last_bidder_of_one_card_knows(name):
-    """The ace of trumps takes the trick in every deal, the two of a side suit hardly ever."""
+    """The ace of trumps wins in every deal, the two of a side suit almost never."""
     for card, bid in (("AH", 1), ("2S", 0)):
         game = Blob(3, 1, sequence="single", trump="hearts", hook="off", seed=None)
         view = game.enter(0, [card])
@@ -44,7 +44,7 @@ def test_the_last_bidder_of_one_card_knows(name):
 
 
 def test_it_plays_for_what_it_is_told():
-    """Two cards are left and the seat has missed its bid: only who spoils others' bids gains."""
+    """Two cards are left and the seat has missed its bid: only rivalry makes a difference."""
     game = Blob(3, 2, sequence="single", trump="none", hook="off", seed=None)
     view = game.enter(1, ["AH", "2C"])
     view.bid(1, 0)
@@ -90,7 +90,7 @@ def test_matches_of_single_deals_add_up():
     ("name", "deals"), [("information_set:100", 120), ("determinised:16x20", 80)]
 )
 def test_searches_are_better_than_what_they_ask(name, deals):
-    """Fixed deals, so the figures are the same every time; benchmarks/blob.py has narrower ones."""
+    """The deals are fixed, so the result never varies; benchmarks/blob.py is more precise."""
     report = play_match(bot_named(name), Bot("counter"), deals, rules=Blob(3, 3))
     assert report.difference > max(1, report.half_width)
 

@@ -1,4 +1,4 @@
-"""A person's table of Blob: opponents that cannot peek, advice, a look back, save and resume."""
+"""A person's game of Blob: opponents that cannot peek, advice, review, save and resume."""
 
 import json
 import time
@@ -22,7 +22,7 @@ def session_of(players=3, cards=2, seed=5, seat=0, opponents=("rule",), **option
 
 
 def play_out(session, limit=10_000):
-    """The person takes the first legal action, always; what was typed."""
+    """Play the person's first legal action every time; return the typed lines."""
     lines = []
     while not session.is_over and len(session.actions) < limit:
         if session.is_persons_turn:
@@ -126,7 +126,7 @@ def test_advice_plays_for_ones_own_points_whatever_the_game_pays():
 
 @pytest.mark.parametrize("scoring", ["exact_10_plus_bid", "tricks_plus_10", "minus_missed"])
 def test_a_search_and_rollouts_advise_alike(scoring):
-    """Points and chances of a last bidder, by the card counter's play in all seats, or nearly."""
+    """Points and chances of the last bidder are close to those of the card counter."""
     game = Blob(players=3, cards=2, seed=5, scoring=scoring, rivalry=1.0)
     for _ in range(2):
         game.apply(Bot("counter").choose(game, Rng(0)))

@@ -1,4 +1,4 @@
-"""Self-play in a game that hides cards: what is searched, what is learned, and that it goes on."""
+"""Self-play in a game with hidden cards: searches, targets, and resuming."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_records_are_games_and_values_are_about_rounds() -> None:
                 assert set(record.legal(ply)) <= set(game.legal_actions())
                 assert len(game.legal_actions()) > 1
             elif seat >= 0:
-                assert game.legal_actions() == [action]  # nobody chose
+                assert game.legal_actions() == [action]  # a chance node
             if seat >= 0 and (not begins or record.seats[ply - 1] < 0):
                 begins.append(ply)
             game.apply(action)
@@ -111,7 +111,7 @@ def test_a_run_that_is_cut_goes_on_to_the_bit(tmp_path: Path) -> None:
 
 
 def learned(folder: Path, steps: int, positions: int, size: str, simulations: int) -> Any:
-    """A match of a network that has learned rounds of two cards against random moves.
+    """A match of a network trained on rounds of two cards against random moves.
 
     The card counter wins by 10.7 points there.
     """
@@ -134,13 +134,13 @@ def learned(folder: Path, steps: int, positions: int, size: str, simulations: in
 
 @pytest.mark.slow
 def test_it_learns_something(tmp_path: Path) -> None:
-    """A few steps go a third of the way from random moves to the card counter."""
+    """A few steps reach a third of the card counter's advantage over random moves."""
     report = learned(tmp_path, steps=4, positions=1500, size="suits1x32", simulations=12)
     assert report.difference > 3 and report.difference > 2 * report.half_width
 
 
 @pytest.mark.soak
 def test_it_learns_to_play(tmp_path: Path) -> None:
-    """A minute goes more than half the way."""
+    """A minute reaches more than half of it."""
     report = learned(tmp_path, steps=8, positions=3000, size="suits1x64", simulations=24)
     assert report.difference > 5 and report.difference > 4 * report.half_width

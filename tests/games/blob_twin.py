@@ -1,4 +1,4 @@
-"""The rules of Blob a second time, slow and plain, written from the rules and not from the core.
+"""A second, simple implementation of Blob, written from the rules, not from the core.
 
 Hands are sets of (suit, rank), tricks lists; nothing is shared with `sylvan`.
 """

@@ -18,7 +18,7 @@ BROKEN: list[Any] = []
 
 
 def broken(method: str, said: str) -> Callable[[type[Game]], type[Game]]:
-    """Marks a game with the method that `check_game` must name and what it must say."""
+    """Marks a game with the method and the message expected from `check_game`."""
 
     def mark(game: type[Game]) -> type[Game]:
         BROKEN.append(pytest.param(game, method, said, id=game.__name__))
@@ -272,7 +272,7 @@ class CloneShares(Row):
 
 
 class _Follower(Row):
-    """A copy that still looks at the cells of what it was copied from."""
+    """A copy that shares the cells of the original."""
 
     source: Row | None = None
 
@@ -293,7 +293,7 @@ class CloneFollows(_Follower):
 
 @broken("clone()", "shares or loses state")
 class CloneForgetsWhatComesLater(Row):
-    """The first move decides at the end, and copies forget it."""
+    """The first move decides the result, and copies do not keep it."""
 
     first: int | None = None
 
@@ -410,7 +410,7 @@ class KeyWithoutOwner(Row):
 
 @broken("key()", "returns() is")
 class KeyWithoutHistory(Row):
-    """The first move decides the game, and the key does not tell it."""
+    """The first move decides the result, and the key does not contain it."""
 
     first: int | None = None
 
@@ -550,7 +550,7 @@ class Peeks(HighCard):
 
 @broken("observe(1)", "peeks: two deals that look the same to the seat")
 class Avoids(HighCard):
-    """Draws anything but the truth."""
+    """Never draws the true deal."""
 
     def observe(self, seat):
         view = super().observe(seat)

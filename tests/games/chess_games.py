@@ -1,4 +1,4 @@
-"""Games of chess for tests, played at random by python-chess, which is their oracle."""
+"""Random games of chess for tests, by python-chess, the reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sylvan.games import Chess
 
-# Castling, promotions, pins, en passant, checks: where move generators go wrong
+# Castling, promotions, pins, en passant, checks: difficult for move generators
 # (chessprogramming.org, "Perft Results").
 KNOWN = [
     chess.STARTING_FEN,
@@ -19,7 +19,7 @@ KNOWN = [
     "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8",
     "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10",
 ]
-# Few pieces, high clocks, pawns about to promote: where games end soon.
+# Few pieces, high clocks, pawns close to promotion: games that end soon.
 ENDINGS = [
     "8/P5k1/8/8/8/8/1K5p/8 w - - 0 60",
     "4k3/8/8/8/8/8/8/R3K2R w KQ - 95 80",
@@ -53,7 +53,7 @@ def boards(draw: st.DrawFn, plies: int = 60) -> chess.Board:
 
 
 def _reversal(board: chess.Board) -> chess.Move | None:
-    """The move that takes back what the mover did last."""
+    """The move that reverses the mover's last move."""
     if len(board.move_stack) < 2:
         return None
     last = board.move_stack[-2]

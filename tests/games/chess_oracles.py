@@ -1,7 +1,7 @@
-"""Encoders and codecs of chess a second time, in plain Python over python-chess boards.
+"""Second implementations of chess encoders and codecs, in Python over python-chess boards.
 
-Written from their descriptions (`docs/chess-encodings.md`), not from the fast ones, so that a
-mistake would have to be made twice. Planes are packed: an int per plane, bit = square.
+Written from their descriptions (`docs/chess-encodings.md`), not from the fast ones, so that both
+must have the same mistake to agree. Planes are packed: an int per plane, bit = square.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def az73_code(move: chess.Move, turn: chess.Color) -> int:
 
 
 def lc0_outputs() -> list[str]:
-    """The moves of lc0's 1858 outputs, as the mover sees them."""
+    """The moves of lc0's 1858 outputs, from the mover's side."""
     names = [chess.square_name(square) for square in chess.SQUARES]
     board, outputs = chess.Board(None), []
     for origin in chess.SQUARES:
@@ -63,7 +63,7 @@ LC0_INDEX = {name: index for index, name in enumerate(LC0_OUTPUTS)}
 
 
 def lc0_index(board: chess.Board, move: chess.Move) -> int:
-    """Where lc0 has the logit of a legal move."""
+    """The index of a legal move's logit in lc0."""
     origin, target = move.from_square, move.to_square
     if board.is_castling(move):
         rooks = board.clean_castling_rights() & chess.BB_RANKS[chess.square_rank(origin)]
@@ -115,7 +115,7 @@ def planes(encoder: str, past: list[chess.Board], fill: str = "fen_only") -> lis
 
 
 def pieces_of(board: chess.Board, mover: chess.Color) -> list[int]:
-    """Twelve planes as the mover sees them."""
+    """Twelve planes from the mover's side."""
     masks = [int(board.pieces(p, side)) for side in (mover, not mover) for p in PIECES]
     return masks if mover == chess.WHITE else [chess.flip_vertical(mask) for mask in masks]
 
@@ -123,11 +123,11 @@ def pieces_of(board: chess.Board, mover: chess.Color) -> list[int]:
 def board_planes(
     past: list[chess.Board], age: int, fill: str, mover: chess.Color
 ) -> tuple[list[int], int]:
-    """The pieces `age` plies ago, and how often that position had occurred before."""
+    """The pieces `age` plies ago, and the earlier occurrences of that position."""
     place = len(past) - 1 - age
     if place >= 0:
         board = past[place]
-        # A position cannot come back over a capture or a pawn move.
+        # A position cannot repeat after a capture or a pawn move.
         reversible = past[max(0, place - board.halfmove_clock) : place]
         same = sum(same_position(board, earlier) for earlier in reversible)
         return pieces_of(board, mover), same
@@ -145,7 +145,7 @@ def same_position(one: chess.Board, two: chess.Board) -> bool:
 
 
 def before_the_first(first: chess.Board, fill: str, place: int) -> chess.Board | None:
-    """What stands in for the board `-place` plies before the first one."""
+    """The filled-in board `-place` plies before the first one."""
     filled = fill == "always" or (
         fill == "fen_only" and first.epd(en_passant="fen") != chess.Board().epd()
     )

@@ -1,4 +1,4 @@
-"""Games that people played: castling on both sides, sacrifices, mates, long endings.
+"""Games between people: castling on both sides, sacrifices, mates, long endings.
 
 Moves are facts of record; players, place and year name the source.
 """

@@ -1,4 +1,4 @@
-"""Small games that keep the contract, from which the broken ones are made."""
+"""Small correct games; the broken ones are derived from them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sylvan.games.game import Observation
 
 
 class Row(Game):
-    """Two seats mark four cells in turn; more neighbouring pairs of one's own win.
+    """Two seats mark four cells in turn; the seat with more neighbouring pairs wins.
 
-    Has all that a game without chance can have. `__init__` copies, as a clone should.
+    Has every method of a game without chance. `__init__` copies, as a clone should.
     """
 
     num_players = 2

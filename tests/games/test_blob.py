@@ -37,7 +37,7 @@ def hands_of(game: Blob) -> list[list[int]]:
 
 
 def moved(game: Blob, steps: int, rng: random.Random) -> Blob:
-    """The game so many random moves later, or at its end."""
+    """The game after some random moves, or at its end."""
     for _ in range(steps):
         if game.is_terminal():
             break
@@ -119,7 +119,7 @@ def test_episodes_differ_by_their_seed_alone():
 
 @pytest.mark.parametrize(("players", "cards", "points"), [(4, 5, 3), (3, 13, 4), (7, 7, 1)])
 def test_points_of_the_scorings(players, cards, points):
-    """Each scoring pays what its name says, of the same bids and tricks."""
+    """The points of each scoring rule for the same bids and tricks."""
     rules = {
         "exact_10_plus_bid": lambda b, t: 10 + b if b == t else 0,
         "tricks_plus_10": lambda b, t: t + 10 * (b == t),
@@ -197,7 +197,7 @@ def test_rounds_equal_open_spiel(players):
         assert game.points == state.returns()
 
 
-# --- what a seat knows ------------------------------------------------------------------------
+# --- views ------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -229,7 +229,7 @@ def test_a_view_ends_with_its_round():
 
 
 def test_two_seeds_with_one_deal_look_alike():
-    """What is to be dealt later cannot be seen."""
+    """Later deals cannot be seen."""
     one, two = (Blob(3, 2, seed=None) for _ in range(2))
     for game in (one, two):
         game.deal(seed=5)
@@ -324,7 +324,7 @@ def test_deals_that_are_refused(hands, sentence):
 
 
 def table(hand: str, **options) -> Blob:
-    """Seat 0's view of a table of three, where all bid 0 and seat 1 leads."""
+    """Seat 0's view at a table of three; all bid 0 and seat 1 leads."""
     cards = hand.split()
     view = Blob(3, len(cards), sequence="single", trump="none", seed=None, **options)
     view = view.enter(0, cards)
@@ -356,7 +356,7 @@ def test_observations_that_cannot_be():
 
 
 def test_a_card_that_leaves_no_deal():
-    """Six cards, three each of two suits: what the others can still have follows from one void."""
+    """Six cards, three each of two suits: one void determines the other hands."""
     view = Blob(3, 2, sequence="single", suits=2, ranks=3, trump="none", seed=None)
     view = view.enter(0, ["2S", "2H"])  # the others hold 3♠ 4♠ 3♥ 4♥
     for seat, bid in ((1, 0), (2, 0), (0, 0)):

@@ -1,4 +1,4 @@
-"""Deals: every one that fits a view comes up, all equally often, and no other."""
+"""Deals: every consistent deal is drawn with the same probability, and no other."""
 
 import itertools
 import random
@@ -15,7 +15,7 @@ from sylvan.games.blob_deals import weight, weighted_deals
 
 
 def all_deals(view: Blob) -> list[tuple[tuple[int, ...], ...]]:
-    """The hands of the hidden seats in every deal that fits, by trying them all."""
+    """The hands of the hidden seats in every consistent deal, by enumeration."""
     hidden = [seat for seat in range(view.num_players) if seat != view.viewer]
     found = []
 
@@ -102,7 +102,7 @@ def test_the_largest_count_fits():
 
 @pytest.mark.alone
 def test_a_million_deals_a_second():
-    """In mid-round of five players with seven cards, with whatever voids came about."""
+    """In the middle of a round of five players with seven cards, with random voids."""
     for view in views(5, 7, 3)[::8]:
         rng = _native.Rng(1)
         best = 0.0
@@ -113,11 +113,11 @@ def test_a_million_deals_a_second():
         assert best > 1e6, (view, best)
 
 
-# --- deals weighted by what the others did ------------------------------------------------------
+# --- weighted deals ------------------------------------------------------
 
 
 def certain(view: Blob) -> dict[int, float]:
-    """A seat that bids one if it holds an ace and nothing otherwise, and plays its lowest card."""
+    """Bids one with an ace, otherwise 0, and plays the lowest card."""
     legal = view.legal_actions()
     if view.phase == "playing":
         return {legal[0]: 1.0}
@@ -127,7 +127,7 @@ def certain(view: Blob) -> dict[int, float]:
 
 
 def test_weighted_deals_agree_with_enumeration():
-    """Two seats, one bid one and one bid none: the chance that seat 1 holds an ace, exactly."""
+    """Bids of one and of 0: the exact probability that seat 1 holds an ace."""
     game = Blob(3, 1, sequence="single", trump="none", seed=None).enter(0, ["5H"])
     game.bid(1, 1)
     game.bid(2, 0)
@@ -157,7 +157,7 @@ def test_a_model_that_is_certain_and_wrong_rules_nothing_out():
 
 
 def counted(view: Blob) -> dict[int, float]:
-    """The card counter, who is sure of himself."""
+    """The card counter without noise."""
     return {Bot("counter").choose(view, _native.Rng(0)): 1.0}
 
 
@@ -179,7 +179,7 @@ def test_views_with_a_belief_draw_deals_by_their_weights(bid_noise, play_noise):
         for action in (53, 52, 52, 1, 3):
             seat, legal = game.to_play(), game.legal_actions()
             noise = bid_noise if action >= 52 else play_noise
-            if seat != 0 and len(legal) > 1 and noise < 1:  # 1 leaves such moves unread
+            if seat != 0 and len(legal) > 1 and noise < 1:  # 1 ignores such moves
                 chosen = action in counted(game.observe(seat))
                 product *= (1 - noise) * chosen + noise / len(legal)
             game.apply(action)

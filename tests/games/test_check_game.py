@@ -1,4 +1,4 @@
-"""`check_game` passes what keeps the contract and finds every rule that is broken, by name."""
+"""`check_game` accepts correct games and names every broken rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.games.sound_games import Dice, Row, Wild
 
 @pytest.mark.parametrize(("game", "method", "said"), BROKEN)
 def test_finds(game: type[Game], method: str, said: str) -> None:
-    random.seed(1)  # for the games that are random where they must not be
+    random.seed(1)  # for games with forbidden randomness
     with pytest.raises(GameContractError) as caught:
         check_game(game, max_plies=500)
     message = str(caught.value)
@@ -50,7 +50,7 @@ def test_a_long_path_is_told_short() -> None:
 
 def test_there_is_a_broken_game_for_every_method() -> None:
     named = {param.values[1].split("(")[0] for param in BROKEN}
-    # These promise nothing that could be broken.
+    # These methods have no contract that could be broken.
     free = {"set_root", "encoding", "encoded", "default_evaluator", "native_views"}
     contract = {name for name in vars(Game) if not name.startswith("_")} - free
     assert contract | {"num_players", "num_actions"} == named

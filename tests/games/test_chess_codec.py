@@ -1,8 +1,8 @@
 """Action codes of chess: AlphaZero's 8×8×73 from the mover's side, by a second implementation.
 
-The mistakes that such codes are known for each have a test: promotions without a piece,
+Each common mistake of such codes has a test: promotions without a piece,
 underpromotions that collide with them, axes that differ between actions and observations, and
-boards that are turned over for Black while moves are not.
+boards that are flipped for Black while moves are not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_a_mirrored_position_has_the_same_codes_and_sees_the_same(board):
     game, mirrored = Chess.from_board(board), Chess.from_board(board.mirror())
     assert game.legal_actions() == mirrored.legal_actions()
     assert game.zobrist != mirrored.zobrist
-    # Only the plane of the side to move tells them apart, and the start position has no past.
+    # They differ only in the plane of the side to move; the start position has no history.
     differing = np.flatnonzero(game.observation() != mirrored.observation())
     assert set(differing) <= {108, *range(13, 104)} and 108 in differing
     if chess.STARTING_FEN.split()[0] != board.board_fen():
@@ -45,7 +45,7 @@ def test_a_mirrored_position_has_the_same_codes_and_sees_the_same(board):
 @settings(max_examples=50, deadline=None)
 @given(boards())
 def test_actions_and_observations_share_their_axes(board):
-    """Bit `code // 73` of the own pieces' planes is set: the piece stands where the action says."""
+    """Bit `code // 73` of the own pieces' planes is set: the from-square of the action."""
     game = Chess.from_board(board)
     planes = [int(plane) for plane in game.observation()[:12]]
     own = sum(planes[:6])

@@ -1,9 +1,8 @@
-"""Every encoder and codec against its twin in plain Python, over random and real games.
+"""Compares every encoder and codec with a simple one in Python, over random and real games.
 
-The mistakes that encodings of chess are known for each have a test here: promotions without a
-piece, moves that share an output, axes that differ between moves and planes, boards that are
-turned over for Black while moves are not, a side to move that nobody can see, a history that
-stands still.
+Each common mistake of chess encodings has a test: promotions without a piece, moves that share an
+output, axes that differ between moves and planes, boards that are flipped for Black while moves are
+not, no plane for the side to move, a history that does not advance.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ BOARDS = {"lc0_112": 13, "az119": 14}
 
 
 def random_games(count: int, seed: int = 0) -> Iterator[tuple[chess.Board, Iterator[chess.Move]]]:
-    """Starts and moves; a third of the moves takes the last one back, so that positions repeat."""
+    """First positions and moves; a third of the moves reverses the last, for repetitions."""
     rng = random.Random(seed)
     starts = [(fen, False) for fen in KNOWN + ENDINGS] + [(fen, True) for fen in CHESS960]
     for number in range(count):
@@ -72,7 +71,7 @@ def real_games() -> Iterator[tuple[chess.Board, list[chess.Move]]]:
 
 
 def check_codecs(ours: Chess, theirs: chess.Board) -> None:
-    """Every legal move there and back, in both codecs."""
+    """Every legal move to its output and back, in both codecs."""
     root = ours.clone()
     root.set_root()
     shown = root.encoded(LC0["lc0_112"])
@@ -169,7 +168,7 @@ def test_castling_is_the_capture_of_the_own_rook_in_lc0(chess960, side):
     game = Chess(fen, chess960=chess960, codec="lc0")
     assert game.logit_index(game.string_to_action("O-O")) == LC0_INDEX["e1h1"]
     assert game.logit_index(game.string_to_action("O-O-O")) == LC0_INDEX["e1a1"]
-    # The king's plain step beside it has the output that castling would otherwise have.
+    # The king's normal step has the output that castling would use otherwise.
     assert (
         game.logit_index(game.string_to_action("Kf1" if side == "w" else "Kf8"))
         == (LC0_INDEX["e1f1"])
@@ -177,7 +176,7 @@ def test_castling_is_the_capture_of_the_own_rook_in_lc0(chess960, side):
 
 
 def test_castling_with_a_king_beside_its_rook():
-    """Where king and rook change places, the code is a step of one file, and is not a king's."""
+    """If king and rook swap squares, the code is a step of one file, but not a king's move."""
     game = Chess("5k2/8/8/8/8/8/8/5KR1 w G - 0 1", chess960=True, codec="lc0")
     castling = game.string_to_action("O-O")
     assert game.logit_index(castling) == LC0_INDEX["f1g1"]
@@ -197,7 +196,7 @@ def test_en_passant_is_a_plain_step_and_a_plane():
         for encoder, plane in (("planes19", 17), ("planes18", 16)):
             packed = Chess(fen, encoder=encoder).observation()
             assert int(packed[plane]) == chess.BB_SQUARES[square]
-    # Written in the FEN, but nobody can take: not shown, as the rules do not know it.
+    # In the FEN, but no pawn can take: not shown, as in the rules.
     nobody = Chess("4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1", encoder="planes19")
     assert nobody.observation()[17] == 0
 
@@ -223,7 +222,7 @@ def test_a_mirrored_position_has_mirrored_moves_and_only_the_side_tells_it_apart
 @settings(max_examples=40, deadline=None)
 @given(boards(), st.sampled_from(list(ENCODERS)))
 def test_moves_and_planes_share_their_axes(board, encoder):
-    """The piece that an output moves stands on that square of the expanded planes."""
+    """The expanded planes have the moving piece on the output's from-square."""
     game = Chess.from_board(board, encoder=encoder, codec="lc0")
     cells = expand_planes(game.observation()[None], encoder)[0]
     own = cells[:6].sum(axis=0)
@@ -265,7 +264,7 @@ def test_a_batch_is_its_rows(encoder):
 
 @pytest.mark.parametrize("encoder", BOARDS)
 def test_history_advances_along_the_path_of_the_tree(encoder):
-    """Every leaf shows the boards of the game and of its own line, the newest first."""
+    """A leaf's planes have the boards of the game and its own line, newest first."""
     per_board = BOARDS[encoder]
     game = Chess(moves="e4 e5 Nf3", encoder=encoder)
     forest = sylvan.Forest([game], simulations=300)

@@ -1,7 +1,7 @@
-"""The 112 planes of an observation against a slow encoder over python-chess boards.
+"""Compares the 112 planes of an observation with a slow encoder over python-chess boards.
 
 The layout is lc0's input format 1; `encode` below is written from its description alone, square by
-square, so that a mistake in the fast one would have to be made twice.
+square, so that both must have the same mistake to agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILLS = ["no", "fen_only", "always"]
 
 
 def encode(board: chess.Board, fill: str = "fen_only") -> NDArray[np.float32]:
-    """float32 [112, 8, 8], row = rank and column = file as the mover sees them."""
+    """float32 [112, 8, 8], row = rank and column = file from the mover's side."""
     mover = board.turn
     planes = np.zeros((112, 8, 8), np.float32)
     past = history(board)
@@ -138,7 +138,7 @@ def test_expansion_checks_its_input():
 
 
 def test_leaves_of_a_search_see_the_moves_that_led_to_them():
-    """History goes on inside the tree: every leaf's planes are those of a real game that long."""
+    """History continues inside the tree: a leaf's planes equal those of a real game."""
     played = Chess("4k3/4p3/8/8/8/8/4P3/4K3 w - - 0 1", "Kd1 Kd8 Ke1 Ke8 e4")
     lines, seen = [played], {played.observation().tobytes()}
     for _ in range(4):

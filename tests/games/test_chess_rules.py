@@ -1,4 +1,4 @@
-"""The rules of chess against python-chess: moves, counts, keys and ends."""
+"""Compares the rules of chess with python-chess: moves, counts, keys and ends."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def test_transpositions_share_the_position_key_but_not_the_key_of_past_and_obser
     assert one.zobrist == two.zobrist
     assert one.key() != two.key()  # their clocks and earlier boards differ
     assert Chess(moves="e4").zobrist != Chess(moves="e3").zobrist
-    # Nobody can take in passing on e6, so one step and two lead to the same position.
+    # No pawn can take en passant on e6, so one step and two lead to the same position.
     assert Chess(moves="e4 e5").zobrist == Chess(moves="e3 e6 e4 e5").zobrist
-    # Here somebody can.
+    # Here a pawn can.
     assert Chess(moves="e4 a6 e5 d5").zobrist != Chess(moves="e3 a6 e4 d6 e5 d5").zobrist
 
 
@@ -145,6 +145,6 @@ def test_a_drawn_root_is_searched_and_its_tree_knows_the_game_before():
     drawn = Chess(moves="Nf3 Nf6 Ng1 Ng8 " * 2)
     result = sylvan.search(drawn, simulations=200)
     assert result.best in Chess().legal_actions()
-    # Going round once more is a draw at once, for it was there twice before the search.
+    # One more cycle is a draw, because the position occurred twice before the search.
     again = next(e for e in result.tree.root.edges if drawn.action_to_string(e.action) == "g1f3")
     assert again.N == 0 or again.Q == 0

@@ -1,4 +1,4 @@
-"""Connect Four through its Python class: the rules have their oracle in Rust."""
+"""Connect Four's Python class; Rust tests compare the rules with a simple implementation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ sizes = st.sampled_from([(7, 6), (4, 4), (1, 63), (32, 1), (9, 6), (5, 3), (12, 
 
 
 def played(actions: list[int], columns: int = 7, rows: int = 6) -> ConnectFour:
-    """The position after those of the actions that are legal in their turn."""
+    """The position after the actions, without illegal ones."""
     game = ConnectFour(columns=columns, rows=rows)
     for action in actions:
         if action in game.legal_actions():

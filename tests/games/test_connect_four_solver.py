@@ -1,4 +1,4 @@
-"""The solver through Python: its answers, its limits, and that it can be interrupted."""
+"""The solver's Python class: results, limits and interruption."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_time_that_runs_out():
 
 
 def random_position(rng: random.Random, stones: int) -> ConnectFour:
-    """An unfinished position after so many random moves."""
+    """An unfinished position after some random moves."""
     game = ConnectFour()
     while game.stones < stones or game.is_terminal():
         if game.is_terminal():
@@ -152,6 +152,6 @@ def test_other_threads_run_meanwhile():
     ("columns", "rows", "outcome", "plies"), [(7, 4, 0, 28), (6, 5, 0, 30), (5, 6, 0, 30)]
 )
 def test_middling_boards_end_as_published(columns, rows, outcome, plies):
-    """As J. Tromp's table of board sizes has it."""
+    """From J. Tromp's table of board sizes."""
     solution = ConnectFour(columns=columns, rows=rows).solve()
     assert (solution.outcome, solution.plies) == (outcome, plies)

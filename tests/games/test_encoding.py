@@ -1,4 +1,4 @@
-"""Encodings of chess as a game offers them, and as a search hands them to evaluators."""
+"""Encodings of chess: the game's methods, and the search's use of an evaluator's encoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAIA = Encoding(encoder="lc0_112", codec="lc0")
 
 
 class Network:
-    """An evaluator with an encoding, which remembers what it was shown."""
+    """An evaluator with an encoding, which records its inputs."""
 
     name = "network"
 
@@ -66,7 +66,7 @@ def test_search_shows_positions_as_the_evaluator_reads_them():
         search = sylvan.Search(network, simulations=30)
         result = search.run(Chess())
         assert network.shapes == {(112, 1858)}
-        # The largest logit of the start is that of the last output that is legal: h2h4.
+        # The largest logit at the start is that of the last legal output: h2h4.
         priors = {edge.action: edge.P for edge in result.tree.root.edges}
         assert max(priors, key=priors.__getitem__) == Chess().string_to_action("h4")
         search.advance(result.best)

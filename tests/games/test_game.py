@@ -1,4 +1,4 @@
-"""The contract of a game: what a subclass gets for nothing, and what it is told at once."""
+"""The contract of a game: defaults for subclasses, and errors at class creation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sylvan.games.game import MAX_SEATS
 
 
 class Stones(Game):
-    """Only what a game must have."""
+    """Only the required methods."""
 
     num_players = 2
     num_actions = 3

@@ -1,4 +1,4 @@
-"""Gymnasium's environments as games of one seat: what is taken, what is refused, what is paid."""
+"""Gymnasium's environments as games of one seat: supported spaces, errors, rewards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ gym = pytest.importorskip("gymnasium", reason="Gymnasium is not installed (sylva
 
 
 class Walk(gym.Env):
-    """Counts its steps: pays what `pays` says, ends after `length`."""
+    """Counts its steps: pays `pays`, ends after `length`."""
 
     action_space = gym.spaces.Discrete(3, start=5)
     observation_space = gym.spaces.Box(0, 99, (2,), np.float64)
@@ -95,7 +95,7 @@ def test_the_seed_says_which_episode():
 
 def test_an_environment_that_does_not_repeat_itself_is_found_out():
     class Moody(Walk):
-        """Shows how often one of its kind was reset."""
+        """Shows the number of resets of all instances."""
 
         resets = 0
 
@@ -195,7 +195,7 @@ def test_planning_on_copies_holds_the_pole_up():
 
 def test_a_copy_that_shares_its_world_is_refused():
     class Shared(Walk):
-        """Steps are counted by the class: all copies have the same."""
+        """Steps are counted in the class, over all copies."""
 
         count = 0
 

@@ -1,4 +1,4 @@
-"""Every registered OpenSpiel game either keeps our contract or is refused for a known reason."""
+"""Every registered OpenSpiel game keeps our contract, or is refused for a known reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEAN_FIELD = "mean-field"
 OWN_CHANCE = "chance"
 NEEDS_PARAMETERS = "OpenSpiel"
 
-# Games that hide something which OpenSpiel can draw.
+# Games with hidden information that OpenSpiel can sample.
 DEALT = {
     "bargaining",
     "blackjack",
@@ -39,7 +39,7 @@ DEALT = {
     "universal_poker",
 }
 
-# Games that OpenSpiel calls perfect-information and that are refused all the same.
+# Games that OpenSpiel calls perfect-information, but that are refused.
 EXCEPTIONS = {
     "capture_the_flag": AT_ONCE,
     "goofspiel": AT_ONCE,
@@ -56,7 +56,7 @@ EXCEPTIONS = {
     "repeated_game": NEEDS_PARAMETERS,  # and it is simultaneous
 }
 
-# Parameters that change what a game is made of; wrappers that need another game.
+# Parameters that change the kind of game; wrappers that need another game.
 VARIANTS = [
     "pig(players=8,winscore=20)",
     "yacht(players=1,num_dice=2)",
@@ -73,7 +73,7 @@ VARIANTS = [
     "zerosum(game=tic_tac_toe())",
 ]
 
-# Games of OpenSpiel that break their own rules, and the method where it shows.
+# Games of OpenSpiel that break their own rules, and the method that shows it.
 BROKEN = {
     "quoridor(players=4,board_size=5)": r"\.apply\(\d+\) raised SpielError",  # of a legal action
 }
@@ -121,7 +121,7 @@ def test_broken_games_are_exact(name: str) -> None:
 
 @pytest.mark.slow
 def test_hidden_information_is_refused() -> None:
-    """Unless OpenSpiel can draw it. None slips through, and none crashes; they say why."""
+    """Unless OpenSpiel can sample it. Every other game raises an error with the reason."""
     default = {kind.short_name for kind in pyspiel.registered_games() if kind.default_loadable}
     reasons = {name: HIDDEN if name in default else "OpenSpiel" for name in hidden_information()}
     for name in DEALT:
@@ -134,7 +134,7 @@ def test_hidden_information_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "oh_hell(players=3)"])
 def test_hidden_games_keep_the_contract(name: str) -> None:
-    """What a seat knows included."""
+    """Including views."""
     game = from_open_spiel(name)
     while game.is_chance():
         game.apply(game.chance_outcomes()[0][0])
@@ -163,7 +163,7 @@ def test_takes_a_loaded_game() -> None:
 
 
 def test_game_from_a_file(tmp_path: Path) -> None:
-    """Seat 0 chooses, then seat 1, who has seen it: Gambit's format for extensive games."""
+    """Seat 0 chooses, then seat 1, which sees it: Gambit's format for extensive games."""
     tree = """EFG 2 R "In turn" { "One" "Two" }
 p "" 1 1 "a" { "L" "R" } 0
 p "" 2 1 "b" { "l" "r" } 0

@@ -1,4 +1,4 @@
-"""Roots that choose from a few moves only, as a user of a chess program asks for."""
+"""Roots restricted to a few moves, as in UCI's `searchmoves`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_search_chooses_from_them_and_from_all_below(board, data):
     legal = game.legal_actions()
     some = data.draw(st.lists(st.sampled_from(legal), min_size=1, unique=True))
     restricted = game.restricted(some)
-    # The order stays that of the rules, whatever the order of the request.
+    # The order is that of the rules, for any order of the request.
     assert restricted.legal_actions() == [action for action in legal if action in some]
     evaluator = data.draw(st.sampled_from(["material", "uniform", "hash_random"]))
     tree = sylvan.search(restricted, simulations=60, evaluator=evaluator, seed=1).tree

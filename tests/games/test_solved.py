@@ -1,4 +1,4 @@
-"""Positions whose best moves are known: the sets themselves, and the mistakes counted on them."""
+"""Solved positions: the sets, and counts of mistakes on them."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ CONNECT4, TICTACTOE = GameSpec("connect4"), GameSpec("tictactoe")
 
 
 class Knows:
-    """An evaluator that likes the moves that a set calls right, or those it calls wrong."""
+    """An evaluator that prefers the correct moves of a set, or the wrong ones."""
 
     def __init__(self, part, *, well):
         self.rows = {state.key(): row for state, row in zip(part.states, part.keeps, strict=True)}
@@ -58,7 +58,9 @@ def test_tic_tac_toe_values_by_hand():
     part = tic_tac_toe_set()
     keeps = dict(zip((state.key() for state in part.states), part.keeps, strict=True))
     assert keeps[TicTacToe().key()].all()  # every first move draws
-    assert list(np.flatnonzero(keeps[TicTacToe([0]).key()])) == [4]  # a corner asks for the centre
+    assert list(np.flatnonzero(keeps[TicTacToe([0]).key()])) == [
+        4
+    ]  # after a corner only the centre draws
     assert list(np.flatnonzero(keeps[TicTacToe([4]).key()])) == [0, 2, 6, 8]  # and vice versa
     assert list(np.flatnonzero(keeps[TicTacToe([0, 3, 1, 4]).key()])) == [2]  # wins at once
     assert list(np.flatnonzero(keeps[TicTacToe([0, 4, 8]).key()])) == [1, 3, 5, 7]  # no corner
@@ -76,7 +78,7 @@ def test_the_line_of_a_set_is_read_and_written():
 
 @pytest.mark.parametrize("name", SETS)
 def test_positions_of_a_set_are_what_it_says(name):
-    """Plies to the end follow from the score: `plies_to_end` of the solver, written anew."""
+    """Plies to the end from the score: a second version of the solver's `plies_to_end`."""
     for position in read_set(name):
         game = position.game
         score = max(score for score in position.scores if score is not None)
@@ -95,7 +97,7 @@ def test_no_position_comes_twice_not_even_mirrored():
 
 
 def test_the_sets_are_what_their_command_finds():
-    """In the order of the sequence, and until the first set is full nothing is left out."""
+    """In the order of the sequence; no position is skipped until the first set is full."""
     places = {sampled(1, number): number for number in reversed(range(7000))}
     found = {name: [places[position.moves] for position in read_set(name)] for name in SETS}
     assert all(numbers == sorted(numbers) for numbers in found.values())
@@ -172,7 +174,7 @@ def test_search_makes_fewer_mistakes_than_no_search():
 
 
 def test_a_part_of_a_set_is_a_fair_sample():
-    """Of tic-tac-toe's states a tenth as of all have few marks."""
+    """A random tenth of tic-tac-toe's states has the same share with few marks."""
     part = tic_tac_toe_set()
     marks = [sum(state.mark(cell) is not None for cell in range(9)) for state in part.states]
     assert np.mean(marks[:450]) == pytest.approx(np.mean(marks), abs=0.2)

@@ -1,4 +1,4 @@
-"""Endgame tables against python-chess's own reader of the same files."""
+"""Compares endgame tables with python-chess's reader of the same files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_probes_are_those_of_python_chess(oracle):
 
 @needs_tables
 def test_a_line_of_a_search_ends_in_the_tables_with_its_exact_value(oracle):
-    """One ply from the root, after a capture or a pawn move, nothing is left to evaluate."""
+    """After a capture or a pawn move at the root, no evaluation is needed."""
     ends = 0
     for board in random_boards(1000, seed=2):
         game = Chess(board.fen(), syzygy=TABLES)
@@ -94,7 +94,7 @@ def test_a_line_of_a_search_ends_in_the_tables_with_its_exact_value(oracle):
 
 
 # Three knights' moves from mate in more than fifty moves need larger tables than tests have, so
-# wins that the clock frustrates come from a high clock.
+# cursed wins here come from a high clock.
 @needs_tables
 def test_wins_that_fifty_moves_frustrate_are_draws_only_at_their_clock(oracle):
     fen = "8/8/8/8/8/2k5/8/KBN5 w - - {} 80"
@@ -103,7 +103,7 @@ def test_wins_that_fifty_moves_frustrate_are_draws_only_at_their_clock(oracle):
     for clock in (0, 100 - plies - 2, 100 - plies + 2):
         game = Chess(fen.format(clock), syzygy=TABLES)
         assert game.probe() == (2, plies)
-    # Inside the tree a clock that is not zero is searched on.
+    # Inside the tree, positions with a clock above zero are searched.
     game = Chess(fen.format(60), syzygy=TABLES)
     game.set_root()
     game.apply(game.legal_actions()[0])
@@ -111,7 +111,7 @@ def test_wins_that_fifty_moves_frustrate_are_draws_only_at_their_clock(oracle):
 
 
 def recommended(oracle: chess.syzygy.Tablebase, board: chess.Board) -> set[str]:
-    """The moves that a table player may make: the best result, and of wins the shortest way."""
+    """The moves with the best result; of wins, the shortest."""
     ranks = {}
     for move in board.legal_moves:
         board.push(move)
@@ -146,7 +146,7 @@ def test_a_root_chooses_from_what_the_tables_recommend(oracle, clock):
         try:
             expected = recommended(oracle, board)
         except KeyError:
-            continue  # a table is missing: nothing is recommended
+            continue  # a table is missing: no recommendation
         game = Chess(board.fen(), syzygy=TABLES)
         root = sylvan.search(game, simulations=2, evaluator="uniform").tree.root
         chosen = {game.action_to_string(edge.action) for edge in root.edges}
@@ -194,9 +194,9 @@ def test_reusing_the_tree_goes_on_where_tables_had_ended_it():
     game = Chess("8/8/3k4/8/8/3K4/4P3/7r w - - 0 1", syzygy=TABLES)
     search = sylvan.Search("uniform", simulations=200)
     search.run(game)
-    for move in ("e4", "Kc5", "e5"):  # not what the tables recommend, yet it may be played
+    for move in ("e4", "Kc5", "e5"):  # not recommended by the tables, but legal
         search.advance(search.state.string_to_action(move))
-        assert not search.state.is_terminal()  # the game itself goes on
+        assert not search.state.is_terminal()  # the game itself continues
         result = search.run()
         assert result.tree.root.edges
     assert search.state.fen().startswith("8/8/8/2k1P3")

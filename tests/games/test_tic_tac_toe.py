@@ -15,7 +15,7 @@ from sylvan.testing import check_game
 
 
 def positions() -> dict[bytes, TicTacToe]:
-    """Every position that can be reached, by key."""
+    """Every reachable position, by key."""
     found, waiting = {}, [TicTacToe()]
     while waiting:
         game = waiting.pop()

@@ -61,7 +61,7 @@ def test_only_some_moves(engine):
     lines = engine.analyse(board, Limit(nodes=500), root_moves=some, multipv=3)
     assert {line["pv"][0] for line in lines} == set(some)
     assert engine.play(board, Limit(nodes=100), root_moves=some[:1]).move == some[0]
-    assert engine.play(board, Limit(nodes=100)).move not in some  # and all of them again
+    assert engine.play(board, Limit(nodes=100)).move not in some  # all moves again
 
 
 def test_a_mate_is_announced_and_played(engine):
@@ -74,7 +74,7 @@ def test_a_mate_is_announced_and_played(engine):
 
 
 def test_the_defence_that_lasts_longest(engine):
-    """Some moves allow mate at once, others a move later."""
+    """Some moves allow mate immediately, others a move later."""
     board = chess.Board("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1")
     found = engine.analyse(board, Limit(nodes=20000))
     assert found["score"].relative > Mate(-1)

@@ -196,7 +196,8 @@ impl<V: Values> Pool<V> {
     pub fn family_mut(&mut self, family: u32) -> FamilyMut<'_> {
         let start = family as usize;
         let units: &mut [Unit] = &mut self.arena;
-        assert!(start + (HEAD as usize) < units.len(), "no family here");
+        let arena_end = units.len(); // read before the pointers below, which a later use invalidates
+        assert!(start + (HEAD as usize) < arena_end, "no family here");
         // SAFETY: the asserts check that head and groups are inside the arena for any `family`;
         // four numbers have the size of a unit and no stricter alignment; head and groups are
         // disjoint.
@@ -205,7 +206,7 @@ impl<V: Values> Pool<V> {
             let front: &mut [u32; 4] = &mut *back.add(1).cast();
             let len = (front[1] >> 16) as usize;
             let end = start + HEAD as usize + GROUP * len.div_ceil(LANES);
-            assert!(end <= units.len(), "family ends after the arena");
+            assert!(end <= arena_end, "family ends after the arena");
             FamilyMut {
                 back: &mut *back.cast(),
                 front,
@@ -447,6 +448,17 @@ mod tests {
         pool.push_child(parent, child, NO_EDGE, &mut bytes);
         pool.family_mut(pool[parent].owned)
             .record(1, 0.0, 0.0, false);
+    }
+
+    #[test]
+    #[should_panic(expected = "no family here")]
+    fn a_family_outside_the_arena_panics() {
+        let edges = Edges {
+            bits: PriorBits::Eight,
+            kept_below: 0,
+            listed: false,
+        };
+        Pool::<Duel>::new(edges, 0).family_mut(u32::MAX);
     }
 
     #[test]
