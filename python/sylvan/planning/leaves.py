@@ -165,7 +165,7 @@ class Leaves:
         rule = "give finite values"
         if np.isfinite(values[place]):
             low, high = self.forest.value_range
-            rule = f"give values from {low:g} to {high:g}, the game's value_range"
+            rule = f"give values from {low + 0.0:g} to {high:g}, the game's value_range"
         seat = (
             f" for seat {place[1]}" if values.shape == (len(self), self.forest.num_players) else ""
         )
