@@ -13,7 +13,7 @@ __all__ = ["rules_text"]
 
 BUILT_IN = {
     "blob": "In each round every seat bids how many tricks it will take. Then the seats play a "
-    "card each to a trick and follow suit if they can; the highest trump takes it, else the highest "
+    "card each to a trick and follow suit if they can; the highest trump takes it, else the best "
     "card of the suit that was led. The scoring rewards a bid that is made exactly.",
     "chess": "Checkmate wins. Stalemate, the third repetition, fifty moves by each side without a "
     "capture or a pawn move, and too few pieces to mate are draws.",
