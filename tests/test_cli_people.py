@@ -213,7 +213,7 @@ class TestPlay:
 
     def test_hint_moves_board_and_help(self):
         done = play("hint\nmoves\nboard\nhelp\n", "chess", "-n", "10")
-        hint = re.search(r"would play (\S+)\.", done.stdout)[1]
+        hint = re.search(r"would play (\S+), score", done.stdout)[1]
         assert hint in [chess.Board().san(move) for move in chess.Board().legal_moves]
         assert "Na3 Nc3 Nf3 Nh3 a3" in done.stdout
         assert done.stdout.count("8  r n b q k b n r") == 2
@@ -233,7 +233,7 @@ class TestPlay:
         file = tmp_path / "saved.pgn"
         done = play(f"e4\nsave\nsave no/such/folder/x.pgn\nsave {file}\n", "chess", "-n", "10")
         assert done.exit_code == 0
-        assert "save game.pgn" in done.stdout and "no folder" in done.stdout
+        assert "save game.json" in done.stdout and "no folder" in done.stdout
         assert next(move.uci() for move in read_pgn(file).mainline_moves()) == "e2e4"
 
     @pytest.mark.parametrize("lines", ["", "quit\n", "e4\n", "e4\nquit\n"])

@@ -51,9 +51,10 @@ def test_a_whole_game_at_three_strengths(level, opponents):
 
 
 def test_every_command():
-    lines = "help\nmoves\nhint\nxyzzy\n9\n\n0\nboard\nhint\nscore\nundo\nquit\n"
+    lines = "help\nrules\nmoves\nhint\nxyzzy\n9\n\n0\nboard\nhint\nscore\nundo\nquit\n"
     done = play(lines, *SMALL)
     assert done.exit_code == 0, done.output
+    assert "scoring exact_10_plus_bid" in done.stdout and "players 3" in done.stdout
     assert "save FILE" in done.stdout and "You may bid: " in done.stdout
     assert re.search(r"visits  points  makes the bid\nbid \d +\d+ +\d+\.\d +\d+ %", done.stdout)
     assert '"xyzzy" is not a card' in done.stdout

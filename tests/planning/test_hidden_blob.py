@@ -15,6 +15,8 @@ from tests.planning.twins import found, skewed
 def judged(leaves):
     """Logits and values that depend on what is seen, as a network's would."""
     logits, values = skewed(leaves)
+    low, high = leaves.forest.value_range
+    values = low + (values + 1) / 2 * (high - low)
     return logits, values[:, None].repeat(leaves.forest.num_players, 1)
 
 

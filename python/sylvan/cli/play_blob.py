@@ -27,6 +27,7 @@ __all__ = ["play_blob"]
 HELP = """\
 a bid        2
 a card       7h, or 10♥
+rules        show the rules of this game
 moves        list your legal bids or cards
 hint         show the value of each: expected points, and the chance to make your bid
 board        show the table
@@ -145,6 +146,11 @@ class BlobTable(Conversation):
         if self.session.is_persons_turn and self.session.game.phase == "playing":
             self.moves("")
 
+    def rules(self, _: str) -> None:
+        from sylvan.cli.rules import rules_text
+
+        self.say(rules_text("blob", self.sitting.start))
+
     def moves(self, _: str) -> None:
         game = self.session.view
         names = [game.action_to_string(action) for action in game.legal_actions()]
@@ -186,6 +192,7 @@ class BlobTable(Conversation):
 
 BlobTable.commands = {
     "help": lambda table, _: table.say(HELP),
+    "rules": BlobTable.rules,
     "moves": BlobTable.moves,
     "hint": BlobTable.hint,
     "board": BlobTable.show,

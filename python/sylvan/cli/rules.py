@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["rules_text"]
 
 BUILT_IN = {
+    "blob": "In each round every seat bids how many tricks it will take. Then the seats play a "
+    "card each to a trick and follow suit if they can; the highest trump takes it, else the best "
+    "card of the suit that was led. The scoring rewards a bid that is made exactly.",
     "chess": "Checkmate wins. Stalemate, the third repetition, fifty moves by each side without a "
     "capture or a pawn move, and too few pieces to mate are draws.",
     "connect4": "The seats drop stones into columns in turns. Four in a row wins, upright, level "
@@ -33,9 +37,17 @@ def rules_text(name: str, game: Game) -> str:
     elif spiel is not None:
         text = f"{spiel.get_type().long_name}, as OpenSpiel plays it: {spiel}"
     else:
-        text = (
-            inspect.getdoc(type(game)) or f"{type(game).__name__} has no docstring with its rules."
-        )
+        text = _description(type(game))
+    if name == "blob":
+        options = game.to_json()["rules"]  # type: ignore[attr-defined]
+        return f"{text}\n" + "; ".join(f"{key} {value}" for key, value in options.items())
     low, high = game.value_range
     seats = "1 seat" if game.num_players == 1 else f"{game.num_players} seats"
     return f"{text}\n{seats}; the result of a seat is from {low:g} to {high:g}."
+
+
+def _description(kind: type) -> str:
+    """Return a class's docstring without parameters and examples."""
+    lines = (inspect.getdoc(kind) or "").splitlines()
+    text = "\n".join(takewhile(lambda line: not line.startswith((":", ">>>")), lines)).strip()
+    return text or f"{kind.__name__} has no docstring with its rules."

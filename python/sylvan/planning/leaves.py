@@ -177,7 +177,7 @@ class LeafBatch:
         rule = "give finite values"
         if np.isfinite(values[at]):
             low, high = self.forest.value_range
-            rule = f"give values from {low:g} to {high:g}, the game's value_range"
+            rule = f"give values from {low + 0.0:g} to {high:g}, the game's value_range"
         seat = f" for seat {at[1]}" if values.shape == (len(self), self.forest.num_players) else ""
         return (
             f"The value of leaf {at[0]} (tree {self.trees[at[0]]}) is {values[at]}{seat}: {rule}."

@@ -80,6 +80,8 @@ NAMES = {
     "rating.dropped": "episodes of the rating discarded because their environment failed",
     "rating.low": "lower end of the rating's 95% interval",
     "rating.high": "upper end of the rating's 95% interval",
+    "rating.best": "rating of the run's best network by all games until this step",
+    "rating.best_step": "step of that network",
 }
 """Every logged figure. `rating.` has more that depend on the game; `model.` has a learned model's,
 by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""

@@ -28,6 +28,8 @@ WORSE = 0.25
 EARLIEST_DRAW = 40
 """Half-moves before which a player that is not worse declines a draw; in short games half of the
 longest game."""
+ENDGAME = 12
+"""Most pieces in an endgame of chess."""
 
 
 class Session:
@@ -195,12 +197,18 @@ class GameSession(Session):
         :raises ConfigError: the game has not two seats.
         """
         self._need_two_seats("draw")
-        longest = getattr(self.game, "max_length", None) or 2 * EARLIEST_DRAW
-        is_late = len(self.actions) >= min(EARLIEST_DRAW, longest // 2)
-        agreed = self.value is not None and self.value <= (EVEN if is_late else -WORSE)
+        agreed = self.value is not None and self.value <= (EVEN if self._is_late() else -WORSE)
         if agreed:
             self._agreed = ("1/2-1/2", "agreement")
         return agreed
+
+    def _is_late(self) -> bool:
+        """Whether an equal position may be drawn: late in the game, or an endgame of chess."""
+        fen = getattr(self.game, "fen", None)
+        if fen is not None and sum(map(str.isalpha, fen().split()[0])) <= ENDGAME:
+            return True
+        longest = getattr(self.game, "max_length", None) or 2 * EARLIEST_DRAW
+        return len(self.actions) >= min(EARLIEST_DRAW, longest // 2)
 
     def _need_two_seats(self, what: str) -> None:
         if self.start.num_players != 2:
