@@ -149,7 +149,7 @@ class BlobTable(Conversation):
     def rules(self, _: str) -> None:
         from sylvan.cli.rules import rules_text
 
-        self.say(rules_text("blob", self.sitting.start))
+        self.say(rules_text("blob", self.session.start))
 
     def moves(self, _: str) -> None:
         game = self.session.view
