@@ -11,7 +11,7 @@ import typer
 
 from sylvan.cli.games import analyze_games
 from sylvan.cli.positions import are_pgns, read_position
-from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, search_settings
+from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, is_network, search_settings
 from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze"]
 
-# Default limits, about a second of chess, without a network and with one.
-SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 2_000
+# Default limit, about a second of chess on two cores, without a network and with one.
+SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 4_000
 
 TREE_NODES = 1000
 """Most nodes of a tree file with `--tree-depth` or `--tree-width`."""
@@ -138,7 +138,7 @@ def analyze(
         net = Path(game)
     judge = evaluator_of(net, evaluator)
     check_evaluator(state, judge)
-    limit = SIMULATIONS if net is None else NETWORK_SIMULATIONS
+    limit = NETWORK_SIMULATIONS if is_network(state, net, evaluator) else SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     result, interrupted = _search(state, judge, settings)
     if as_json:

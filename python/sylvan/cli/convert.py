@@ -42,6 +42,10 @@ def convert(
         str,
         typer.Option(help="History fill for lc0 networks: no, fen_only or always."),
     ] = "fen_only",
+    origin: Annotated[
+        str | None,
+        typer.Option(help="A note for the header: how, when and from what it was made."),
+    ] = None,
 ) -> None:
     """Convert a network's file to ONNX, or to safetensors for PyTorch.
 
@@ -54,12 +58,12 @@ def convert(
     - `sylvan convert maia-1500.pb.gz fast.onnx --int8` in int8; prints the loss of accuracy
     - `sylvan convert runs/blob/networks/best.onnx blob.onnx --half` for a small file
     """
-    _check(source, target, int8, half)
+    _check(source, target, int8, half, origin)
     with Bar("converting") as bar:
         if target.suffix == ".safetensors":
             header, loss = _to_safetensors(source, target, history_fill), None
         else:
-            header, loss = _to_onnx(source, target, int8, half, history_fill, bar)
+            header, loss = _to_onnx(source, target, int8, half, history_fill, origin, bar)
     size, shape = target.stat().st_size / 1e6, " × ".join(map(str, header.observation_shape))
     print(
         f"{target} ({size:.1f} MB): {header.game}, {shape} in, {header.num_logits} logits and "
@@ -69,7 +73,7 @@ def convert(
         print(f"Against fp32: {loss}.")
 
 
-def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
+def _check(source: Path, target: Path, int8: bool, half: bool, origin: str | None) -> None:
     """Reject unreadable sources and unwritable targets before the conversion."""
     if not source.name.endswith(READ):
         raise NetworkError(
@@ -85,7 +89,9 @@ def _check(source: Path, target: Path, int8: bool, half: bool) -> None:
         given = "--int8" if int8 else "--half"
         reason = f"{given} writes" if int8 or half else f"{source} can become"
         raise ConfigError(f"{reason} only .onnx: change the suffix of {target}.")
-    if source.suffix == target.suffix and not (int8 or half):
+    if origin is not None and target.suffix != ".onnx":
+        raise ConfigError(f"--origin is for .onnx files, not {target}: omit it.")
+    if source.suffix == target.suffix and not (int8 or half or origin is not None):
         raise ConfigError(f"{source} is {source.suffix} already: there is nothing to convert.")
     if not target.parent.is_dir():
         raise ConfigError(f"{target}: there is no folder {target.parent}; create it first.")
@@ -104,11 +110,17 @@ def _to_safetensors(source: Path, target: Path, history_fill: str) -> NetworkHea
 
 
 def _to_onnx(
-    source: Path, target: Path, int8: bool, half: bool, history_fill: str, bar: Bar
+    source: Path,
+    target: Path,
+    int8: bool,
+    half: bool,
+    history_fill: str,
+    origin: str | None,
+    bar: Bar,
 ) -> tuple[NetworkHeader, QuantizationLoss | None]:
     """Write an ONNX file; return the header and the loss of quantization."""
     from sylvan.evaluators import OnnxEvaluator
-    from sylvan.networks.onnx_file import write_model
+    from sylvan.networks.onnx_file import relabelled_model, write_model
 
     model = _fp32(source, history_fill)
     loss: QuantizationLoss | None = None
@@ -119,15 +131,17 @@ def _to_onnx(
         from sylvan.networks.half import halved_model
 
         model = halved_model(model)
+    if origin is not None:
+        model = relabelled_model(model, evaluator.header.replace(origin=origin))
     write_model(target, model)
     return evaluator.header, loss
 
 
 def _fp32(source: Path, history_fill: str) -> bytes:
     """Convert a network to the bytes of an ONNX model."""
-    if source.suffix == ".onnx":
-        from sylvan.networks.onnx_file import read_model
+    from sylvan.networks.onnx_file import read_model
 
+    if source.suffix == ".onnx":
         return read_model(source)
     if source.name.endswith(LC0):
         from sylvan.networks.lc0.file import read_lc0
@@ -135,7 +149,6 @@ def _fp32(source: Path, history_fill: str) -> bytes:
 
         return lc0_model(read_lc0(source), history_fill)
     from sylvan.networks import export_onnx, load_network
-    from sylvan.networks.onnx_file import read_model
 
     with tempfile.TemporaryDirectory() as folder:
         exported = Path(folder) / "network.onnx"

@@ -33,8 +33,8 @@ def analyze_games(
     from sylvan.planning import Search
 
     games = [game for source in sources for game in _read(source)]
-    is_network = evaluator is not None and not isinstance(evaluator, str)
-    limit = NETWORK_SIMULATIONS if is_network else SIMULATIONS
+    is_fast = isinstance(evaluator, str) and evaluator != "shipped"
+    limit = SIMULATIONS if is_fast else NETWORK_SIMULATIONS
     settings.setdefault("simulations", None if has_limit(settings) else limit)
     search = Search(evaluator, **settings)
     with Bar("annotating the games") as bar:

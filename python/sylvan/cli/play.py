@@ -182,9 +182,13 @@ def _players(
     from sylvan.engines.match.match import check_evaluator
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
+    from sylvan.games import Chess
     from sylvan.players.player import SearchPlayer
 
     own = shipped_network(start) if net is None and evaluator is None else None
+    limited = simulations is not None or seconds is not None
+    if own is not None and isinstance(start, Chess) and level < 10 and not limited:
+        own, evaluator = None, EvaluatorName.material  # the levels of chess were measured with it
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"

@@ -11,14 +11,16 @@ from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.evaluators import EvaluatorLike
+    from sylvan.games import Game
 
-__all__ = ["EvaluatorName", "evaluator_of", "has_limit", "search_settings"]
+__all__ = ["EvaluatorName", "evaluator_of", "has_limit", "is_network", "search_settings"]
 
 CACHE = 64 * 2**20
 """Size of the evaluation cache in bytes."""
 
 
 class EvaluatorName(StrEnum):
+    shipped = "shipped"
     material = "material"
     rollout = "rollout"
     uniform = "uniform"
@@ -33,6 +35,15 @@ def evaluator_of(net: Path | None, name: EvaluatorName | None) -> EvaluatorLike 
     from sylvan.evaluators import load_evaluator
 
     return load_evaluator(net, cache_bytes=CACHE)
+
+
+def is_network(game: Game, net: Path | None, name: EvaluatorName | None) -> bool:
+    """Return whether these options, or the default of a game, stand for a network."""
+    from sylvan.evaluators import shipped_network
+
+    if net is not None or name is not None:
+        return net is not None or name is EvaluatorName.shipped
+    return game.default_evaluator == "shipped" and shipped_network(game) is not None
 
 
 def search_settings(texts: list[str], given: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def serve_analysis(
     net: Annotated[
         str,
         typer.Option("--net", "-n", metavar="PATH", help="A network, or the name of an evaluator."),
-    ] = "material",
+    ] = "shipped",
     simulations: Annotated[
         int, typer.Option(min=0, help="Simulations per position, if a query gives none.")
     ] = 800,

@@ -1,10 +1,11 @@
-"""Evaluators by name: a built-in one, or a network file with its threads."""
+"""Evaluators of the chess engines by name: a built-in one, or a network with its threads."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sylvan.evaluators import Evaluator, evaluator_named, load_evaluator
+from sylvan.evaluators import Evaluator, evaluator_named, load_evaluator, shipped_network
+from sylvan.games import Chess
 
 __all__ = ["BUILT_IN", "evaluator_of"]
 
@@ -17,11 +18,15 @@ def evaluator_of(
 ) -> Evaluator:
     """Return the built-in evaluator `name`, or load the network file `name`.
 
+    `shipped` is the chess network that comes with Sylvan.
+
     :param threads: threads of the network; None: the runtime's default.
     :param cache: `cache_bytes` and `cache_boards` of `load_evaluator`.
     """
     if name in BUILT_IN:
         return evaluator_named(name)
+    if name == "shipped":
+        name = str(shipped_network(Chess()) or "the chess network")
     if backend == "torch" or (backend == "auto" and name.endswith(".safetensors")):
         evaluator = load_evaluator(name, backend=backend, **cache)
         if threads is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Evaluator, EvaluatorLike
     from sylvan.games import Game
 
-__all__ = ["evaluator_for", "evaluator_named"]
+__all__ = ["evaluator_for", "evaluator_named", "fallback_for"]
 
 _BUILT_IN: dict[str, Callable[[], Evaluator]] = {
     kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
@@ -71,13 +71,19 @@ def _from_text(name: str | PathLike[str]) -> Evaluator:
 def evaluator_for(game: Game, evaluator: EvaluatorLike | None) -> Evaluator:
     """Return the evaluator for a search of `game`; None stands for the game's default.
 
+    `shipped` becomes the network of the game.
+
     :raises ConfigError: the name is unknown, or the evaluator is for another game.
     """
     if evaluator is None:
         # A class may be a game without this attribute.
         default: EvaluatorLike = getattr(game, "default_evaluator", Rollout.name)
+        if default == Shipped.name:
+            return Shipped().of_or(game, fallback_for(game))
         evaluator = default
     found = evaluator_named(evaluator)
+    if isinstance(found, Shipped):
+        return found.of(game)
     only = found.game if isinstance(found, NativeEvaluator) else None
     if only is not None and not isinstance(game, only[0]):
         raise ConfigError(
@@ -85,3 +91,9 @@ def evaluator_for(game: Game, evaluator: EvaluatorLike | None) -> Evaluator:
             "use 'rollout', 'uniform' or a function of your own."
         )
     return found
+
+
+def fallback_for(game: Game) -> Evaluator:
+    """Return the evaluator that needs no file, for a game whose default is a network."""
+    name: EvaluatorLike = getattr(game, "fallback_evaluator", Rollout.name)
+    return evaluator_named(name)

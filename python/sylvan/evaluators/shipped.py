@@ -1,25 +1,27 @@
-"""Networks that come with Sylvan: Connect Four on 7 × 6, tic-tac-toe.
+"""Networks that come with Sylvan: chess, Connect Four on 7 × 6, tic-tac-toe.
 
 They are ONNX files in `sylvan/nets` and run without PyTorch; `sylvan/nets/README.md` gives the
-command that made each. `sylvan play` uses them by default. A search uses them only on request
-(`evaluator="shipped"`), so that its default results do not change with the files of a version, and
-it starts without loading ONNX Runtime.
+command that made each. The name `shipped` stands for them: it is the default of a search of chess,
+and of `sylvan play` for every game that has one.
+
+If the file of a default is missing or damaged, the game's `fallback_evaluator` takes its place with
+a `RuntimeWarning`.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from sylvan import _native, registry
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators.loading import load_evaluator
 
 if TYPE_CHECKING:
-    from sylvan.evaluators.cached import Cached
-    from sylvan.evaluators.network import NetworkEvaluator
-    from sylvan.evaluators.protocol import Answer, Leaves
+    from sylvan.evaluators.protocol import Answer, Evaluator, Leaves
     from sylvan.games import Game
 
 __all__ = ["NETS", "Shipped", "shipped_network"]
@@ -32,14 +34,19 @@ def shipped_network(game: Game) -> Path | None:
     """Return the network that comes with Sylvan for a game with its options; None if there is none.
 
     >>> from sylvan.games import Chess, ConnectFour
-    >>> shipped_network(Chess()), shipped_network(ConnectFour(columns=5, rows=4))
-    (None, None)
+    >>> shipped_network(Chess()).name, shipped_network(ConnectFour(columns=5, rows=4))
+    ('chess.onnx', None)
     """
     from sylvan.networks.header import game_name
 
     choose: Callable[[Game], str | None] | None = registry.find("networks", game_name(game))
     name = None if choose is None else choose(game)
     return NETS / name if name is not None and (NETS / name).is_file() else None
+
+
+def chess_network(game: Game) -> str | None:
+    """Return the file in `NETS` for a game of chess."""
+    return "chess.onnx" if isinstance(game, _native.Chess) else None
 
 
 def connect_four_network(game: Game) -> str | None:
@@ -55,26 +62,40 @@ def tic_tac_toe_network(game: Game) -> str | None:
 
 
 class Shipped:
-    """An evaluator that uses the network that comes with Sylvan for the searched game."""
+    """Stands for the network that comes with Sylvan for the searched game."""
 
     name: ClassVar[str] = "shipped"
     preferred_batch = 16
 
-    def __init__(self) -> None:
-        self._evaluators: dict[Path, NetworkEvaluator | Cached] = {}
-
-    def __call__(self, leaves: Leaves) -> Answer:
-        """Return logits of the legal actions and values.
+    def of(self, game: Game) -> Evaluator:
+        """Return the evaluator of the network for a game.
 
         :raises ConfigError: Sylvan has no network for this game.
+        :raises NetworkError: its file is damaged.
         """
-        game = leaves.forest.states[0]
         path = shipped_network(game)
         if path is None:
             raise ConfigError(
                 f"No network for this {type(game).__name__} comes with Sylvan: use 'rollout', or "
                 "train a network."
             )
-        if path not in self._evaluators:
-            self._evaluators[path] = load_evaluator(path)
-        return self._evaluators[path](leaves)
+        return _loaded(path)
+
+    def of_or(self, game: Game, fallback: Evaluator) -> Evaluator:
+        """Return the evaluator of the network; if it cannot be used, warn and return `fallback`."""
+        try:
+            return self.of(game)
+        except (ConfigError, NetworkError) as error:
+            warnings.warn(f"{error} The search uses {fallback!r}.", RuntimeWarning, stacklevel=2)
+            return fallback
+
+    def __call__(self, leaves: Leaves) -> Answer:
+        """Return logits of the legal actions and values."""
+        return self.of(leaves.forest.states[0])(leaves)
+
+
+@cache
+def _loaded(path: Path) -> Evaluator:
+    """Load a network once per process."""
+    network: Evaluator = load_evaluator(path, name=f"{path.stem} network")
+    return network

@@ -87,7 +87,8 @@ class Chess(_native.Chess, Game):
     num_players = 2
     num_actions = 4672
     zero_sum = True
-    default_evaluator = "material"
+    default_evaluator = "shipped"
+    fallback_evaluator = "material"
     value_range = (-1.0, 1.0)
 
     if TYPE_CHECKING:

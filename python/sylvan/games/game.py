@@ -96,7 +96,10 @@ class Game(ABC):
     """Whether the payments of two seats always add up to zero. Default: true for two seats."""
 
     default_evaluator: str = "rollout"
-    """The evaluator of a search that is given none, by its name."""
+    """The name of a search's default evaluator; `shipped` is the network that comes with Sylvan."""
+
+    fallback_evaluator: str = "rollout"
+    """The name of the evaluator to use if the default is a network that cannot be used."""
 
     native_views: bool = False
     """Whether the core applies moves to the views of `observe`; if not, Python does, one by one."""

@@ -80,6 +80,12 @@ class NetworkHeader(BaseModel):
     architecture: dict[str, Any] = Field(
         default_factory=dict, description="the module's name and its parameters"
     )
+    origin: str = Field(
+        "",
+        description="how, when and from what it was made, and its measured strength; left out if "
+        "empty",
+        exclude_if=lambda text: not text,
+    )
     training_step: Annotated[int, Field(ge=0)] = Field(0, description="number of training updates")
 
     @model_validator(mode="after")

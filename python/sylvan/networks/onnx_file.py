@@ -14,8 +14,9 @@ from pathlib import Path
 from sylvan.errors import NetworkError
 from sylvan.files import write_bytes
 from sylvan.networks import protobuf
+from sylvan.networks.header import HEADER_KEY, NetworkHeader
 
-__all__ = ["read_model", "verified_model", "write_model"]
+__all__ = ["read_model", "relabelled_model", "verified_model", "write_model"]
 
 METADATA = 14
 """Number of the field `metadata_props` of a `ModelProto`."""
@@ -55,6 +56,18 @@ def verified_model(data: bytes, name: str) -> bytes:
             f"{name} is damaged: its checksum does not match its contents; copy it again."
         )
     return model
+
+
+def relabelled_model(model: bytes, header: NetworkHeader) -> bytes:
+    """Return a model, read by `read_model`, with another header."""
+    import onnx
+
+    parsed = onnx.load_model_from_string(model)
+    for entry in parsed.metadata_props:
+        if entry.key == HEADER_KEY:
+            entry.value = header.to_json()
+    data: bytes = parsed.SerializeToString()
+    return data
 
 
 def _property(model: bytes) -> bytes:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sylvan.errors import ConfigError, EvaluationError, SearchStateError
-from sylvan.evaluators import evaluator_for
+from sylvan.evaluators import evaluator_for, fallback_for
 from sylvan.evaluators.native import is_flat, native_call
 from sylvan.evaluators.protocol import (
     Answer,
@@ -136,9 +136,15 @@ class Forest(Trees):
     def run(self, evaluator: EvaluatorLike | None = None, watch: Watch | None = None) -> None:
         """Search all trees to the end with an evaluator, its name, or the game's default.
 
+        The default is the game's `fallback_evaluator` if a network is the default but reads another
+        encoding than the trees have.
+
         `watch` is called several times per second; an exception that it raises ends the search.
         """
-        self.run_with(evaluator_for(self.state(0), evaluator), watch)
+        found = evaluator_for(self.state(0), evaluator)
+        if evaluator is None and encoding_of(found) not in (None, self._encoding):
+            found = fallback_for(self.state(0))
+        self.run_with(found, watch)
 
     def run_with(self, evaluator: Evaluator, watch: Watch | None = None) -> None:
         """`run` with an evaluator that `evaluator_for` returned."""

@@ -14,7 +14,7 @@ from sylvan.planning.forest import Forest
 from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.moves import action_codes
 from sylvan.planning.result import SearchResult
-from sylvan.planning.roots import checked_root, need_fair, need_turn, shown_to
+from sylvan.planning.roots import checked_root, need_fair, need_game, need_turn, shown_to
 from sylvan.planning.tree import TreeView
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class Search:
         self.evaluate = evaluator_named(evaluate if evaluator is None else evaluator)
         self.config = _batched(configured(config, settings), self.evaluate)
         self._forest: Forest | None = None
+        self._evaluator: Evaluator | None = None
+        """The evaluator of the tree: `evaluate`, or the game's default."""
 
     def run(
         self,
@@ -88,30 +90,26 @@ class Search:
         `progress` is called several times per second and ends the search by returning False. After
         Ctrl-C or an error of the evaluator, `result` has what was found so far.
         """
-        forest = self._reused() if state is None else self._planted(state)
-        return self._run(forest, progress, noise)
-
-    def _run(
-        self, forest: Forest, progress: Progress | None, noise: Sequence[float] | None
-    ) -> SearchResult:
-        evaluator = evaluator_for(forest.state(0), self.evaluate)
+        forest, evaluator = self._reused() if state is None else self._planted(state)
         forest.begin(None if noise is None else [noise])
-        self._forest = forest
+        self._forest, self._evaluator = forest, evaluator
         watch = None if progress is None else lambda: self._report(forest, progress)
         forest.run_with(evaluator, watch)
         return forest.result()
 
-    def _planted(self, state: Game) -> Forest:
-        """A forest of one new tree."""
+    def _planted(self, state: Game) -> tuple[Forest, Evaluator]:
+        """A forest of one new tree, and its evaluator."""
         root = checked_root(state, self.config)
-        return Forest.of_roots([shown_to(root, self.evaluate)], self.config)
+        evaluator = evaluator_for(root, self.evaluate)
+        config = self.config if self.evaluate is not None else _batched(self.config, evaluator)
+        return Forest.of_roots([shown_to(root, evaluator)], config), evaluator
 
-    def _reused(self) -> Forest:
-        """The forest of the last search, whose root may have moved."""
+    def _reused(self) -> tuple[Forest, Evaluator]:
+        """The forest of the last search, whose root may have moved, and its evaluator."""
         forest = self._searched()
         need_fair(forest.state(0), self.config, "The position")
         need_turn(forest.state(0), "The position")
-        return forest
+        return forest, self._evaluator or evaluator_for(forest.state(0), self.evaluate)
 
     def _searched(self) -> Forest:
         if self._forest is None:
@@ -195,5 +193,6 @@ def search(
     >>> search(TicTacToe([4, 0, 8]), simulations=2000, evaluator="uniform", seed=1).value <= 0
     True
     """
-    once = Search(evaluator, config, **settings)
-    return once._run(once._planted(game), progress, None)
+    if game is None:  # for `run` that is the tree of the last search
+        need_game(game, "The position")
+    return Search(evaluator, config, **settings).run(game, progress=progress)

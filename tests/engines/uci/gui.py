@@ -12,9 +12,9 @@ COMMAND = [sys.executable, "-m", "sylvan.engines.uci"]
 
 
 class Gui:
-    """An engine process; a `with` block ends it."""
+    """An engine process; a `with` block ends it. By default it uses `material`, which is fast."""
 
-    def __init__(self, command: list[str] | None = None) -> None:
+    def __init__(self, command: list[str] | None = None, weights: str = "material") -> None:
         self.began = time.perf_counter()
         self.process = subprocess.Popen(
             command or COMMAND,
@@ -27,6 +27,8 @@ class Gui:
         self.errors: list[bytes] = []
         for target in (self._listen, self._listen_to_errors):
             threading.Thread(target=target, daemon=True).start()
+        if command is None:
+            self.send(f"setoption name WeightsFile value {weights}")
 
     def _listen(self) -> None:
         for line in self.process.stdout:

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from sylvan.engines.analysis.batch import Batch, Task
 from sylvan.engines.analysis.schema import Cancel, Cancelled, Failure, Query, Report, identity, read
 from sylvan.errors import ConfigError, ProtocolError, SylvanError
-from sylvan.evaluators import EvaluatorLike, evaluator_named
+from sylvan.evaluators import EvaluatorLike, evaluator_for
 from sylvan.games import Chess
 from sylvan.planning import SearchConfig, SearchSettings
 
@@ -47,7 +47,7 @@ class Server:
         :param settings: settings of the search.
         """
         self.say = say
-        self.evaluator = evaluator_named("material" if evaluator is None else evaluator)
+        self.evaluator = evaluator_for(Chess(), evaluator)
         self.slots = slots
         self.config = SearchConfig(**settings)
         self._waiting: list[Task] = []

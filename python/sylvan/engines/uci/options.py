@@ -107,11 +107,11 @@ class Options:
     """
 
     weights_file: str = _option(
-        "material",
+        "shipped",
         "WeightsFile",
         "string",
-        "a network (.onnx, .safetensors, .pb, .pb.gz), or `material`, the evaluator without a "
-        "network",
+        "a network (.onnx, .safetensors, .pb, .pb.gz), `shipped`, Sylvan's own, or `material`, "
+        "the evaluator without a network",
     )
     backend: str = _option(
         "auto",
@@ -172,7 +172,8 @@ class Options:
         1500,
         "UCI_Elo",
         "spin",
-        "playing strength under UCI_LimitStrength",
+        "playing strength under UCI_LimitStrength; measured with `material`, which replaces the "
+        "shipped network",
         least=WEAKEST,
         most=STRONGEST,
     )

@@ -69,7 +69,9 @@ class Thinker:
 
     def prepare(self, options: Options) -> None:
         """Load the weights of the options, unless they are loaded or have failed to load."""
-        name = options.weights_file or "material"
+        name = options.weights_file or "shipped"
+        if name == "shipped" and options.limit_strength:
+            name = "material"  # the ladder of strengths was measured with it
         key = (
             (name,) if name in BUILT_IN else (name, options.backend, options.threads, options.hash)
         )
