@@ -119,6 +119,7 @@ fn check_tree(forest: &mut Forest<Nim, Duel>) -> u32 {
 /// Miri runs a thousand times slower; a small search also has every kind of access.
 const SIMULATIONS: u64 = if cfg!(miri) { 60 } else { 3000 };
 const ABANDONED: usize = if cfg!(miri) { 2 } else { 20 };
+const LEAST_CACHED: u32 = if cfg!(miri) { 5 } else { 50 };
 
 #[test]
 fn cached_steps_equal_the_selection_rule() {
@@ -159,6 +160,6 @@ fn cached_steps_equal_the_selection_rule() {
             let Ok(()) = forest.advance(0, action);
             check_tree(&mut forest);
         }
-        assert!(cached > 50, "{cached} steps cached");
+        assert!(cached > LEAST_CACHED, "{cached} steps cached");
     }
 }
