@@ -35,7 +35,7 @@ help: ## list the commands
 
 demo: $(VENV)/base ## search a chess position with a hidden mate, and draw the tree
 	@mkdir -p out
-	@$(BIN)/sylvan analyze "$(DEMO_FEN)" --tree out/demo-tree.svg
+	@$(BIN)/sylvan analyze "$(DEMO_FEN)" --evaluator material --tree out/demo-tree.svg
 
 test: $(VENV)/dev ## run all tests, Rust and Python
 	cargo test --workspace --exclude sylvan-python --quiet

@@ -198,7 +198,7 @@ def is_mated(board: chess.Board, reply: chess.Move, within: int) -> bool:
 
 class TestAnalyze:
     def test_demo_finds_the_mate(self):
-        found = facts("analyze", demo_fen())
+        found = facts("analyze", demo_fen(), "--evaluator", "material")
         assert (found["best"], found["value"], found["stopped_by"]) == ("Qd8+", 1.0, "proven")
         board = chess.Board(demo_fen())
         for move in found["pv"]:
@@ -214,7 +214,7 @@ class TestAnalyze:
 
     def test_prints_board_moves_line_speed_and_end(self, tmp_path):
         picture = tmp_path / "tree.svg"
-        done = sylvan("analyze", demo_fen(), "--tree", str(picture))
+        done = sylvan("analyze", demo_fen(), "--evaluator", "material", "--tree", str(picture))
         assert done.exit_code == 0, done.stderr
         for part in ["8  r n b . k b . r", "White to move", "N", "Q", "P", "/s)", "proven"]:
             assert part in done.stdout

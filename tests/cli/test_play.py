@@ -15,7 +15,7 @@ from sylvan.cli.board import coloured
 from sylvan.cli.opinion import Oracle
 from sylvan.engines.match.session import GameSession
 from sylvan.errors import ConfigError
-from sylvan.evaluators import Shipped, shipped_network
+from sylvan.evaluators import shipped_network
 from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.games.naming import GameSpec
 from sylvan.planning import Search
@@ -368,7 +368,7 @@ def test_a_search_can_use_the_shipped_network(nets):
     (nets / "connect4.onnx").write_bytes(model)
     found = Search("shipped", simulations=40).run(ConnectFour())
     same = Search(nets / "connect4.onnx", simulations=40).run(ConnectFour())
-    assert found.evaluator == Shipped.name and (found.policy == same.policy).all()
+    assert found.evaluator == "connect4 network" and (found.policy == same.policy).all()
 
 
 # --- boards ---------------------------------------------------------------------------------------

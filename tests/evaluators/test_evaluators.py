@@ -9,7 +9,7 @@ import pytest
 from sylvan import Forest, Search, _native, evaluators
 from sylvan.blob.card_counter import CardCounter
 from sylvan.blob.players import Bot
-from sylvan.errors import ConfigError
+from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators import (
     HashRandom,
     Material,
@@ -17,6 +17,7 @@ from sylvan.evaluators import (
     Uniform,
     evaluator_for,
     evaluator_named,
+    shipped_network,
 )
 from sylvan.games import Blob, Chess, ConnectFour, TicTacToe
 from tests.planning.broken_games import Pass
@@ -50,11 +51,36 @@ def test_functions_and_none_have_no_name():
     assert evaluator_for(TicTacToe(), say) is say
 
 
-def test_the_default_is_material_for_chess_and_rollouts_for_the_rest():
-    assert evaluator_for(Chess(), None) == Material()
+def test_the_default_is_a_network_for_chess_and_rollouts_for_the_rest():
+    network = evaluator_for(Chess(), None)
+    assert (network.name, network.header.game) == ("chess network", "chess")
+    assert evaluator_for(Chess(), None) is network is evaluator_for(Chess(), "shipped")
     assert evaluator_for(Blob(), None) == CardCounter()
     for game in (TicTacToe(), ConnectFour(), make(Shape())):
         assert evaluator_for(game, None) == Rollout()
+
+
+@pytest.mark.parametrize("damage", ["missing", "flipped"])
+def test_without_its_network_chess_uses_material_and_says_so(damage, tmp_path, monkeypatch):
+    file = shipped_network(Chess())
+    if damage == "flipped":
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        (tmp_path / file.name).write_bytes(data)
+    monkeypatch.setattr("sylvan.evaluators.shipped.NETS", tmp_path)
+    with pytest.warns(RuntimeWarning, match="Material"):
+        assert evaluator_for(Chess(), None) == Material()
+    with pytest.raises((ConfigError, NetworkError)):
+        evaluator_for(Chess(), "shipped")
+
+
+def test_a_forest_in_another_encoding_uses_the_fallback():
+    forest = Forest([Chess()], simulations=20)
+    forest.run()
+    assert forest.result().evaluator == "material"
+    forest = Forest([Chess().encoded(evaluator_for(Chess(), None).encoding)], simulations=20)
+    forest.run()
+    assert forest.result().evaluator == "chess network"
 
 
 @pytest.mark.parametrize("setting", ["playouts", "max_length"])

@@ -130,7 +130,7 @@ def check_edge(node, edge, config):
 
 def test_priors_add_up():
     """To 1 at the root; below, priors are kept in 8 bits, within 2.4 % each."""
-    result = sylvan.search(Chess(), simulations=400, proofs=False)
+    result = sylvan.search(Chess(), evaluator="material", simulations=400, proofs=False)
     for node in walk(result.tree.root):
         if node.kind == "decision":
             total = sum(edge.P for edge in node.edges)

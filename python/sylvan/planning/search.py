@@ -75,8 +75,6 @@ class Search:
         self.evaluate = evaluator_named(evaluate if evaluator is None else evaluator)
         self.config = _batched(configured(config, settings), self.evaluate)
         self._forest: Forest | None = None
-        self._evaluator: Evaluator | None = None
-        """The evaluator of the tree: `evaluate`, or the game's default."""
 
     def run(
         self,
@@ -92,7 +90,7 @@ class Search:
         """
         forest, evaluator = self._reused() if state is None else self._planted(state)
         forest.begin(None if noise is None else [noise])
-        self._forest, self._evaluator = forest, evaluator
+        self._forest = forest
         watch = None if progress is None else lambda: self._report(forest, progress)
         forest.run_with(evaluator, watch)
         return forest.result()
@@ -109,7 +107,7 @@ class Search:
         forest = self._searched()
         need_fair(forest.state(0), self.config, "The position")
         need_turn(forest.state(0), "The position")
-        return forest, self._evaluator or evaluator_for(forest.state(0), self.evaluate)
+        return forest, evaluator_for(forest.state(0), self.evaluate)
 
     def _searched(self) -> Forest:
         if self._forest is None:

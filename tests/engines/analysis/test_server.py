@@ -66,7 +66,7 @@ def answers(*queries, evaluator="material", **options):
 
 def test_a_report_equals_a_search():
     (said,) = answers({"id": "a", "moves": "e4 e5", "simulations": 400, "lines": 3})
-    result = sylvan.search(Chess(moves="e4 e5"), simulations=400)
+    result = sylvan.search(Chess(moves="e4 e5"), evaluator="material", simulations=400)
     report = Report.model_validate(said)
     assert (report.id, report.ply, report.final, report.stopped_by) == ("a", 2, True, "simulations")
     assert report.best == result.game.action_to_string(result.best)

@@ -33,9 +33,10 @@ few = settings(max_examples=200, deadline=None, suppress_health_check=list(Healt
 
 
 def run_engine(*lines):
-    """Return the answers of an engine in this process."""
+    """Return the answers of an engine in this process, which uses `material`."""
     stream = io.StringIO()
     engine = Engine(Output(stream))
+    engine.hear("setoption name WeightsFile value material")
     for line in lines:
         engine.hear(line)
         engine.wait()
@@ -386,6 +387,7 @@ def test_an_evaluator_that_fails_does_not_lose_the_game():
     def broken(leaves):
         raise ValueError("the card was pulled out")
 
+    engine.hear("setoption name WeightsFile value material")
     engine.thinker.evaluator = broken
     engine.hear("position startpos moves e2e4 e7e5")
     for line in ("go nodes 50", "go nodes 50"):  # and again: the evaluator may recover
