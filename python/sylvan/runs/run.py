@@ -149,7 +149,8 @@ class Run:
     def sweep(self) -> None:
         """Remove the half-written files of a killed process; call it under the lock."""
         self.checkpoints.sweep()
-        for folder in (self.folder, self.networks):
+        models = (self.networks / "best", self.networks / "last")  # learned models: several files
+        for folder in (self.folder, self.networks, *models):
             remove_unfinished(folder)
 
     def __repr__(self) -> str:
