@@ -381,6 +381,20 @@ class TestMatch:
         games = file.read_text().count("\n") - 1
         assert f"{games}: 0 won, {games} drawn, 0 lost" in output
 
+    def test_an_interrupt_while_a_game_is_stored(self, tmp_path, monkeypatch):
+        file, calls, fsync = tmp_path / "match.jsonl", count(), os.fsync
+
+        def interrupted(descriptor):
+            fsync(descriptor)
+            if next(calls) == 2:  # the header, a game, a game
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(os, "fsync", interrupted)
+        done = sylvan("match", "random", "random", "--max-plies", "2", "--out", str(file))
+        assert done.exit_code == 130
+        assert file.read_text().count("\n") == 3
+        assert "2: 0 won, 2 drawn, 0 lost" in done.stdout
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sylvan.errors import MissingFolder
 
-__all__ = ["sync_folder", "write_bytes", "write_new", "write_text"]
+__all__ = ["remove_unfinished", "sync_folder", "write_bytes", "write_new", "write_text"]
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -36,6 +36,13 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(folder)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left of `write_bytes`; no other process may write there now."""
+    for temporary in folder.glob(".*.tmp"):
+        if temporary.is_file():
+            temporary.unlink()
 
 
 def write_new(path: Path, data: bytes) -> None:

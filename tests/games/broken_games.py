@@ -490,6 +490,18 @@ class NamesDoNotLeadBack(Row):
         return int(text) + 1
 
 
+@broken("seat_name(0)", "return a string")
+class SeatNameIsNumber(Row):
+    def seat_name(self, seat):
+        return seat
+
+
+@broken("seat_name(1)", "another one for every seat")
+class SeatNamesAlike(Row):
+    def seat_name(self, seat):
+        return "player"
+
+
 @broken("estimate()", "return 2 numbers, one per seat")
 class EstimateIsOneNumber(Row):
     def estimate(self):

@@ -57,6 +57,22 @@ def test_fixed_settings_cannot_change(tmp_path):
     assert Run.open(run.folder).config == longer
 
 
+def test_half_written_files_of_a_killed_process_are_removed(tmp_path):
+    run = Run.create(tmp_path / "run", config())
+    (run.networks / "last").mkdir()
+    kept = sorted(run.folder.rglob("*"))
+    code = (
+        "import os, pathlib; from sylvan.files import write_text\n"
+        "pathlib.Path.replace = lambda *_: os.kill(os.getpid(), 9)\n"
+        "write_text(%r, 'half')"
+    )
+    for name in ("config.toml", "networks/last.onnx", "networks/last/dynamics.onnx"):
+        subprocess.run([sys.executable, "-c", code % str(run.folder / name)], check=False)
+    assert len(sorted(run.folder.rglob("*"))) == len(kept) + 3
+    run.sweep()
+    assert sorted(run.folder.rglob("*")) == kept
+
+
 HOLD = """
 import sys, time
 from pathlib import Path

@@ -17,7 +17,8 @@ wrong: `docs/founding.md` has the list. Files in the order in which data flows:
 | `agents` | the agents of `node-edge-chess` |
 | `formulas` | the score of a child; shares at a temperature |
 | `tree_node` | nodes that read the core's tree |
-| `latent_tree`, `latent_nodes` | the tree of `muzero-chess` in the core; `Node`, `RootNode` |
+| `latent_tree` | the tree of `muzero-chess` in the core |
+| `latent_nodes` | `Node` and `RootNode` of `muzero-chess` |
 | `nodes` | `Node` and `Edge` of `node-edge-chess` |
 | `steps_by_hand` | the steps of `node-edge-chess`, for loops by hand |
 | `progress` | a progress bar |

@@ -10,6 +10,8 @@
 | `conversation` | a session in the terminal |
 | `board` | boards as text |
 | `opinion` | exact values during a game |
+| `rules` | the rules of a game |
+| `play_game` | a game in the terminal, of every game but Blob |
 | `play` | play against the search |
 | `blob_screen` | Blob as text |
 | `play_blob` | play Blob against bots |

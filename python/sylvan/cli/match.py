@@ -171,6 +171,7 @@ def _play(
 ) -> tuple[Report, bool]:
     """Return the match result, and whether Ctrl-C ended it."""
     from sylvan.engines.match.report import Report
+    from sylvan.runs.interrupts import Interrupts
 
     done = [] if ledger is None else [game for game in ledger.games if game.number < games]
     report = Report(plan, done, test)
@@ -182,9 +183,12 @@ def _play(
         bar.show(len(done), games)
         try:
             for game in playing:
-                if ledger is not None:
-                    ledger.add(game)
-                done.append(game)
+                with Interrupts(asked=lambda: None) as interrupts:  # file and report agree
+                    if ledger is not None:
+                        ledger.add(game)
+                    done.append(game)
+                if interrupts.requested:
+                    return report, True
                 bar.show(len(done), games)
                 if report.verdict is not None:
                     break

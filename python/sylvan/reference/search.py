@@ -162,8 +162,7 @@ class Search:
 
     def backup(self, path: list[Node], values: list[float], proven: bool) -> None:
         """Add the values, one per seat, to every node of the path: no sign is flipped."""
-        for i in reversed(range(len(path))):
-            node = path[i]
+        for i, node in reversed(list(enumerate(path))):
             if proven and i + 1 < len(path):
                 proven = proofs.conclude(node, self)
             node.N += 1

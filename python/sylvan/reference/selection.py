@@ -107,7 +107,6 @@ def uct(node: Node, search: Search) -> Node:
         log = ln(float(search.available(node, child)))
         bonus = search.config.c_uct * np.sqrt(log / max(child.started, 1))
         score = float(mixed(node, child, q[child.action], search)) + bonus
-        score = score if child.tried else np.inf
-        return score, child.prior, -child.index
+        return score if child.tried else np.inf, child.prior, -child.index
 
     return max(candidates(node, search), key=key)

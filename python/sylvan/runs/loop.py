@@ -125,7 +125,7 @@ def _already_done(run: Run) -> Outcome | None:
 
 def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer[Any]:
     """A trainer in the state of the newest checkpoint; a new run first saves one for step 0."""
-    run.checkpoints.sweep()
+    run.sweep()
     checkpoint, damaged = run.checkpoints.newest()
     trainer = _trainer(run)(run, watch, start if checkpoint is None else None)
     if checkpoint is None:

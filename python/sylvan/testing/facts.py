@@ -1,4 +1,4 @@
-"""Rules of a game's attributes: seats, action codes, ranges."""
+"""Rules of a game's attributes: seats and their names, action codes, ranges."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def check_facts(probe: Probe) -> None:
         )
     _check_range(probe, "value_range", "of a seat's payments")
     _check_network(probe)
+    _check_seat_names(probe)
     _check_chance_pair(probe)
 
 
@@ -49,6 +50,22 @@ def _check_network(probe: Probe) -> None:
             f"gives {paid!r} for zeros of shape {values.shape}",
             "return finite numbers of the same shape",
         )
+
+
+def _check_seat_names(probe: Probe) -> None:
+    """Check that every seat has a name of its own."""
+    if not hasattr(probe.state, "seat_name"):
+        return
+    names: list[str] = []
+    for seat in range(probe.state.num_players):
+        name = probe.call("seat_name", seat)
+        if not isinstance(name, str) or name in names:
+            probe.fail(
+                f"seat_name({seat})",
+                f"gives {name!r}",
+                "return a string, another one for every seat",
+            )
+        names.append(name)
 
 
 def _whole_number(probe: Probe, name: str, least: int, most: float = math.inf) -> None:

@@ -88,7 +88,7 @@ def random_openings(game: GameSpec, count: int = 100) -> list[Opening]:
     They end before the first move of chance.
 
     >>> [opening.moves for opening in random_openings(GameSpec("tictactoe"), 2)]
-    [('6',), ('4',)]
+    [('8', '2', '1'), ('4', '1', '3')]
     """
     tries = [_random_moves(game, Rng(number)) for number in range(count)]
     shortest = min(length for _, length in tries)
