@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from sylvan.errors import ConfigError, NetworkError, RunError
-from sylvan.files import write_bytes
+from sylvan.files import remove_leftovers, write_bytes
 from sylvan.networks.checkpoint import read_header
 from sylvan.runs.checkpoints import CheckpointFolder
 from sylvan.runs.config import (
@@ -120,6 +120,12 @@ class Run:
             self.config = config
             self.save_config()
         return {name: f"{old} → {new}" for name, (old, new) in changed.items()}
+
+    def sweep(self) -> None:
+        """Remove the half-written files of a killed process; the caller holds the lock."""
+        self.checkpoints.sweep()
+        for folder in (self.folder, self.networks, *self.networks.glob("*")):
+            remove_leftovers(folder)
 
     @property
     def budget(self) -> dict[str, float | None]:
