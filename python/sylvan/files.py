@@ -5,12 +5,16 @@ fsync, rename, fsync the folder. After `write_bytes` returns, the new contents s
 """
 
 import os
+import re
 from os import PathLike
 from pathlib import Path
 
 from sylvan.errors import MissingFolder
 
-__all__ = ["remove_unfinished", "sync_folder", "write_bytes", "write_new", "write_text"]
+__all__ = ["remove_leftovers", "sync_folder", "write_bytes", "write_new", "write_text"]
+
+_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
+"""The temporary name of a file: its name, and the number of the process that writes it."""
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
@@ -38,11 +42,11 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     sync_folder(folder)
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left of `write_bytes`; no other process may write there now."""
-    for temporary in folder.glob(".*.tmp"):
-        if temporary.is_file():
-            temporary.unlink()
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of killed processes; no other process may write there now."""
+    for path in folder.glob(".*.tmp"):
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def write_new(path: Path, data: bytes) -> None:

@@ -185,7 +185,7 @@ def test_s1_5_the_process_stays_within_the_bound_in_a_long_search():
     assert tree <= budget * (1 + 1 / 32) and grown <= 1.1 * budget
 
 
-def test_max_depth_limits_a_line_and_not_the_search():
+def test_s1_21_max_depth_limits_a_line_and_not_the_search():
     """It once ended the search as soon as one line was so long."""
     forced = Chess("7k/8/8/8/8/8/r7/6K1 w - - 0 1")
     for game, depth in ((Chess(), 4), (forced, 2), (Chess(), 1)):
@@ -203,7 +203,7 @@ def test_max_depth_limits_a_line_and_not_the_search():
             Config(max_depth=wrong)
 
 
-def test_max_depth_counts_from_the_root_that_the_game_has_reached():
+def test_s1_21_max_depth_counts_from_the_root_that_the_game_has_reached():
     engine = AlphaChess(Hashed(), Config(simulations_per_move=300, max_depth=2))
     game = Chess()
     for _ in range(3):  # what was too deep to be expanded is expanded once the root is nearer

@@ -1,5 +1,6 @@
 """Information-set search: the core equals the reference visit for visit, and neither peeks."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylvan import Forest, Search, reference
+from sylvan import Forest, Search, SearchConfig, reference
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameContractError, SearchStateError
 from sylvan.evaluators import Rollout
@@ -259,6 +260,64 @@ def test_determinised_search_equals_the_reference(shape, config, deals, moves):
             return
         fast.advance(*moved)
         slow.plant(game.observe(seat))
+
+
+@pytest.mark.parametrize("selection", ["puct", "gumbel"])
+def test_outcomes_of_dealt_views_have_a_row_per_view(selection):
+    """They are the results of each view, however many deals stand behind it."""
+    views = [game.observe(game.to_play()) for game in (make(Shape(seed=n)) for n in range(4))]
+    config = SearchConfig(
+        simulations=60, selection=selection, noise=True, hidden="determinised", deals=3
+    )
+    forest = BulkForest(views, config)
+    forest.plant(2, make(Shape(seed=9)).observe(make(Shape(seed=9)).to_play()))
+    blank = forest.outcomes()
+    assert blank.offsets.tolist() == [0] * 5 and not blank.values.any()
+    assert blank.best.tolist() == blank.seats.tolist() == [-1] * 4
+    forest.run(evaluate_leaves)
+    found = forest.outcomes()
+    assert len(found.offsets) == 5 and found.offsets[-1] == len(found.actions)
+    assert found.dense(7).shape == (4, 7)
+    for tree, result in enumerate(forest.results()):
+        edges = slice(found.offsets[tree], found.offsets[tree + 1])
+        actions, (policy, priors) = found.actions[edges], (found.policy[edges], found.priors[edges])
+        assert actions.tolist() == forest.state(tree).legal_actions()
+        np.testing.assert_array_equal(policy, result.policy[actions])
+        visits = {edge.action: edge.N for edge in result.tree.root.edges}
+        assert found.visits[edges].tolist() == [visits[action] for action in actions]
+        logits = np.array(evaluate([forest.state(tree).sample(Rng(1))])[0][0])
+        np.testing.assert_allclose(priors, np.exp(logits) / np.exp(logits).sum(), rtol=1e-4)
+        assert (found.best[tree], found.seats[tree]) == (result.best, result.tree.root.seat)
+        np.testing.assert_allclose(found.values[tree], result.values, rtol=1e-6)
+        surprise = (policy * np.log(np.maximum(policy, 1e-30) / priors)).sum()
+        assert found.surprise[tree] == pytest.approx(surprise, abs=1e-4)
+        assert found.simulations[tree] == result.simulations == 60
+
+
+def test_chance_in_dealt_views_is_as_likely_as_the_observer_thinks():
+    """A number per view, and each view has deals of its own to draw from."""
+    game = make(Shape(seed=3, chance=0.5, stop=0.0, depth=9))
+    seat = game.to_play()
+    while not game.is_chance():
+        game.apply(game.legal_actions()[0])
+    view, count = game.observe(seat), 2000
+    odds, hands = np.zeros(7), [game.fitting(s) for s in range(2)]
+    hands[seat] = [game.hands[seat]]
+    for deal in itertools.product(*hands):
+        for action, chance in HiddenGame(game.shape, deal, game.hash, game.past).chance_outcomes():
+            odds[action] += chance / np.prod([len(hand) for hand in hands])
+    forest = BulkForest([make(Shape()).observe(0)] * count, hidden="determinised", deals=2)
+    for tree in range(count):
+        forest._native.plant(tree, view)
+    numbers = np.random.default_rng(1).random(count)
+    numbers[::2] = -1
+    drawn = forest.draw(numbers)
+    assert drawn.shape == (count,) and (drawn[::2] == -1).all()
+    shares = np.bincount(drawn[1::2], minlength=7) / (count / 2)
+    assert np.count_nonzero(odds) > 1
+    np.testing.assert_allclose(shares, odds, atol=0.06)
+    with pytest.raises(SearchStateError, match=r"1 entries.*2000 trees"):
+        forest.draw([0.5])
 
 
 def test_values_are_merged_not_votes():

@@ -97,6 +97,32 @@ def test_a_horizon_ends_lines_and_not_the_search(horizon, in_flight, native):
     assert again.depth == horizon  # it moves along with the root
 
 
+@pytest.mark.parametrize(
+    ("limits", "stopped_by"),
+    [
+        ({"nodes": 10**6}, None),
+        ({"depth": 4}, None),
+        ({"nodes": 10, "depth": 4}, None),
+        ({"depth": 3}, "depth"),
+        ({"nodes": 10**6, "depth": 2}, "depth"),
+        ({"nodes": 10**6, "seconds": 0.05}, "seconds"),
+        ({"depth": 4, "simulations": 300}, "simulations"),
+    ],
+)
+def test_a_limit_that_a_horizon_keeps_out_of_reach_is_not_the_only_one(limits, stopped_by):
+    settings = {"simulations": None, "horizon": 3, "proofs": False} | limits
+    if stopped_by is None:
+        with pytest.raises(ConfigError, match=r"horizon is 3.*simulations or seconds"):
+            SearchConfig(**settings)
+        search = Search("uniform", **(settings | {"simulations": 5}))
+        with pytest.raises(ConfigError, match="horizon"):
+            search.limit(simulations=None)
+        assert search.run(TicTacToe()).stopped_by == "simulations"
+    else:
+        result = Search("uniform", **settings).run(TicTacToe())
+        assert (result.stopped_by, result.depth <= 3) == (stopped_by, True)
+
+
 def test_a_horizon_leaves_finished_games_as_they_are():
     won = Search("uniform", simulations=200, horizon=1).run(TicTacToe([0, 3, 1, 4]))
     assert (won.best, won.stopped_by, won.value) == (2, "proven", 1.0)

@@ -133,6 +133,28 @@ def test_a_network_missing_after_a_kill_is_published(finished, tmp_path):
     ).read_bytes()
 
 
+@pytest.mark.parametrize("steps", [3, 4])
+def test_half_written_files_of_a_killed_process_are_removed(finished, tmp_path, steps):
+    folder = copied(finished, tmp_path)
+    (folder / "networks/best").mkdir()
+    stale = (
+        ".config.toml.71.tmp",
+        ".metrics.jsonl.71.tmp",
+        "networks/.best.onnx.4194303.tmp",
+        "networks/best/.dynamics.onnx.71.tmp",
+    )
+    for name in stale:
+        (folder / name).write_bytes(b"half")
+    (folder / "checkpoints/.step-000004.tmp").mkdir()
+    own = (".notes.tmp", "networks/best.71.tmp", "report/.index.html.71.tmp")  # not of this run
+    (folder / "report").mkdir(exist_ok=True)
+    for name in own:
+        (folder / name).write_bytes(b"mine")
+    assert train(tiny(steps), folder).step == steps
+    left = {str(path.relative_to(folder)) for path in folder.rglob("*.tmp")}
+    assert left == set(own)
+
+
 def copied(finished, tmp_path):
     import shutil
 

@@ -261,7 +261,19 @@ class SearchConfig(BaseModel):
             )
         if self.simulations is None and (self.seconds, self.nodes, self.depth) == (None,) * 3:
             raise ConfigError("Nothing ends the search: set simulations, seconds, nodes or depth.")
+        if self.horizon is not None and (self.simulations, self.seconds) == (None, None):
+            self._need_reachable(self.horizon)
         return self
+
+    def _need_reachable(self, horizon: int) -> None:
+        """:raises ConfigError: lines of `horizon` plies need not reach the limits of the tree."""
+        if self.depth is not None and self.depth <= horizon:
+            return
+        limit = f"nodes is {self.nodes}" if self.depth is None else f"depth is {self.depth}"
+        raise ConfigError(
+            f"{limit} and horizon is {horizon}: lines that short may never reach it, so set "
+            f"simulations or seconds too, or a depth of at most {horizon}."
+        )
 
     def __init__(self, **settings: Unpack[SearchSettings]) -> None:
         """Take settings by name.

@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan._native import EdgeStats, NodeStats, Rng, exp, ln, softmax
-from sylvan.planning.outcomes import Progress
+from sylvan.errors import SearchStateError
+from sylvan.planning.outcomes import Outcomes, Progress
 
 if TYPE_CHECKING:
-    from sylvan._native import _Outcome
+    from sylvan._native import _Outcome, _Outcomes
     from sylvan.games import Game
     from sylvan.planning.config import SearchConfig
     from sylvan.planning.leaves import BatchArrays
@@ -178,6 +179,43 @@ class DealtForest:
         line = [actions[best], *self.line(tree, [actions[best]])]
         return np.array(actions, np.int64), policy, actions[best], line
 
+    def outcomes(self) -> _Outcomes:
+        """`outcome` of all views in flat arrays, as `Outcomes` names them."""
+        seats, count = self.views[0].num_players, len(self.views)
+        dealt = Outcomes.of(self._native.outcomes(), seats)
+        merged = [self._merged(tree) for tree in range(count)]
+        ends = np.cumsum([0, *(0 if row is None else len(row[0]) for row in merged)])
+        actions, visits = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.uint32)
+        policy, priors = np.empty((2, ends[-1]), np.float32)
+        best, seat = np.full(count, -1, np.int32), np.full(count, -1, np.int8)
+        values, surprise = np.zeros((count, seats), np.float32), np.zeros(count, np.float32)
+        for tree, row in enumerate(merged):
+            node = self.node(tree, [])
+            if row is None or node is None:
+                continue
+            own = slice(ends[tree], ends[tree + 1])
+            rows = slice(*dealt.offsets[[tree * self.deals, (tree + 1) * self.deals]])
+            actions[own], policy[own] = row[0], row[1]
+            visits[own] = dealt.visits[rows].reshape(self.deals, -1).sum(0)
+            priors[own] = dealt.priors[rows].reshape(self.deals, -1).mean(0)
+            best[tree], seat[tree] = row[0][row[2]], node.seat
+            values[tree] = np.array(node.W) / node.N
+            surprise[tree] = _divergence(policy[own], priors[own])
+        simulations = dealt.simulations.reshape(count, -1).sum(1, dtype=np.uint32)
+        return ends, actions, policy, visits, priors, best, seat, values, surprise, simulations
+
+    def draw(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Sample chance outcomes in the first deal of each view: a view may not know its own."""
+        count, given = len(self.views), len(uniforms)
+        if given != count:
+            raise SearchStateError(
+                f"An array has {given} entries: give one for each of {count} trees."
+            )
+        numbers = np.full((count, self.deals), -1.0)
+        numbers[:, 0] = uniforms
+        drawn = self._native.draw(numbers.ravel())
+        return drawn.reshape(-1, self.deals)[:, 0].copy()
+
     def best(self, tree: int) -> int | None:
         """The best action of a view; None before its roots are evaluated."""
         merged = self._merged(tree)
@@ -263,6 +301,12 @@ def _q(edge: EdgeStats) -> float:
     """The mean value of an edge for the seat that chooses, clipped to its proven bounds."""
     low, high = edge.bounds
     return min(max(edge.W / edge.N, low), high) if edge.N else 0.0
+
+
+def _divergence(p: NDArray[np.float32], q: NDArray[np.float32]) -> float:
+    """KL(p || q) in nats; `q` need not sum to 1."""
+    terms = [float(a) * ln(float(a / b) * float(q.sum())) for a, b in zip(p, q, strict=True) if a]
+    return max(sum(terms), 0.0)
 
 
 def _kind(nodes: Sequence[NodeStats]) -> str:

@@ -74,6 +74,7 @@ def train(
             before = run.config
             for name, change in run.change(config).items():
                 watch.message(f"{name}: {change}.")
+            run.sweep()
         else:
             run = Run.create(path, config)
         with disk_full(run):
@@ -125,7 +126,6 @@ def _already_done(run: Run) -> Outcome | None:
 
 def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer[Any]:
     """A trainer in the state of the newest checkpoint; a new run first saves one for step 0."""
-    run.sweep()
     checkpoint, damaged = run.checkpoints.newest()
     trainer = _trainer(run)(run, watch, start if checkpoint is None else None)
     if checkpoint is None:

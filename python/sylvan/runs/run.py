@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from sylvan.errors import ConfigError, NetworkError, RunError
-from sylvan.files import remove_unfinished, write_bytes
+from sylvan.files import remove_leftovers, write_bytes
 from sylvan.networks.checkpoint import read_header
 from sylvan.runs.checkpoints import CheckpointFolder
 from sylvan.runs.config import (
@@ -121,6 +121,12 @@ class Run:
             self.save_config()
         return {name: f"{old} → {new}" for name, (old, new) in changed.items()}
 
+    def sweep(self) -> None:
+        """Remove the half-written files of a killed process; the caller holds the lock."""
+        self.checkpoints.sweep()
+        for folder in (self.folder, self.networks, *self.networks.glob("*")):
+            remove_leftovers(folder)
+
     @property
     def budget(self) -> dict[str, float | None]:
         """The budget in steps and minutes; a run that has spent it is done until it changes."""
@@ -145,13 +151,6 @@ class Run:
         """
         with locked(self.folder):
             yield
-
-    def sweep(self) -> None:
-        """Remove the half-written files of a killed process; call it under the lock."""
-        self.checkpoints.sweep()
-        models = (self.networks / "best", self.networks / "last")  # learned models: several files
-        for folder in (self.folder, self.networks, *models):
-            remove_unfinished(folder)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
