@@ -88,6 +88,17 @@ def test_int8_is_close_to_fp32(tmp_path):
     assert small.policy.argmax(axis=1).tolist() == whole.policy.argmax(axis=1).tolist()
 
 
+def test_an_origin_is_kept_in_the_header(tmp_path):
+    plain, told = tmp_path / "plain.onnx", tmp_path / "told.onnx"
+    assert run(small_lc0(tmp_path), plain).exit_code == 0
+    assert run(plain, told, "--origin", "two games, by hand").exit_code == 0
+    before, after = load_evaluator(plain).header, load_evaluator(told).header
+    assert (before.origin, after.origin) == ("", "two games, by hand")
+    assert after.replace(origin="") == before
+    done = run(plain, tmp_path / "out.safetensors", "--origin", "x")
+    assert done.exit_code == 2
+
+
 def test_int8_is_for_onnx(tmp_path):
     done = run(small_lc0(tmp_path), tmp_path / "net.safetensors", "--int8")
     assert done.exit_code == 2 and "--int8 writes only .onnx" in done.stderr

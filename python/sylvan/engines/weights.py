@@ -25,14 +25,16 @@ def evaluator_of(
     """
     if name in BUILT_IN:
         return evaluator_named(name)
+    options: dict[str, Any] = {}
     if name == "shipped":
-        name = str(shipped_network(Chess()) or "the chess network")
+        name, options = str(shipped_network(Chess()) or "chess.onnx"), {"name": "chess network"}
     if backend == "torch" or (backend == "auto" and name.endswith(".safetensors")):
-        evaluator = load_evaluator(name, backend=backend, **cache)
+        evaluator = load_evaluator(name, backend=backend, **options, **cache)
         if threads is not None:
             import torch
 
             torch.set_num_threads(threads)
         return evaluator
-    options: dict[str, Any] = {} if threads is None else {"threads": threads}
+    if threads is not None:
+        options["threads"] = threads
     return load_evaluator(name, backend=backend, **options, **cache)

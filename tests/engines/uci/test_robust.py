@@ -400,6 +400,20 @@ def test_an_evaluator_that_fails_does_not_lose_the_game():
     assert engine.thinker.evaluator is broken
 
 
+def test_it_plays_with_the_shipped_network():
+    """Levels of strength were measured with `material`, which takes its place for them."""
+    stream = io.StringIO()
+    engine = Engine(Output(stream))
+    limited = "setoption name UCI_LimitStrength value "
+    for line in ("go nodes 20", limited + "true", "go nodes 20", limited + "false", "go nodes 20"):
+        engine.hear(line)
+        engine.wait()
+    engine.leave()
+    said = [line.split()[-2:] for line in stream.getvalue().splitlines() if "evaluator is" in line]
+    network, material = ["chess", "network."], ["is", "material."]
+    assert said == [network, material, network]
+
+
 def test_the_program_is_installed_under_its_name():
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
     module, _, function = project["project"]["scripts"]["sylvan-uci"].partition(":")
