@@ -265,7 +265,10 @@ class TestAnalyze:
         assert facts("analyze", "--set", "nodes=500")["stopped_by"] == "nodes"
 
     def test_memory_is_a_budget(self):
-        assert facts("analyze", "-n", "50000", "--memory", "1MB")["bytes"] <= 1_000_000
+        assert (
+            facts("analyze", "--evaluator", "material", "-n", "50000", "--memory", "1MB")["bytes"]
+            <= 1_000_000
+        )
 
     def test_seeds_and_threads(self):
         def moves(*words):

@@ -50,7 +50,9 @@ def pgn(tmp_path):
 class TestAnalyzeGames:
     def test_summary_and_file(self, pgn, tmp_path):
         out = tmp_path / "annotated.pgn"
-        done = sylvan("analyze", str(pgn), "--out", str(out), "-n", "2000")
+        done = sylvan(
+            "analyze", str(pgn), "--evaluator", "material", "--out", str(out), "-n", "2000"
+        )
         assert done.exit_code == 0, done.stderr
         assert "Amy - Bob  1-0" in done.stdout and "C - D  *" in done.stdout
         assert re.search(r"3\.\.\. Nf6\?\? +#1  lost", done.stdout)

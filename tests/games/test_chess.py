@@ -208,7 +208,7 @@ def test_pictures():
 )
 def test_without_a_network_search_takes_what_hangs_and_mates(fen, best):
     game = Chess(fen)
-    result = sylvan.search(game, simulations=400)
+    result = sylvan.search(game, evaluator="material", simulations=400)
     assert game.san(result.best) in best
 
 
@@ -216,6 +216,6 @@ def test_without_a_network_search_takes_what_hangs_and_mates(fen, best):
 def test_without_a_network_search_mates_a_bare_king(piece):
     game = Chess(f"8/8/3k4/8/8/3K4/8/7{piece} w - - 0 1")
     while not game.is_terminal():
-        game.apply(sylvan.search(game, simulations=2000).best)
+        game.apply(sylvan.search(game, evaluator="material", simulations=2000).best)
     assert game.outcome == "checkmate" and game.returns() == (1, -1)
     assert len(game.moves) < 70

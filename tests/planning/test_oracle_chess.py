@@ -108,7 +108,7 @@ def test_a_queen_sacrifice_that_mates_in_three_is_found(colour):
 @COLOURS
 @pytest.mark.parametrize("fen", [BACK_RANK, SCHOLAR, MORPHY, SMOTHERED])
 def test_the_default_evaluation_proves_short_mates_too(fen, colour):
-    result = search(seen_by(colour, fen), None, simulations=100_000)
+    result = search(seen_by(colour, fen), "material", simulations=100_000)
     assert (result.stopped_by, result.value) == ("proven", 1.0)
 
 
@@ -205,7 +205,7 @@ def test_a_stalemate_trap_is_avoided_and_a_win_is_not_thrown_away(colour):
 def test_a_lost_side_takes_the_stalemate(colour):
     """The queen gives itself up: 1. Qg8+ Kxg8 is forced and leaves no move; to keep it loses."""
     board = seen_by(colour, "7k/8/6Q1/3r4/8/1q6/8/K7 w - - 0 1")
-    result = search(board, None, simulations=60_000)
+    result = search(board, "material", simulations=60_000)
     assert edge(result, board, "Qg8+").proven == 0.0
     low, _ = result.tree.root.edge(result.best).bounds
     assert low == 0.0
@@ -277,7 +277,7 @@ def test_a_lost_side_repeats():
     start = "6k1/5ppp/8/8/8/8/4QPPP/6K1 b - - 0 1"
     moves = "Kf8 Kf1 Kg8 Kg1 Kf8 Kf1 Kg8 Kg1 Kf8 Kf1"
     for played, claim in ((moves, True), ("Kf8 Kf1", False)):
-        result = Search(None, simulations=400).run(Chess(start, moves=played))
+        result = Search("material", simulations=400).run(Chess(start, moves=played))
         home = result.tree.root.edge(result.game.string_to_action("Kg8"))
         assert (home.proven == 0.0) is claim
         assert (result.best == home.action and result.value > -0.3) is claim

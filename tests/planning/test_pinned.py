@@ -197,7 +197,7 @@ def test_a_full_tree_goes_on_and_counts_every_visit_once(game, in_flight):
     config = SearchConfig(
         simulations=20_000, bytes=65536, proofs=False, leaves_in_flight=in_flight, c_puct=0.5
     )
-    search = Search(None, config)
+    search = Search("material" if isinstance(game, Chess) else "rollout", config)
     result = search.run(game)
     root = result.tree.root
     assert (result.stopped_by, root.N) == ("simulations", 20_001)

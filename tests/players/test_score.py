@@ -100,7 +100,7 @@ MATES = [
 
 @pytest.mark.parametrize(("fen", "moves"), MATES)
 def test_a_mate_is_as_long_as_it_says(fen, moves):
-    result = sylvan.search(Chess(fen), simulations=200_000)
+    result = sylvan.search(Chess(fen), evaluator="material", simulations=200_000)
     score = result_score(result)
     assert score.mate is not None and score.mate >= moves  # the shortest mate is known
     assert score.proven and score.wdl == (1000, 0, 0) and score.uci() == f"mate {score.mate}"
