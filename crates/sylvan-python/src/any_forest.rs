@@ -146,7 +146,9 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         let indices = unlocked::<G, _>(py, || {
             self.of_leaves(|visit, indices| {
                 for &action in &visit.actions {
-                    indices.push(i64::from(visit.state.logit_index(action)?));
+                    indices.push(i64::from(
+                        visit.state.logit_index(action).map_err(Into::into)?,
+                    ));
                 }
                 Ok::<(), PyErr>(())
             })
