@@ -176,7 +176,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
                 }
             }
             if count == 0 {
-                if !self.open_next(batch) {
+                if !self.open_next(batch, filling) {
                     return None;
                 }
             } else if slot.swap(filling, next) {
@@ -191,12 +191,14 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Closes the open batch, unless another thread has, and opens a free one; false if there is
-    /// none.
-    fn open_next(&self, batch: usize) -> bool {
+    /// Closes the open batch, in which a game did not fit when it was filled as in `seen`, and opens
+    /// a free one; false if there is none.
+    fn open_next(&self, batch: usize, seen: Filling) -> bool {
         let mut desk = self.desk();
-        if self.open.load(Ordering::Acquire) != batch {
-            return true; // another thread was first
+        let now = self.slots[batch].filling();
+        // Another thread was first. The next batch may be the same one, if it became free meanwhile.
+        if self.open.load(Ordering::Acquire) != batch || now != seen && !now.is_closed() {
+            return true;
         }
         self.close(batch, &mut desk);
         let Some(next) = desk.free.pop() else {
