@@ -10,6 +10,8 @@ mod policy; // evaluations from Python, checked
 mod learned; // outputs of learned models from Python
 mod any_forest; // forests of any game behind one trait
 mod forest; // the Python class `Forest`
+mod any_actors; // actors of any game behind one trait
+mod actors; // the Python class `Actors`
 
 use pyo3::prelude::*;
 
@@ -23,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     };
     module.add("BUILD_PROFILE", profile)?;
     module.add_class::<forest::Forest>()?;
+    module.add_class::<actors::Actors>()?;
     numbers::register(module)?;
     games::register(module)
 }

@@ -400,8 +400,10 @@ impl Game for PythonGame {
     }
 
     fn num_logits(&self) -> usize {
-        let asked = |py| -> PyResult<usize> { self.get(py)?.getattr("num_logits")?.extract() };
-        Python::attach(asked).unwrap_or(self.facts.rules.num_actions)
+        let given = Python::attach(|py| -> PyResult<usize> {
+            self.get(py)?.getattr("num_logits")?.extract()
+        });
+        given.unwrap_or(self.facts.rules.num_actions)
     }
 
     /// The action's number, unless the game overrides it.

@@ -94,7 +94,7 @@ struct Desk {
     /// Waiting for the evaluator, in order.
     full: VecDeque<usize>,
     /// Being evaluated.
-    taken: usize,
+    taken: Vec<usize>,
     /// Actors, and how many of them wait.
     actors: usize,
     waiting: usize,
@@ -341,6 +341,11 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         self.stopped.load(Ordering::Acquire)
     }
 
+    /// Whether all actors have left, or give up their games.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.desk().actors == 0
+    }
+
     // What an evaluator calls. ---------------------------------------------------------------------
 
     /// The next full batch; waits for it up to `patience`.
@@ -352,7 +357,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
                 return Taken::Over;
             }
             if let Some(batch) = desk.full.pop_front() {
-                desk.taken += 1;
+                desk.taken.push(batch);
                 return Taken::Batch(batch);
             }
             if desk.actors == 0 {
@@ -369,15 +374,18 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Hands back a batch whose answers are written.
-    pub fn answer(&self, batch: usize) {
-        let (rows, _) = self.sizes(batch);
+    /// Hands back a batch whose answers are written; false if it is not taken.
+    pub fn answer(&self, batch: usize) -> bool {
         let mut desk = self.desk();
-        desk.taken -= 1;
+        let Some(place) = desk.taken.iter().position(|&taken| taken == batch) else {
+            return false;
+        };
+        desk.taken.swap_remove(place);
         desk.batches += 1;
-        desk.rows += rows as u64;
+        desk.rows += self.sizes(batch).0 as u64;
         self.slots[batch].answered.store(true, Ordering::Release);
         self.event();
+        true
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
