@@ -164,6 +164,16 @@ def test_a_native_evaluator_gives_the_games_of_the_same_evaluator_in_batches():
     assert equal_columns(native, actors("connect4").play(InBatches(), 0, GAMES))
 
 
+def test_actors_evaluate_batches_natively():
+    from benchmarks.actors import ObservationHash
+
+    one = actors("connect4", actors=1, rows=1).play(ObservationHash(), 0, GAMES)
+    many = actors("connect4", actors=4, rows=3)
+    assert equal_columns(one, many.play(ObservationHash(), 0, GAMES))
+    batches, rows = many.evaluated
+    assert rows / 3 <= batches <= rows
+
+
 def test_logits_may_be_given_for_all_outputs_and_values_for_the_mover():
     def whole(leaves):
         logits, values = evaluate_leaves(leaves)

@@ -13,8 +13,8 @@ use sylvan_core::config::{Config, Dirichlet, Limits};
 use sylvan_core::playouts::HashRandom;
 use sylvan_core::values::Duel;
 use sylvan_core::{
-    Actors, BatchMemory, Evaluate, Forest, Game, Lease, ObservationHash, PlayConfig, Setup, Timing,
-    shape_of,
+    Actors, BatchMemory, Evaluate, Evaluator, Forest, Game, Lease, ObservationHash, PlayConfig,
+    Setup, Timing, Turn, Visit, shape_of,
 };
 use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
@@ -51,45 +51,94 @@ fn cpu_seconds() -> f64 {
     (ticks(12).unwrap_or(0.0) + ticks(13).unwrap_or(0.0)) / 100.0
 }
 
-/// Thousands of simulations per second, by the clock and per second of processor time.
+/// Thousands of simulations, and what they took.
+#[derive(Default)]
 struct Speed {
-    wall: f64,
-    cpu: f64,
+    simulations: f64,
+    seconds: f64,
+    cpu_seconds: f64,
 }
 
 impl Speed {
-    /// Of work that returns its number of simulations.
-    fn of(work: impl FnOnce() -> u64) -> Self {
+    /// Adds work that returns its number of simulations.
+    fn add(&mut self, work: impl FnOnce() -> u64) {
         let (start, cpu) = (Instant::now(), cpu_seconds());
-        let simulations = work() as f64 / 1e3;
-        Self {
-            wall: simulations / start.elapsed().as_secs_f64(),
-            cpu: simulations / (cpu_seconds() - cpu).max(0.01),
-        }
+        self.simulations += work() as f64 / 1e3;
+        self.seconds += start.elapsed().as_secs_f64();
+        self.cpu_seconds += cpu_seconds() - cpu;
+    }
+
+    fn of(work: impl FnOnce() -> u64) -> Self {
+        let mut speed = Self::default();
+        speed.add(work);
+        speed
+    }
+
+    fn wall(&self) -> f64 {
+        self.simulations / self.seconds
+    }
+
+    fn cpu(&self) -> f64 {
+        self.simulations / self.cpu_seconds.max(0.01)
     }
 }
 
-/// The speed of the bare search.
-fn bare<G: Game>(roots: Vec<G>, work: Work) -> Speed {
+/// The speed of the bare search of trees that follow games: each keeps the subtree of its best move.
+/// Tree by tree with `Forest::run`, or all trees in turn with `select` and `update`. Only searches
+/// are timed.
+fn bare<G: Game>(roots: &[G], work: Work, in_turn: bool) -> Speed {
     let rules = roots[0].rules();
-    let mut forest = Forest::<G, Duel>::new(roots.clone(), rules, config(work));
+    let mut forest = Forest::<G, Duel>::new(roots.to_vec(), rules, config(work));
     let asked = AtomicBool::new(false);
     let timing = Timing {
         deadline: None,
         pause: None,
         asked: &asked,
     };
-    Speed::of(|| {
-        let mut sum = 0;
-        for _ in 0..8 {
+    let mut total = Speed::default();
+    for _ in 0..12 {
+        total.add(|| {
             forest.begin(false, |_| None);
-            assert!(forest.run(&HashRandom, &timing).is_ok());
+            if in_turn {
+                search_in_turn(&mut forest, &timing);
+            } else {
+                assert!(forest.run(&HashRandom, &timing).is_ok());
+            }
             let finished = |i| forest.tree(i).progress.finished;
-            sum += (0..forest.num_trees()).map(finished).sum::<u64>();
-            forest.replant(|i, _| roots[i].clone());
+            (0..forest.num_trees()).map(finished).sum()
+        });
+        for (i, root) in roots.iter().enumerate() {
+            let mut legal = Vec::new();
+            let search = forest.search(i);
+            let best = search.tree.edges.actions[search.best()];
+            assert!(forest.advance(i, best).is_ok());
+            let over = forest.tree(i).state.turn(&mut legal);
+            if over.is_ok_and(|turn| turn == Turn::Over) {
+                forest.plant(i, root.clone());
+            }
         }
-        sum
-    })
+    }
+    total
+}
+
+/// Searches all trees in turn, leaf by leaf.
+fn search_in_turn<G: Game>(forest: &mut Forest<G, Duel>, timing: &Timing) {
+    let mut values = Vec::new();
+    loop {
+        assert!(forest.select(timing).is_ok());
+        if forest.num_leaves() == 0 {
+            if forest.is_done() {
+                return;
+            }
+            continue;
+        }
+        values.resize(2 * forest.num_leaves(), 0.0);
+        let logits = |_: usize, visit: &Visit<G>, out: &mut Vec<f32>| {
+            let evaluator: &dyn Evaluator<G> = &HashRandom;
+            let _ = evaluator.evaluate(&visit.leaf(), out, &mut [0.0; 2]);
+        };
+        forest.update(&logits, &values);
+    }
 }
 
 /// The same of games played by actors.
@@ -139,22 +188,30 @@ where
         .map(|seed| wandered(first, seed))
         .collect();
     let count = 4 * work.games as u64;
+    if let Ok(mode) = std::env::var("MODE") {
+        for _ in 0..4 {
+            let speed = actors(first, work, count, mode == "leaf");
+            println!("{name} {mode}: {:.0}k ({:.0}k)", speed.wall(), speed.cpu());
+        }
+        return;
+    }
     for _ in 0..3 {
-        let bare = bare(roots.clone(), work);
-        let alone = actors(first, work, count, true);
-        let host = actors(first, work, count, false);
-        println!(
-            "{name}: bare {:.0}k ({:.0}k), leaf by leaf {:.0}k ({:.0}k), in batches {:.0}k ({:.0}k), \
-             ratio {:.2} ({:.2} by processor time)",
-            bare.wall,
-            bare.cpu,
-            alone.wall,
-            alone.cpu,
-            host.wall,
-            host.cpu,
-            host.wall / bare.wall,
-            host.cpu / bare.cpu,
-        );
+        let speeds = [
+            ("bare, tree by tree", bare(&roots, work, false)),
+            ("bare, in turn", bare(&roots, work, true)),
+            ("actors leaf by leaf", actors(first, work, count, true)),
+            ("actors in batches", actors(first, work, count, false)),
+        ];
+        let [first, ..] = &speeds;
+        for (what, speed) in &speeds {
+            println!(
+                "{name}, {what}: {:.0}k, {:.2}; by processor time {:.0}k, {:.2}",
+                speed.wall(),
+                speed.wall() / first.1.wall(),
+                speed.cpu(),
+                speed.cpu() / first.1.cpu(),
+            );
+        }
     }
 }
 

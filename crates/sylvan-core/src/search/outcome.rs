@@ -213,8 +213,9 @@ pub(crate) fn pick_at(temperature: f64, policy: &[f32], rng: &mut Rng) -> usize 
         true => exp_double((ln(f64::from(p)) - max) / temperature),
         false => 0.0,
     };
-    let sum: f64 = policy.iter().map(weight).sum();
-    rng.pick(policy.iter().map(|p| weight(p) / sum))
+    let weights: Vec<f64> = policy.iter().map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    rng.pick(weights.into_iter().map(|weight| weight / sum))
 }
 
 multiversioned! {

@@ -25,90 +25,27 @@
 //! batch evaluates it.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::slice::from_ref;
+use std::sync::atomic::Ordering;
 
 use crate::contracts::evaluator::Evaluator;
-use crate::contracts::game::{Action, Game};
+use crate::contracts::game::Game;
+use crate::contracts::prefetch::prefetch;
 use crate::contracts::values::Values;
 use crate::search::clock::Clock;
 use crate::search::descend::SearchError;
 use crate::search::forest::Shard;
 use crate::search::tree::Tree;
-use crate::selfplay::batch_evaluator::{BatchEvaluator, Rows};
-use crate::selfplay::batches::{Batches, Reservation, Taken};
+use crate::selfplay::batches::{Batches, Reservation};
 use crate::selfplay::columns::Columns;
 use crate::selfplay::game_slot::{GameSlot, Next};
-use crate::selfplay::play_config::Lease;
+use crate::selfplay::job::{Evaluate, Failure, Job};
+use crate::selfplay::rows::{BadAnswer, check, evaluate_batch, write};
 use crate::selfplay::setup::Setup;
 
 /// Leaves that get their rows together: few enough to stay in the nearest cache until they are
 /// written, many enough that actors rarely meet at the batch's counter.
-const CHUNK: usize = 32;
-
-/// Who evaluates leaves.
-pub enum Evaluate<G: Game> {
-    /// The caller takes batches and answers them.
-    Batches,
-    /// The actors, batch by batch.
-    Natively(Box<dyn BatchEvaluator<G::Cell>>),
-    /// Each actor, leaf by leaf.
-    Leaves(Box<dyn Evaluator<G>>),
-}
-
-/// A game that was dropped because of an error.
-#[derive(Debug)]
-pub struct Failure<E> {
-    pub number: u64,
-    pub error: SearchError<E>,
-}
-
-/// An answer that is no evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum BadAnswer {
-    #[error(
-        "The policy of a position of game {game} has {logit} for action {action}: logits are \
-         finite or -inf."
-    )]
-    Logit {
-        game: u64,
-        action: Action,
-        logit: f32,
-    },
-    #[error(
-        "The policy of a position of game {game} has no finite logit among its {actions} legal \
-         actions: give at least one."
-    )]
-    NoLogit { game: u64, actions: usize },
-    #[error(
-        "The value of a position of game {game} is {value} for seat {seat}: give finite values."
-    )]
-    Value { game: u64, seat: usize, value: f32 },
-}
-
-/// What an actor has done so far, for progress reports; on a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct Counters {
-    pub games: AtomicU64,
-    pub positions: AtomicU64,
-    pub simulations: AtomicU64,
-}
-
-/// A lease being played.
-pub(crate) struct Job<G: Game> {
-    pub lease: Lease,
-    pub evaluate: Evaluate<G>,
-    /// Games of the lease that have started.
-    pub started: AtomicU64,
-    /// Of each actor.
-    pub counters: Vec<Counters>,
-    /// The first bad answer; it stops all actors.
-    pub bad_answer: Mutex<Option<BadAnswer>>,
-    /// No search is asked to end.
-    pub asked: AtomicBool,
-}
+const CHUNK: usize = 64;
 
 /// The games of one thread.
 pub(crate) struct Actor<G: Game, V: Values> {
@@ -197,8 +134,7 @@ impl<G: Game, V: Values> Actor<G, V> {
                 worked |= evaluate_batch(evaluator.as_ref(), batches);
             }
             if !worked {
-                let evaluates = matches!(table.job.evaluate, Evaluate::Natively(_));
-                batches.wait(seen, evaluates);
+                batches.wait(seen);
             }
         }
     }
@@ -341,6 +277,7 @@ impl<G: Game, V: Values> Actor<G, V> {
     fn read(&mut self, rows: Reservation, table: &mut Table<'_, '_, G>) {
         let (mut row, mut legal) = (rows.row, rows.legal);
         for _ in 0..rows.games {
+            self.prefetch_next();
             let Some(game) = self.waiting_games.pop_front() else {
                 break;
             };
@@ -361,6 +298,37 @@ impl<G: Game, V: Values> Actor<G, V> {
             self.go_on(game, table);
         }
         table.batches.read(rows.batch, rows.rows);
+    }
+
+    /// Prefetches the memory of the next games, whose trees the caches have lost since their last
+    /// turn: with a thousand games, waiting for it would take half of the time. Each step follows
+    /// pointers that an earlier step has prefetched.
+    fn prefetch_next(&self) {
+        let game = |ahead: usize| self.waiting_games.get(ahead).copied();
+        let leaves = |game: usize| self.games[game].leaves.visits().iter();
+        let (pool, trees) = (&self.shard.pool, &self.shard.trees);
+        if let Some(game) = game(5) {
+            self.games[game].prefetch();
+            prefetch(from_ref(&trees[game]));
+        }
+        if let Some(game) = game(4) {
+            leaves(game).for_each(|visit| prefetch(from_ref(&**visit)));
+            pool.prefetch_node(trees[game].root);
+        }
+        if let Some(game) = game(3) {
+            for visit in leaves(game) {
+                prefetch(&visit.path);
+                prefetch(&visit.actions);
+            }
+        }
+        if let Some(game) = game(2) {
+            let steps = leaves(game).flat_map(|visit| &visit.path);
+            steps.for_each(|step| pool.prefetch_node(step.node));
+        }
+        if let Some(game) = game(1) {
+            let steps = leaves(game).flat_map(|visit| &visit.path);
+            steps.for_each(|step| pool.prefetch_owned(step.node));
+        }
     }
 
     /// Expands the leaves of a game with the answers from a row and a legal action on.
@@ -417,106 +385,5 @@ impl<C: Copy + Default + Send + Sync + 'static> Drop for Presence<'_, C> {
             self.0.stop();
         }
         self.0.leave();
-    }
-}
-
-/// Writes the leaves of some games into their rows; returns the games that raised an error.
-fn write<G: Game>(
-    slots: &[GameSlot<G>],
-    games: &[usize],
-    rows: &Reservation,
-    batches: &Batches<G::Cell>,
-) -> Vec<(usize, G::Error)> {
-    let (memory, cells) = (batches.memory(rows.batch), batches.shape().cells);
-    let (mut row, mut legal, mut errors) = (rows.row, rows.legal, Vec::new());
-    for &game in games {
-        for visit in slots[game].leaves.visits() {
-            let n = visit.actions.len();
-            // SAFETY: these rows and legal actions are reserved for this actor, and the batch goes to
-            // the evaluator only after `Batches::written`. Entry `row + 1` of the offsets belongs to
-            // row `row`; entry 0 is never written and stays 0.
-            let (seen, actions, indices, offset, seat, ticket) = unsafe {
-                (
-                    memory.observations.part_mut(row * cells, cells),
-                    memory.actions.part_mut(legal, n),
-                    memory.indices.part_mut(legal, n),
-                    memory.offsets.part_mut(row + 1, 1),
-                    memory.seats.part_mut(row, 1),
-                    memory.tickets.part_mut(row, 1),
-                )
-            };
-            (row, legal) = (row + 1, legal + n);
-            (offset[0], seat[0], ticket[0]) = (legal as i64, visit.seat.into(), visit.ticket);
-            let mut show = || -> Result<(), G::Error> {
-                visit.state.observe(seen)?;
-                for (index, &action) in indices.iter_mut().zip(&visit.actions) {
-                    *index = visit.state.logit_index(action)? as i32;
-                }
-                Ok(())
-            };
-            if let Err(error) = show() {
-                errors.push((game, error));
-            }
-            for (out, &action) in actions.iter_mut().zip(&visit.actions) {
-                *out = action as i32;
-            }
-        }
-    }
-    errors
-}
-
-/// Evaluates a batch if one is full.
-fn evaluate_batch<C: Copy + Default + Send + Sync + 'static>(
-    evaluator: &dyn BatchEvaluator<C>,
-    batches: &Batches<C>,
-) -> bool {
-    let Taken::Batch(batch) = batches.take(Duration::ZERO) else {
-        return false;
-    };
-    let ((rows, legal), memory) = (batches.sizes(batch), batches.memory(batch));
-    let shape = batches.shape();
-    // SAFETY: a taken batch belongs to who took it until `answer`.
-    unsafe {
-        let given = Rows {
-            observations: memory.observations.part(0, rows * shape.cells),
-            offsets: memory.offsets.part(0, rows + 1),
-            indices: memory.indices.part(0, legal),
-            seats: memory.seats.part(0, rows),
-            cells: shape.cells,
-        };
-        let logits = memory.logits.part_mut(0, legal);
-        let values = memory.values.part_mut(0, rows * shape.seats);
-        evaluator.evaluate(&given, logits, values);
-    }
-    batches.answer(batch);
-    true
-}
-
-/// Checks the answer to one leaf.
-fn check(game: u64, actions: &[Action], logits: &[f32], values: &[f32]) -> Result<(), BadAnswer> {
-    let sound = logits.iter().all(|&x| x < f32::INFINITY);
-    if !sound || logits.iter().all(|&x| x == f32::NEG_INFINITY) {
-        let mut each = actions.iter().zip(logits);
-        return Err(
-            match each.find(|&(_, &x)| x.is_nan() || x == f32::INFINITY) {
-                Some((&action, &logit)) => BadAnswer::Logit {
-                    game,
-                    action,
-                    logit,
-                },
-                None => BadAnswer::NoLogit {
-                    game,
-                    actions: actions.len(),
-                },
-            },
-        );
-    }
-    match values.iter().position(|x| !x.is_finite()) {
-        Some(seat) => Err(BadAnswer::Value {
-            game,
-            seat,
-            value: values[seat],
-        }),
-        None => Ok(()),
     }
 }

@@ -11,12 +11,14 @@ use std::thread::{self, JoinHandle};
 
 use crate::contracts::game::Game;
 use crate::contracts::values::Values;
-use crate::selfplay::actor::{Actor, BadAnswer, Counters, Evaluate, Failure, Job};
+use crate::selfplay::actor::Actor;
 use crate::selfplay::batch_memory::{BatchMemory, Shape};
 use crate::selfplay::batches::Batches;
 use crate::selfplay::columns::Columns;
+use crate::selfplay::job::{Counters, Evaluate, Failure, Job};
 use crate::selfplay::openings::first_illegal;
 use crate::selfplay::play_config::Lease;
+use crate::selfplay::rows::BadAnswer;
 use crate::selfplay::setup::Setup;
 
 /// The legal actions per row that a batch has room for, in games with more actions.
@@ -145,7 +147,8 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
             bad_answer: Mutex::new(None),
             asked: AtomicBool::new(false),
         });
-        self.batches.begin(count);
+        let natively = matches!(job.evaluate, Evaluate::Natively(_));
+        self.batches.begin(count, natively);
         self.job = Some(Arc::clone(&job));
         for mut actor in std::mem::take(&mut self.resting) {
             let (job, setup) = (Arc::clone(&job), Arc::clone(&self.setup));

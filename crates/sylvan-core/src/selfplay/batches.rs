@@ -24,6 +24,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::selfplay::batch_memory::{BatchMemory, Shape};
+use crate::selfplay::batch_slot::{Filling, Slot};
 
 /// Rows of one actor, all in one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,46 +48,6 @@ pub enum Taken {
     Over,
 }
 
-/// The rows and legal actions reserved in a batch, and whether it is closed, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Filling(u64);
-
-impl Filling {
-    const CLOSED: u64 = 1 << 63;
-
-    fn is_closed(self) -> bool {
-        self.0 & Self::CLOSED != 0
-    }
-
-    fn rows(self) -> usize {
-        (self.0 >> 32) as usize & 0x7fff_ffff
-    }
-
-    fn legal(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    fn plus(self, rows: usize, legal: usize) -> Self {
-        Self(self.0 + ((rows as u64) << 32) + legal as u64)
-    }
-}
-
-/// One batch. Atomics that different threads write often have cache lines of their own.
-#[derive(Debug)]
-#[repr(align(128))]
-struct Slot<C> {
-    /// A `Filling`.
-    filling: AtomicU64,
-    /// Rows written.
-    written: AtomicUsize,
-    /// It went to the evaluator: `complete` is called by one thread.
-    completed: AtomicBool,
-    answered: AtomicBool,
-    /// Rows whose answers are not read yet.
-    unread: AtomicUsize,
-    memory: BatchMemory<C>,
-}
-
 /// What is decided under the lock.
 #[derive(Debug, Default)]
 struct Desk {
@@ -95,12 +56,23 @@ struct Desk {
     full: VecDeque<usize>,
     /// Being evaluated.
     taken: Vec<usize>,
+    /// Actors evaluate batches themselves.
+    natively: bool,
     /// Actors, and how many of them wait.
     actors: usize,
     waiting: usize,
     /// Batches that were evaluated, and their rows.
     batches: u64,
     rows: u64,
+}
+
+impl Desk {
+    /// Takes the next full batch.
+    fn take(&mut self) -> Option<usize> {
+        let batch = self.full.pop_front()?;
+        self.taken.push(batch);
+        Some(batch)
+    }
 }
 
 /// The batches between actors and an evaluator.
@@ -132,7 +104,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             evaluator_wakes: Condvar::new(),
             stopped: AtomicBool::new(false),
         };
-        batches.begin(0);
+        batches.begin(0, false);
         batches
     }
 
@@ -243,8 +215,11 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         if !slot.completed.swap(true, Ordering::SeqCst) {
             slot.unread.store(rows, Ordering::SeqCst);
             desk.full.push_back(batch);
-            self.evaluator_wakes.notify_one();
-            self.actors_wake.notify_one(); // actors may evaluate, too
+            if desk.natively {
+                self.actors_wake.notify_one();
+            } else {
+                self.evaluator_wakes.notify_one();
+            }
         }
     }
 
@@ -264,8 +239,9 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Empties all batches for so many actors. Nobody uses them meanwhile.
-    pub(crate) fn begin(&self, actors: usize) {
+    /// Empties all batches for so many actors, which evaluate `natively` or not. Nobody uses them
+    /// meanwhile.
+    pub(crate) fn begin(&self, actors: usize, natively: bool) {
         let mut desk = self.desk();
         for slot in &self.slots {
             slot.close();
@@ -276,6 +252,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         *desk = Desk {
             free: (1..self.slots.len()).rev().collect(),
             actors,
+            natively,
             ..Desk::default()
         };
     }
@@ -290,18 +267,23 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
+    /// The next full batch, for an actor that evaluates natively.
+    pub(crate) fn take_natively(&self) -> Option<usize> {
+        self.desk().take()
+    }
+
     /// A number that grows with every event.
     pub(crate) fn events(&self) -> u64 {
         self.events.load(Ordering::Acquire)
     }
 
-    /// Waits for an event after the first `seen`; with `evaluates` also for a full batch.
-    pub(crate) fn wait(&self, seen: u64, evaluates: bool) {
+    /// Waits for an event after the first `seen`, or for a batch that an actor can evaluate.
+    pub(crate) fn wait(&self, seen: u64) {
         let mut desk = self.desk();
         desk.waiting += 1;
         loop {
             self.close_if_stuck(&mut desk);
-            let is_full = evaluates && !desk.full.is_empty();
+            let is_full = desk.natively && !desk.full.is_empty();
             if is_full || self.events() != seen || self.is_stopped() {
                 break;
             }
@@ -356,8 +338,9 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             if self.is_stopped() {
                 return Taken::Over;
             }
-            if let Some(batch) = desk.full.pop_front() {
-                desk.taken.push(batch);
+            if !desk.natively
+                && let Some(batch) = desk.take()
+            {
                 return Taken::Batch(batch);
             }
             if desk.actors == 0 {
@@ -390,42 +373,5 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<C> Slot<C> {
-    fn new(memory: BatchMemory<C>) -> Self {
-        Self {
-            filling: AtomicU64::new(Filling::CLOSED),
-            written: AtomicUsize::new(0),
-            completed: AtomicBool::new(false),
-            answered: AtomicBool::new(false),
-            unread: AtomicUsize::new(0),
-            memory,
-        }
-    }
-
-    /// Makes it a free batch.
-    fn close(&self) {
-        self.filling.store(Filling::CLOSED, Ordering::SeqCst);
-        self.answered.store(false, Ordering::SeqCst);
-    }
-
-    /// Empties a free batch for reservations.
-    fn open(&self) {
-        self.written.store(0, Ordering::SeqCst);
-        self.completed.store(false, Ordering::SeqCst);
-        self.filling.store(0, Ordering::SeqCst);
-    }
-
-    fn filling(&self) -> Filling {
-        Filling(self.filling.load(Ordering::SeqCst))
-    }
-
-    fn swap(&self, old: Filling, new: Filling) -> bool {
-        let order = Ordering::SeqCst;
-        self.filling
-            .compare_exchange(old.0, new.0, order, order)
-            .is_ok()
     }
 }

@@ -8,7 +8,10 @@
 //! state itself, and every search starts a new tree. Where a seat has one legal action, the game
 //! continues without a search.
 
+use std::slice::from_ref;
+
 use crate::contracts::game::{Action, Game, Seat, Turn};
+use crate::contracts::prefetch::prefetch;
 use crate::contracts::values::Values;
 use crate::search::batch::Batch;
 use crate::search::forest::Shard;
@@ -67,6 +70,13 @@ impl<G: Game> GameSlot<G> {
             failed: false,
             columns: Columns::default(),
         }
+    }
+
+    /// Prefetches what every turn reads.
+    pub fn prefetch(&self) {
+        prefetch(from_ref(&self.leaves));
+        prefetch(from_ref(&self.full));
+        prefetch(from_ref(&self.number));
     }
 
     /// Starts a game; adds it to `finished` if it is over at once.
