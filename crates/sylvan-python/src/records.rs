@@ -42,7 +42,9 @@ impl EdgeStats {
 
     /// The arguments of `__new__`, for `pickle` and `copy`.
     fn __getnewargs__(&self) -> (Action, u64, f64, f64, (f64, f64), u64) {
-        let Self { action, N, W, P, .. } = *self;
+        let Self {
+            action, N, W, P, ..
+        } = *self;
         (action, N, W, P, self.bounds, self.available)
     }
 }
