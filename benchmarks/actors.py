@@ -1,9 +1,10 @@
 """The host alone: games by actors with an evaluator that answers at once, against bare searches.
 
 The evaluator reads every observation and writes every legal logit. It runs in the actors
-(`ObservationHash`), or in Python as a network's does (`InPython`). The peer is the search of as many
-trees on as many threads, without observations, batches and moves: `Forest.run` with hash-random
-evaluations, whose trees follow games and keep the subtrees of their moves; only searches are timed.
+(`ObservationHash`), or in Python as a network's does (`InPython`). The peer is the search of as
+many trees on as many threads, without observations, batches and moves: `Forest.run` with
+hash-random evaluations, tree by tree. The trees follow games and keep the subtrees of their moves;
+only searches are timed.
 
 Before a speed is printed, a checksum of the games that were played is compared.
 """
@@ -75,9 +76,11 @@ class InPython:
 
 def host(game: str, evaluator: Any, games: int, rows: int, threads: int, quick: bool) -> float:
     """Simulations per second of actors, after a check of what they play."""
-    search = SearchConfig(simulations=SIMULATIONS, noise=True)
+    limits: dict[str, Any] = {"simulations": SIMULATIONS, "noise": True}
+    search = SearchConfig(**limits)
     # Random openings of many lengths, so that games end at all times, as in a long run.
-    config = SelfPlayConfig(games=games, opening_share=1.0, opening_plies=20, max_plies=60)
+    settings: dict[str, Any] = {"opening_share": 1.0, "opening_plies": 20, "max_plies": 60}
+    config = SelfPlayConfig(games=games, **settings)
     actors = Actors(GameSpec(game), config, 1, None, search, actors=threads, rows=rows, batches=3)
     found = checksum(actors.play(evaluator, 0, 64))
     expected = CHECKSUMS[game, type(evaluator).__name__]
