@@ -100,7 +100,10 @@ impl<G: Bridge, V: Values + 'static> AnyActors for ActorsOf<G, V> {
         let evaluate = match evaluator {
             None => Evaluate::Batches,
             Some(("observation_hash", _)) => Evaluate::Natively(Box::new(ObservationHash)),
-            Some((name, params)) => Evaluate::Leaves(G::evaluator(name, params, 1.0)?),
+            Some((name, params)) => {
+                let discount = self.actors.setup().discount();
+                Evaluate::Leaves(G::evaluator(name, params, discount)?)
+            }
         };
         self.actors.begin(lease, evaluate).map_err(lease_error)
     }
