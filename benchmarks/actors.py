@@ -3,8 +3,8 @@
 The evaluator reads every observation and writes every legal logit. It runs in the actors
 (`ObservationHash`), or in Python as a network's does (`InPython`). The peer is the search of as
 many trees on as many threads, without observations, batches and moves: `Forest.run` with
-hash-random evaluations, whose trees follow games and keep the subtrees of their moves; only
-searches are timed.
+hash-random evaluations, tree by tree. The trees follow games and keep the subtrees of their moves;
+only searches are timed.
 
 Before a speed is printed, a checksum of the games that were played is compared.
 """

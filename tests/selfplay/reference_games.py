@@ -26,13 +26,19 @@ FACTOR = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1
 
 
-def hashed(observation: Any, indices: Sequence[int], seats: int) -> tuple[list[float], list[float]]:
-    """Logits in -2..2 for some policy outputs, and zero-sum values in -1..1."""
+def hashed(
+    observation: Any, indices: Sequence[int], seats: int, value_range: tuple[float, float]
+) -> tuple[list[float], list[float]]:
+    """Logits in -2..2 for some policy outputs, and values in a range, zero-sum for two seats."""
     data = np.ascontiguousarray(observation).tobytes()
     key = int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
     mixed = [((key ^ int(index)) * FACTOR & MASK) >> 48 for index in indices]
-    value = (key >> 48) / 32768 - 1
-    return [x / 16384 - 2 for x in mixed], [value, -value][:seats]
+    low, high = value_range
+    parts = [(key >> 16 * (3 - seat % 4) & 0xFFFF) / 65536 for seat in range(seats)]
+    values = [low + (high - low) * part for part in parts]
+    if seats == 2:
+        values[1] = -values[0]
+    return [x / 16384 - 2 for x in mixed], values
 
 
 def evaluate_states(states: list[Game]) -> list[tuple[list[float], list[float]]]:
@@ -42,6 +48,7 @@ def evaluate_states(states: list[Game]) -> list[tuple[list[float], list[float]]]
             state.observation(),
             [getattr(state, "logit_index", int)(action) for action in state.legal_actions()],
             state.num_players,
+            state.value_range,
         )
         for state in states
     ]
@@ -49,9 +56,9 @@ def evaluate_states(states: list[Game]) -> list[tuple[list[float], list[float]]]
 
 def evaluate_leaves(leaves: Any) -> tuple[np.ndarray, np.ndarray]:
     """Answer a batch of leaves."""
-    seats = leaves.forest.num_players
+    seats, value_range = leaves.forest.num_players, leaves.forest.value_range
     answers = [
-        hashed(seen, leaves.logit_indices[first:end], seats)
+        hashed(seen, leaves.logit_indices[first:end], seats, value_range)
         for seen, first, end in zip(
             leaves.observations, leaves.offsets[:-1], leaves.offsets[1:], strict=True
         )
@@ -126,10 +133,8 @@ class ReferenceGame:
             settings = settings.replace(
                 simulations=config.fast_simulations, noise=False, forced_playouts=0.0
             )
-        if self.search is None or not config.reuse:
-            self.search = reference.Search(self.state, evaluate_states, settings)
-        search = self.search
-        search.config, search.rng = settings, Rng(seed, SEARCH)
+        search = self._search(settings)
+        search.rng = Rng(seed, SEARCH)
         root = search.run()
         values = root.proven or [root.value(seat) for seat in range(search.seats)]
         search.rng = Rng(seed, ACTION)
@@ -142,7 +147,7 @@ class ReferenceGame:
         }
         resigned = self._resigns(root.seat, float(ply["values"][root.seat]))
         self._apply(action, root.seat, **ply)
-        search.advance(action)
+        self._continue(action)
         limit = config.max_plies
         if self.state.is_terminal():
             self.ending, self.returns = "end", self.state.returns()
@@ -151,6 +156,18 @@ class ReferenceGame:
             self.returns = tuple(-1.0 if seat == self.would else 1.0 for seat in range(2))
         elif limit is not None and len(self.plies) >= limit:
             self.ending, self.returns = "limit", verdict(self.state, config.verdict)
+
+    def _search(self, settings: SearchConfig) -> reference.Search:
+        """Return the search of the seat to move; its tree may be kept from the last move."""
+        if self.search is None or not self.config.reuse:
+            self.search = reference.Search(self.state, evaluate_states, settings)
+        self.search.config = settings
+        return self.search
+
+    def _continue(self, action: int) -> None:
+        """Follow a move in the tree."""
+        assert self.search is not None
+        self.search.advance(action)
 
     def _resigns(self, seat: int, value: float) -> bool:
         config = self.config
@@ -161,3 +178,31 @@ class ReferenceGame:
             return False
         self.would = seat
         return not self.play_on
+
+
+class HiddenReferenceGame(ReferenceGame):
+    """A game in which seats do not see everything: every search starts from the mover's view, and a
+    seat with one legal action takes it without a search.
+    """
+
+    def _start(self, positions: Sequence[Sequence[int]]) -> None:
+        super()._start(positions)
+        self._continue_unsearched()
+
+    def _search(self, settings: SearchConfig) -> reference.Search:
+        view = self.state.observe(self.state.to_play())
+        return reference.DealSearch(view, evaluate_states, settings.replace(proofs=False))
+
+    def _continue(self, action: int) -> None:
+        self._continue_unsearched()
+
+    def _continue_unsearched(self) -> None:
+        while not self.state.is_terminal():
+            if self.state.is_chance():
+                rng = Rng(mix(self.seed, 2 + len(self.plies)), CHANCE)
+                outcomes = list(self.state.chance_outcomes())
+                self._apply(outcomes[rng.pick([p for _, p in outcomes])][0], -1)
+            elif len(legal := self.state.legal_actions()) == 1:
+                self._apply(legal[0], self.state.to_play())
+            else:
+                return

@@ -13,7 +13,7 @@ from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
 from sylvan.selfplay.actors import Actors
 from sylvan.selfplay.config import SelfPlayConfig
-from tests.selfplay.reference_games import ReferenceGame, evaluate_leaves
+from tests.selfplay.reference_games import HiddenReferenceGame, ReferenceGame, evaluate_leaves
 
 SEARCH = SearchConfig(simulations=12, noise=True, forced_playouts=2.0)
 CONFIG = SelfPlayConfig(
@@ -52,7 +52,8 @@ def check_equal(games, twins):
         assert record.seed == twin.seed
         assert record.actions.tolist() == [ply["action"] for ply in twin.plies]
         assert record.seats.tolist() == [ply["seat"] for ply in twin.plies]
-        assert (record.ending, record.returns.tolist()) == (twin.ending, list(twin.returns))
+        assert record.ending == twin.ending
+        np.testing.assert_array_equal(record.returns, np.array(twin.returns, np.float32))
         assert games["openings"][game] == twin.opening
         assert (games["resigning"][game], games["played_on"][game]) == (twin.would, twin.play_on)
         for t, ply in enumerate(twin.plies):
@@ -97,6 +98,18 @@ def test_every_search_is_the_search_of_the_reference(search):
     games = actors("connect4", config, search, actors=2, rows=7).play(evaluate_leaves, 0, GAMES)
     first = GameSpec("connect4").first()
     check_equal(games, [ReferenceGame(first, config, search, 5, n) for n in range(GAMES)])
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_hidden_information_is_searched_from_the_view_of_the_mover(stops):
+    spec = GameSpec("blob", {"players": 3, "sequence": [3]})
+    search = SearchConfig(simulations=12, noise=True, stop_at_new_views=stops)
+    config = SelfPlayConfig(games=4, temperature_plies=5, full_share=0.6, fast_simulations=5)
+    games = Actors(spec, config, 5, None, search, actors=2, rows=3).play(evaluate_leaves, 0, 6)
+    twins = [HiddenReferenceGame(spec.first(), config, search, 5, n) for n in range(6)]
+    check_equal(games, twins)
+    assert (games["seats"] == -1).any()  # chance dealt cards
+    assert (games["counts"] == 0).any() and not (games["counts"] == 1).any()
 
 
 def test_an_encoding_changes_observations_and_logits_of_both():

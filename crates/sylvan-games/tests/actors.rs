@@ -302,6 +302,31 @@ fn batches_are_full_while_there_are_games_enough() {
     );
 }
 
+#[test]
+fn batches_go_round_without_a_deadlock() {
+    // As many games as rows in all batches: a batch often becomes free while another thread still
+    // holds its number as the open one.
+    let settings = |games| PlayConfig {
+        games,
+        ..PlayConfig::default()
+    };
+    for batches in 1..4 {
+        for rows in [1, 2, 5] {
+            let way = Way {
+                actors: 4,
+                batches,
+                rows,
+            };
+            let games = settings((batches + 1) * rows);
+            let mut all = actors::<TicTacToe, Duel>(&TicTacToe::default(), search(4), games, way);
+            for first in 0..20 {
+                let played = finished(&mut all, lease(20 * first, 20), natively());
+                assert_eq!(played.columns.numbers.len(), 20);
+            }
+        }
+    }
+}
+
 /// Answers a batch with zeros.
 fn answer<C: Copy + Default + Send + Sync + 'static>(
     batches: &sylvan_core::Batches<C>,

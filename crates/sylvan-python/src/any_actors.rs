@@ -88,8 +88,6 @@ impl<C: Copy + Default + Send + Sync + 'static> AnyBatches for Batches<C> {
 /// Actors of one game, and the arrays of their batches.
 struct ActorsOf<G: Bridge, V: Values> {
     actors: Actors<G, V>,
-    /// The discount of rollouts, as of the search.
-    discount: f64,
     arrays: Vec<Py<PyDict>>,
 }
 
@@ -102,7 +100,10 @@ impl<G: Bridge, V: Values + 'static> AnyActors for ActorsOf<G, V> {
         let evaluate = match evaluator {
             None => Evaluate::Batches,
             Some(("observation_hash", _)) => Evaluate::Natively(Box::new(ObservationHash)),
-            Some((name, params)) => Evaluate::Leaves(G::evaluator(name, params, self.discount)?),
+            Some((name, params)) => {
+                let discount = self.actors.setup().discount();
+                Evaluate::Leaves(G::evaluator(name, params, discount)?)
+            }
         };
         self.actors.begin(lease, evaluate).map_err(lease_error)
     }
@@ -161,7 +162,6 @@ fn lease_error<E: Into<PyErr>>(error: LeaseError<E>) -> PyErr {
 /// Actors whose way to store values is chosen.
 struct Parts<G: Bridge> {
     setup: Setup<G>,
-    discount: f64,
     actors: usize,
     shape: Shape,
     memory: Vec<BatchMemory<G::Cell>>,
@@ -174,7 +174,6 @@ impl<G: Bridge> ForValues<G> for Parts<G> {
     fn build<V: Values + 'static>(self) -> Box<dyn AnyActors> {
         Box::new(ActorsOf {
             actors: Actors::<G, V>::new(self.setup, self.actors, self.shape, self.memory),
-            discount: self.discount,
             arrays: self.arrays,
         })
     }
@@ -198,7 +197,6 @@ pub fn actors_of<G: Bridge>(
     let rules = setup.rules().clone();
     let parts = Parts {
         setup,
-        discount,
         actors: given.actors,
         shape,
         memory,

@@ -143,7 +143,7 @@ impl<G: Game, V: Values> Actor<G, V> {
     fn play_alone(&mut self, evaluator: &dyn Evaluator<G>, table: &mut Table<'_, '_, G>) {
         let (setup, mut logits) = (table.setup, std::mem::take(&mut self.logits));
         let mut values = vec![0.0; setup.rules().num_players];
-        while !table.batches.is_stopped() && self.start_next(0, table) {
+        while self.start_next(0, table) {
             loop {
                 match self.advance(0, table) {
                     Ok(Next::Search) => {}
@@ -168,10 +168,10 @@ impl<G: Game, V: Values> Actor<G, V> {
         self.logits = logits;
     }
 
-    /// Starts the next game of the lease in a slot; false if there is none.
+    /// Starts the next game of the lease in a slot; false if there is none, or after a stop.
     fn start_next(&mut self, game: usize, table: &Table<'_, '_, G>) -> bool {
         let job = table.job;
-        loop {
+        while !table.batches.is_stopped() {
             let started = job.started.fetch_add(1, Ordering::Relaxed);
             if started >= job.lease.count {
                 return false;
@@ -185,6 +185,7 @@ impl<G: Game, V: Values> Actor<G, V> {
                 Err(error) => self.fail(game, SearchError::Game(error)),
             }
         }
+        false
     }
 
     /// Drops a game.
@@ -232,6 +233,9 @@ impl<G: Game, V: Values> Actor<G, V> {
                 return Ok(Next::Search);
             }
             if !search.tree.is_done() {
+                if table.batches.is_stopped() {
+                    return Ok(Next::Over);
+                }
                 continue; // it found no leaf for long
             }
             let counters = &table.job.counters[self.number];

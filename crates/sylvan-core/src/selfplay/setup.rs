@@ -29,7 +29,10 @@ impl<G: Game> Setup<G> {
     pub fn new(first: G, search: Config, config: PlayConfig, seed: u64) -> Self {
         let (rules, hides) = (first.rules(), first.hides());
         let bytes = search.limits.bytes.unwrap_or(u64::MAX);
-        let budget = (bytes / config.games.max(1) as u64 / 6 * 5).min(ACTOR_MOST);
+        let games = config.games.max(1) as u64;
+        // As in `Forest::budget`. All games share the most bytes of one actor, so that a tree's
+        // budget does not depend on the number of actors.
+        let budget = (bytes / games / 6 * 5).min(ACTOR_MOST / games);
         let settings = |search: Config, quiet: bool| {
             let mut settings = Settings::new(search, rules.clone());
             settings.quiet = quiet;
@@ -58,6 +61,10 @@ impl<G: Game> Setup<G> {
 
     pub fn rules(&self) -> &Rules {
         &self.full.rules
+    }
+
+    pub fn discount(&self) -> f64 {
+        self.full.config.discount
     }
 
     pub fn leaves_in_flight(&self) -> usize {
