@@ -7,6 +7,8 @@ evaluated. The figures include moves, records and new games.
   of this machine.
 - *connect4_host*, *chess_host*: the same games with an evaluator that returns random numbers at
   once: the limit of the CPU's part. Needs no GPU.
+- *connect4_actors*, *chess_actors*: the same for actors (`benchmarks/actors.py`), against the bare
+  search of as many trees; `--games=1024` in progress, batches of `--rows=256`.
 - *connect4_gpu* (6x64), *chess_gpu* (10x128): simulations per second on a GPU, with the share of
   the wall time of each phase, the speed of the GPU alone, and its milliseconds for each part of a
   batch. A line on stderr names the bottleneck.
@@ -30,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.actors import host_alone
 from benchmarks.measure import Benchmark, Measurement, repeat, run_named
 from sylvan import Forest, SearchConfig
 from sylvan.games import Game
@@ -370,7 +373,24 @@ def chess_gpu(quick: bool) -> list[Measurement]:
     return on_gpu("chess", "10x128", quick)
 
 
+def connect4_actors(quick: bool) -> list[Measurement]:
+    """Connect Four by actors, answered at once, against the bare search."""
+    return host_alone("connect4", *actor_sizes(), quick)
+
+
+def chess_actors(quick: bool) -> list[Measurement]:
+    """Chess by actors, answered at once, against the bare search."""
+    return host_alone("chess", *actor_sizes(), quick)
+
+
+def actor_sizes() -> tuple[int, int]:
+    """Games in progress and rows of a batch: `--games`, `--rows`."""
+    return numbers("games", "1024")[0], numbers("rows", "256")[0]
+
+
 BENCHMARKS: tuple[Benchmark, ...] = (
+    connect4_actors,
+    chess_actors,
     connect4_cpu_share,
     connect4_host,
     chess_host,

@@ -11,6 +11,7 @@ from typing_extensions import disjoint_base
 __all__ = [
     "BUILD_PROFILE",
     "TREE_SHARE",
+    "Actors",
     "Blob",
     "BlobBot",
     "BlobTables",
@@ -207,6 +208,36 @@ class Forest:
     def flatten(self, flat: bool) -> None: ...
     def signature(self, tree: int) -> int: ...
     def bytes(self) -> int: ...
+
+@final
+class Actors:
+    def __new__(
+        cls,
+        first: Any,
+        search: dict[str, Any],
+        play: dict[str, Any],
+        *,
+        seed: int,
+        actors: int,
+        rows: int,
+        batches: int,
+        room: Callable[[tuple[int, ...], np.dtype[Any]], NDArray[Any]],
+    ) -> Self: ...
+    def begin(
+        self,
+        first: int,
+        count: int,
+        positions: Sequence[Sequence[int]],
+        evaluator: tuple[str, dict[str, Any]] | None = None,
+    ) -> None: ...
+    def take(self, patience: float) -> tuple[int, int, int] | None: ...
+    def answer(self, batch: int) -> None: ...
+    def is_over(self) -> bool: ...
+    def stop(self) -> None: ...
+    def finish(self) -> tuple[dict[str, NDArray[Any]], list[tuple[int, Exception]]]: ...
+    def progress(self) -> tuple[int, int, int]: ...
+    def evaluated(self) -> tuple[int, int]: ...
+    def arrays(self) -> list[dict[str, NDArray[Any]]]: ...
 
 @disjoint_base
 class LatentState:

@@ -6,7 +6,8 @@
 //! - `memory`: nodes, edges and families in an arena, and the byte budget
 //! - `sources`: the sources of states: rules, deals of hidden cards, a learned model
 //! - `search`: a simulation step by step, and forests of many trees
-//! - `selfplay`: results and moves of all trees of a forest, and positions of played games
+//! - `selfplay`: results and moves of all trees of a forest, positions of played games, and actors,
+//!   which play many games each
 //!
 //! Other crates use only the names below.
 
@@ -29,6 +30,15 @@ pub use search::playouts;
 pub use search::statistics::{EdgeStats, NodeStats};
 pub use search::tree::Search;
 pub use search::visit::Visit;
+pub use selfplay::actors::{Actors, LeaseError, Played, Progress, shape_of};
+pub use selfplay::batch_evaluator::{BatchEvaluator, ObservationHash, Rows};
+pub use selfplay::batch_memory::{BatchMemory, Region, Shape};
+pub use selfplay::batches::{Batches, Taken};
+pub use selfplay::columns::{Columns, Ending, Entries, Per, Widths};
+pub use selfplay::job::{Evaluate, Failure};
 pub use selfplay::moves::MoveError;
-pub use selfplay::remake;
+pub use selfplay::play_config::{Lease, PlayConfig, Resignation, Verdict};
+pub use selfplay::rows::BadAnswer;
+pub use selfplay::setup::Setup;
+pub use selfplay::{remake, seeds};
 pub use sources::latent::{Latent, Model};

@@ -143,7 +143,9 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         let indices = unlocked::<G, _>(py, || {
             self.of_leaves(|visit, indices| {
                 for &action in &visit.actions {
-                    indices.push(i64::from(visit.state.logit_index(action)?));
+                    indices.push(i64::from(
+                        visit.state.logit_index(action).map_err(Into::into)?,
+                    ));
                 }
                 Ok::<(), PyErr>(())
             })
@@ -390,32 +392,49 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
     }
 }
 
+/// Builds something for one storage of values.
+pub trait ForValues<G> {
+    type Built;
+    fn build<V: Values + 'static>(self) -> Self::Built;
+}
+
 /// Chooses the storage of values: one number if two seats play for -1, 0 or 1 without rewards.
-fn build<G: Bridge + 'static>(
-    states: Vec<G>,
-    rules: Rules,
-    config: Config,
-) -> PyResult<Box<dyn AnyForest>> {
+pub fn with_values<G: Bridge, B: ForValues<G>>(
+    rules: &Rules,
+    discount: f64,
+    builder: B,
+) -> PyResult<B::Built> {
     let duel = rules.num_players == 2
         && rules.zero_sum
         && !rules.has_rewards
         && rules.value_range == (-1.0, 1.0)
-        && config.discount == 1.0;
+        && discount == 1.0;
     Ok(match rules.num_players {
-        2 if duel => Box::new(Forest::<G, Duel>::new(states, rules, config)),
-        1 if G::KEEP_STATES => Box::new(Forest::<G, Seats<1>>::new(states, rules, config)),
-        1..=2 => Box::new(Forest::<G, Seats<2>>::new(states, rules, config)),
-        3..=4 if G::KEEP_STATES || G::HIDDEN => {
-            Box::new(Forest::<G, Seats<4>>::new(states, rules, config))
-        }
-        5..=8 if G::KEEP_STATES || G::HIDDEN => {
-            Box::new(Forest::<G, Seats<8>>::new(states, rules, config))
-        }
+        2 if duel => builder.build::<Duel>(),
+        1 if G::KEEP_STATES => builder.build::<Seats<1>>(),
+        1..=2 => builder.build::<Seats<2>>(),
+        3..=4 if G::KEEP_STATES || G::HIDDEN => builder.build::<Seats<4>>(),
+        5..=8 if G::KEEP_STATES || G::HIDDEN => builder.build::<Seats<8>>(),
         n => {
             let message = format!("num_players is {n}: a game has 1 to 8 seats.");
             return Err(GameContractError::new_err(message));
         }
     })
+}
+
+/// The parts of a forest.
+struct ForestOf<G> {
+    states: Vec<G>,
+    rules: Rules,
+    config: Config,
+}
+
+impl<G: Bridge + 'static> ForValues<G> for ForestOf<G> {
+    type Built = Box<dyn AnyForest>;
+
+    fn build<V: Values + 'static>(self) -> Box<dyn AnyForest> {
+        Box::new(Forest::<G, V>::new(self.states, self.rules, self.config))
+    }
 }
 
 /// Builds a forest of the states' game.
@@ -433,5 +452,14 @@ pub fn build_from<G: Bridge + 'static>(
             "State {i} of the forest follows other rules than state 0: search them in two forests."
         )));
     }
-    build(games, rules, config)
+    let (of, discount) = (rules.clone(), config.discount);
+    with_values(
+        &of,
+        discount,
+        ForestOf {
+            states: games,
+            rules,
+            config,
+        },
+    )
 }

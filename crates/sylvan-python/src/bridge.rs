@@ -73,10 +73,6 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
         py.detach(|| forest.observe(out)).map_err(Into::into)?;
         Ok(true)
     }
-    /// The index of a legal action's logit in a policy output.
-    fn logit_index(&self, action: Action) -> PyResult<Action> {
-        Ok(action)
-    }
     /// For learned models: another root of the same model, where `seat` is to move; `legal` masks
     /// the legal actions, `None` allows all.
     fn another_root(&self, _seat: Seat, _legal: Option<&[bool]>) -> Option<Self> {

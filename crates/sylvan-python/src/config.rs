@@ -46,7 +46,7 @@ pub fn read(dict: &Bound<'_, PyDict>) -> PyResult<Config> {
     })
 }
 
-fn get<'py, T>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
+pub fn get<'py, T>(dict: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
 {

@@ -11,6 +11,8 @@ mod learned; // outputs of learned models from Python
 mod records; // statistics of nodes and edges as Python objects
 mod any_forest; // forests of any game behind one trait
 mod forest; // the Python class `Forest`
+mod any_actors; // actors of any game behind one trait
+mod actors; // the Python class `Actors`
 
 use pyo3::prelude::*;
 
@@ -28,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<forest::Forest>()?;
     module.add_class::<records::NodeStats>()?;
     module.add_class::<records::EdgeStats>()?;
+    module.add_class::<actors::Actors>()?;
     numbers::register(module)?;
     games::register(module)
 }

@@ -51,7 +51,7 @@ fn gathered<G: Bridge, V: Values>(
     let mut legal = Vec::new();
     for (row, (_, visit)) in rows.rows().into_iter().zip(forest.leaves()) {
         for &action in &visit.actions {
-            let index = visit.state.logit_index(action)? as usize;
+            let index = visit.state.logit_index(action).map_err(Into::into)? as usize;
             let logit = row.get(index).ok_or_else(|| {
                 GameContractError::new_err(format!(
                     "The logit of action {action} is at {index}, but num_logits is {}: make \

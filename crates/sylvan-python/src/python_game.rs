@@ -25,6 +25,7 @@ struct Facts {
     class: String,
     has_chance: bool,
     has_logits: bool,
+    hides: bool,
     state_bytes: u64,
 }
 
@@ -94,6 +95,7 @@ impl PythonGame {
             class: game.get_type().name()?.to_string(),
             has_chance: overrides("is_chance")?,
             has_logits: overrides("logit_index")?,
+            hides: overrides("observe")?,
             state_bytes: py
                 .import("sylvan.games.game")?
                 .getattr("state_bytes")?
@@ -121,18 +123,6 @@ impl PythonGame {
     /// The name of the game's Python class.
     pub fn class(&self) -> &str {
         &self.facts.class
-    }
-
-    /// The index of a legal action's logit in a policy output: the action, unless the game overrides it.
-    pub fn logit_index(&self, action: Action) -> PyResult<Action> {
-        if !self.facts.has_logits {
-            return Ok(action);
-        }
-        Python::attach(|py| {
-            let given = self.get(py)?.call_method1("logit_index", (action,))?;
-            let wrong = |_| self.broken("logit_index", format!("gave {given:?}: give an index."));
-            given.extract().map_err(wrong)
-        })
     }
 
     fn broken(&self, method: &str, fault: String) -> PyErr {
@@ -265,6 +255,21 @@ impl Game for PythonGame {
         self.observer
     }
 
+    fn hides(&self) -> bool {
+        self.facts.hides
+    }
+
+    fn view(&self, seat: Seat) -> PyResult<Self> {
+        let view = Python::attach(|py| -> PyResult<Py<PyAny>> {
+            Ok(self.get(py)?.call_method1("observe", (seat,))?.unbind())
+        })?;
+        Ok(Self {
+            state: Ok(view),
+            facts: Arc::clone(&self.facts),
+            observer: Some(seat),
+        })
+    }
+
     fn sample(&mut self, rng: &mut CoreRng) -> PyResult<()> {
         let deal = Python::attach(|py| -> PyResult<Py<PyAny>> {
             let view = self.get(py)?;
@@ -382,6 +387,36 @@ impl Game for PythonGame {
         })
     }
 
+    fn estimate(&self, out: &mut [f64]) -> PyResult<bool> {
+        Python::attach(|py| {
+            let values = self.get(py)?.call_method0(intern!(py, "estimate"))?;
+            if values.is_none() {
+                return Ok(false);
+            }
+            self.seats("estimate", &values, out)?;
+            Ok(true)
+        })
+    }
+
+    fn num_logits(&self) -> usize {
+        let given = Python::attach(|py| -> PyResult<usize> {
+            self.get(py)?.getattr("num_logits")?.extract()
+        });
+        given.unwrap_or(self.facts.rules.num_actions)
+    }
+
+    /// The action, unless the game overrides it.
+    fn logit_index(&self, action: Action) -> PyResult<u32> {
+        if !self.facts.has_logits {
+            return Ok(action);
+        }
+        Python::attach(|py| {
+            let given = self.get(py)?.call_method1("logit_index", (action,))?;
+            let wrong = |_| self.broken("logit_index", format!("gave {given:?}: give an index."));
+            given.extract().map_err(wrong)
+        })
+    }
+
     fn observe(&self, _out: &mut [f32]) -> PyResult<()> {
         Err(PyValueError::new_err(
             "Python games are observed in Python.",
@@ -411,10 +446,6 @@ impl Bridge for PythonGame {
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.get(like.py())?.call_method0("clone")
-    }
-
-    fn logit_index(&self, action: Action) -> PyResult<Action> {
-        self.logit_index(action)
     }
 
     /// Never writes in place: Python returns arrays of its own.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sylvan.planning.config import SearchConfig
     from sylvan.planning.forest import Forest
 
-__all__ = ["BatchArrays", "LeafBatch", "evaluated_range"]
+__all__ = ["BatchArrays", "CheckedLeaves", "LeafBatch", "evaluated_range"]
 
 SLACK = 0.01
 """How far a value may lie outside the range, in widths of the range: networks round."""
@@ -31,11 +32,32 @@ BatchArrays: TypeAlias = tuple[
 """Trees, seats, offsets, actions and tickets of a batch."""
 
 
-class LeafBatch:
-    """B leaves of a forest; the `sylvan.Leaves` that evaluators receive.
+class Searched(Protocol):
+    """The searched game, as far as its leaves read it."""
 
-    The arrays own their memory: they stay valid after the next batch.
-    """
+    @property
+    def num_players(self) -> int:
+        """Seats of the game."""
+
+    @property
+    def num_actions(self) -> int:
+        """Actions of the game."""
+
+    @property
+    def num_logits(self) -> int:
+        """Policy outputs per leaf."""
+
+    @property
+    def one_value(self) -> bool:
+        """Whether one value per leaf, for the seat to move, determines the values of all seats."""
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The least and the greatest value that an evaluator may give."""
+
+
+class CheckedLeaves(ABC):
+    """B leaves, and the check of their evaluations."""
 
     trees: NDArray[np.int64]
     """`[B]` the tree of each leaf."""
@@ -48,10 +70,9 @@ class LeafBatch:
     tickets: NDArray[np.uint64]
     """`[B]` a random seed per leaf, for evaluators that use random numbers."""
 
-    def __init__(self, forest: Forest, arrays: BatchArrays) -> None:
-        """The leaves that `forest` has in flight."""
-        self.forest = forest
-        self._batch = forest.batches
+    def __init__(self, searched: Searched, arrays: BatchArrays) -> None:
+        """Leaves of a forest, or of other searches of one game."""
+        self._searched = searched
         self.trees, self.seats, self.offsets, self.actions, self.tickets = arrays
 
     def __len__(self) -> int:
@@ -60,24 +81,15 @@ class LeafBatch:
     @property
     def num_logits(self) -> int:
         """Policy outputs per leaf."""
-        return self.forest.num_logits
+        return self._searched.num_logits
 
-    def _need_in_flight(self) -> None:
-        if self._batch != self.forest.batches or not self.forest.in_flight:
-            raise SearchStateError("These leaves are evaluated already: read them before update().")
-
-    @cached_property
+    @property
+    @abstractmethod
     def observations(self) -> NDArray[Any]:
         """`[B, ...]` the observation of the seat to move, per leaf."""
-        self._need_in_flight()
-        return self.forest._native.observations()
 
     def observe(self, out: NDArray[Any]) -> None:
         """Write `observations` into an array of the same shape, for example in pinned memory."""
-        if "observations" not in self.__dict__:  # not computed yet
-            self._need_in_flight()
-            if self.forest._native.observe(out):
-                return
         observations = self.observations
         if observations.shape != out.shape:
             raise EvaluationError(
@@ -87,23 +99,9 @@ class LeafBatch:
         out[...] = observations
 
     @cached_property
-    def logit_indices(self) -> NDArray[np.int64]:
-        """For each of `actions`, the index of its logit in the policy output of its leaf."""
-        self._need_in_flight()
-        indices = self.forest._native.logit_indices()
-        # A device would read other memory instead of raising an error.
-        if indices.size and indices.max() >= self.num_logits:
-            highest = int(indices.argmax())
-            raise GameContractError(
-                f"The logit of action {self.actions[highest]} is at {indices[highest]}, but "
-                f"num_logits is {self.num_logits}: make logit_index() and num_logits agree."
-            )
-        return indices
-
-    @cached_property
     def mask(self) -> NDArray[np.bool_]:
         """`[B, num_actions]` true where an action is legal."""
-        mask = np.zeros((len(self), self.forest.num_actions), bool)
+        mask = np.zeros((len(self), self._searched.num_actions), bool)
         mask[np.repeat(np.arange(len(self)), np.diff(self.offsets)), self.actions] = True
         return mask
 
@@ -111,11 +109,9 @@ class LeafBatch:
         """The legal actions of one leaf."""
         return self.actions[self.offsets[leaf] : self.offsets[leaf + 1]]
 
+    @abstractmethod
     def state(self, leaf: int) -> Game:
         """A copy of the state of one leaf."""
-        self._need_in_flight()
-        state: Game = self.forest._native.leaf_state(leaf)
-        return state
 
     @property
     def states(self) -> list[Game]:
@@ -141,9 +137,9 @@ class LeafBatch:
 
     def _per_seat(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Values `[B * num_players]`, seat by seat, from either form."""
-        count, seats = len(self), self.forest.num_players
+        count, seats = len(self), self._searched.num_players
         allowed: list[tuple[int, ...]] = [(count, seats)]
-        if self.forest.one_value:
+        if self._searched.one_value:
             allowed += [(count,), (count, 1)]
         if values.shape not in allowed:
             raise EvaluationError(
@@ -153,7 +149,7 @@ class LeafBatch:
         low, high = self._limits()
         if not (low <= values.min() and values.max() <= high):  # true for NaN
             raise EvaluationError(self._bad_value(values))
-        if seats != 2 or not self.forest.one_value:
+        if seats != 2 or not self._searched.one_value:
             return np.ascontiguousarray(values.reshape(-1))
         if values.size == count:
             mine = values.reshape(count)
@@ -166,7 +162,7 @@ class LeafBatch:
 
     def _limits(self) -> tuple[float, float]:
         """The accepted values: the range and a little more, within single precision."""
-        low, high = self.forest.value_range
+        low, high = self._searched.value_range
         slack = SLACK * (high - low)
         return max(low - slack, -LARGEST), min(high + slack, LARGEST)
 
@@ -176,12 +172,64 @@ class LeafBatch:
         at = tuple(map(int, np.argwhere(~((low <= values) & (values <= high)))[0]))
         rule = "give finite values"
         if np.isfinite(values[at]):
-            low, high = self.forest.value_range
+            low, high = self._searched.value_range
             rule = f"give values from {low + 0.0:g} to {high:g}, the game's value_range"
-        seat = f" for seat {at[1]}" if values.shape == (len(self), self.forest.num_players) else ""
+        each = values.shape == (len(self), self._searched.num_players)
+        seat = f" for seat {at[1]}" if each else ""
         return (
             f"The value of leaf {at[0]} (tree {self.trees[at[0]]}) is {values[at]}{seat}: {rule}."
         )
+
+
+class LeafBatch(CheckedLeaves):
+    """B leaves of a forest; the `sylvan.Leaves` that evaluators receive.
+
+    The arrays own their memory: they stay valid after the next batch.
+    """
+
+    def __init__(self, forest: Forest, arrays: BatchArrays) -> None:
+        """The leaves that `forest` has in flight."""
+        super().__init__(forest, arrays)
+        self.forest = forest
+        self._batch = forest.batches
+
+    def _need_in_flight(self) -> None:
+        if self._batch != self.forest.batches or not self.forest.in_flight:
+            raise SearchStateError("These leaves are evaluated already: read them before update().")
+
+    @cached_property
+    def observations(self) -> NDArray[Any]:
+        """`[B, ...]` the observation of the seat to move, per leaf."""
+        self._need_in_flight()
+        return self.forest._native.observations()
+
+    def observe(self, out: NDArray[Any]) -> None:
+        """Write `observations` into an array of the same shape, for example in pinned memory."""
+        if "observations" not in self.__dict__:  # not computed yet
+            self._need_in_flight()
+            if self.forest._native.observe(out):
+                return
+        super().observe(out)
+
+    @cached_property
+    def logit_indices(self) -> NDArray[np.int64]:
+        """For each of `actions`, the index of its logit in the policy output of its leaf."""
+        self._need_in_flight()
+        indices = self.forest._native.logit_indices()
+        # A device would read other memory instead of raising an error.
+        if indices.size and indices.max() >= self.num_logits:
+            highest = int(indices.argmax())
+            raise GameContractError(
+                f"The logit of action {self.actions[highest]} is at {indices[highest]}, but "
+                f"num_logits is {self.num_logits}: make logit_index() and num_logits agree."
+            )
+        return indices
+
+    def state(self, leaf: int) -> Game:
+        """A copy of the state of one leaf."""
+        self._need_in_flight()
+        state: Game = self.forest._native.leaf_state(leaf)
+        return state
 
 
 def evaluated_range(game_range: tuple[float, float], config: SearchConfig) -> tuple[float, float]:

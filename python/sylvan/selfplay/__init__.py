@@ -14,5 +14,8 @@
 | `halves` | one of the two forests that alternate |
 | `hidden_halves` | the same for games with hidden information |
 | `statistics` | figures of a step |
+| `batch_leaves` | a batch of leaves of many games, for evaluators |
+| `game_columns` | finished games as columns |
+| `actors` | `Actors`: games played on threads in Rust |
 | `selfplay` | `SelfPlay`, the steps |
 """

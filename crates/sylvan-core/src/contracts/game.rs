@@ -71,7 +71,7 @@ pub trait Game: Clone + Send + Sync {
     /// An error raised by the game's own code.
     type Error: Send + 'static;
     /// One cell of an observation: `f32`, or `u64` for bit planes.
-    type Cell: Copy + Default + Send + Sync + 'static;
+    type Cell: bytemuck::NoUninit + Default + Send + Sync;
     /// `apply` and `turn` are slow: the tree stores the state and the actions of every expanded
     /// node, within its budget, instead of deriving them again.
     const KEEP_STATES: bool = false;
@@ -110,6 +110,16 @@ pub trait Game: Clone + Send + Sync {
     /// Whether this state is a view, with the information of one seat only.
     fn is_view(&self) -> bool {
         self.observer().is_some()
+    }
+
+    /// Whether seats do not see everything, so that self-play searches views.
+    fn hides(&self) -> bool {
+        false
+    }
+
+    /// The view of a seat of a full state.
+    fn view(&self, _seat: Seat) -> Result<Self, Self::Error> {
+        Ok(self.clone())
     }
 
     /// Completes a view to a full state, drawn from the states of the seat's information set by
@@ -173,6 +183,22 @@ pub trait Game: Clone + Send + Sync {
     /// The reward of the last step for each seat; `out` has `num_players` entries, all zero.
     fn rewards(&self, _out: &mut [f64]) -> Result<(), Self::Error> {
         Ok(())
+    }
+
+    /// Writes an estimate of each seat's return in an unfinished game, in the range of `returns`;
+    /// false if the game has none. It scores games of self-play that are cut off.
+    fn estimate(&self, _out: &mut [f64]) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
+    /// The outputs of a policy network; `logit_index` is below it.
+    fn num_logits(&self) -> usize {
+        self.rules().num_actions
+    }
+
+    /// The index of a legal action's logit in a policy network's output.
+    fn logit_index(&self, action: Action) -> Result<u32, Self::Error> {
+        Ok(action)
     }
 
     /// Writes the observation of the seat to move into all `observation_len` cells of `out`, whose

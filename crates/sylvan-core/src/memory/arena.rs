@@ -16,6 +16,7 @@
 //! One bit per unit marks the first and the last unit of every run; `free` uses it to find the free
 //! neighbours of a chunk.
 
+use crate::contracts::prefetch::prefetch_line;
 use crate::memory::arena_cache;
 use crate::memory::huge_pages::prefer_large;
 use crate::memory::node::NONE;
@@ -184,15 +185,7 @@ impl Arena {
     /// Prefetches a unit.
     #[inline]
     pub fn prefetch(&self, unit: u32) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let unit = self.units.as_ptr().wrapping_add(unit as usize);
-            // SAFETY: SSE is part of x86-64; a prefetch of any address has no visible effect.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(unit.cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = unit;
+        prefetch_line(self.units.as_ptr().wrapping_add(unit as usize));
     }
 
     #[inline]

@@ -30,7 +30,7 @@
 use crate::contracts::game::Action;
 use crate::contracts::values::Values;
 use crate::memory::arena::Unit;
-use crate::memory::node::{Node, NodeId};
+use crate::memory::node::{NONE, Node, NodeId};
 use crate::memory::pool::Pool;
 
 /// The Q of a closed edge, so that no scan selects it.
@@ -298,6 +298,22 @@ impl<V: Values> Pool<V> {
     pub fn prefetch_for_backup(&self, node: NodeId, family: u32) {
         self.arena.prefetch(node);
         self.arena.prefetch(family + HEAD + GROUP as u32);
+    }
+
+    /// Prefetches a node.
+    #[inline]
+    pub fn prefetch_node(&self, node: NodeId) {
+        self.arena.prefetch(node);
+    }
+
+    /// Prefetches what a node owns: its edges or its family.
+    #[inline]
+    pub fn prefetch_owned(&self, node: NodeId) {
+        let owned = self[node].owned;
+        if owned != NONE {
+            self.arena.prefetch(owned);
+            self.arena.prefetch(owned + HEAD + GROUP as u32);
+        }
     }
 
     /// Prefetches the edges of a family for the next simulation.

@@ -72,7 +72,7 @@ impl Timing<'_> {
 
 impl<G: Game, V: Values> Shard<G, V> {
     /// A shard for trees of about `bytes` bytes in total.
-    fn new(settings: &Settings, bytes: u64) -> Self {
+    pub(crate) fn new(settings: &Settings, bytes: u64) -> Self {
         let edges = Edges {
             bits: settings.config.prior_bits,
             kept_below: if G::LEARNED {

@@ -14,6 +14,7 @@
 use crate::contracts::config::Selection;
 use crate::contracts::game::Game;
 use crate::contracts::numbers::{exp_double, ln};
+use crate::contracts::rng::Rng;
 use crate::contracts::simd::multiversioned;
 use crate::contracts::values::Values;
 use crate::search::gumbel::{Sums, Tried};
@@ -199,23 +200,22 @@ impl<G: Game, V: Values> Search<'_, G, V> {
             Some((at, index)) if at == finished => return index,
             _ => {}
         }
-        let policy = self.policy();
-        let max = policy.iter().copied().fold(0.0, f32::max);
-        let weight = |p: f32| {
-            let relative = ln(f64::from(p)) - ln(f64::from(max));
-            if p > 0.0 {
-                exp_double(relative / temperature)
-            } else {
-                0.0
-            }
-        };
-        let mut weights: Vec<f64> = policy.into_iter().map(weight).collect();
-        let sum: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|w| *w /= sum);
-        let index = self.tree.rng.pick(weights);
+        let index = pick_at(temperature, &self.policy(), &mut self.tree.rng);
         self.tree.progress.picked = Some((finished, index));
         index
     }
+}
+
+/// Draws an index of a policy at a temperature above 0.
+pub(crate) fn pick_at(temperature: f64, policy: &[f32], rng: &mut Rng) -> usize {
+    let max = ln(f64::from(policy.iter().copied().fold(0.0, f32::max)));
+    let weight = |&p: &f32| match p > 0.0 {
+        true => exp_double((ln(f64::from(p)) - max) / temperature),
+        false => 0.0,
+    };
+    let weights: Vec<f64> = policy.iter().map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    rng.pick(weights.into_iter().map(|weight| weight / sum))
 }
 
 multiversioned! {

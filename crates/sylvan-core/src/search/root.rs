@@ -24,6 +24,17 @@ pub struct Transition {
     pub rewards: [f64; MAX_SEATS],
 }
 
+impl Transition {
+    /// A transition that pays nothing.
+    pub(crate) fn to(turn: Turn) -> Self {
+        Self {
+            turn,
+            returns: [0.0; MAX_SEATS],
+            rewards: [0.0; MAX_SEATS],
+        }
+    }
+}
+
 impl<G: Game, V: Values> Search<'_, G, V> {
     /// Restarts the tree, number `stream` of its forest, from another state.
     pub fn plant(&mut self, state: G, stream: u64) {
@@ -165,13 +176,9 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         self.tree.root = root;
     }
 
-    fn transition(&self, state: &G, turn: Turn) -> Result<Transition, G::Error> {
+    pub(crate) fn transition(&self, state: &G, turn: Turn) -> Result<Transition, G::Error> {
         let rules = &self.settings.rules;
-        let mut transition = Transition {
-            turn,
-            returns: [0.0; MAX_SEATS],
-            rewards: [0.0; MAX_SEATS],
-        };
+        let mut transition = Transition::to(turn);
         if turn == Turn::Over {
             state.returns(&mut transition.returns[..rules.num_players])?;
         }

@@ -105,6 +105,13 @@ impl<G: Game> Tree<G> {
         tree
     }
 
+    /// Draws from another random stream from now on, as a new tree would.
+    pub fn reseed(&mut self, seed: u64, stream: u64) {
+        self.rng = Rng::new(seed, stream);
+        self.stream = half_mix(mix(seed, stream));
+        self.evaluations = 0;
+    }
+
     /// The seed of the next evaluation (`Leaf::ticket`).
     pub fn next_ticket(&mut self) -> u64 {
         self.evaluations += 1;

@@ -1,6 +1,6 @@
 //! A move in every tree of a forest.
 
-use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
+use crate::contracts::game::{Action, Game, Turn};
 use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::forest::Forest;
@@ -24,11 +24,7 @@ pub const UNMOVED: i8 = -3;
 
 impl Transitions {
     fn add(&mut self, transition: Option<Transition>, seats: usize) {
-        let unmoved = Transition {
-            turn: Turn::Over,
-            returns: [0.0; MAX_SEATS],
-            rewards: [0.0; MAX_SEATS],
-        };
+        let unmoved = Transition::to(Turn::Over);
         self.turns
             .push(match transition.map(|transition| transition.turn) {
                 Some(Turn::Seat(seat)) => seat as i8,

@@ -2,12 +2,13 @@
 //! searches, so the forest's threads share the work and the results are flat arrays, tree after
 //! tree.
 
-use crate::contracts::game::{Game, Seat};
+use crate::contracts::game::{Game, MAX_SEATS, Seat};
 use crate::contracts::numbers::ln;
 use crate::contracts::simd::multiversioned;
 use crate::contracts::values::Values;
 use crate::memory::node::NodeKind;
 use crate::search::forest::Forest;
+use crate::search::outcome::RootSummary;
 use crate::search::tree::Search;
 use crate::search::workers::each;
 
@@ -81,29 +82,18 @@ impl Outcomes {
             return;
         }
         let edges = &search.tree.edges;
-        let found = search.root_summary();
+        let (found, summary) = search.root_outcome(room.policy);
         self.best.push(edges.actions[found.best] as i32);
-        self.seats.push(root.seat() as i8);
-        let proven = search.settings.config.proofs && root.is_proven();
-        self.values.extend((0..seats).map(|seat| {
-            let seat = seat as Seat;
-            if proven {
-                root.proven().seat(seat) as f32 + 0.0
-            } else {
-                root.value(seat)
-            }
-        }));
+        self.seats.push(found.seat as i8);
+        self.values.extend(&found.values[..seats]);
+        self.surprise.push(found.surprise);
         for (out, &action) in room.actions.iter_mut().zip(&edges.actions) {
             *out = action as i32;
         }
         room.priors.copy_from_slice(&edges.priors);
-        for edge in &found.tried {
+        for edge in &summary.tried {
             room.visits[usize::from(edge.index)] = edge.visits;
         }
-        let growth = search.target(&found, room.policy);
-        let tried = found.tried.iter().map(|edge| usize::from(edge.index));
-        let surprise = divergence(room.policy, room.priors, tried, growth);
-        self.surprise.push(surprise);
     }
 
     fn append(&mut self, other: Self) {
@@ -112,6 +102,46 @@ impl Outcomes {
         self.values.extend(other.values);
         self.surprise.extend(other.surprise);
         self.simulations.extend(other.simulations);
+    }
+}
+
+/// The outcome of one search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RootOutcome {
+    /// The index of the preferred action.
+    pub best: usize,
+    /// The seat to move.
+    pub seat: Seat,
+    /// The root's value per seat.
+    pub values: [f32; MAX_SEATS],
+    /// KL(policy || priors) in nats.
+    pub surprise: f32,
+}
+
+impl<G: Game, V: Values> Search<'_, G, V> {
+    /// The outcome of the search; writes the policy target over the root's edges, which must be
+    /// evaluated.
+    pub(crate) fn root_outcome(&self, policy: &mut [f32]) -> (RootOutcome, RootSummary) {
+        let root = &self.pool[self.tree.root];
+        let proven = self.settings.config.proofs && root.is_proven();
+        let summary = self.root_summary();
+        let mut values = [0.0; MAX_SEATS];
+        for seat in 0..self.settings.rules.num_players as Seat {
+            values[usize::from(seat)] = if proven {
+                root.proven().seat(seat) as f32 + 0.0
+            } else {
+                root.value(seat)
+            };
+        }
+        let growth = self.target(&summary, policy);
+        let tried = summary.tried.iter().map(|edge| usize::from(edge.index));
+        let found = RootOutcome {
+            best: summary.best,
+            seat: root.seat(),
+            values,
+            surprise: divergence(policy, &self.tree.edges.priors, tried, growth),
+        };
+        (found, summary)
     }
 }
 

@@ -102,6 +102,15 @@ impl Game for Blob {
         self.viewer()
     }
 
+    fn hides(&self) -> bool {
+        true
+    }
+
+    /// Panics if the cards are not dealt or there is no such seat.
+    fn view(&self, seat: Seat) -> Sure<Self> {
+        Ok(Self::view(self, seat).expect("a seat that was dealt its cards"))
+    }
+
     /// Panics if no deal fits the view; every view has one.
     fn sample(&mut self, rng: &mut Rng) -> Sure {
         self.complete(rng).expect("a view has a consistent deal");

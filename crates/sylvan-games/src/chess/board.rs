@@ -86,6 +86,24 @@ impl Board {
         self.bits[2] & self.bits[1]
     }
 
+    /// White's material minus Black's: pawns 1, minor pieces 3, rooks 5, queens 9.
+    pub(super) fn material(&self) -> i32 {
+        let worth = [
+            (self.pawns(), 1),
+            (self.knights() | self.bishops(), 3),
+            (self.rooks(), 5),
+            (self.queens(), 9),
+        ];
+        let ahead = |pieces: u64| {
+            let black = (pieces & self.black()).count_ones() as i32;
+            pieces.count_ones() as i32 - 2 * black
+        };
+        worth
+            .map(|(pieces, worth)| worth * ahead(pieces))
+            .iter()
+            .sum()
+    }
+
     /// The piece on a square.
     pub(super) fn piece(&self, square: u32) -> Piece {
         let bit = |plane: u64, number: u32| ((plane >> square) as u8 & 1) << number;

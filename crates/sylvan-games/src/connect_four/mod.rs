@@ -227,9 +227,10 @@ impl Game for ConnectFour {
         let planes = out.chunks_exact_mut(rows * columns);
         for (plane, stones) in planes.zip([self.mover, self.all ^ self.mover]) {
             for (top, line) in plane.chunks_exact_mut(columns).enumerate() {
-                let row = rows - 1 - top;
-                for (column, cell) in line.iter_mut().enumerate() {
-                    *cell = f32::from(u8::from(stones & self.size.cell(column, row) != 0));
+                let mut column = stones >> (rows - 1 - top);
+                for cell in line {
+                    *cell = (column as u8 & 1).into();
+                    column >>= self.size.height();
                 }
             }
         }

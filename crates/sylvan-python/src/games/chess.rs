@@ -561,7 +561,4 @@ impl Bridge for Chess {
             _ => crate::evaluators::common(name, params, discount),
         }
     }
-    fn logit_index(&self, action: Action) -> PyResult<Action> {
-        Ok(Chess::logit_index(self, action))
-    }
 }

@@ -23,6 +23,7 @@ use sylvan_games::chess::Chess;
 use sylvan_games::connect_four::ConnectFour;
 use sylvan_games::tic_tac_toe::TicTacToe;
 
+use crate::any_actors::{AnyActors, Given, actors_of};
 use crate::any_forest::{AnyForest, build_from};
 use crate::python_game::PythonGame;
 
@@ -32,6 +33,7 @@ use self::connect_four::{PyConnectFour, PySolver};
 use self::latent::PyLatent;
 use self::tic_tac_toe::PyTicTacToe;
 
+pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
 
 /// The error for an action that is not an integer.
@@ -79,6 +81,26 @@ pub fn forest(states: &[Bound<'_, PyAny>], config: Config) -> PyResult<Box<dyn A
             ..config
         },
     )
+}
+
+/// Builds the actors of a state's game.
+pub fn actors(first: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Box<dyn AnyActors>> {
+    if keeps_rules::<PyChess>(first) {
+        return actors_of::<Chess>(first, given);
+    }
+    if keeps_rules::<PyConnectFour>(first) {
+        return actors_of::<ConnectFour>(first, given);
+    }
+    if keeps_rules::<PyTicTacToe>(first) {
+        return actors_of::<TicTacToe>(first, given);
+    }
+    if keeps_rules::<PyBlob>(first) {
+        return actors_of::<Blob>(first, given);
+    }
+    Err(ConfigError::new_err(format!(
+        "Actors play the native games, but the first state is a {}.",
+        first.get_type().name()?
+    )))
 }
 
 /// Whether `state` is a native game whose Python class does not override the rules. A class that

@@ -1,0 +1,89 @@
+"""Finished games as columns: one array per quantity.
+
+Game i has the plies `plies[i]:plies[i + 1]`; a searched ply t has the legal actions
+`edges[t]:edges[t + 1]`. The columns of plies are declared in the core (`selfplay/columns.rs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.games.game import Game
+from sylvan.replay.record import GameRecord
+
+__all__ = ["ENDINGS", "GameColumns"]
+
+ENDINGS = ("end", "limit", "resign")
+"""The names of endings, by their numbers in the column `endings`."""
+
+
+class GameColumns:
+    """N games of S seats with T plies in total.
+
+    :param columns: the arrays by name, as the core gives them.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]], game: Game) -> None:
+        self.columns = dict(columns)
+        seats = game.num_players
+        for name in ("returns", "values", "rewards"):
+            self.columns[name] = self.columns[name].reshape(-1, seats)
+        self._has_rewards = type(game).rewards is not Game.rewards
+        shape = np.shape(game.observation()) if self.columns["observations"].size else ()
+        if shape:
+            self.columns["observations"] = self.columns["observations"].reshape(-1, *shape)
+
+    def __len__(self) -> int:
+        return len(self.columns["numbers"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The column of this name."""
+        return self.columns[name]
+
+    @cached_property
+    def plies(self) -> NDArray[np.int64]:
+        """`[N + 1]` where each game begins."""
+        return _offsets(self["lengths"])
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """`[T + 1]` where the legal actions of each ply begin."""
+        return _offsets(self["counts"])
+
+    def record(self, game: int, step: int = 0) -> GameRecord:
+        """One game as a record; its arrays are views."""
+        first, end = self.plies[game], self.plies[game + 1]
+        rows = slice(first, end)
+        edges = slice(self.edges[first], self.edges[end])
+        observations = self["observations"]
+        return GameRecord(
+            actions=self["actions"][rows],
+            seats=self["seats"][rows],
+            policy_offsets=self.edges[first : end + 1] - self.edges[first],
+            policy_actions=self["policy_actions"][edges],
+            policy=self["policy"][edges],
+            values=self["values"][rows],
+            weights=self["weights"][rows],
+            surprise=self["surprise"][rows],
+            returns=self["returns"][game],
+            rewards=self["rewards"][rows] if self._has_rewards else None,
+            observations=observations[rows] if observations.size else None,
+            ending=ENDINGS[self["endings"][game]],
+            step=step,
+            seed=int(self["seeds"][game]),
+        )
+
+    def records(self, step: int = 0) -> list[GameRecord]:
+        """All games as records."""
+        return [self.record(game, step) for game in range(len(self))]
+
+
+def _offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets

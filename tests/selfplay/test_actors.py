@@ -1,0 +1,291 @@
+"""Actors: the games of the reference, whatever the number of actors, batches and rows."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sylvan.errors import ConfigError, EvaluationError, SearchStateError
+from sylvan.evaluators import Rollout
+from sylvan.games.encoding import Encoding
+from sylvan.games.naming import GameSpec
+from sylvan.planning import SearchConfig
+from sylvan.selfplay.actors import Actors
+from sylvan.selfplay.config import SelfPlayConfig
+from tests.selfplay.reference_games import HiddenReferenceGame, ReferenceGame, evaluate_leaves
+
+SEARCH = SearchConfig(simulations=12, noise=True, forced_playouts=2.0)
+CONFIG = SelfPlayConfig(
+    games=6,
+    temperature_plies=5,
+    full_share=0.6,
+    fast_simulations=5,
+    opening_share=0.3,
+    opening_plies=3,
+    restart_share=0.2,
+    max_plies=24,
+    resign_below=-0.2,
+    resign_turns=1,
+    resign_play_on=0.5,
+)
+POSITIONS = {"tictactoe": [[4], [0, 4]], "connect4": [[3, 3, 3]], "chess": []}
+ENDINGS = {"tictactoe": {"end"}, "connect4": {"end", "resign"}, "chess": {"limit"}}
+GAMES = 9
+
+
+def actors(spec, config=CONFIG, search=SEARCH, seed=5, encoding=None, **ways):
+    return Actors(GameSpec(spec), config, seed, encoding, search, **ways)
+
+
+def equal_columns(one, other):
+    return one.columns.keys() == other.columns.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one.columns
+    )
+
+
+def check_equal(games, twins):
+    """Compare columns with the games of the reference, to the bit."""
+    assert len(games) == len(twins)
+    for game, twin in enumerate(twins):
+        record = games.record(game)
+        assert record.seed == twin.seed
+        assert record.actions.tolist() == [ply["action"] for ply in twin.plies]
+        assert record.seats.tolist() == [ply["seat"] for ply in twin.plies]
+        assert record.ending == twin.ending
+        np.testing.assert_array_equal(record.returns, np.array(twin.returns, np.float32))
+        assert games["openings"][game] == twin.opening
+        assert (games["resigning"][game], games["played_on"][game]) == (twin.would, twin.play_on)
+        for t, ply in enumerate(twin.plies):
+            assert record.legal(t).tolist() == ply.get("policy_actions", [])
+            if "policy" in ply:
+                np.testing.assert_array_equal(record.target(t), ply["policy"])
+                np.testing.assert_array_equal(record.values[t], ply["values"])
+                assert record.weights[t] == ply["weight"]
+            else:
+                assert not record.values[t].any() and record.weights[t] == 0
+
+
+@pytest.mark.parametrize("spec", ["tictactoe", "connect4", "chess"])
+@pytest.mark.parametrize("reuse", [True, False])
+def test_actors_play_the_games_of_the_reference(spec, reuse):
+    config, positions = CONFIG.replace(reuse=reuse), POSITIONS[spec]
+    many = actors(spec, config, actors=2, rows=3)
+    games = many.play(evaluate_leaves, 3, GAMES, positions)
+    twins = [
+        ReferenceGame(GameSpec(spec).first(), config, SEARCH, 5, number, positions)
+        for number in range(3, 3 + GAMES)
+    ]
+    check_equal(games, twins)
+    # The settings are put to use.
+    assert {ply.get("weight") for twin in twins for ply in twin.plies} == {None, 0.0, 1.0}
+    assert {twin.opening > 0 for twin in twins} == {False, True}
+    assert {twin.ending for twin in twins} >= ENDINGS[spec]
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(simulations=16, noise=True, leaves_in_flight=4),
+        SearchConfig(simulations=16, selection="gumbel", max_considered=4),
+        SearchConfig(simulations=16, selection="uct"),
+        SearchConfig(simulations=16, proofs=False, fpu="loss"),
+    ],
+    ids=["leaves", "gumbel", "uct", "loss"],
+)
+def test_every_search_is_the_search_of_the_reference(search):
+    config = CONFIG.replace(full_share=1.0)
+    games = actors("connect4", config, search, actors=2, rows=7).play(evaluate_leaves, 0, GAMES)
+    first = GameSpec("connect4").first()
+    check_equal(games, [ReferenceGame(first, config, search, 5, n) for n in range(GAMES)])
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_hidden_information_is_searched_from_the_view_of_the_mover(stops):
+    spec = GameSpec("blob", {"players": 3, "sequence": [3]})
+    search = SearchConfig(simulations=12, noise=True, stop_at_new_views=stops)
+    config = SelfPlayConfig(games=4, temperature_plies=5, full_share=0.6, fast_simulations=5)
+    games = Actors(spec, config, 5, None, search, actors=2, rows=3).play(evaluate_leaves, 0, 6)
+    twins = [HiddenReferenceGame(spec.first(), config, search, 5, n) for n in range(6)]
+    check_equal(games, twins)
+    assert (games["seats"] == -1).any()  # chance dealt cards
+    assert (games["counts"] == 0).any() and not (games["counts"] == 1).any()
+
+
+def test_an_encoding_changes_observations_and_logits_of_both():
+    encoding = Encoding("planes19", "lc0")
+    config = CONFIG.replace(max_plies=6)
+    games = actors("chess", config, encoding=encoding, rows=2).play(evaluate_leaves, 0, 4)
+    first = GameSpec("chess").first().encoded(encoding)
+    check_equal(games, [ReferenceGame(first, config, SEARCH, 5, n) for n in range(4)])
+
+
+@pytest.mark.parametrize("spec", ["tictactoe", "connect4", "chess"])
+def test_games_are_equal_for_any_number_of_actors_and_batches(spec):
+    def played_by(evaluator, **ways):
+        return actors(spec, **ways).play(evaluator, 0, GAMES, POSITIONS[spec])
+
+    expected = played_by(evaluate_leaves, actors=1, batches=1, rows=1)
+    for ways in (
+        {"actors": 4, "batches": 1, "rows": 5},
+        {"actors": 1, "batches": 4, "rows": 2},
+        {"actors": 4, "batches": 4, "rows": 3},
+        {"actors": 4, "batches": 2, "rows": 64},
+    ):
+        assert equal_columns(expected, played_by(evaluate_leaves, **ways))
+        assert equal_columns(expected, played_by(Submitted(), **ways))
+
+
+class Submitted:
+    """An evaluator with several batches under way."""
+
+    def __init__(self):
+        self.most = self.under_way = 0
+
+    def submit(self, leaves):
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        return evaluate_leaves(leaves)
+
+    def collect(self, ticket):
+        self.under_way -= 1
+        return ticket
+
+
+def test_several_batches_are_under_way():
+    evaluator = Submitted()
+    many = actors("connect4", CONFIG.replace(games=24), batches=3, rows=4)
+    many.play(evaluator, 0, 24)
+    assert evaluator.most == 3
+
+
+def test_two_leases_are_one():
+    both = actors("connect4").play(evaluate_leaves, 0, 10)
+    one = actors("connect4")
+    parts = [one.play(evaluate_leaves, 0, 4), one.play(evaluate_leaves, 4, 6)]
+    for name in both.columns:
+        joined = np.concatenate([part[name] for part in parts])
+        np.testing.assert_array_equal(both[name], joined)
+
+
+def test_a_native_evaluator_gives_the_games_of_the_same_evaluator_in_batches():
+    class InBatches:
+        def __call__(self, leaves):
+            values = np.zeros((len(leaves), 2), np.float32)
+            return np.zeros(len(leaves.actions), np.float32), values
+
+    native = actors("connect4", actors=3).play("uniform", 0, GAMES)
+    assert equal_columns(native, actors("connect4").play(InBatches(), 0, GAMES))
+
+
+def test_a_native_evaluator_plays_with_the_discount_of_the_search():
+    """The first results of rollouts are at least four plies away, so they count 1/16 at most."""
+    search = SearchConfig(simulations=1, discount=0.5)
+    config = SelfPlayConfig(games=6, reuse=False)
+    games = actors("tictactoe", config, search).play("rollout", 0, GAMES)
+    first = games["values"][games.plies[:-1]]
+    assert 0 < np.abs(first).max() <= 1 / 16
+
+
+def test_leaves_have_no_positions():
+    def evaluate_positions(leaves):
+        return leaves.states
+
+    for evaluate in (evaluate_positions, lambda leaves: Rollout()(leaves)):
+        with pytest.raises(SearchStateError, match="native evaluator"):
+            actors("connect4").play(evaluate, 0, GAMES)
+
+
+def test_actors_evaluate_batches_natively():
+    from benchmarks.actors import ObservationHash
+
+    one = actors("connect4", actors=1, rows=1).play(ObservationHash(), 0, GAMES)
+    many = actors("connect4", actors=4, rows=3)
+    assert equal_columns(one, many.play(ObservationHash(), 0, GAMES))
+    batches, rows = many.evaluated
+    assert rows / 3 <= batches <= rows
+
+
+def test_logits_may_be_given_for_all_outputs_and_values_for_the_mover():
+    def whole(leaves):
+        logits, values = evaluate_leaves(leaves)
+        rows = np.repeat(np.arange(len(leaves)), np.diff(leaves.offsets))
+        policy = np.full((len(leaves), leaves.num_logits), np.nan, np.float32)
+        policy[rows, leaves.logit_indices] = logits
+        return policy, values[np.arange(len(leaves)), leaves.seats]
+
+    expected = actors("connect4").play(evaluate_leaves, 0, GAMES)
+    assert equal_columns(expected, actors("connect4").play(whole, 0, GAMES))
+
+
+def test_an_exception_of_the_evaluator_ends_the_lease_and_the_next_one_is_played():
+    calls = []
+
+    def failing(leaves):
+        calls.append(len(leaves))
+        if len(calls) == 5:
+            raise ZeroDivisionError("the fifth batch")
+        return evaluate_leaves(leaves)
+
+    many = actors("connect4", actors=3, rows=2)
+    with pytest.raises(ZeroDivisionError, match="fifth"):
+        many.play(failing, 0, GAMES)
+    expected = actors("connect4").play(evaluate_leaves, 0, GAMES)
+    assert equal_columns(expected, many.play(evaluate_leaves, 0, GAMES))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda logits, values: (logits * np.nan, values), "has NaN for action"),
+        (lambda logits, values: (logits - np.inf, values), "no finite logit"),
+        (lambda logits, values: (logits, values * np.nan), "give finite values"),
+        (lambda logits, values: (logits, values + 2), "the game's value_range"),
+        (lambda logits, values: (logits[1:], values), "The policy has shape"),
+        (lambda logits, values: logits, "must return a pair"),
+    ],
+)
+def test_a_bad_answer_is_refused_in_a_sentence(spoil, sentence):
+    with pytest.raises(EvaluationError, match=sentence):
+        actors("connect4", actors=2).play(lambda x: spoil(*evaluate_leaves(x)), 0, GAMES)
+
+
+def test_watch_sees_progress_and_its_exception_ends_the_lease():
+    seen = []
+
+    def watch(*progress):
+        seen.append(progress)
+        if progress[0] >= 2:
+            raise KeyboardInterrupt
+
+    many = actors("connect4")
+    with pytest.raises(KeyboardInterrupt):
+        many.play(evaluate_leaves, 0, 10_000, watch=watch)
+    assert seen == sorted(seen)
+    assert len(many.play(evaluate_leaves, 0, 2)) == 2
+
+
+def test_a_lease_can_be_stopped_from_another_thread():
+    many = actors("chess", search=SearchConfig(simulations=200))
+    threading.Timer(0.2, many._native.stop).start()
+    began = time.perf_counter()
+    with pytest.raises(SearchStateError, match="stopped"):
+        many.play("uniform", 0, 1_000_000)
+    assert time.perf_counter() - began < 5
+
+
+def test_an_illegal_position_is_named():
+    with pytest.raises(ConfigError, match=r"Action 1 of positions\[1\]"):
+        actors("connect4").play(evaluate_leaves, 0, 2, positions=[[3], [3, 9]])
+
+
+def test_a_batch_that_is_not_taken_cannot_be_answered():
+    with pytest.raises(SearchStateError, match="not taken"):
+        actors("connect4")._native.answer(0)
+
+
+def test_a_game_in_python_and_a_clock_are_refused():
+    with pytest.raises(ConfigError, match="native games"):
+        actors("examples/nim.py:Nim", CONFIG.replace(resign_below=None))
+    with pytest.raises(ConfigError, match="not reproducible"):
+        actors("connect4", search=SearchConfig(seconds=1.0))
