@@ -255,3 +255,18 @@ fn the_number_of_positions_matches_the_oeis() {
         level = next;
     }
 }
+
+/// One column of 64 bits: the step to its right neighbour would shift all bits out.
+#[test]
+fn the_tallest_board_is_observed() {
+    let size = Size::new(1, 63).unwrap();
+    let mut state = ConnectFour::empty(size);
+    state.play(0).unwrap();
+    let mut observation = vec![0.5; state.rules().observation_len()];
+    state.observe(&mut observation).unwrap();
+    let stones: Vec<_> = (0..observation.len())
+        .filter(|&cell| observation[cell] != 0.0)
+        .collect();
+    // The opponent's plane comes second, and the lowest row last.
+    assert_eq!(stones, [2 * 63 - 1]);
+}

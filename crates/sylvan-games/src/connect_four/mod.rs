@@ -224,13 +224,13 @@ impl Game for ConnectFour {
 
     fn observe(&self, out: &mut [f32]) -> Sure {
         let (rows, columns) = (self.size.rows(), self.size.columns());
+        let height = self.size.height() as usize;
         let planes = out.chunks_exact_mut(rows * columns);
         for (plane, stones) in planes.zip([self.mover, self.all ^ self.mover]) {
             for (top, line) in plane.chunks_exact_mut(columns).enumerate() {
-                let mut column = stones >> (rows - 1 - top);
-                for cell in line {
-                    *cell = (column as u8 & 1).into();
-                    column >>= self.size.height();
+                let row = stones >> (rows - 1 - top);
+                for (column, cell) in line.iter_mut().enumerate() {
+                    *cell = ((row >> (column * height)) as u8 & 1).into();
                 }
             }
         }
