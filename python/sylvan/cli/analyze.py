@@ -16,6 +16,7 @@ from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.games import Game
     from sylvan.planning import EdgeView, SearchResult, Status
 
@@ -196,7 +197,9 @@ def _bytes(text: str) -> int:
     return int(float(match[1]) * units[match[2]])
 
 
-def _search(state: Game, evaluator: Any, settings: dict[str, Any]) -> tuple[SearchResult, bool]:
+def _search(
+    state: Game, evaluator: EvaluatorLike | None, settings: dict[str, Any]
+) -> tuple[SearchResult, bool]:
     """Return the result, and whether Ctrl-C ended the search; a second Ctrl-C exits."""
     from sylvan import Search
 
