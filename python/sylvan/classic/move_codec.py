@@ -3,9 +3,9 @@
     code = encode(board, chess.Move.from_uci("e2e4"))   # 877
     move = decode(code, board)
 
-The codes are those of the codec `az73` (`docs/chess-encodings.md`): from the side of the mover, Black's
-with flipped ranks. So a code means a move only on a board, which `decode` needs as well: it says
-who moves, and whether a piece that reaches the last rank is a pawn, which becomes a queen.
+The codes are those of the codec `az73` (`docs/chess-encodings.md`): from the mover's side, with
+flipped ranks for Black. So a code means a move only on a board, which `decode` needs as well: it
+says who moves, and whether a piece that reaches the last rank is a pawn, which becomes a queen.
 """
 
 from __future__ import annotations
