@@ -29,6 +29,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from sylvan.classic.move_codec import decode, encode
 from sylvan.classic.progress import progress_bar
 from sylvan.classic.settings import read_overrides, read_settings
 from sylvan.engines.match.session import GameSession
@@ -50,6 +51,8 @@ __all__ = [
     "Config",
     "EdgeStatistics",
     "SelfPlayStatistics",
+    "decode",
+    "encode",
     "play_human",
     "self_play",
     "statistics",
