@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.games import analyze_games
 from sylvan.cli.positions import are_pgns, read_position
-from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, is_network, search_settings
+from sylvan.cli.searching import (
+    EvaluatorOption,
+    evaluator_of,
+    has_limit,
+    is_network,
+    search_settings,
+)
 from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
@@ -47,6 +54,7 @@ def analyze(
             "--game",
             "-g",
             help="The game: connect4, path.py:Class, open_spiel:name, a run's folder.",
+            autocompletion=completion.games,
         ),
     ] = "chess",
     chess960: Annotated[bool, typer.Option("--chess960", help="Use Chess960 castling.")] = False,
@@ -63,9 +71,7 @@ def analyze(
     net: Annotated[
         Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
     ] = None,
-    evaluator: Annotated[
-        EvaluatorName | None, typer.Option(help="Evaluator of positions without a network.")
-    ] = None,
+    evaluator: EvaluatorOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads; results do not depend on them.")
