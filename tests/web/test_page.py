@@ -18,6 +18,8 @@ CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("chromium is not installed", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PICTURES = Path(os.environ.get("SYLVAN_PICTURES", ROOT / "out" / "web"))
 QUIET = [

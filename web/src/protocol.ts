@@ -101,6 +101,7 @@ export interface Considered {
   Q: number | null;
   P: number;
   U: number | null;
+  urgency: number | null;
 }
 
 /** A node: its statistics, and what the evaluator alone says of it. */

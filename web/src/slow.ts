@@ -9,7 +9,7 @@ const PHASES: Phase[] = ["selection", "expansion", "evaluation", "backup"];
 
 const HELP: Record<Phase, string> = {
   selection:
-    "From the root down, take the edge with the greatest Q + U: U is large for likely, little visited moves.",
+    "From the root down, take the edge with the greatest Q + U: U is large for likely, little visited moves. A Q in brackets stands for moves without visits (first-play urgency).",
   expansion: "The position at the end of the path becomes a new node of the tree.",
   evaluation:
     "The network, or a rule, says how good the new position is and which moves look likely.",
@@ -135,9 +135,11 @@ function table(edges: readonly Considered[], chosen: number | null): HTMLElement
   const hasU = edges.some((edge) => edge.U !== null);
   const names = hasU ? ["", "N", "P", "Q", "U", "Q + U"] : ["", "N", "P", "Q"];
   const rows = edges.map((edge) => {
-    const cells = [String(edge.N), percent(edge.P), signed(edge.Q, 3)];
+    const guess = edge.urgency === null ? signed(null) : `(${signed(edge.urgency, 3)})`;
+    const cells = [String(edge.N), percent(edge.P), edge.Q === null ? guess : signed(edge.Q, 3)];
     if (hasU) {
-      const sum = edge.Q === null || edge.U === null ? null : edge.Q + edge.U;
+      const q = edge.Q ?? edge.urgency;
+      const sum = q === null || edge.U === null ? null : q + edge.U;
       cells.push(signed(edge.U, 3), signed(sum, 3));
     }
     const isChosen = edge.action === chosen;

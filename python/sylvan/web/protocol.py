@@ -248,6 +248,8 @@ class Considered(Part):
     P: float
     U: float | None
     """The exploration term of PUCT; None with another rule."""
+    urgency: float | None
+    """First-play urgency: what stands for Q before the first visit."""
 
 
 class StepInfo(Part):

@@ -7,6 +7,7 @@ the path are read again after each simulation. That is slow, and meant to be.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from sylvan.errors import SearchStateError
@@ -34,7 +35,12 @@ def considered(edges: list[EdgeStats], labels: dict[int, str]) -> list[Considere
     return [_edge(edge, labels, None) for edge in edges]
 
 
-def _edge(edge: EdgeStats, labels: dict[int, str], exploration: float | None) -> Considered:
+def _edge(
+    edge: EdgeStats,
+    labels: dict[int, str],
+    exploration: float | None,
+    urgency: float | None = None,
+) -> Considered:
     return Considered(
         action=edge.action,
         label=labels.get(edge.action, str(edge.action)),
@@ -42,7 +48,25 @@ def _edge(edge: EdgeStats, labels: dict[int, str], exploration: float | None) ->
         Q=finite(edge.W / edge.N) if edge.N else None,
         P=float(edge.P),
         U=None if exploration is None else exploration * edge.P / (1 + edge.N),
+        urgency=urgency if edge.N == 0 else None,
     )
+
+
+def _urgency(
+    node: NodeStats, config: SearchConfig, bounds: tuple[float, float] | None, *, root: bool
+) -> float | None:
+    """First-play urgency at a node, in the game's returns; None if the range is learned."""
+    if bounds is None or node.kind != "decision" or not node.N:
+        return None
+    low, high = bounds
+    rule, number = config.fpu_rule(root=root)
+    if rule == "loss":
+        return low
+    reach = (high - low) / 2
+    if rule == "value":  # on the scale where the range is -1 to 1
+        return (low + high) / 2 + number * reach
+    tried = sum(edge.P for edge in node.edges if edge.N)
+    return float(node.W[node.seat]) / node.N - number * math.sqrt(tried) * reach
 
 
 class SlowMotion:
@@ -140,9 +164,11 @@ class SlowMotion:
             state.apply(earlier)
         if node.kind != "decision":
             exploration = None
+        bounds = config.bounds(state.value_range)
+        urgency = _urgency(node, config, bounds, root=not path)
 
         def score(edge: EdgeStats) -> float:
-            known = edge.W / edge.N if edge.N else 0.0
+            known = edge.W / edge.N if edge.N else urgency or 0.0
             return known + (exploration or 0.0) * edge.P / (1 + edge.N)
 
         best = sorted(node.edges, key=lambda e: (e.action != action, -score(e)))[:EDGES]
@@ -152,6 +178,6 @@ class SlowMotion:
             action=action,
             label=names[action],
             seat=node.seat if node.kind == "decision" else None,
-            edges=[_edge(edge, names, exploration) for edge in best],
+            edges=[_edge(edge, names, exploration, urgency) for edge in best],
             Q_after=finite(chosen.W / chosen.N) if chosen.N else None,
         )
