@@ -206,7 +206,11 @@ def test_a_page_that_shows_nothing_gets_no_more_than_two_updates():
 
 def test_a_page_cannot_make_the_server_run_a_file(page, tmp_path):
     """A game's name may be a Python file; only the one that the server was started with counts."""
-    source = "from sylvan.games import TicTacToe as Game\nimport pathlib; pathlib.Path(__file__ + '.ran').touch()"
+    source = (
+        "import pathlib\n"
+        "from sylvan.games import TicTacToe as Game\n"
+        "pathlib.Path(__file__ + '.ran').touch()\n"
+    )
     file = tmp_path / "game.py"
     file.write_text(source)
     page.ask(type="open", game=f"{file}:Game")

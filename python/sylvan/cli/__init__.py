@@ -3,6 +3,7 @@
 | file | contents |
 |---|---|
 | `terminal` | one-line errors, a progress bar, JSON |
+| `completion` | what the shell completes: games, evaluators, loggers, runs |
 | `searching` | options of the commands that search |
 | `positions` | parse positions from the command line |
 | `games` | annotate the games of a PGN |
@@ -70,7 +71,6 @@ __all__ = ["app"]
 app = typer.Typer(
     cls=OneLineErrors,
     name="sylvan",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -24,7 +24,12 @@ from typing import Any
 
 from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import load_evaluator
-from sylvan.evaluators.lookup import evaluator_for, evaluator_named, fallback_for
+from sylvan.evaluators.lookup import (
+    evaluator_for,
+    evaluator_named,
+    evaluator_names,
+    fallback_for,
+)
 from sylvan.evaluators.native import HashRandom, Material, NativeEvaluator, Rollout, Uniform
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
@@ -50,6 +55,7 @@ __all__ = [
     "Uniform",
     "evaluator_for",
     "evaluator_named",
+    "evaluator_names",
     "fallback_for",
     "load_evaluator",
     "shipped_network",

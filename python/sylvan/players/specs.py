@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from sylvan import registry
 from sylvan.errors import ConfigError
 from sylvan.evaluators.loading import SUFFIXES, is_learned, is_network, network_file
+from sylvan.evaluators.lookup import evaluator_names
 
 if TYPE_CHECKING:
     from sylvan.evaluators import EvaluatorLike
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "PlayerSpec", "TimeControl", "is_installed", "player_spec"]
 
-EVALUATORS = ("material", "rollout", "shipped", "uniform")
 OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("backend", "device", "dtype", "history_fill"), (str,)),
     **dict.fromkeys(("batch", "cache_boards", "cache_bytes", "threads"), (int,)),
@@ -132,7 +132,7 @@ class PlayerSpec:
 
     @property
     def is_network(self) -> bool:
-        return self.kind == "search" and self.source not in EVALUATORS
+        return self.kind == "search" and self.source not in evaluator_names()
 
     @property
     def is_learned(self) -> bool:
@@ -282,14 +282,15 @@ def _built_in(text: str) -> PlayerSpec:
         if pairs:
             raise ConfigError("the player 'random' has no settings: write 'random' alone")
         return PlayerSpec(text, "random")
-    if source not in EVALUATORS and not is_network(source):
+    if source not in evaluator_names() and not is_network(source):
+        names = ", ".join(["random", *evaluator_names()])
         raise ConfigError(
-            f"there is no player {source!r}: give random, {', '.join(EVALUATORS)}, a network file "
+            f"there is no player {source!r}: give {names}, a network file "
             f"({', '.join(SUFFIXES)}), a run's folder or uci:command"
         )
     limits = _take_limits(pairs)
     options = {}
-    if source not in EVALUATORS:
+    if source not in evaluator_names():
         options = {"cache_bytes": CACHE, **_take_options(pairs)}
     return PlayerSpec(text, "search", source, pairs, options, limits)
 
