@@ -20,6 +20,7 @@
 | `match` | play two players and measure the difference in Elo |
 | `uci` | the engine for chess GUIs |
 | `serve_analysis` | analysis for other programs |
+| `serve_network` | a network for several processes |
 | `convert` | convert a network to another file format |
 | `train` | train a network by self-play |
 | `examples` | rounds played by bots, as training data |
@@ -59,6 +60,7 @@ from sylvan.cli.practise import practise
 from sylvan.cli.pretrain import pretrain
 from sylvan.cli.runs import runs
 from sylvan.cli.serve_analysis import serve_analysis
+from sylvan.cli.serve_network import serve_network
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.train import train
@@ -106,6 +108,7 @@ COMMANDS = (
     match,
     uci,
     serve_analysis,
+    serve_network,
     convert,
     train,
     examples,
