@@ -27,6 +27,7 @@
 | `pretrain` | train a network on existing games |
 | `practise` | train a Blob network by policy gradient |
 | `watch` | watch a run's network act |
+| `web` | the browser app |
 | `runs` | list, show, compare, plot and export runs |
 | `solve` | the exact value of a position |
 | `benchmark` | measure the speed of the search, and its signature |
@@ -65,6 +66,7 @@ from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.train import train
 from sylvan.cli.uci import uci
 from sylvan.cli.watch import watch
+from sylvan.cli.web import web
 
 __all__ = ["app"]
 
@@ -100,6 +102,7 @@ def main(
 
 COMMANDS = (
     analyze,
+    web,
     play,
     advise,
     match,
