@@ -157,6 +157,10 @@ class Trainer(ABC, Generic[EvaluatorT]):
             "replay.positions": self.replay.positions,
             "replay.games": self.replay.records,
         }
+        if found.capacity:
+            numbers["selfplay.fill"] = found.fill
+        if found.dropped:
+            numbers["selfplay.dropped"] = found.dropped
         if found.cache_lookups:
             numbers["selfplay.cache_hits"] = found.cache_hits / found.cache_lookups
         if found.played_on:
