@@ -12,7 +12,9 @@ from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.runs.config import TrainingConfig
+    from sylvan.runs.fit import Fit
     from sylvan.runs.loop import Outcome
+    from sylvan.runs.watcher import Watcher
 
 __all__ = ["train"]
 
@@ -30,7 +32,10 @@ def train(
     ] = None,
     preset: Annotated[
         str,
-        typer.Option(help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto."),
+        typer.Option(
+            help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto: those of "
+            "this machine, on a CPU fitted to a budget of minutes."
+        ),
     ] = "auto",
     algorithm: Annotated[
         Algorithm | None,
@@ -112,13 +117,16 @@ def train(
         section: {name: value for name, value in values.items() if value is not None}
         for section, values in options.items()
     }
-    full = _config(game, folder, preset, config, given, settings or [], start)
+    full, asked = _config(game, folder, preset, config, given, settings or [], start)
     watch = terminal_watcher(quiet)
+    fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
+    if fitted is not None:
+        full = fitted.config
     if tensorboard:
         from sylvan.runs.tensorboard import TensorBoard
 
         watch = Watchers(watch, TensorBoard())
-    outcome = train_loop(full, folder, watch=watch, start=start)
+    outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
     _print_summary(outcome)
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
@@ -142,9 +150,11 @@ def _config(
     given: dict[str, dict[str, Any]],
     texts: list[str],
     start: Path | None,
-) -> TrainingConfig:
+) -> tuple[TrainingConfig, dict[str, Any]]:
     """Combine preset, file, options and --set, in this order; a resumed run's settings come
     first.
+
+    Return all settings, and those that the user gave.
     """
     from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
     from sylvan.runs.presets import preset_settings
@@ -172,7 +182,23 @@ def _config(
     asked: dict[str, Any] = {}
     for layer in layers:
         asked = merged(asked, layer)
-    return TrainingConfig(**merged(_one_budget(base, asked), asked))
+    return TrainingConfig(**merged(_one_budget(base, asked), asked)), asked
+
+
+def _fitted(
+    config: TrainingConfig, asked: dict[str, Any], folder: Path, watch: Watcher
+) -> Fit | None:
+    """Fit the settings of a new run to its budget of minutes and tell the user; else None."""
+    from sylvan.runs.fit import can_fit, fit
+    from sylvan.runs.run import Run
+
+    if Run.exists(folder) or not can_fit(config):
+        return None
+    watch.message("Measuring this machine and the game, to choose settings for the budget ...")
+    fitted = fit(config, asked)
+    for sentence in fitted.sentences():
+        watch.message(sentence)
+    return fitted
 
 
 def _algorithm(layers: list[dict[str, Any]]) -> str:
