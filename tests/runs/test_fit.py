@@ -31,12 +31,11 @@ class Machine:
     second_core: float = 1.8
     """Speed of two threads ÷ that of one."""
 
-    def costs(self, config, length, before=None):  # noqa: ARG002
+    def costs(self, config, length, positions=0, before=None):
         speed = self.second_core if config.run.threads > 1 else 1.0
         evaluating = self.network * weights(config.network.size) / speed
-        simulations = config.search.simulations or 1
         return Costs(
-            position=simulations * (self.rules + evaluating),
+            simulation=self.rules + evaluating,
             network=evaluating / (self.rules + evaluating),
             update=3 * config.learner.batch * evaluating,
             step=0.05,
@@ -46,7 +45,7 @@ class Machine:
     def step(self, config):
         """Seconds of a step, by the same formula."""
         costs = self.costs(config, 0)
-        each = costs.position + costs.learned(config)
+        each = costs.position(config) + costs.learned(config)
         return costs.step + config.selfplay.positions * each
 
 
@@ -61,6 +60,7 @@ def fitted(machine, config, given=None):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "rehearse", machine.costs)
         patch.setattr(fitting.os, "sched_getaffinity", lambda _: {0, 1})
+        patch.setattr(fitting.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
         return fit(config, given or {})
 
 
@@ -165,11 +165,11 @@ def test_a_rehearsal_leaves_no_folder_behind(tmp_path, monkeypatch):
     config = settings_of("tictactoe", network={"size": "mlp1x16"}, arena={"positions": 0})
     costs = rehearse(config.resolved(), 9)
     assert list(tmp_path.glob("sylvan-*")) == []
-    assert all(cost > 0 for cost in (costs.position, costs.update, costs.step, costs.rated_ply))
+    assert all(cost > 0 for cost in (costs.simulation, costs.update, costs.step, costs.rated_ply))
     assert 0 < costs.network < 1 and costs.solved == 0
 
 
-# --- the command -----------------------------------------------------------------------------------
+# --- the command ---------------------------------------------------------------------------------
 
 
 def train(*arguments):

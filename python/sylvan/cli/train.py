@@ -57,6 +57,14 @@ def train(
         str | None,
         typer.Option(help="Network size (6x64, t4x128, mlp2x128), or your own: path.py:Class."),
     ] = None,
+    wrapper: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Wrapper around a gym: environment, also path.py:Class, with arguments by name: "
+            "'gymnasium.wrappers:ResizeObservation(shape=(48,48))'. Repeatable, innermost first.",
+        ),
+    ] = None,
     loss: Annotated[
         str | None, typer.Option(help="Your own loss function: path.py:function.")
     ] = None,
@@ -91,6 +99,7 @@ def train(
     - `sylvan train connect4 --run runs/four --minutes 40` resume for another twenty minutes
     - `sylvan train connect4 --run runs/b --from runs/four --set learner.learning_rate=0.001`
     - `sylvan train gym:CartPole-v1` an environment without rules: MuZero learns a model of it
+    - `sylvan train gym:FrozenLake-v1 --wrapper my_wrappers.py:Bonus` with a wrapper of your own
     - `sylvan train tictactoe --algorithm muzero --run runs/learned` a game with its rules hidden
     - `sylvan train "open_spiel:breakthrough(rows=6,columns=6)" --set simulations=32`
 
@@ -110,6 +119,7 @@ def train(
             "threads": threads,
             "device": device,
         },
+        "game": {"params": {"wrappers": wrapper} if wrapper else None},
         "network": {"size": network},
         "learner": {"loss": loss},
     }

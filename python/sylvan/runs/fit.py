@@ -46,8 +46,10 @@ RATED = 0.125
 """Share of the time for ratings."""
 ENOUGH = 1024
 """Positions per step below which a smaller network or a shorter search is better."""
-MEASURING = 0.08
-"""Share of the budget after which no further network is measured."""
+MEASURING = 0.1
+"""Share of the budget after which no more is measured."""
+REHEARSED = 1.2
+"""Seconds of self-play to measure with the chosen games."""
 FASTER = 1.2
 """Factor by which another number of threads or another network must be faster to be chosen."""
 LEAST_SIMULATIONS = 24
@@ -80,9 +82,8 @@ class Fit:
     def sentences(self) -> list[str]:
         """What was measured and what was chosen."""
         chosen, costs = self.config, self.costs
-        speed = (
-            f"{1 / costs.position:,.0f} positions and {1 / costs.update:,.0f} updates per second"
-        )
+        positions, updates = 1 / costs.position(chosen), 1 / costs.update
+        speed = f"{positions:,.0f} positions or {updates:,.0f} updates per second"
         text = (
             f"Fitted to {time_span(60 * (chosen.run.minutes or 0))}: {chosen.network.size} on "
             f"{_count(chosen.run.threads, 'core')}, {chosen.search.simulations} simulations, "
@@ -147,8 +148,10 @@ class _Fitting:
     def fit(self) -> Fit:
         self._choose_threads()
         self._choose_network()
-        self._choose_simulations()
-        self._choose_positions()
+        self._choose_pace()
+        if not self.time_is_up:
+            self._rehearse_the_pace()
+            self._choose_pace()
         self._choose_ratings()
         return Fit(
             config=self.config,
@@ -188,12 +191,15 @@ class _Fitting:
 
     def _step(self, costs: Costs, positions: int) -> float:
         """Seconds of a step without its rating."""
-        return costs.step + positions * (costs.position + costs.learned(self.config))
+        return costs.step + positions * self._each(costs)
 
     def _affordable(self, costs: Costs) -> int:
         """Positions per step with which `STEPS` steps fit into the budget."""
-        each = costs.position + costs.learned(self.config)
-        return int(max(0.0, self._left() / STEPS - costs.step) / each)
+        return int(max(0.0, self._left() / STEPS - costs.step) / self._each(costs))
+
+    def _each(self, costs: Costs) -> float:
+        """Seconds to search and to learn a position."""
+        return costs.position(self.config) + costs.learned(self.config)
 
     def _steps(self) -> int:
         """Steps that fit into the budget."""
@@ -215,11 +221,11 @@ class _Fitting:
 
     def _choose_threads(self) -> None:
         cores = len(os.sched_getaffinity(0))
-        if not self.may_set_threads or cores == 1 or self.time_is_up:
-            return
+        if not self.may_set_threads or os.getloadavg()[0] > cores / 2 or self.time_is_up:
+            return  # on a busy machine, threads wait for each other
         one = self.config
         self._set("run", threads=cores)
-        costs = rehearse(self.config, self.length, self.costs)
+        costs = rehearse(self.config, self.length, before=self.costs)
         positions = self.config.selfplay.positions
         if self._step(costs, positions) * FASTER < self._step(self.costs, positions):
             self.costs = costs
@@ -227,46 +233,38 @@ class _Fitting:
             self.config = one
 
     def _choose_network(self) -> None:
-        """Take smaller networks by their weights, then measure the one that was chosen."""
-        if not self._is_free("network", "size"):
-            return
-        expected, size = self.costs, self.config.network.size
-        while self._affordable(expected) < self._wanted and (less := smaller(size)):
+        """Take smaller networks while a step has too few positions; their costs are expected."""
+        size = self.config.network.size
+        while self._affordable(self.costs) < self._wanted and (less := smaller(size)):
+            if not self._is_free("network", "size"):
+                return
             # Small networks waste time outside of multiplications, hence the root.
             share = math.sqrt(weights(less) / weights(size))
-            outside = 1 - expected.network
-            faster = expected.replace(
-                position=expected.position * (outside + expected.network * share),
-                update=expected.update * share,
+            outside = 1 - self.costs.network
+            expected = self.costs.replace(
+                simulation=self.costs.simulation * (outside + self.costs.network * share),
+                update=self.costs.update * share,
             )
-            if self._affordable(faster) < FASTER * self._affordable(expected):
-                break  # the rules take the time, not the network
-            expected, size = faster, less
-        if size == self.config.network.size:
-            return
-        larger = self.config
-        self._set("network", size=size)
-        if not self.time_is_up:
-            expected = rehearse(self.config, self.length, self.costs)
-        if self._affordable(expected) < FASTER * self._affordable(self.costs):
-            self.config = larger
-        else:
-            self.costs = expected
+            if self._affordable(expected) < FASTER * self._affordable(self.costs):
+                return  # the rules take the time, not the network
+            self.costs, size = expected, less
+            self._set("network", size=size)
 
-    def _choose_simulations(self) -> None:
-        simulations, affordable = self.config.search.simulations, self._affordable(self.costs)
-        if simulations is None or not self._is_free("search", "simulations"):
-            return
-        fewer = max(min(LEAST_SIMULATIONS, simulations), simulations * affordable // self._wanted)
-        if fewer >= simulations:
-            return
-        self._set("search", simulations=fewer)
-        fast = self.config.selfplay.fast_simulations
+    def _rehearse_the_pace(self) -> None:
+        """Measure the costs with the chosen network and games, for about a second."""
+        chosen = self.config.selfplay
+        positions = int(REHEARSED / self.costs.position(self.config))
+        positions = min(chosen.positions, max(2 * chosen.games, positions))
+        self.costs = rehearse(self.config, self.length, positions, self.costs)
+
+    def _choose_pace(self) -> None:
+        """Choose simulations, positions per step and parallel games."""
+        self._set("search", simulations=self._simulations())
         if self._is_free("selfplay", "fast_simulations"):
-            self._set("selfplay", fast_simulations=max(1, min(fast, fewer // 2)))
-        self.costs = self.costs.replace(position=self.costs.position * fewer / simulations)
-
-    def _choose_positions(self) -> None:
+            fast, most = self.before.selfplay.fast_simulations, self.config.search.simulations
+            shorter = self.config.search.simulations != self.before.search.simulations
+            fast = max(1, min(fast, most // 2)) if shorter and most else fast
+            self._set("selfplay", fast_simulations=fast)
         if self._is_free("selfplay", "positions"):
             most = max(LEAST_POSITIONS, _round(self._affordable(self.costs)))
             self._set("selfplay", positions=min(self.before.selfplay.positions, most))
@@ -275,6 +273,15 @@ class _Fitting:
             rounds = 2 * self.config.selfplay.positions / self.length
             least = min(8, most) if self.config.run.algorithm == "alphazero" else min(2, most)
             self._set("selfplay", games=min(most, max(least, _round(int(rounds)))))
+
+    def _simulations(self) -> int | None:
+        """Simulations per search: fewer if a step would have too few positions."""
+        simulations = self.before.search.simulations
+        if simulations is None or not self._is_free("search", "simulations"):
+            return simulations
+        self._set("search", simulations=simulations)
+        fewer = simulations * self._affordable(self.costs) // self._wanted
+        return min(simulations, max(LEAST_SIMULATIONS, fewer))
 
     def _choose_ratings(self) -> None:
         """Ratings often enough, and as short as their share of the time demands."""

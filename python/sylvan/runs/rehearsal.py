@@ -7,7 +7,6 @@ length; what depends on the length is a cost per ply.
 
 from __future__ import annotations
 
-import itertools
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.run import Run
+from sylvan.runs.seeds import random_numbers
 from sylvan.runs.trainer import Trainer
 from sylvan.runs.watcher import Watcher
 
@@ -32,8 +32,10 @@ RATED = 4
 """Games against each opponent of a rehearsed rating."""
 PATIENCE = 0.7
 """Seconds of self-play to time, after the first round."""
-ROUNDS = 8
+ROUNDS = 4
 """Most rounds of self-play to time."""
+UPDATES = 2
+"""Updates to time, after the first."""
 RANDOM_GAMES = 20
 RANDOM_SECONDS = 0.3
 
@@ -42,14 +44,14 @@ RANDOM_SECONDS = 0.3
 class Costs:
     """Seconds that the parts of a run take."""
 
-    position: float
-    """Per searched position."""
+    simulation: float
+    """Per searched position and simulation of `search.simulations`."""
     network: float
     """Share of it in the network."""
     update: float
     """Per update of the network."""
     step: float = 0.0
-    """Per step, whatever its size: the checkpoint."""
+    """Per step, whatever its size: loading the network into self-play, the checkpoint."""
     rated_ply: float = 0.0
     """Per ply of one game against every opponent of a rating."""
     solved: float = 0.0
@@ -58,6 +60,10 @@ class Costs:
     def replace(self, **costs: float) -> Costs:
         """A copy with some costs changed."""
         return replace(self, **costs)
+
+    def position(self, config: TrainingConfig) -> float:
+        """Seconds to search one position."""
+        return self.simulation * (config.search.simulations or 1)
 
     def learned(self, config: TrainingConfig) -> float:
         """Seconds to learn one new position."""
@@ -89,26 +95,30 @@ def _random_plies(state: Game, rng: Rng, most: int, began: float) -> int:
     return plies
 
 
-def rehearse(config: TrainingConfig, length: float, before: Costs | None = None) -> Costs:
+def rehearse(
+    config: TrainingConfig, length: float, positions: int = 0, before: Costs | None = None
+) -> Costs:
     """Measure the costs of a run with these settings.
 
     :param config: resolved settings.
     :param length: plies of a typical game.
-    :param before: costs with another network or other threads: ratings are not measured again.
+    :param positions: positions of a step to time, with all of the games; 0: two in each of at most
+        `GAMES` games.
+    :param before: costs with other settings: ratings are not measured again.
     :raises SylvanError: the run cannot be set up with these settings.
     """
     from sylvan.runs.loop import trainer_class
 
     with TemporaryDirectory(prefix="sylvan-") as folder:
-        run = Run.create(Path(folder) / "run", _shortened(config, length))
+        run = Run.create(Path(folder) / "run", _shortened(config, length, positions))
         trainer = trainer_class(run)(run, Watcher())
         costs = _play_and_learn(trainer)
         first = Rated() if before or not config.arena.every else _rate(trainer)
         began = time.perf_counter()
         trainer.save(0.0)
-        costs = costs.replace(step=time.perf_counter() - began)
+        costs = costs.replace(step=costs.step + time.perf_counter() - began)
         if before:
-            faster = costs.position / before.position
+            faster = costs.simulation / before.simulation
             return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
         if not config.arena.every:
             return costs
@@ -144,10 +154,11 @@ def _rate(trainer: Trainer[Any]) -> Rated:
     )
 
 
-def _shortened(config: TrainingConfig, length: float) -> TrainingConfig:
+def _shortened(config: TrainingConfig, length: float, positions: int) -> TrainingConfig:
     """The settings of the rehearsal."""
-    games = min(GAMES, config.selfplay.games)
-    changes: dict[str, Any] = {"games": games, "positions": 2 * games, "max_plies": PLIES}
+    games = config.selfplay.games if positions else min(GAMES, config.selfplay.games)
+    changes: dict[str, Any] = {"games": games, "max_plies": PLIES}
+    changes["positions"] = positions or 2 * games
     if not config.game.spec.is_gymnasium:
         changes |= {"opening_share": 0.5, "opening_plies": max(1, int(length / 2))}
     arena = {"every": 1, "games": RATED, "max_plies": PLIES, "gate": None}
@@ -160,29 +171,34 @@ def _shortened(config: TrainingConfig, length: float) -> TrainingConfig:
 
 def _play_and_learn(trainer: Trainer[Any]) -> Costs:
     """The costs of self-play and of updates; first calls, which load, do not count."""
-    positions, playing, evaluating, updates, learning = 0.0, 0.0, 0.0, 0, 0.0
-    for number in itertools.count():
+    trainer.play()
+    positions, playing, evaluating, loading, rounds = 0.0, 0.0, 0.0, 0.0, 0
+    while rounds < ROUNDS and playing < PATIENCE:
+        rounds += 1
         trainer.step += 1
         began = time.perf_counter()
         numbers = trainer.play()
-        played = time.perf_counter()
-        before = trainer.learner.updates_made
-        trainer.learn(0.0, 0.0)
-        learned = time.perf_counter()
-        if number:
-            positions += numbers["selfplay.positions"]
-            playing += played - began
-            evaluating += numbers["seconds.network"]
-        if before and (made := trainer.learner.updates_made - before):
-            updates += made
-            learning += learned - played
-        enough = playing + learning > PATIENCE and updates > 0
-        if number and (enough or number >= ROUNDS):
-            break
+        positions += numbers["selfplay.positions"]
+        playing += numbers["seconds.selfplay"]
+        evaluating += numbers["seconds.network"]
+        loading += time.perf_counter() - began - numbers["seconds.selfplay"]
     each = playing / positions
+    # Games that never end leave nothing to learn from: guess.
+    update = trainer.config.learner.batch * each / 8
+    if trainer.replay.window:
+        _update(trainer, 1)
+        update = _update(trainer, UPDATES) / UPDATES
     return Costs(
-        position=each,
+        simulation=each / (trainer.config.search.simulations or 1),
         network=min(1.0, evaluating / playing),
-        # Games that never end leave nothing to learn from: guess.
-        update=learning / updates if updates else trainer.config.learner.batch * each / 8,
+        update=update,
+        step=loading / rounds,
     )
+
+
+def _update(trainer: Trainer[Any], updates: int) -> float:
+    """Seconds of some updates."""
+    rng = random_numbers(trainer.seed, "batches", trainer.step)
+    began = time.perf_counter()
+    trainer.learner.train(trainer.replay, updates, lambda _: 0.0, rng, trainer.watch)
+    return time.perf_counter() - began
