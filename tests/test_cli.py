@@ -154,10 +154,11 @@ class TestDoctor:
         assert list(extras["dev"]["packages"]) == ["torch", "matplotlib", "ruff"]
         assert list(extras["train"]["packages"]) == ["torch", "matplotlib"]
 
-    def test_every_extra_is_probed(self):
+    def test_every_extra_with_compiled_code_is_probed(self):
         from sylvan.cli.diagnosis import _PROBES
 
-        assert set(_PROBES) == set(facts("doctor")["extras"]) - {"dev"}
+        unprobed = {"dev", "docs", "mlflow", "wandb"}  # the clients take seconds to import
+        assert set(_PROBES) == set(facts("doctor")["extras"]) - unprobed
 
     def test_a_broken_native_module_is_reported(self, monkeypatch):
         monkeypatch.setattr(

@@ -12,6 +12,7 @@ first use. Worker processes read the same declarations.
 | `sylvan.players` | a kind of player | a `PlayerKind` (`sylvan.players.specs`) |
 | `sylvan.yardsticks` | a game's name | a `Yardsticks` (`sylvan.ratings.yardsticks`) |
 | `sylvan.lessons` | a game's name | a `Lesson` (`sylvan.learning.pretrain`) |
+| `sylvan.loggers` | a logger's name | a `Logger` (`sylvan.runs.logger`); called without arguments |
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find", "load", "names"]
 
-GROUPS = ("games", "evaluators", "networks", "players", "yardsticks", "lessons")
+GROUPS = ("games", "evaluators", "networks", "players", "yardsticks", "lessons", "loggers")
 
 
 @cache

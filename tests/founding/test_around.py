@@ -10,9 +10,11 @@ from hypothesis import given, settings
 
 import sylvan
 from sylvan import SearchConfig
+from sylvan.classic.alphachess import decode, encode
 from sylvan.engines.match import Match
 from sylvan.engines.match.arbiter import Adjudication
 from sylvan.engines.match.report import Report
+from sylvan.errors import IllegalAction
 from sylvan.games import Chess
 from sylvan.games.chess import expand_planes
 from sylvan.games.naming import GameSpec
@@ -41,6 +43,8 @@ def test_s0_27_a_match_counts_what_was_asked_for(played):
     assert low < facts["elo"] < high
     assert facts["plies"]["mean"] > 0 and sum(facts["endings"].values()) == 4
     assert {"captures", "checks"} <= facts.keys()
+    assert facts["material"]["least"] <= facts["material"]["mean"]
+    assert sum(facts["opening_moves"].values()) == 4 >= facts["endgames"]["games"]
 
 
 def test_s0_27_colours_alternate_and_openings_are_played_from_both_sides(played):
@@ -61,6 +65,34 @@ def test_s0_28_mean_length_and_return_have_plots():
     assert {"length", "returns"} <= {plot.name for plot in PLOTS}
 
 
+def test_s1_20_the_planes_are_29():
+    planes = Chess(moves="e4 d5", encoder="planes29").observation()
+    assert planes.shape == (29,)
+    # After the 12 planes of pieces: White moves, all may castle, no capture in passing, counters.
+    assert planes[12:21].tolist() == [2**64 - 1, 0, *[2**64 - 1] * 4, 0, 0, 2]
+    squares = [set(chess.SquareSet(int(plane))) for plane in planes[21:]]
+    assert squares == [{chess.D7, chess.D5}, {chess.E2, chess.E4}, *[set()] * 6]
+
+
+@settings(max_examples=50, deadline=None)
+@given(board=boards())
+def test_s1_20_encode_and_decode_are_the_codec(board):
+    codes = [encode(board, move) for move in board.legal_moves]
+    assert codes == [az73_code(move, board.turn) for move in board.legal_moves]
+    assert [decode(code, board) for code in codes] == list(board.legal_moves)
+
+
+@pytest.mark.parametrize("code", [0, 879, 4671, -1, 4672])
+def test_s1_20_a_code_without_a_legal_move_is_refused(code):
+    with pytest.raises(IllegalAction, match=str(code)):
+        decode(code, chess.Board())
+
+
+def test_s1_20_an_illegal_move_has_no_code():
+    with pytest.raises(IllegalAction, match="e2e5"):
+        encode(chess.Board(), chess.Move.from_uci("e2e5"))
+
+
 @settings(max_examples=50, deadline=None)
 @given(board=boards())
 def test_s1_20_every_move_has_a_code_and_is_read_back_from_it(board):
@@ -78,9 +110,9 @@ def test_s1_20_a_queen_promotion_keeps_its_piece():
 
 @pytest.mark.parametrize("blocks", [10, 20])
 def test_s1_20_a_residual_network_with_two_heads(blocks):
-    game = Chess(encoder="planes19")
+    game = Chess(encoder="planes29")
     network = build_network(f"{blocks}x8", game=game, value="scalar", seed=0).eval()
-    planes = expand_planes(game.observation()[None], "planes19")
+    planes = expand_planes(game.observation()[None], "planes29")
     with torch.no_grad():
         found = network(torch.from_numpy(planes))
     assert found.policy.shape == (1, 4672) and abs(float(found.value)) < 1

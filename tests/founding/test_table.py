@@ -17,7 +17,7 @@ IDS = [
 ]
 """Every id of the founding table, built or not."""
 MISTAKES = [f"M{n}" for n in range(1, 34)]
-COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
+COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 
 
 def own_tests():

@@ -102,6 +102,10 @@ def planes(encoder: str, past: list[chess.Board], fill: str = "fen_only") -> lis
         return [*pieces, *short_first, passing, black]
     if encoder == "planes19":
         return [*pieces, black, *short_first, passing, clock]
+    if encoder == "planes29":
+        white, number = ALL - black, now.fullmove_number
+        moved = [changed_squares(past, age, mover) for age in range(8)]
+        return [*pieces, white, black, *short_first, passing, clock, number, *moved]
     boards = [board_planes(past, age, fill, mover) for age in range(8)]
     if encoder == "lc0_112":
         flat = [plane for shown, seen in boards for plane in (*shown, ALL * (seen >= 1))]
@@ -118,6 +122,20 @@ def pieces_of(board: chess.Board, mover: chess.Color) -> list[int]:
     """Twelve planes from the mover's side."""
     masks = [int(board.pieces(p, side)) for side in (mover, not mover) for p in PIECES]
     return masks if mover == chess.WHITE else [chess.flip_vertical(mask) for mask in masks]
+
+
+def changed_squares(past: list[chess.Board], age: int, mover: chess.Color) -> int:
+    """The squares whose piece is another one than a half-move before, `age` plies ago."""
+    place = len(past) - 1 - age
+    before = past[place - 1] if place > 0 else before_the_first(past[0], "always", place - 1)
+    if place < 0 or before is None:
+        return 0
+    masks = [
+        chess.BB_SQUARES[square if mover == chess.WHITE else chess.square_mirror(square)]
+        for square in chess.SQUARES
+        if past[place].piece_at(square) != before.piece_at(square)
+    ]
+    return sum(masks)
 
 
 def board_planes(

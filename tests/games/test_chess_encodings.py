@@ -33,9 +33,23 @@ from tests.games.chess_oracles import (
 from tests.games.real_games import REAL_GAMES
 
 LC0 = {encoder: Encoding(encoder, "lc0") for encoder in ENCODERS}
-SIDE = {"lc0_112": 108, "az119": 112, "planes19": 12, "planes18": 17}
-NUMBERS = {"lc0_112": {109: 1.0}, "az119": {113: 0.01, 118: 0.01}, "planes19": {18: 0.01}}
+SIDE = {
+    "lc0_112": [108],
+    "az119": [112],
+    "planes19": [12],
+    "planes18": [17],
+    "planes29": [12, 13],
+}
+NUMBERS = {
+    "lc0_112": {109: 1.0},
+    "az119": {113: 0.01, 118: 0.01},
+    "planes19": {18: 0.01},
+    "planes29": {19: 0.01, 20: 0.01},
+}
+CLOCK = {"lc0_112": 109, "az119": 118, "planes19": 18, "planes29": 19}
 BOARDS = {"lc0_112": 13, "az119": 14}
+MOVING = [*BOARDS, "planes29"]
+"""Encoders that show the past."""
 
 
 def random_games(count: int, seed: int = 0) -> Iterator[tuple[chess.Board, Iterator[chess.Move]]]:
@@ -193,7 +207,7 @@ def test_en_passant_is_a_plain_step_and_a_plane():
         game = Chess(fen, codec="lc0")
         passing = game.string_to_action("exd6" if " w " in fen else "exd3")
         assert game.logit_index(passing) == LC0_INDEX[step]
-        for encoder, plane in (("planes19", 17), ("planes18", 16)):
+        for encoder, plane in (("planes19", 17), ("planes18", 16), ("planes29", 18)):
             packed = Chess(fen, encoder=encoder).observation()
             assert int(packed[plane]) == chess.BB_SQUARES[square]
     # In the FEN, but no pawn can take: not shown, as in the rules.
@@ -216,7 +230,7 @@ def test_a_mirrored_position_has_mirrored_moves_and_only_the_side_tells_it_apart
             assert there == here.translate(ranks)
         differing = np.flatnonzero(game.observation() != mirrored.observation())
         if board.board_fen() != chess.STARTING_BOARD_FEN or encoder not in BOARDS:
-            assert list(differing) == [SIDE[encoder]]
+            assert list(differing) == SIDE[encoder]
 
 
 @settings(max_examples=40, deadline=None)
@@ -285,7 +299,7 @@ def test_history_advances_along_the_path_of_the_tree(encoder):
 
 
 @settings(max_examples=30, deadline=None)
-@given(boards(plies=40), st.sampled_from(list(BOARDS)), st.sampled_from(HISTORY_FILLS))
+@given(boards(plies=40), st.sampled_from(MOVING), st.sampled_from(HISTORY_FILLS))
 def test_history_goes_on_from_the_game_into_a_line(board, encoder, fill):
     """Planes are those of python-chess's boards along game and line."""
     game = Chess.from_board(board, encoder=encoder, history_fill=fill)
@@ -318,8 +332,21 @@ def test_numbers_are_numbers():
     for encoder, numbers in NUMBERS.items():
         game = Chess(fen, encoder=encoder)
         cells = expand_planes(game.observation()[None], encoder)[0]
-        clock = max(numbers)
+        clock = CLOCK[encoder]
         assert int(game.observation()[clock]) == 37
         assert np.allclose(cells[clock], 37 * numbers[clock])
-    moves = expand_planes(Chess(fen, encoder="az119").observation()[None], "az119")[0, 113]
-    assert np.allclose(moves, 0.6)
+    for encoder, plane in (("az119", 113), ("planes29", 20)):
+        cells = expand_planes(Chess(fen, encoder=encoder).observation()[None], encoder)[0]
+        assert np.allclose(cells[plane], 0.6)
+
+
+def test_planes29_show_the_squares_of_the_last_moves():
+    game = Chess("r3k3/8/8/8/8/8/8/4K2R w Kq - 0 1", "O-O Ra1 Rxa1", encoder="planes29")
+    packed = game.observation()[21:]
+    theirs = [[chess.square_mirror(s) for s in chess.SquareSet(int(plane))] for plane in packed]
+    shown = [{chess.SQUARE_NAMES[square] for square in squares} for squares in theirs]
+    castled = {"e1", "f1", "g1", "h1"}
+    assert shown == [{"a1", "f1"}, {"a8", "a1"}, castled, *[set()] * 5]
+    passing = Chess("4k3/8/8/8/3p4/8/4P3/4K3 w - - 0 1", ["e4", "dxe3"], encoder="planes29")
+    masks = [list(chess.SquareSet(int(plane))) for plane in passing.observation()[21:23]]
+    assert masks == [[chess.E3, chess.D4, chess.E4], [chess.E2, chess.E4]]

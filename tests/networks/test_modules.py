@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sylvan.errors import NetworkError
 from sylvan.games import Chess, ConnectFour, TicTacToe
-from sylvan.games.encoding import Encoding
+from sylvan.games.encoding import ENCODERS, Encoding
 from sylvan.networks import NetworkHeader, build_network
 from sylvan.networks.tower import SqueezeExcitation, Tower, TowerSettings
 from sylvan.networks.transformer import TransformerLayer, TransformerSettings
@@ -245,7 +245,7 @@ def test_invalid_networks_are_refused(call, sentence):
 
 
 def test_chess_in_every_encoding():
-    for encoder in ("lc0_112", "az119", "planes19", "planes18"):
+    for encoder in ENCODERS:
         for codec, logits in (("az73", 4672), ("lc0", 1858)):
             encoding = Encoding(encoder=encoder, codec=codec)
             network = build_network("1x8", game=Chess(), encoding=encoding)

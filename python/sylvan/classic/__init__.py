@@ -5,6 +5,7 @@ wrong: `docs/founding.md` has the list. Files in the order in which data flows:
 
 | file | contents |
 |---|---|
+| `move_codec` | moves as codes, of the program around `alphachess` |
 | `settings` | settings files of `alphachess` |
 | `muzero_settings` | `MCTSConfig`, `MuZeroConfig` |
 | `chess_game` | `ChessGame` of `mcts-specification` |

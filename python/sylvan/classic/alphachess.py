@@ -29,11 +29,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from sylvan.classic.move_codec import decode, encode
 from sylvan.classic.progress import progress_bar
 from sylvan.classic.settings import read_overrides, read_settings
 from sylvan.engines.match.session import GameSession
 from sylvan.errors import ConfigError, GameOver, SylvanError
-from sylvan.evaluators import evaluator_named, load_evaluator
+from sylvan.evaluators import EvaluatorLike, evaluator_named, load_evaluator
 from sylvan.games.chess import Chess
 from sylvan.games.pgn import game_text
 from sylvan.planning import Search, SearchConfig, SearchResult
@@ -50,6 +51,8 @@ __all__ = [
     "Config",
     "EdgeStatistics",
     "SelfPlayStatistics",
+    "decode",
+    "encode",
     "play_human",
     "self_play",
     "statistics",
@@ -173,7 +176,11 @@ class AlphaChess(Player):
     name = "AlphaChess"
 
     def __init__(
-        self, network: Any = None, config: Config | None = None, *, self_play: bool = False
+        self,
+        network: EvaluatorLike | None = None,
+        config: Config | None = None,
+        *,
+        self_play: bool = False,
     ) -> None:
         """Create a player.
 
@@ -183,8 +190,9 @@ class AlphaChess(Player):
             config: the settings
             self_play: add noise, and draw moves by their visits up to `temp_threshold`
         """
-        is_path = isinstance(network, Path)
-        self.network = load_evaluator(network) if is_path else evaluator_named(network)
+        self.network = (
+            load_evaluator(network) if isinstance(network, Path) else evaluator_named(network)
+        )
         self.config = config or Config()
         self.self_play = self_play
         self.new_game(self.config.seed)
@@ -283,7 +291,10 @@ def _pgn(game: Chess, white: float) -> str:
 
 
 def self_play(
-    network: Any = None, config: Config | None = None, games: int = 1, fen: str | None = None
+    network: EvaluatorLike | None = None,
+    config: Config | None = None,
+    games: int = 1,
+    fen: str | None = None,
 ) -> SelfPlayStatistics:
     """Play games against itself, with exploration, and count the results."""
     counted, engine = SelfPlayStatistics(), AlphaChess(network, config, self_play=True)
@@ -302,7 +313,7 @@ def self_play(
 
 
 def play_human(
-    network: Any = None,
+    network: EvaluatorLike | None = None,
     config: Config | None = None,
     human: Literal["white", "black"] = "white",
     *,

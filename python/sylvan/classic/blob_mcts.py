@@ -26,6 +26,7 @@ from sylvan.games.blob import FIRST_BID, Blob
 from sylvan.planning import Search
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.planning import SearchResult, SearchSettings
 
 __all__ = ["MCTS"]
@@ -44,7 +45,7 @@ class MCTS:
 
     def __init__(
         self,
-        network: Any = None,
+        network: EvaluatorLike | None = None,
         num_simulations: int = 100,
         **settings: Unpack[SearchSettings],
     ) -> None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sylvan._native import Rng
 from sylvan.classic.muzero_settings import MCTSConfig
-from sylvan.classic.network_outputs import NetworkOutput, after
+from sylvan.classic.network_outputs import LearnedNetwork, NetworkOutput, after
 from sylvan.classic.tree_node import CoreTree, Path
 from sylvan.planning import LatentForest, LatentState, NodeView
 from sylvan.planning.latent_forest import Evaluations, Steps
@@ -26,7 +25,7 @@ class LatentTree(CoreTree):
 
     def __init__(
         self,
-        network: Any,
+        network: LearnedNetwork,
         settings: MCTSConfig,
         first: NetworkOutput,
         legal_actions: Sequence[int],
@@ -58,7 +57,7 @@ class LatentTree(CoreTree):
         self._forest.limit(simulations=0)
         self._search(first)
 
-    def fits(self, network: Any, settings: MCTSConfig) -> bool:
+    def fits(self, network: LearnedNetwork, settings: MCTSConfig) -> bool:
         """Whether a search with this network and these settings can continue the tree."""
         same = replace(settings, num_simulations=self.settings.num_simulations) == self.settings
         return network is self.network and same

@@ -34,7 +34,7 @@ from sylvan.classic.latent_nodes import Node, Nodes, RootNode
 from sylvan.classic.latent_tree import LatentTree
 from sylvan.classic.muzero_network import MuZeroNetwork
 from sylvan.classic.muzero_settings import MCTSConfig, MuZeroConfig
-from sylvan.classic.network_outputs import NetworkOutput, at_first, at_hidden
+from sylvan.classic.network_outputs import LearnedNetwork, NetworkOutput, at_first, at_hidden
 from sylvan.classic.predictions import legal_logits
 from sylvan.errors import ConfigError, GameOver, SearchStateError
 
@@ -69,7 +69,7 @@ class MCTS:
     (2, 51)
     """
 
-    def __init__(self, network: Any, config: Any) -> None:
+    def __init__(self, network: LearnedNetwork, config: Any) -> None:
         """Store the network and the settings."""
         self.network = network
         self.config = config
@@ -177,7 +177,7 @@ def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
 
 
 def select_action(
-    network: Any,
+    network: LearnedNetwork,
     config: Any,
     observation: Any,
     legal_actions: Sequence[int],
@@ -228,7 +228,7 @@ def _check_temperature(given: Any) -> None:
         raise ConfigError(f"temperature is {given!r}: it must be a number, 0 or more.")
 
 
-def _check_visits(root: Node, network: Any, settings: MCTSConfig) -> None:
+def _check_visits(root: Node, network: LearnedNetwork, settings: MCTSConfig) -> None:
     """Refuse a root with visits that no search with these settings made."""
     if root.tree is None:
         children = root.children.values()

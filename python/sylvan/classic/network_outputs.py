@@ -9,14 +9,25 @@ state may be any object.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, EvaluationError
 
-__all__ = ["NetworkOutput", "after", "at_first", "at_hidden"]
+__all__ = ["LearnedNetwork", "NetworkOutput", "after", "at_first", "at_hidden"]
+
+
+class LearnedNetwork(Protocol):
+    """A network of the document; if its inferences give no policy, it has `prediction` too."""
+
+    def initial_inference(self, observation: Any, /) -> Sequence[Any]:
+        """Hidden state, policy logits and value; or value, reward, policy logits, hidden state."""
+
+    def recurrent_inference(self, hidden: Any, action: int, /) -> Sequence[Any]:
+        """Hidden state and reward; or value, reward, policy logits, hidden state."""
 
 
 class NetworkOutput(NamedTuple):
@@ -31,7 +42,7 @@ class NetworkOutput(NamedTuple):
     hidden_state: Any
 
 
-def at_first(network: Any, observation: Any) -> NetworkOutput:
+def at_first(network: LearnedNetwork, observation: Any) -> NetworkOutput:
     """Ask `initial_inference` about an observation."""
     answer = _answer(network, "initial_inference", (3, 4), observation)
     if len(answer) == 4:
@@ -40,13 +51,13 @@ def at_first(network: Any, observation: Any) -> NetworkOutput:
     return _output("initial_inference", value, 0.0, policy, hidden)
 
 
-def at_hidden(network: Any, hidden: Any, reward: Any = 0.0) -> NetworkOutput:
+def at_hidden(network: LearnedNetwork, hidden: Any, reward: Any = 0.0) -> NetworkOutput:
     """Ask `prediction` about a hidden state."""
     policy, value = _answer(network, "prediction", (2,), hidden)
     return _output("prediction", value, reward, policy, hidden)
 
 
-def after(network: Any, hidden: Any, action: int) -> NetworkOutput:
+def after(network: LearnedNetwork, hidden: Any, action: int) -> NetworkOutput:
     """Ask `recurrent_inference` about a step, then `prediction` if it gave two answers."""
     answer = _answer(network, "recurrent_inference", (2, 4), hidden, action)
     if len(answer) == 4:
@@ -65,7 +76,9 @@ def numbers(array: Any) -> NDArray[np.float32]:
         raise EvaluationError(f"The network's answer cannot be read as numbers: {error}.") from None
 
 
-def _answer(network: Any, method: str, sizes: tuple[int, ...], *asked: Any) -> tuple[Any, ...]:
+def _answer(
+    network: LearnedNetwork, method: str, sizes: tuple[int, ...], *asked: Any
+) -> tuple[Any, ...]:
     ask = getattr(network, method, None)
     if not callable(ask):
         raise ConfigError(f"The network is a {type(network).__name__}, which has no {method}().")

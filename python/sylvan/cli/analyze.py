@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.games import analyze_games
 from sylvan.cli.positions import are_pgns, read_position
-from sylvan.cli.searching import EvaluatorName, evaluator_of, has_limit, is_network, search_settings
+from sylvan.cli.searching import (
+    EvaluatorOption,
+    evaluator_of,
+    has_limit,
+    is_network,
+    search_settings,
+)
 from sylvan.cli.terminal import Bar, check_folder, print_json
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.games import Game
     from sylvan.planning import EdgeView, SearchResult, Status
 
@@ -46,6 +54,7 @@ def analyze(
             "--game",
             "-g",
             help="The game: connect4, path.py:Class, open_spiel:name, a run's folder.",
+            autocompletion=completion.games,
         ),
     ] = "chess",
     chess960: Annotated[bool, typer.Option("--chess960", help="Use Chess960 castling.")] = False,
@@ -62,9 +71,7 @@ def analyze(
     net: Annotated[
         Path | None, typer.Option(help="A network: .onnx, .safetensors, .pb or .pb.gz.")
     ] = None,
-    evaluator: Annotated[
-        EvaluatorName | None, typer.Option(help="Evaluator of positions without a network.")
-    ] = None,
+    evaluator: EvaluatorOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads; results do not depend on them.")
@@ -196,7 +203,9 @@ def _bytes(text: str) -> int:
     return int(float(match[1]) * units[match[2]])
 
 
-def _search(state: Game, evaluator: Any, settings: dict[str, Any]) -> tuple[SearchResult, bool]:
+def _search(
+    state: Game, evaluator: EvaluatorLike | None, settings: dict[str, Any]
+) -> tuple[SearchResult, bool]:
     """Return the result, and whether Ctrl-C ended the search; a second Ctrl-C exits."""
     from sylvan import Search
 

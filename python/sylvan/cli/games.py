@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import chess.pgn
 
     from sylvan.engines.analysis.annotate import Annotation
+    from sylvan.evaluators import EvaluatorLike
     from sylvan.planning import Search
 
 __all__ = ["analyze_games"]
@@ -25,7 +26,11 @@ SIMULATIONS, NETWORK_SIMULATIONS = 20_000, 400
 
 
 def analyze_games(
-    sources: list[str], evaluator: Any, settings: dict[str, Any], out: Path | None, as_json: bool
+    sources: list[str],
+    evaluator: EvaluatorLike | None,
+    settings: dict[str, Any],
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Annotate the games of some files (`-`: stdin), print a summary, write them to `out`."""
     from sylvan.files import write_text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.positions import spec_of
 from sylvan.cli.terminal import Bar, check_folder, json_text, print_json
 from sylvan.errors import ConfigError, SylvanError
@@ -30,7 +31,10 @@ def match(
     games: Annotated[int, typer.Option("--games", "-g", min=1, help="Number of games.")] = 100,
     game: Annotated[
         str | None,
-        typer.Option(help="A game of two seats (default: that of the players' runs, else chess)."),
+        typer.Option(
+            help="A game of two seats (default: that of the players' runs, else chess).",
+            autocompletion=completion.games,
+        ),
     ] = None,
     openings: Annotated[
         Path | None,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.positions import read_position
-from sylvan.cli.searching import EvaluatorName, evaluator_of
+from sylvan.cli.searching import EvaluatorOption, evaluator_of
 from sylvan.cli.terminal import check_folder
 from sylvan.errors import ConfigError
 
@@ -39,7 +40,8 @@ def play(
         str,
         typer.Argument(
             help="chess, connect4, tictactoe, blob, path.py:Class, open_spiel:name; or a run's "
-            "folder, to play against its network."
+            "folder, to play against its network.",
+            autocompletion=completion.games,
         ),
     ] = "chess",
     position: Annotated[
@@ -66,9 +68,7 @@ def play(
         Path | None,
         typer.Option(help="A network: a run folder, .onnx, .safetensors, .pb or .pb.gz."),
     ] = None,
-    evaluator: Annotated[
-        EvaluatorName | None, typer.Option(help="Evaluator of positions without a network.")
-    ] = None,
+    evaluator: EvaluatorOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of random choices.")] = None,
     pgn: Annotated[
         Path | None, typer.Option(help="Write the finished game to this PGN file.")
@@ -173,7 +173,7 @@ def _seat(start: Game, seat: int | None, side: Side | None, drawn: random.Random
 def _players(
     start: Game,
     net: Path | None,
-    evaluator: EvaluatorName | None,
+    evaluator: str | None,
     level: int,
     simulations: int | None,
     seconds: float | None,
@@ -188,7 +188,7 @@ def _players(
     own = shipped_network(start) if net is None and evaluator is None else None
     limited = simulations is not None or seconds is not None
     if own is not None and isinstance(start, Chess) and level < 10 and not limited:
-        own, evaluator = None, EvaluatorName.material  # the levels of chess were measured with it
+        own, evaluator = None, "material"  # the levels of chess were measured with it
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sylvan.cli.conversation import Conversation
-from sylvan.cli.positions import moves_of
 from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError
+from sylvan.games.positions import moves_of
 from sylvan.planning.roots import hides
 
 if TYPE_CHECKING:
@@ -33,74 +33,74 @@ class PlayTerminal(Conversation):
     :param saved: the game's name, first position, seat and seed.
     """
 
-    def __init__(self, saved: SavedGame, sitting: GameSession, pgn: Path | None) -> None:
+    def __init__(self, saved: SavedGame, session: GameSession, pgn: Path | None) -> None:
         from sylvan.cli.opinion import Oracle
 
         super().__init__()
         self.name = saved.game
         self.saved = saved
-        self.sitting = sitting
+        self.session = session
         self.oracle = Oracle()
         self.pgn = pgn
-        self.is_chess = hasattr(sitting.game, "fen")
-        self.hides = hides(sitting.game)
+        self.is_chess = hasattr(session.game, "fen")
+        self.hides = hides(session.game)
         self.commands = {each.name: each.run for each in COMMANDS if each.fits(self)}
 
     @property
     def is_over(self) -> bool:
-        return self.sitting.is_over
+        return self.session.is_over
 
     def begin(self) -> None:
         self.say(f"You play {self._role()}. Type a move, or help.")
         self.show()
 
     def _role(self) -> str:
-        seat, seats = self.sitting.seat, self.sitting.game.num_players
+        seat, seats = self.session.seat, self.session.game.num_players
         if self.is_chess:
-            return f"{('White', 'Black')[seat]}, {self.sitting.player.name} the other side"
+            return f"{('White', 'Black')[seat]}, {self.session.player.name} the other side"
         if seats == 1:
             return "alone"
         return ("first", "second")[seat] if seats == 2 else f"seat {seat} of 0 to {seats - 1}"
 
     def prompt(self) -> str | None:
         """Return the prompt for the person's move, or make the opponent's."""
-        if self.sitting.is_persons_turn:
+        if self.session.is_persons_turn:
             return "your move: "
         self.answer()
         return None
 
     def answer(self) -> None:
         """Make the search's move."""
-        sitting = self.sitting
-        seat = f" for seat {sitting.game.to_play()}" if sitting.game.num_players > 2 else ""
+        session = self.session
+        seat = f" for seat {session.game.to_play()}" if session.game.num_players > 2 else ""
         with Bar("thinking"):
-            reply = sitting.reply()
-        self.say(f"{sitting.player.name} plays {reply}{seat}")
+            reply = session.reply()
+        self.say(f"{session.player.name} plays {reply}{seat}")
         self.show()
 
     def handle(self, line: str) -> None:
         """Make the person's move."""
         (move,) = moves_of(line)[:1] or [line] if self.is_chess else [line]
-        self.sitting.play(self.sitting.read(move))
-        if self.sitting.is_over:
+        self.session.play(self.session.read(move))
+        if self.session.is_over:
             self.show()
 
     def show(self, _: str = "") -> None:
         """Print what the person sees; of hidden information only on the person's turn."""
         from sylvan.cli.board import coloured, plain
 
-        sitting, picture = self.sitting, None
+        session, picture = self.session, None
         if self.hides:
-            if sitting.is_persons_turn:
-                self.say(plain(sitting.view, sitting.seat))
+            if session.is_persons_turn:
+                self.say(plain(session.view, session.seat))
             return
         if self.console.is_terminal and self.console.encoding.lower().startswith("utf"):
-            last = sitting.actions[-1] if sitting.actions else None
-            picture = coloured(sitting.game, sitting.seat, last)
+            last = session.actions[-1] if session.actions else None
+            picture = coloured(session.game, session.seat, last)
         if picture is not None:
             self.console.print(picture)
         else:
-            self.say(plain(sitting.game, sitting.seat))
+            self.say(plain(session.game, session.seat))
 
     def help(self, _: str) -> None:
         """List the moves and the commands of this game."""
@@ -112,17 +112,17 @@ class PlayTerminal(Conversation):
     def moves(self, _: str) -> None:
         from sylvan.planning.tree import label
 
-        game = self.sitting.game
+        game = self.session.game
         self.say(" ".join(sorted(label(game, action) for action in game.legal_actions())))
 
     def rules(self, _: str) -> None:
         from sylvan.cli.rules import rules_text
 
-        self.say(rules_text(self.name, self.sitting.start))
+        self.say(rules_text(self.name, self.session.start))
 
     def hint(self, _: str) -> None:
         with Bar("thinking"):
-            move, value = self.sitting.hint()
+            move, value = self.session.hint()
         self.say(f"The search would play {move}{self._worth(value)}.")
 
     def _worth(self, value: float | None) -> str:
@@ -133,28 +133,28 @@ class PlayTerminal(Conversation):
             return ""
         if self.is_chess:
             return f", score {Score(value)}"
-        low, high = self.sitting.game.value_range
+        low, high = self.session.game.value_range
         return f", value {value:+.2f} (from {low:g} to {high:g})"
 
     def solve(self, _: str) -> None:
         """Print the exact value."""
         with Bar("solving"):
-            opinion = self.oracle.opinion(self.sitting.game)
+            opinion = self.oracle.opinion(self.session.game)
         self.say(opinion)
 
     def undo(self, _: str) -> None:
-        self.say(f"{self.sitting.undo()} half-move(s) taken back.")
+        self.say(f"{self.session.undo()} half-move(s) taken back.")
         self.show()
 
     def draw(self, _: str) -> None:
-        if not self.sitting.offer_draw():
-            self.say(f"{self.sitting.player.name} plays on.")
+        if not self.session.offer_draw():
+            self.say(f"{self.session.player.name} plays on.")
 
     def resign(self, _: str) -> None:
-        self.sitting.resign()
+        self.session.resign()
 
     def fen(self, _: str) -> None:
-        game: Any = self.sitting.game
+        game: Any = self.session.game
         self.say(game.fen())
 
     def save(self, rest: str) -> None:
@@ -166,18 +166,18 @@ class PlayTerminal(Conversation):
         if rest.lower().endswith(".pgn"):
             if not self.is_chess:
                 raise ConfigError("Only games of chess can be saved as PGN: save game.json")
-            write_text(rest, self.sitting.pgn())
+            write_text(rest, self.session.pgn())
             self.say(f"The game is in {rest}.")
             return
-        replace(self.saved, actions=tuple(self.sitting.actions)).write(rest)
+        replace(self.saved, actions=tuple(self.session.actions)).write(rest)
         words = shlex.join([self.name, "--resume", rest])
         self.say(f"The game is in {rest}; resume it with: sylvan play {words}")
 
     def end(self) -> None:
         """Print the result and the game."""
-        self.say(self.sitting.verdict)
-        if self.is_chess and self.sitting.actions:
-            self.say(self.sitting.pgn().strip())
+        self.say(self.session.verdict)
+        if self.is_chess and self.session.actions:
+            self.say(self.session.pgn().strip())
         if self.pgn is not None:
             self.save(str(self.pgn))
 
@@ -197,11 +197,11 @@ class Command(NamedTuple):
 def _has_solver(table: PlayTerminal) -> bool:
     from sylvan.games import ConnectFour, TicTacToe
 
-    return isinstance(table.sitting.game, ConnectFour | TicTacToe)
+    return isinstance(table.session.game, ConnectFour | TicTacToe)
 
 
 def _has_two_seats(table: PlayTerminal) -> bool:
-    return table.sitting.game.num_players == 2
+    return table.session.game.num_players == 2
 
 
 def _may_be_drawn(table: PlayTerminal) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.terminal import check_folder, print_json
 
 if TYPE_CHECKING:
@@ -24,7 +25,14 @@ runs = typer.Typer(name="runs", rich_markup_mode="markdown")
 RUNS = Path("runs")
 
 Folder = Annotated[Path, typer.Argument(help="The folder that contains runs.")]
-Name = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name in runs/.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run folder, or its name in runs/.",
+        autocompletion=completion.runs,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Across = Annotated[
     Literal["step", "minutes"],
@@ -83,7 +91,12 @@ def show(name: Name, as_json: AsJson = False) -> None:
 
 @runs.command()
 def compare(
-    names: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help="Two runs or more.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...", help="Two runs or more.", autocompletion=completion.runs
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write the plots to this HTML page.")
     ] = None,

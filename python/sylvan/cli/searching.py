@@ -3,46 +3,58 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from sylvan.cli import completion
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.evaluators import EvaluatorLike
     from sylvan.games import Game
 
-__all__ = ["EvaluatorName", "evaluator_of", "has_limit", "is_network", "search_settings"]
+__all__ = ["EvaluatorOption", "evaluator_of", "has_limit", "is_network", "search_settings"]
 
 CACHE = 64 * 2**20
 """Size of the evaluation cache in bytes."""
 
 
-class EvaluatorName(StrEnum):
-    shipped = "shipped"
-    material = "material"
-    rollout = "rollout"
-    uniform = "uniform"
+EvaluatorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Evaluator of positions: shipped (the network that comes with Sylvan), material, "
+        "rollout, uniform, or one of another package.",
+        autocompletion=completion.evaluators,
+    ),
+]
 
 
-def evaluator_of(net: Path | None, name: EvaluatorName | None) -> EvaluatorLike | None:
+def evaluator_of(net: Path | None, name: str | None) -> EvaluatorLike | None:
     """Load the network of a file or the named evaluator; None is the game's default."""
+    from sylvan.evaluators import evaluator_names, load_evaluator
+
     if net is None:
-        return None if name is None else name.value
+        if name is not None and name not in evaluator_names():
+            raise ConfigError(
+                f"There is no evaluator {name!r}: give one of {', '.join(evaluator_names())}; for "
+                "a network's file use --net."
+            )
+        return name
     if name is not None:
-        raise ConfigError(f"--net {net} and --evaluator {name.value} contradict: give one of them.")
-    from sylvan.evaluators import load_evaluator
+        raise ConfigError(f"--net {net} and --evaluator {name} contradict: give one of them.")
 
     return load_evaluator(net, cache_bytes=CACHE)
 
 
-def is_network(game: Game, net: Path | None, name: EvaluatorName | None) -> bool:
+def is_network(game: Game, net: Path | None, name: str | None) -> bool:
     """Return whether these options, or the default of a game, stand for a network."""
     from sylvan.evaluators import shipped_network
 
     if net is not None or name is not None:
-        return net is not None or name is EvaluatorName.shipped
+        return net is not None or name == "shipped"
     return game.default_evaluator == "shipped" and shipped_network(game) is not None
 
 

@@ -35,6 +35,8 @@ EXTRAS = {
     "gymnasium": "gym",
     "PIL": "gym",
     "pyspiel": "openspiel",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
 }
 """Optional packages, and the extra that installs each."""
 

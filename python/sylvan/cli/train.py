@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ Algorithm = Literal["alphazero", "muzero"]
 def train(
     game: Annotated[
         str,
-        typer.Argument(help="The game: connect4, tictactoe, chess, path.py:Class, gym:name, ..."),
+        typer.Argument(
+            help="The game: connect4, tictactoe, chess, path.py:Class, gym:name, ...",
+            autocompletion=completion.games,
+        ),
     ],
     run: Annotated[
         Path | None,
@@ -79,8 +83,15 @@ def train(
         Path | None,
         typer.Option("--from", help="Initial network: a .safetensors file or a run."),
     ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also log to tensorboard, wandb or mlflow; repeat for several.",
+            autocompletion=completion.loggers,
+        ),
+    ] = None,
     tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also log to TensorBoard.")
+        bool, typer.Option("--tensorboard", help="The same as --log tensorboard.")
     ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only the final summary.")
@@ -106,6 +117,7 @@ def train(
     All settings are explained in `config.toml` in the run's folder.
     """
     from sylvan.runs.live import terminal_watcher
+    from sylvan.runs.logger import logger_named
     from sylvan.runs.loop import train as train_loop
     from sylvan.runs.watcher import Watchers
 
@@ -128,14 +140,13 @@ def train(
         for section, values in options.items()
     }
     full, asked = _config(game, folder, preset, config, given, settings or [], start)
-    watch = terminal_watcher(quiet)
+    names = [*(log or []), *(["tensorboard"] if tensorboard else [])]
+    # The loggers first: what they print when they start must not disturb the live view.
+    loggers = [logger_named(name) for name in dict.fromkeys(names)]
+    watch = Watchers(*loggers, terminal_watcher(quiet))
     fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
     if fitted is not None:
         full = fitted.config
-    if tensorboard:
-        from sylvan.runs.tensorboard import TensorBoard
-
-        watch = Watchers(watch, TensorBoard())
     outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
     _print_summary(outcome)
     if outcome.reason == "interrupted":

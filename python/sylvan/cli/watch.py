@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sylvan.cli import completion
 from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 
@@ -23,7 +24,10 @@ __all__ = ["watch"]
 
 
 def watch(
-    run: Annotated[str, typer.Argument(help="A run folder, or its name in runs/.")],
+    run: Annotated[
+        str,
+        typer.Argument(help="A run folder, or its name in runs/.", autocompletion=completion.runs),
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="A .gif, an .mp4, or a folder for PNG files."),

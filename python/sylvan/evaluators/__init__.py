@@ -15,6 +15,10 @@
 | `device_module` | a network with its input and output conversions, on a device |
 | `lanes` | how batches get to the device and back |
 | `cuda_graphs` | the same for NVIDIA GPUs: streams and CUDA graphs |
+| `address` | the address of a network server |
+| `wire` | messages between a network server and its clients |
+| `serving` | `NetworkServer`: a network for several processes |
+| `remote` | `RemoteEvaluator`: the client of such a server |
 | `cached` | `Cached`: evaluate each position once |
 """
 
@@ -24,7 +28,12 @@ from typing import Any
 
 from sylvan.evaluators.cached import Cached
 from sylvan.evaluators.loading import load_evaluator
-from sylvan.evaluators.lookup import evaluator_for, evaluator_named, fallback_for
+from sylvan.evaluators.lookup import (
+    evaluator_for,
+    evaluator_named,
+    evaluator_names,
+    fallback_for,
+)
 from sylvan.evaluators.native import HashRandom, Material, NativeEvaluator, Rollout, Uniform
 from sylvan.evaluators.network import Inference, NetworkEvaluator
 from sylvan.evaluators.onnx import OnnxEvaluator
@@ -50,6 +59,7 @@ __all__ = [
     "Uniform",
     "evaluator_for",
     "evaluator_named",
+    "evaluator_names",
     "fallback_for",
     "load_evaluator",
     "shipped_network",

@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Evaluator, EvaluatorLike
     from sylvan.games import Game
 
-__all__ = ["evaluator_for", "evaluator_named", "fallback_for"]
+__all__ = ["evaluator_for", "evaluator_named", "evaluator_names", "fallback_for"]
 
 _BUILT_IN: dict[str, Callable[[], Evaluator]] = {
     kind.name: kind for kind in (Uniform, Rollout, Material, HashRandom, Shipped)
 }
+
+
+def evaluator_names() -> list[str]:
+    """List the names of all evaluators, those of other packages last."""
+    return list(dict.fromkeys([*_BUILT_IN, *registry.names("evaluators")]))
 
 
 @overload
@@ -61,9 +66,9 @@ def _from_text(name: str | PathLike[str]) -> Evaluator:
         return network
     kind: Callable[[], Evaluator] | None = registry.find("evaluators", str(name))
     if kind is None:
-        names = ", ".join([*_BUILT_IN, *registry.names("evaluators")])
         raise ConfigError(
-            f"There is no evaluator {str(name)!r}: use one of {names}, or a network's file."
+            f"There is no evaluator {str(name)!r}: use one of {', '.join(evaluator_names())}, or a "
+            "network's file."
         )
     return kind()
 

@@ -51,8 +51,8 @@ class Chess(_native.Chess, Game):
         to leave cycles sooner. Positions before the search always need 3.
     :param history_fill: the content of an observation's boards before `fen`: `"no"`
         (nothing), `"fen_only"` (the first position, unless it is the start of chess) or `"always"`.
-    :param encoder: the planes of an observation: `"lc0_112"`, `"az119"`, `"planes19"` or
-        `"planes18"`.
+    :param encoder: the planes of an observation: `"lc0_112"`, `"az119"`, `"planes19"`,
+        `"planes18"` or `"planes29"`.
     :param codec: the layout of a network's policy outputs: `"az73"` (the action codes) or `"lc0"`.
     :param syzygy: a folder with Syzygy endgame tables (several, separated as in PATH). A search
         then knows the result of positions in the tables, and at its root considers only moves

@@ -18,7 +18,13 @@ from sylvan.errors import ConfigError
 
 __all__ = ["CODECS", "ENCODERS", "HISTORY_FILLS", "Encoding"]
 
-ENCODERS: Final = {"lc0_112": 112, "az119": 119, "planes19": 19, "planes18": 18}
+ENCODERS: Final = {
+    "lc0_112": 112,
+    "az119": 119,
+    "planes19": 19,
+    "planes18": 18,
+    "planes29": 29,
+}
 """Planes of each encoder."""
 
 CODECS: Final = {"az73": 4672, "lc0": 1858}

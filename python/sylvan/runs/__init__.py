@@ -25,7 +25,10 @@
 | `palette` | colours of plots and live view |
 | `panel` | one frame of the live view |
 | `live` | the live view, or a line per step |
-| `tensorboard` | copy the metrics to TensorBoard |
+| `logger` | copy the figures to other programs, by name |
+| `tensorboard` | copy the figures to TensorBoard |
+| `wandb` | copy the figures to Weights & Biases |
+| `mlflow` | copy the figures to MLflow |
 | `plots` | plots of one or several runs |
 | `report` | all plots of a run on one HTML page |
 | `overview` | find runs, read their state, compare their settings |

@@ -77,7 +77,12 @@ class Fit:
     ratings: int
     """Expected ratings."""
     seconds: float
-    """Time that the measurement took; it counts as part of the budget."""
+    """Time that the measurement took."""
+
+    @property
+    def spent(self) -> float:
+        """Seconds of the budget that are spent: at most half of it, so that steps remain."""
+        return min(self.seconds, 30.0 * (self.config.run.minutes or 0.0))
 
     def sentences(self) -> list[str]:
         """What was measured and what was chosen."""
@@ -187,7 +192,12 @@ class _Fitting:
     def _left(self) -> float:
         """Seconds for playing and learning."""
         rated = RATED if self.config.arena.every else 0.0
-        return max(0.0, self.budget - self.seconds) * (1 - rated)
+        return self._rest * (1 - rated)
+
+    @property
+    def _rest(self) -> float:
+        """Seconds of the budget that the measurement leaves."""
+        return max(self.budget / 2, self.budget - self.seconds)
 
     def _step(self, costs: Costs, positions: int) -> float:
         """Seconds of a step without its rating."""
@@ -292,7 +302,7 @@ class _Fitting:
         for ratings in RATINGS:
             every = max(1, min(arena.every, steps // ratings))
             every = every if self._is_free("arena", "every") else arena.every
-            seconds = RATED * max(0.0, self.budget - self.seconds) / math.ceil(steps / every)
+            seconds = RATED * self._rest / math.ceil(steps / every)
             solved = min(self.costs.solved, seconds / 3)
             games = (seconds - solved) / (self.costs.rated_ply * plies)
             if games >= LEAST_RATED:

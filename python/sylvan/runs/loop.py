@@ -61,7 +61,7 @@ def train(
         folder: of the run; created if it does not exist.
         watch: receives all events.
         start: initial network: a file, or another run's folder.
-        fitted: how the settings of a new run were chosen; its seconds are part of the budget.
+        fitted: how the settings of a new run were chosen; the time it took is part of the budget.
 
     If the run cannot be set up, the folder is left unchanged, or not created.
 
@@ -86,7 +86,7 @@ def train(
             if (done := _already_done(run)) is not None:
                 return done
             try:
-                trainer = _resumed(run, watch, start, 0.0 if fitted is None else fitted.seconds)
+                trainer = _resumed(run, watch, start, 0.0 if fitted is None else fitted.spent)
             except BaseException:
                 _undo(run, before, created)
                 raise

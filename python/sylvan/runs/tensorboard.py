@@ -1,23 +1,21 @@
-"""Copy a run's metrics to TensorBoard: `tensorboard --logdir runs/name/tensorboard`.
+"""Copy a run's figures to TensorBoard: `tensorboard --logdir runs/name/tensorboard`.
 
-The metrics file remains the source. A resumed run purges the events that an earlier session wrote
-after its last checkpoint, so that no step appears twice.
+A resumed run purges the events that an earlier session wrote after its last checkpoint, so that no
+step appears twice.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
 from sylvan.errors import MissingExtra
-from sylvan.runs.watcher import Numbers, Watcher
-
-if TYPE_CHECKING:
-    from sylvan.runs.config import TrainingConfig
+from sylvan.runs.logger import Logger
+from sylvan.runs.watcher import Numbers
 
 __all__ = ["FOLDER", "TensorBoard"]
 
@@ -25,8 +23,8 @@ FOLDER = "tensorboard"
 """The name of its folder in a run's folder."""
 
 
-class TensorBoard(Watcher):
-    """Writes every number of a step as a scalar: `loss.policy` becomes `loss/policy`.
+class TensorBoard(Logger):
+    """Writes every figure of a step as a scalar.
 
     :raises MissingExtra: TensorBoard is not installed.
     """
@@ -36,25 +34,24 @@ class TensorBoard(Watcher):
         self._writer: Any = None
 
     @override
-    def run_begin(self, config: TrainingConfig, folder: Path, step: int, elapsed: float) -> None:
+    def open(self, folder: Path, settings: Mapping[str, object], step: int) -> None:
         self._writer = self._make(
             log_dir=str(folder / FOLDER), purge_step=step + 1 if step else None
         )
 
     @override
-    def step_end(self, step: int, numbers: Numbers, progress: float) -> None:
+    def log(self, step: int, numbers: Numbers) -> None:
         for name, value in numbers.items():
-            if name != "step" and not math.isnan(value):
-                self._writer.add_scalar(name.replace(".", "/", 1), value, step)
+            self._writer.add_scalar(name, value, step)
         self._writer.flush()
 
     @override
-    def message(self, text: str) -> None:
+    def text(self, text: str) -> None:
         if self._writer is not None:
             self._writer.add_text("message", text)
 
     @override
-    def run_end(self, step: int, reason: str) -> None:
+    def close(self, reason: str) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None

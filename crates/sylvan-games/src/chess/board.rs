@@ -44,6 +44,12 @@ impl Board {
         self.bits
     }
 
+    /// The squares on which two boards differ.
+    pub(super) fn changed(&self, other: &Board) -> u64 {
+        let differ = |number: usize| self.bits[number] ^ other.bits[number];
+        differ(0) | differ(1) | differ(2) | differ(3)
+    }
+
     pub(super) fn occupied(&self) -> u64 {
         self.bits[0] | self.bits[1] | self.bits[2]
     }

@@ -29,6 +29,8 @@ pub enum Encoder {
     Planes19,
     /// One board, rights, en passant and side.
     Planes18,
+    /// One board, rights, en passant, side, both counters, and the last half-moves.
+    Planes29,
 }
 
 /// The layout of policy outputs.

@@ -483,11 +483,12 @@ const FILLS: [(&str, HistoryFill); 3] = [
     ("always", HistoryFill::Always),
 ];
 
-const ENCODERS: [(&str, Encoder); 4] = [
+const ENCODERS: [(&str, Encoder); 5] = [
     ("lc0_112", Encoder::Lc0),
     ("az119", Encoder::Az119),
     ("planes19", Encoder::Planes19),
     ("planes18", Encoder::Planes18),
+    ("planes29", Encoder::Planes29),
 ];
 
 const CODECS: [(&str, Codec); 2] = [("az73", Codec::Az73), ("lc0", Codec::Lc0)];

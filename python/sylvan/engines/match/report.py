@@ -1,4 +1,6 @@
-"""The result of a match: score, Elo, endings, lengths; as text, JSON and PGN."""
+"""The result of a match: score, Elo, endings, lengths, what happened on the board; as text, JSON
+and PGN.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from datetime import date
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from sylvan.engines.match.chess_facts import ChessFacts
 from sylvan.engines.match.match import Match, Played
 from sylvan.players.elo import Elo, Sprt, elo_difference
 
@@ -104,11 +107,28 @@ class Report:
         if self.match.is_chess:
             facts["captures"] = _spread([game.captures for game in self.games])
             facts["checks"] = _spread([game.checks for game in self.games])
+            facts |= self._chess_facts()
         if self.sprt is not None:
             bounds = list(self.sprt.bounds)
             test = {"llr": self.llr, "bounds": bounds, "verdict": self.verdict}
             facts["sprt"] = {**asdict(self.sprt), **test}
         return facts
+
+    def _chess_facts(self) -> dict[str, Any]:
+        """Return opening moves, A's material at the end, and endgames."""
+        facts = [ChessFacts.of(game.fen, game.moves) for game in self.games]
+        both = list(zip(facts, self.games, strict=True))
+        endgames = [(fact, game) for fact, game in both if fact.endgame is not None]
+        return {
+            "opening_moves": dict(Counter(fact.opening for fact in facts).most_common()),
+            "material": _spread([fact.material * (1 - 2 * game.white) for fact, game in both]),
+            "endgames": {
+                "games": len(endgames),
+                "score": mean(game.score for _, game in endgames) if endgames else None,
+                "kinds": dict(Counter(fact.endgame for fact, _ in endgames).most_common()),
+                "plies": _spread([fact.endgame_ply for fact, _ in endgames]),
+            },
+        }
 
     def __str__(self) -> str:
         facts, elo = self.to_json(), self.elo
@@ -128,6 +148,9 @@ class Report:
         if self.match.is_chess:
             lines.append(f"captures     {_words(facts['captures'])}")
             lines.append(f"checks       {_words(facts['checks'])}")
+            lines.append(f"material     {_words(facts['material'])}, for {a} at the end")
+            lines.append(f"endgames     {_endgame_words(facts['endgames'])}")
+            lines.append(f"first moves  {_most_frequent(facts['opening_moves'])}")
         if facts["distinct_games"] < elo.games:
             lines.append(f"repeated     {elo.games - facts['distinct_games']} games are copies")
         for fault, (of_a, of_b) in self.faults().items():
@@ -157,6 +180,22 @@ def _spread(numbers: list[int]) -> dict[str, float] | None:
 
 def _words(spread: dict[str, float]) -> str:
     return f"{spread['mean']:g} on average, {spread['least']:g} to {spread['most']:g}"
+
+
+def _endgame_words(facts: dict[str, Any]) -> str:
+    if not facts["games"]:
+        return "none"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in facts["kinds"].items())
+    return (
+        f"{facts['games']} ({kinds}) after {facts['plies']['mean']:g} plies on average; "
+        f"score {100 * facts['score']:.1f} %"
+    )
+
+
+def _most_frequent(counts: dict[str, int], shown: int = 2) -> str:
+    most = [f"{moves} ({count})" for moves, count in list(counts.items())[:shown]]
+    others = len(counts) - len(most)
+    return ", ".join(most) + (f" and {others} others" if others else "")
 
 
 _TERMINATIONS = {"time": "time forfeit", "disconnect": "abandoned", "stall": "abandoned"}

@@ -1,4 +1,4 @@
-//! Observations: bit planes of the board, in one of four layouts.
+//! Observations: bit planes of the board, in one of five layouts.
 //!
 //! A plane is a `u64`, bit `i` for square `i` (a1 = 0 … h8 = 63) *from the mover's side*: for
 //! Black, ranks are flipped and colours exchanged, in all boards, action codes and policy outputs.
@@ -13,11 +13,13 @@
 //! | [`az119`]    | 119 | 8 | move number / 100, clock / 100 |
 //! | [`planes19`] | 19  | 1 | clock / 100 |
 //! | [`planes18`] | 18  | 1 | |
+//! | [`planes29`] | 29  | 1, and the squares of the last 8 half-moves | clock / 100, move number / 100 |
 
 mod lc0_112; // lc0's input format 1
 mod az119; // AlphaZero's planes
 mod planes19; // one board, with the clock
 mod planes18; // one board
+mod planes29; // one board, and the last half-moves
 
 use super::board::Board;
 use super::encoding::{Encoder, Encoding};
@@ -35,6 +37,7 @@ impl Encoder {
             Encoder::Az119 => az119::NUM_PLANES,
             Encoder::Planes19 => planes19::NUM_PLANES,
             Encoder::Planes18 => planes18::NUM_PLANES,
+            Encoder::Planes29 => planes29::NUM_PLANES,
         }
     }
 
@@ -45,6 +48,7 @@ impl Encoder {
             Encoder::Az119 => &az119::NUMBERS,
             Encoder::Planes19 => &planes19::NUMBERS,
             Encoder::Planes18 => &[],
+            Encoder::Planes29 => &planes29::NUMBERS,
         }
     }
 }
@@ -62,6 +66,7 @@ pub(super) fn write(
         Encoder::Az119 => az119::write(position, history, fill, out.first_chunk_mut()?),
         Encoder::Planes19 => planes19::write(position, out.first_chunk_mut()?),
         Encoder::Planes18 => planes18::write(position, out.first_chunk_mut()?),
+        Encoder::Planes29 => planes29::write(position, history, out.first_chunk_mut()?),
     }
     Some(())
 }
@@ -186,6 +191,7 @@ mod tests {
             Encoder::Az119,
             Encoder::Planes19,
             Encoder::Planes18,
+            Encoder::Planes29,
         ] {
             let planes = encoder.num_planes();
             let mut packed = vec![0; 2 * planes];
