@@ -25,6 +25,7 @@ Pretraining on records:
 | file | idea |
 |---|---|
 | `pgn_stream` | scans PGN files |
+| `puzzles` | turns puzzles and their solutions into records |
 | `examples` | turns games and labelled positions into records |
 | `pretrain` | stores the records and trains on them |
 
@@ -64,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
