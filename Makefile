@@ -29,7 +29,10 @@ WORKERS ?= 2
 # mates at all.
 DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 
-.PHONY: help demo test check soak lint bench mutants clean
+# What `make wheel` builds for; also aarch64-unknown-linux-gnu, after `rustup target add` of it.
+TARGET ?= $(shell uname -m)-unknown-linux-gnu
+
+.PHONY: help demo test check soak lint bench mutants wheel clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
@@ -62,6 +65,12 @@ bench: $(VENV)/dev ## measure speed and memory against the peers
 
 mutants: $(VENV)/dev ## break the core on purpose, and see that the tests notice
 	$(BIN)/python tests/mutants/run.py
+
+wheel: $(VENV)/dev ## build a wheel for any Linux in dist/, and check it in empty environments
+	rm -f dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --strip --zig \
+	  --compatibility manylinux2014 --target $(TARGET) --out dist
+	$(BIN)/python .ci/check_wheel.py dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) target dist out .hypothesis .mypy_cache .pytest_cache .ruff_cache
