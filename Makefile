@@ -32,7 +32,7 @@ DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 # What `make wheel` builds for; also aarch64-unknown-linux-gnu, after `rustup target add` of it.
 TARGET ?= $(shell uname -m)-unknown-linux-gnu
 
-.PHONY: help demo test check soak lint bench mutants wheel clean
+.PHONY: help demo test check soak lint docs bench mutants wheel clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
@@ -59,6 +59,9 @@ lint: $(VENV)/dev ## formatters, linters, types, and the stub of the native modu
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sylvan._native
+
+docs: $(VENV)/dev ## build the documentation site in out/site; warnings are errors
+	$(BIN)/python docs/build.py
 
 bench: $(VENV)/dev ## measure speed and memory against the peers
 	$(BIN)/python -m benchmarks.core
