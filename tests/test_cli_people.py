@@ -23,9 +23,10 @@ from typer.testing import CliRunner
 from sylvan import Search
 from sylvan.cli import app
 from sylvan.cli.board import coloured_board, plain_board
-from sylvan.cli.positions import moves_of, read_position
+from sylvan.cli.positions import read_position
 from sylvan.errors import SylvanError
 from sylvan.games import Chess
+from sylvan.games.positions import moves_of
 from tests.players.test_players import fake
 from tests.test_cli import assert_user_error, facts, sylvan
 

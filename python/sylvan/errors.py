@@ -196,3 +196,7 @@ class ProtocolError(SylvanError, ValueError):
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+
+
+class MissingPage(SylvanError, FileNotFoundError):
+    """The browser app's page is not built."""

@@ -20,12 +20,14 @@
 | `match` | play two players and measure the difference in Elo |
 | `uci` | the engine for chess GUIs |
 | `serve_analysis` | analysis for other programs |
+| `serve_network` | a network for several processes |
 | `convert` | convert a network to another file format |
 | `train` | train a network by self-play |
 | `examples` | rounds played by bots, as training data |
 | `pretrain` | train a network on existing games |
 | `practise` | train a Blob network by policy gradient |
 | `watch` | watch a run's network act |
+| `web` | the browser app |
 | `runs` | list, show, compare, plot and export runs |
 | `solve` | the exact value of a position |
 | `benchmark` | measure the speed of the search, and its signature |
@@ -58,11 +60,13 @@ from sylvan.cli.practise import practise
 from sylvan.cli.pretrain import pretrain
 from sylvan.cli.runs import runs
 from sylvan.cli.serve_analysis import serve_analysis
+from sylvan.cli.serve_network import serve_network
 from sylvan.cli.solve import solve
 from sylvan.cli.terminal import OneLineErrors
 from sylvan.cli.train import train
 from sylvan.cli.uci import uci
 from sylvan.cli.watch import watch
+from sylvan.cli.web import web
 
 __all__ = ["app"]
 
@@ -98,11 +102,13 @@ def main(
 
 COMMANDS = (
     analyze,
+    web,
     play,
     advise,
     match,
     uci,
     serve_analysis,
+    serve_network,
     convert,
     train,
     examples,

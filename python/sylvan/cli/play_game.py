@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sylvan.cli.conversation import Conversation
-from sylvan.cli.positions import moves_of
 from sylvan.cli.terminal import Bar
 from sylvan.errors import ConfigError
+from sylvan.games.positions import moves_of
 from sylvan.planning.roots import hides
 
 if TYPE_CHECKING:

@@ -15,6 +15,10 @@
 | `device_module` | a network with its input and output conversions, on a device |
 | `lanes` | how batches get to the device and back |
 | `cuda_graphs` | the same for NVIDIA GPUs: streams and CUDA graphs |
+| `address` | the address of a network server |
+| `wire` | messages between a network server and its clients |
+| `serving` | `NetworkServer`: a network for several processes |
+| `remote` | `RemoteEvaluator`: the client of such a server |
 | `cached` | `Cached`: evaluate each position once |
 """
 

@@ -1,4 +1,4 @@
-"""Load an evaluator from a network's file or from the folder of a training run.
+"""Load an evaluator from a network's file, the folder of a training run, or a network server.
 
 | file | written by | runs in |
 |---|---|---|
@@ -6,10 +6,12 @@
 | `.safetensors` | Sylvan | PyTorch |
 | `.pb`, `.pb.gz` | lc0, Maia | ONNX Runtime or PyTorch |
 | a run's folder | `sylvan train` | its best network, in ONNX Runtime or PyTorch |
+| `socket:PATH` | `sylvan serve-network` | the server at this address (`remote`) |
 """
 
 from __future__ import annotations
 
+import hashlib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,15 +22,32 @@ from sylvan.evaluators.cached import Cached
 if TYPE_CHECKING:
     from sylvan.evaluators.network import NetworkEvaluator
 
-__all__ = ["SUFFIXES", "is_learned", "is_network", "is_run", "load_evaluator", "network_file"]
+__all__ = [
+    "PREFIX",
+    "SUFFIXES",
+    "fingerprint",
+    "is_learned",
+    "is_network",
+    "is_run",
+    "is_served",
+    "load_evaluator",
+    "network_file",
+]
 
 SUFFIXES = (".onnx", ".safetensors", ".pb", ".pb.gz")
 BACKENDS = ("auto", "onnx", "torch")
+PREFIX = "socket:"
+"""How a name says that it is the address of a network server."""
 
 
 def is_network(path: str | PathLike[str]) -> bool:
-    """Whether a path has the suffix of a network's file, or is the folder of a run."""
-    return str(path).endswith(SUFFIXES) or is_run(path)
+    """Whether a path has the suffix of a network's file, is the folder of a run, or an address."""
+    return str(path).endswith(SUFFIXES) or is_served(path) or is_run(path)
+
+
+def is_served(path: str | PathLike[str]) -> bool:
+    """Whether it is the address of a network server."""
+    return str(path).startswith(PREFIX)
 
 
 def is_run(path: str | PathLike[str]) -> bool:
@@ -61,6 +80,11 @@ def network_file(path: str | PathLike[str], backend: str = "auto") -> Path:
     return found
 
 
+def fingerprint(file: Path) -> str:
+    """Text that is equal for equal files of networks."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
 def load_evaluator(
     path: str | PathLike[str],
     *,
@@ -70,7 +94,7 @@ def load_evaluator(
     history_fill: str = "fen_only",
     **options: Any,
 ) -> NetworkEvaluator | Cached:
-    """Load the network in a file, or the best network of a run.
+    """Load the network in a file, the best network of a run, or that of a server (`socket:PATH`).
 
     :param backend: `onnx`, `torch`, or `auto`: PyTorch only if nothing else runs the file.
     :param cache_bytes: memory of a cache of evaluations (see `Cached`); 0: no cache.
@@ -81,6 +105,9 @@ def load_evaluator(
     """
     if backend not in BACKENDS:
         raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
+    if is_served(path):
+        remote = _remote(str(path), backend, options)
+        return Cached(remote, cache_bytes, boards=cache_boards) if cache_bytes else remote
     source = network_file(path, backend)
     if not is_network(source):
         raise NetworkError(
@@ -92,6 +119,14 @@ def load_evaluator(
     options.setdefault("name", Path(path).name)
     evaluator = _evaluator(source, backend, history_fill, options)
     return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
+
+
+def _remote(address: str, backend: str, options: dict[str, Any]) -> NetworkEvaluator:
+    from sylvan.evaluators.remote import RemoteEvaluator
+
+    if backend != "auto" or "threads" in options:
+        raise ConfigError(f"backend and threads are the server's, not for {address}: omit them.")
+    return RemoteEvaluator(address, **options)
 
 
 def _evaluator(

@@ -15,6 +15,7 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `gymnasium_spaces`    adapter: action counts and observation arrays of Gymnasium's spaces
 `gymnasium`           adapter: Gymnasium's environments as games of one seat
 `naming`              games by name, with their parameters
+`positions`           positions as people write them
 `solved`              sets of solved positions, and counts of mistakes in them
 `tic_tac_toe_states`  all reachable states of tic-tac-toe, solved
 `connect_four_sets`   three test sets of solved Connect Four positions

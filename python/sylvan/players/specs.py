@@ -4,6 +4,7 @@
     material:simulations=800,c_puct=2       a built-in evaluator and settings of its search
     maia-1900.pb.gz:nodes=800               a network file and settings of its search
     runs/first:nodes=800                    the best network of a training run
+    socket:/tmp/net.sock:nodes=800          the network of a server, `sylvan serve-network`
     runs/learned:simulations=50             the same, for a run that learned a model
     uci:stockfish Skill Level=0 nodes=1000  a UCI program, its options and its limits
     uci:sylvan uci --net x.onnx; Hash=64    the same with arguments; options after a semicolon
@@ -15,12 +16,12 @@ search also takes `simulations`: they count only new visits, `nodes` also those 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shlex
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +29,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from sylvan import registry
 from sylvan.errors import ConfigError
-from sylvan.evaluators.loading import SUFFIXES, is_learned, is_network, network_file
+from sylvan.evaluators.loading import (
+    SUFFIXES,
+    fingerprint,
+    is_learned,
+    is_network,
+    is_served,
+    network_file,
+)
 from sylvan.evaluators.lookup import evaluator_names
 
 if TYPE_CHECKING:
@@ -236,8 +244,24 @@ class PlayerSpec:
         }
         facts: dict[str, Any] = {"player": self.text, "limits": limits}
         if self.is_network:
-            facts["network"] = hashlib.sha256(self.file.read_bytes()).hexdigest()[:16]
+            facts["network"] = self._fingerprint()
         return facts
+
+    def _served(self) -> str:
+        """The fingerprint of a server's network.
+
+        :raises NetworkError: no server is at the address.
+        """
+        from sylvan.evaluators.remote import RemoteEvaluator
+
+        with closing(RemoteEvaluator(self.source)) as remote:
+            return remote.welcome.fingerprint
+
+    def _fingerprint(self) -> str:
+        """Equal for equal networks."""
+        if is_served(self.source):
+            return self._served()
+        return fingerprint(self.file)
 
     def check(self) -> None:
         """Validate now, rather than fail in the middle of a match."""
@@ -247,7 +271,9 @@ class PlayerSpec:
             from sylvan.players.uci_client import find_program
 
             find_program(self.source)
-        if self.is_network and not self.file.is_file():
+        if is_served(self.source):
+            self._served()
+        elif self.is_network and not self.file.is_file():
             raise ConfigError(f"there is no network file {self.source!r}: give an existing path")
 
 
@@ -286,7 +312,7 @@ def _built_in(text: str) -> PlayerSpec:
         names = ", ".join(["random", *evaluator_names()])
         raise ConfigError(
             f"there is no player {source!r}: give {names}, a network file "
-            f"({', '.join(SUFFIXES)}), a run's folder or uci:command"
+            f"({', '.join(SUFFIXES)}), a run's folder, socket:address or uci:command"
         )
     limits = _take_limits(pairs)
     options = {}

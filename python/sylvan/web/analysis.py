@@ -1,0 +1,390 @@
+"""A page's search, in a thread of its own.
+
+Requests wait in a queue; the thread takes them one by one, so nothing here is shared. While it
+searches, the search's watch (called every 40 ms) ends the run as soon as a request waits; after the
+request the search goes on in the same tree.
+
+*Speed.* A message is read from the tree in the search's own time. After an update that took t
+seconds there is none for 33 t, so that streaming costs a search at most 3 %, and never two within a
+tenth of a second. A page that has not shown the last two gets no more.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+from sylvan.errors import ConfigError, SearchStateError, SylvanError
+from sylvan.evaluators import Evaluator
+from sylvan.evaluators.protocol import name_of, preferred_batch_of
+from sylvan.games import Chess
+from sylvan.planning import Forest
+from sylvan.planning.roots import checked_root, is_view, seen_by_mover, shown_to
+from sylvan.players.score import Score
+from sylvan.web import protocol as p
+from sylvan.web.boards import actions_of, board_of, end_of, mover
+from sylvan.web.desk import DEFAULT, Desk
+from sylvan.web.line import Line
+from sylvan.web.looking import looked
+from sylvan.web.rows import MoveRows, TreeRows, finite
+from sylvan.web.settings import read_settings
+from sylvan.web.slow import SlowMotion
+
+__all__ = ["Analysis"]
+
+BETWEEN = 0.1
+"""Seconds between two updates, at least."""
+
+SHARE = 33
+"""Seconds of searching per second of reading."""
+
+ENDLESS = 2**32 - 1
+
+ENDED = {
+    "proven": "The result is proven.",
+    "bytes": "The memory for this page is full.",
+    "nodes": "The tree has as many nodes as it may.",
+    "depth": "The search is as deep as it may be.",
+}
+"""Why a search ended by itself; other reasons are the page's own."""
+
+
+class Analysis:
+    """The game, the tree and the settings of one page."""
+
+    def __init__(self, desk: Desk, send: Callable[[p.Message], None]) -> None:
+        """Begin; `send` is called with every message, in this object's thread."""
+        self._desk, self._send = desk, send
+        self._inbox: queue.SimpleQueue[p.Request | None] = queue.SimpleQueue()
+        self._closed = False
+        self._line: Line | None = None
+        self._evaluator_name = next(iter(desk.networks), DEFAULT)
+        self._loaded: Evaluator | str | None = desk.evaluator(self._evaluator_name)
+        self._given: dict[str, p.Setting] = {}
+        self._config = read_settings({}, desk.memory)
+        self._show = p.Show(type="show", nodes=0)
+        self._forest: Forest | None = None
+        self._evaluator: Evaluator | None = None
+        self._watched: SlowMotion | None = None
+        self._moves: MoveRows | None = None
+        self._nodes: TreeRows | None = None
+        self._ended: str | None = None
+        self._forget()
+        self._goal = 0
+        self._endless = False
+        self._sweep: list[int] = []
+        self._sweep_simulations = 0
+        self._serial = self._acked = 0
+        self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
+        self._thread.start()
+
+    def hear(self, request: p.Request) -> None:
+        """Take in a request; from any thread."""
+        if isinstance(request, p.Ack):
+            self._acked = max(self._acked, min(request.serial, self._serial))
+        else:
+            self._inbox.put(request)
+
+    def close(self) -> None:
+        """Stop searching and end the thread; from any thread."""
+        self._closed = True
+        self._inbox.put(None)
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread's end; returns whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    # --- the thread -------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        self._send(self._desk.hello())
+        while not self._closed:
+            try:
+                if not self._inbox.empty() or not (self._goal or self._sweep):
+                    request = self._inbox.get()
+                    if request is not None:
+                        self._do(request)
+                elif self._sweep:
+                    self._search_next_ply()
+                else:
+                    self._search()
+            except SylvanError as error:
+                self._fail(str(error))
+            except Exception as error:  # a fault of a game or an evaluator: the page says it
+                traceback.print_exc(file=sys.stderr)
+                self._fail(f"{type(error).__name__}: {error}")
+        self._forest = None
+
+    def _fail(self, sentence: str) -> None:
+        self._goal, self._endless, self._sweep = 0, False, []
+        self._send(p.Problem(sentence=sentence[:2000]))
+        if self._line is not None:
+            self._update(force=True)
+
+    def _do(self, request: p.Request) -> None:
+        """Do what a page asks."""
+        match request:
+            case p.Open():
+                self._open(request)
+            case p.Configure():
+                self._configure(request)
+            case p.Slow():
+                self._slow()
+            case p.Look():
+                self._send(looked(self._need_line(), self._forest, self._evaluator, request))
+            case p.Show():
+                self._show = request
+                if self._line is not None:
+                    self._update(force=True)
+            case p.Run():
+                self._endless = request.simulations is None
+                self._goal = ENDLESS if request.simulations is None else request.simulations
+                self._ended = None
+                self._sweep = []
+            case p.Stop():
+                self._stop()
+                self._update(force=True)
+            case p.Restart():
+                self._forget()
+                self._goal = ENDLESS if self._endless else 0
+                self._update(force=True)
+            case p.Sweep():
+                line = self._need_line()
+                self._stop()
+                self._sweep = list(range(len(line.states)))
+                self._sweep_simulations = request.simulations
+            case p.Move(action=action):
+                self._move(action)
+            case p.Goto(ply=ply):
+                self._need_line().go(ply)
+                self._forget()
+                self._moved()
+
+    def _need_line(self) -> Line:
+        if self._line is None:
+            raise SearchStateError("There is no position yet: open one first.")
+        return self._line
+
+    def _forget(self) -> None:
+        """Drop the tree."""
+        self._forest = self._evaluator = self._watched = self._ended = None
+        self._forget_rows()
+
+    def _forget_rows(self) -> None:
+        """The root is another: the page must forget what it has."""
+        self._moves = self._nodes = None
+        self._fresh = True
+        self._next = self._next_nodes = 0.0
+
+    def _stop(self) -> None:
+        self._goal, self._endless, self._sweep = 0, False, []
+
+    # --- the game ---------------------------------------------------------------------------------
+
+    def _open(self, request: p.Open) -> None:
+        self._desk.need_game(request.game)
+        line = Line.read(request.game, request.text, request.moves, request.ply)
+        if self._line is None or request.game != self._line.name:
+            self._stop()
+        self._line = line
+        self._forget()
+        self._moved()
+
+    def _move(self, action: int) -> None:
+        line = self._need_line()
+        line.play(action)
+        forest = self._forest
+        if forest is None or is_view(forest.state(0)) or mover(line.state) is None:
+            self._forget()
+        else:
+            forest.advance(0, action)
+            self._watched = None
+            self._forget_rows()
+            self._ended = None
+        self._moved()
+
+    def _moved(self) -> None:
+        """Tell the page where the game is, and search on if it was searching."""
+        line = self._need_line()
+        state = line.state
+        low, high = map(float, state.value_range)
+        known = finite(low) is not None and finite(high) is not None
+        self._send(
+            p.Position(
+                game=line.name,
+                start=line.start,
+                plies=line.plies,
+                ply=line.ply,
+                board=board_of(state, line.last),
+                actions=actions_of(state),
+                seat=mover(state),
+                seats=[state.seat_name(seat) for seat in range(state.num_players)],
+                value_range=[low, high] if known else None,
+                over=end_of(state),
+                evaluator=self._evaluator_name,
+                settings=self._given,
+            )
+        )
+        if mover(state) is None:
+            self._stop()
+        self._goal = ENDLESS if self._endless else 0
+        self._update(force=True)
+
+    def _configure(self, request: p.Configure) -> None:
+        config = read_settings(request.settings, self._desk.memory)
+        if request.evaluator != self._evaluator_name:
+            self._loaded = self._desk.evaluator(request.evaluator)
+        self._config, self._given = config, request.settings
+        self._evaluator_name = request.evaluator
+        self._forget()
+        if self._line is not None:
+            self._moved()
+
+    # --- the search -------------------------------------------------------------------------------
+
+    def _planted(self) -> tuple[Forest, Evaluator]:
+        """The tree of the position shown, new if there is none, and its evaluator."""
+        if self._forest is None or self._evaluator is None:
+            line = self._need_line()
+            if (over := end_of(line.state)) is not None:
+                raise SearchStateError(f"{over} There is nothing to search.")
+            if mover(line.state) is None:
+                raise SearchStateError("Chance moves next: choose an outcome from the list first.")
+            self._forest, self._evaluator = self._plant(line, line.ply)
+        return self._forest, self._evaluator
+
+    def _plant(self, line: Line, ply: int) -> tuple[Forest, Evaluator]:
+        root = checked_root(seen_by_mover(line.states[ply]), self._config)
+        evaluator = self._desk.evaluator_for(root, self._evaluator_name, self._loaded)
+        config = self._config
+        if "leaves_in_flight" not in config.model_fields_set:
+            config = config.replace(leaves_in_flight=preferred_batch_of(evaluator) or 1)
+        return Forest.of_roots([shown_to(root, evaluator)], config), evaluator
+
+    def _search(self) -> None:
+        """Search until the goal is reached or a request waits."""
+        forest, evaluator = self._planted()
+        self._watched = None
+        planned = self._config.simulations or ENDLESS
+        goal = min(self._goal, planned)
+        if forest.config.selection != "gumbel":  # whose plan is the number itself
+            forest.limit(simulations=goal)
+        forest.begin()
+        forest.run_with(evaluator, lambda: self._watch(forest))
+        progress = forest.progress()
+        self._goal -= progress.simulations
+        if progress.stopped_by != "stop":
+            self._stop()
+            self._ended = ENDED.get(progress.stopped_by or "")
+            self._update(force=True)
+
+    def _watch(self, forest: Forest) -> None:
+        if self._closed or not self._inbox.empty():
+            forest.stop()
+        else:
+            self._update()
+
+    def _search_next_ply(self) -> None:
+        """Search one position of the game for its value."""
+        line, ply = self._need_line(), self._sweep[0]
+        state = line.states[ply]
+        if mover(state) is None:
+            if end_of(state) is not None:
+                line.values[ply] = float(state.returns()[0])
+        else:
+            forest, evaluator = self._plant(line, ply)
+            forest.limit(simulations=self._sweep_simulations)
+            forest.run_with(evaluator, lambda: self._stop_if_asked(forest))
+            if forest.progress().stopped_by == "stop":
+                return
+            line.values[ply] = forest.result().values[0]
+        self._sweep.pop(0)
+        self._update(force=not self._sweep)
+
+    def _stop_if_asked(self, forest: Forest) -> None:
+        if self._closed or not self._inbox.empty():
+            forest.stop()
+
+    def _slow(self) -> None:
+        self._stop()
+        forest, evaluator = self._planted()
+        if forest.config.selection == "gumbel":
+            raise ConfigError("A Gumbel search plans all simulations ahead: watch PUCT or UCT.")
+        if self._watched is None:
+            self._watched = SlowMotion(forest)
+        step = self._watched.step(evaluator)
+        if step is None:
+            self._ended = ENDED.get(forest.progress().stopped_by or "", "Nothing is left to do.")
+        else:
+            self._send(step)
+        self._update(force=True)
+
+    # --- what the page sees -----------------------------------------------------------------------
+
+    def _update(self, *, force: bool = False) -> None:
+        """Send what changed, if it is time; `force`: in any case."""
+        now = time.perf_counter()
+        late = self._serial - self._acked >= 2
+        if not force and (now < self._next or late):
+            return
+        with_nodes = self._show.nodes > 0 and (force or now >= self._next_nodes)
+        message = self._changes(with_nodes=with_nodes)
+        self._send(message)
+        took = time.perf_counter() - now
+        self._next = now + max(BETWEEN, SHARE * took)
+        if with_nodes:
+            self._next_nodes = self._next
+            self._next = now + max(BETWEEN, min(SHARE * took, 5 * BETWEEN))
+
+    def _changes(self, *, with_nodes: bool) -> p.Search:
+        """The state of the search and the rows that changed."""
+        self._serial += 1
+        line, forest = self._need_line(), self._forest
+        fresh, self._fresh = self._fresh, False
+        evaluator = self._evaluator
+        state = p.Search(
+            serial=self._serial,
+            fresh=fresh,
+            running=self._goal > 0 or bool(self._sweep),
+            ended=self._ended,
+            evaluator=self._evaluator_name if evaluator is None else name_of(evaluator),
+            seat=mover(line.state),
+            graph=line.graph,
+        )
+        tree = None if forest is None else forest.tree()
+        if forest is None or tree is None or not (root := tree.root).N:
+            return state
+        if self._moves is None or self._nodes is None:
+            self._moves = MoveRows(self._config.temperature)
+            self._nodes = TreeRows(root.seat or 0)
+        nodes: list[p.NodeRow] = []
+        gone: list[int] = []
+        if with_nodes:
+            opened = {tuple(path) for path in self._show.opened}
+            nodes, gone = self._nodes.changes(tree, self._show.nodes, opened)
+        progress, value = forest.progress(), root.values[root.seat or 0]
+        line.values[line.ply] = root.values[0]
+        return state.model_copy(
+            update={
+                "simulations": root.N - 1,
+                "per_second": progress.simulations / max(forest.seconds, 1e-9),
+                "nodes": progress.nodes,
+                "bytes": progress.bytes,
+                "depth": progress.depth,
+                "value": value,
+                "values": list(root.values),
+                "wdl": list(Score(value).wdl) if isinstance(line.state, Chess) else None,
+                "proven": root.proven is not None,
+                "best": tree.best,
+                "pv": tree.line_after(()),
+                "moves": self._moves.changes(tree),
+                "nodes_changed": nodes,
+                "nodes_gone": gone,
+                "graph": line.graph,
+            }
+        )

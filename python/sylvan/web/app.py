@@ -1,0 +1,128 @@
+"""The routes: the page and its files, and a websocket per page."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from sylvan.errors import MissingPage
+from sylvan.web.analysis import Analysis
+from sylvan.web.desk import Desk
+from sylvan.web.protocol import MOST_BYTES, Message, Problem, read_request
+from sylvan.web.security import Guard, Policy
+
+__all__ = ["STATIC", "make_app"]
+
+STATIC = Path(__file__).parent / "static"
+"""The built page."""
+
+MOST_PAGES = 10
+"""Pages that may search at once."""
+
+WAITING = 256
+"""Messages that may wait for a slow page before it is cut off."""
+
+TYPES = {
+    "index.html": "text/html; charset=utf-8",
+    "app.js": "text/javascript; charset=utf-8",
+    "app.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files of the page; no other is served."""
+
+
+@dataclass
+class House:
+    """The pages that are open."""
+
+    desk: Desk
+    pages: set[Analysis] = field(default_factory=set)
+
+    async def connect(self, socket: WebSocket) -> None:
+        """Serve one page until it goes away."""
+        await socket.accept()
+        if len(self.pages) >= MOST_PAGES:
+            full = f"{MOST_PAGES} pages are open already: close one of them and reload this one."
+            await socket.send_text(Problem(sentence=full).model_dump_json())
+            await socket.close(1013)
+            return
+        loop = asyncio.get_running_loop()
+        outbox: asyncio.Queue[Message] = asyncio.Queue()
+
+        def send(message: Message) -> None:
+            with suppress(RuntimeError):  # the server is shutting down
+                loop.call_soon_threadsafe(outbox.put_nowait, message)
+
+        page = Analysis(self.desk, send)
+        self.pages.add(page)
+        speaking = asyncio.create_task(_speak(socket, outbox))
+        try:
+            await _listen(socket, page, outbox)
+        finally:
+            page.close()
+            self.pages.discard(page)
+            speaking.cancel()
+            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                await speaking
+
+    def close(self) -> None:
+        """Stop all searches."""
+        for page in self.pages:
+            page.close()
+
+
+async def _listen(socket: WebSocket, page: Analysis, outbox: asyncio.Queue[Message]) -> None:
+    while True:
+        received = await socket.receive()
+        if received["type"] == "websocket.disconnect":
+            return
+        data = received.get("text") or received.get("bytes") or ""
+        try:
+            if len(data) > MOST_BYTES:
+                raise ValueError
+            page.hear(read_request(data))
+        except (ValidationError, ValueError):
+            outbox.put_nowait(Problem(sentence="This message is not of the protocol: reload."))
+        if outbox.qsize() > WAITING:
+            return
+
+
+async def _speak(socket: WebSocket, outbox: asyncio.Queue[Message]) -> None:
+    while True:
+        message = await outbox.get()
+        await socket.send_text(message.model_dump_json())
+
+
+async def _file(request: Request) -> Response:
+    name = request.path_params.get("name", "index.html")
+    if name not in TYPES:
+        return PlainTextResponse("There is no such page.\n", status_code=404)
+    return FileResponse(STATIC / name, media_type=TYPES[name])
+
+
+def make_app(desk: Desk, policy: Policy) -> Guard:
+    """The whole app.
+
+    :raises MissingPage: the page is not built.
+    """
+    for name in TYPES:
+        if not (STATIC / name).is_file():
+            raise MissingPage("The page is not built: run `make web` in the source tree.")
+    house = House(desk)
+    routes = [
+        Route("/", _file),
+        Route("/{name}", _file),
+        WebSocketRoute("/socket", house.connect),
+    ]
+    app = Starlette(routes=routes)
+    app.state.house = house
+    return Guard(app, policy)

@@ -1,0 +1,131 @@
+"""A game and the place in it that a page shows."""
+
+from __future__ import annotations
+
+from sylvan.errors import ConfigError, IllegalAction
+from sylvan.games import Game
+from sylvan.games.naming import GameSpec
+from sylvan.games.positions import position_of
+from sylvan.planning.moves import state_after
+from sylvan.planning.tree import label
+from sylvan.web.boards import mover
+from sylvan.web.protocol import PlyInfo
+
+__all__ = ["Line"]
+
+LONGEST = 2000
+"""Most actions of a game."""
+
+
+class Line:
+    """A first position, the actions after it, and how many of them are made."""
+
+    def __init__(self, name: str, first: Game, start: str = "") -> None:
+        """A game without actions; `start` is the text that opens its first position."""
+        self.name, self.start = name, start
+        self.states = [first]
+        self.actions: list[int] = []
+        self.plies: list[PlyInfo] = []
+        self.values: dict[int, float] = {}
+        """The value for seat 0 by ply, where it was searched."""
+        self.ply = 0
+
+    @classmethod
+    def read(cls, name: str, text: str, moves: list[int], ply: int | None) -> Line:
+        """Read a position as people write it, and make moves from there.
+
+        :raises SylvanError: the position, or a move, is not legal.
+        """
+        spec, text = GameSpec(name), text.strip()
+        if spec.is_gymnasium:
+            raise ConfigError(f"{name} has no rules to search: watch its runs instead.")
+        line = cls._chess(name, text) if name == "chess" else cls._other(spec, text)
+        for action in moves:
+            line.play(action)
+        line.go(len(line.actions) if ply is None else ply)
+        return line
+
+    @classmethod
+    def _chess(cls, name: str, text: str) -> Line:
+        """A FEN, moves, or a PGN: its moves become the line."""
+        from sylvan.games import Chess
+
+        state = (
+            Chess.from_pgn(text)
+            if text.startswith("[")
+            else position_of(GameSpec("chess"), _words(text))
+        )
+        assert isinstance(state, Chess)
+        first = Chess(state.start_fen, chess960=state.chess960)
+        start = "" if state.start_fen == Chess().fen() else state.start_fen
+        line = cls(name, first, start)
+        for move in state.moves:
+            line.play(line.state.string_to_action(move))
+        return line
+
+    @classmethod
+    def _other(cls, spec: GameSpec, text: str) -> Line:
+        line = cls(spec.name, spec.first())
+        if spec.name in ("connect4", "tictactoe"):
+            text = " ".join(text.replace(",", " ").replace(" ", ""))
+        for word in text.split():
+            line.play(line.state.string_to_action(word))
+        return line
+
+    @property
+    def state(self) -> Game:
+        """The position shown."""
+        return self.states[self.ply]
+
+    @property
+    def last(self) -> int | None:
+        """The action that led to it."""
+        return self.actions[self.ply - 1] if self.ply else None
+
+    def play(self, action: int) -> bool:
+        """Make a move; what followed before is dropped if it is another. Returns whether it is.
+
+        :raises IllegalAction: the action is not legal here.
+        """
+        if self.ply < len(self.actions) and self.actions[self.ply] == action:
+            self.ply += 1
+            return False
+        if len(self.actions) >= LONGEST and self.ply == len(self.actions):
+            raise IllegalAction(f"The game has {LONGEST} moves: open a position of its own.")
+        state = self.state
+        following = state_after(state, action)
+        info = PlyInfo(action=action, label=label(state, action), seat=mover(state))
+        del self.states[self.ply + 1 :], self.actions[self.ply :], self.plies[self.ply :]
+        self.states.append(following)
+        self.actions.append(action)
+        self.plies.append(info)
+        self.values = {ply: value for ply, value in self.values.items() if ply <= self.ply}
+        self.ply += 1
+        return True
+
+    def go(self, ply: int) -> None:
+        """Go to a place in the game.
+
+        :raises ConfigError: the game is shorter.
+        """
+        if ply > len(self.actions):
+            raise ConfigError(f"ply is {ply}, but the game has {len(self.actions)} moves.")
+        self.ply = ply
+
+    @property
+    def graph(self) -> list[float | None]:
+        """The value for seat 0 at each ply, where it was searched."""
+        return [self.values.get(ply) for ply in range(len(self.actions) + 1)]
+
+
+def _words(text: str) -> list[str]:
+    """The words of a FEN or of moves; a FEN stays one word."""
+    fields = text.split()
+    if fields and fields[0].count("/") == 7:
+        size = next((n for n in (6, 4) if len(fields) >= n and _is_fen(fields[:n])), len(fields))
+        return [" ".join(fields[:size]), *fields[size:]]
+    return fields
+
+
+def _is_fen(fields: list[str]) -> bool:
+    return len(fields) == 4 or all(field.isdigit() for field in fields[4:])

@@ -1,0 +1,366 @@
+"""A page's search: what it says is what the tree holds."""
+
+import threading
+import time
+
+import pytest
+
+from sylvan.games import Chess, ConnectFour, TicTacToe
+from sylvan.planning import Forest, SearchConfig
+from sylvan.planning.roots import as_root
+from sylvan.web.desk import Desk
+from sylvan.web.protocol import Hello, Looked, Position, Problem, Search, Simulation
+from sylvan.web.rows import MoveRows, TreeRows
+from sylvan.web.settings import SHOWN, panel, read_settings
+from tests.web.serving import Page
+
+MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"
+
+
+def opened(page, game="tictactoe", **rest):
+    page.ask(type="open", game=game, **rest)
+    return page.wait(Position)
+
+
+def configured(page, evaluator="uniform", **settings):
+    page.ask(type="configure", evaluator=evaluator, settings=settings)
+
+
+def test_the_first_message_offers_games_and_settings(page):
+    hello = page.wait(Hello)
+    assert hello.games[0] == "chess" and "connect4" in hello.games
+    assert [info.name for info in hello.settings] == list(SHOWN)
+    assert all(len(info.help) > 10 for info in hello.settings)
+
+
+def test_steps_make_exactly_as_many_simulations(page):
+    opened(page)
+    configured(page, seed=3)
+    assert page.searched(1).simulations == 1
+    assert page.searched(1).simulations == 2
+    assert page.searched(100).simulations == 102
+
+
+def test_the_numbers_are_those_of_a_search_of_our_own(page):
+    opened(page, "connect4", text="4453")
+    configured(page, leaves_in_flight=1)
+    found = page.searched(300)
+    forest = Forest([ConnectFour("4453")], SearchConfig(simulations=300))
+    forest.run("uniform")
+    result = forest.result()
+    rows = {}
+    for message in page.said:
+        if isinstance(message, Search):
+            rows.update({row.action: row for row in message.moves})
+    assert {a: row.N for a, row in rows.items()} == {e.action: e.N for e in result.tree.root.edges}
+    best = rows[found.best]
+    assert (best.rank, found.best) == (0, result.best)
+    assert best.label == str(result.best + 1) and best.Q == pytest.approx(
+        result.tree.root.edge(result.best).Q
+    )
+    assert sum(row.share for row in rows.values()) == pytest.approx(1)
+
+
+def test_a_move_keeps_the_part_of_the_tree_behind_it(page):
+    opened(page, "connect4")
+    configured(page)
+    found = page.searched(500)
+    visits = next(row.N for row in found.moves if row.action == found.best)
+    page.ask(type="move", action=found.best)
+    position = page.wait(Position)
+    assert position.ply == 1 and position.board.cells.count("x") == 1
+    assert page.wait(Search, fresh=True).simulations == visits - 1
+
+
+def test_a_chess_game_is_read_from_pgn_and_walked_through(page):
+    position = opened(page, "chess", text='[Event "?"]\n\n1. e4 e5 2. Nf3 Nc6 *')
+    assert [ply.label for ply in position.plies] == ["e4", "e5", "Nf3", "Nc6"]
+    assert position.ply == 4
+    page.ask(type="goto", ply=1)
+    position = page.wait(Position)
+    assert position.board.fen == Chess(moves="e4").fen()
+    assert position.board.last == ["e2", "e4"] and "e7e5" in position.board.moves
+
+
+@pytest.mark.parametrize(
+    ("text", "moves", "fen"),
+    [
+        ("e4 c5 Nf3", 3, Chess(moves="e4 c5 Nf3").fen()),
+        (MATE_IN_ONE, 0, MATE_IN_ONE),
+        ("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - -", 0, MATE_IN_ONE),
+        (f"{MATE_IN_ONE} Kf1", 1, Chess(MATE_IN_ONE, ["Kf1"]).fen()),
+    ],
+)
+def test_positions_are_read_as_people_write_them(page, text, moves, fen):
+    position = opened(page, "chess", text=text)
+    assert (len(position.plies), position.board.fen) == (moves, fen)
+
+
+def test_a_proven_win_ends_the_search_and_says_so(page):
+    opened(page, "chess", text=MATE_IN_ONE)
+    configured(page, "material")
+    page.ask(type="run")
+    message = page.wait(Search, proven=True, running=False)
+    assert message.ended and message.value == 1
+    best = [m for m in page.said if isinstance(m, Search) and m.moves][-1].moves[0]
+    assert (best.label, best.score, best.proven, best.wdl) == ("Ra8#", "#1", 1.0, [1000, 0, 0])
+
+
+def test_the_value_of_every_position_fills_the_graph(page):
+    position = opened(page, "tictactoe", text="4 0 8 2 6")
+    configured(page)
+    page.ask(type="sweep", simulations=50)
+    while None in (graph := page.wait(Search).graph):
+        pass
+    assert len(graph) == len(position.plies) + 1
+    assert all(-1 <= value <= 1 for value in graph)
+
+
+def test_looking_at_a_line_changes_nothing(page):
+    opened(page)
+    configured(page)
+    before = page.searched(50)
+    page.ask(type="look", path=[4, 0])
+    looked = page.wait(Looked)
+    assert looked.board.cells == "o...x...." and looked.labels == ["4", "0"]
+    page.ask(type="look", path=[], details=True)
+    details = page.wait(Looked).details
+    assert details.N == before.simulations + 1
+    # The evaluator alone: equal priors, the middle of the range.
+    assert details.raw_values == [0, 0]
+    assert [edge.P for edge in details.raw_priors] == pytest.approx([1 / 9] * 9)
+
+
+@pytest.mark.parametrize(
+    ("request_", "word"),
+    [
+        ({"type": "move", "action": 99}, "99"),
+        ({"type": "goto", "ply": 5}, "5"),
+        ({"type": "open", "game": "ches"}, "chess"),
+        ({"type": "open", "game": "chess", "text": "e5"}, "e5"),
+        ({"type": "open", "game": "gym:CartPole-v1"}, "CartPole"),
+        ({"type": "look", "path": [4, 4]}, "legal"),
+        ({"type": "configure", "evaluator": "/etc/passwd", "settings": {}}, "/etc/passwd"),
+        ({"type": "configure", "evaluator": "uniform", "settings": {"bytes": 1}}, "bytes"),
+        ({"type": "configure", "evaluator": "uniform", "settings": {"c_puct": -1}}, "c_puct"),
+        ({"type": "configure", "evaluator": "material", "settings": {}}, "chess"),
+    ],
+)
+def test_what_cannot_be_done_gets_a_sentence_and_changes_nothing(page, request_, word):
+    opened(page, "tictactoe", text="4")
+    page.ask(**request_)
+    if request_.get("evaluator") == "material":
+        page.ask(type="run")
+    problem = page.wait(Problem)
+    assert word in problem.sentence and "\n" not in problem.sentence
+    page.ask(type="move", action=0)
+    assert page.wait(Position).board.cells == "o...x...."
+
+
+def test_the_end_of_a_game_is_not_searched(page):
+    position = opened(page, "tictactoe", text="0 3 1 4 2")
+    assert position.over == "Seat 0 wins." and position.seat is None and not position.actions
+    page.ask(type="run")
+    assert "Seat 0 wins." in page.wait(Problem).sentence
+
+
+def test_a_closed_page_stops_searching_at_once():
+    page = Page()
+    opened(page, "chess")
+    page.ask(type="run")
+    while not page.wait(Search, running=True).simulations:
+        pass
+    began = time.monotonic()
+    page.analysis.close()
+    assert page.analysis.join(1)
+    assert time.monotonic() - began < 1
+
+
+def test_requests_are_answered_while_a_search_runs(page):
+    opened(page, "chess")
+    page.ask(type="run")
+    while not page.wait(Search, running=True).simulations:
+        pass
+    began = time.monotonic()
+    page.ask(type="look", path=[])
+    page.wait(Looked)
+    assert time.monotonic() - began < 1
+    before = [m for m in page.said if isinstance(m, Search)][-1].simulations
+    while page.wait(Search, running=True).simulations <= before:
+        pass  # it goes on in the same tree
+    page.ask(type="stop")
+    assert page.wait(Search, running=False).simulations > before
+
+
+def test_a_page_that_shows_nothing_gets_no_more_than_two_updates():
+    with Page(acks=False) as page:
+        opened(page)
+        configured(page, "rollout")
+        page.wait(Position)
+        sent = sum(isinstance(m, Search) for m in page.said)
+        page.ask(type="run", simulations=200_000)
+        page.wait(Search, running=False, simulations=200_000)
+        # Those that are due, and the last.
+        assert sum(isinstance(m, Search) for m in page.said) - sent <= 3
+
+
+def test_a_page_cannot_make_the_server_run_a_file(page, tmp_path):
+    """A game's name may be a Python file; only the one that the server was started with counts."""
+    source = (
+        "import pathlib\n"
+        "from sylvan.games import TicTacToe as Game\n"
+        "pathlib.Path(__file__ + '.ran').touch()\n"
+    )
+    file = tmp_path / "game.py"
+    file.write_text(source)
+    page.ask(type="open", game=f"{file}:Game")
+    assert "game.py" in page.wait(Problem).sentence
+    assert not (tmp_path / "game.py.ran").exists()
+    with Page(Desk(start=f"{file}:Game")) as other:
+        assert opened(other, f"{file}:Game").board.kind == "grid"
+        assert (tmp_path / "game.py.ran").exists()
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def test_changed_rows_lead_to_the_rows_of_a_whole_reading():
+    forest = Forest([Chess()], SearchConfig(simulations=200, leaves_in_flight=1))
+    moves, nodes = MoveRows(0), TreeRows(0)
+    shown_moves, shown_nodes = {}, {}
+    for round_ in range(6):
+        forest.run("material")
+        forest.begin()
+        tree = forest.tree()
+        changed, gone = nodes.changes(tree, 40 + 10 * round_, {(877,)} if round_ > 2 else set())
+        known = {*shown_nodes, *(row.id for row in changed)}
+        assert all(row.parent is None or row.parent in known for row in changed)
+        for number in gone:
+            del shown_nodes[number]
+        shown_nodes |= {row.id: row for row in changed}
+        shown_moves |= {row.action: row for row in moves.changes(tree)}
+        assert len(shown_nodes) <= 40 + 10 * round_
+    by_rank = sorted(shown_moves.values(), key=lambda row: row.rank)
+    assert by_rank == MoveRows(0).changes(tree)
+    fresh, _ = TreeRows(0).changes(tree, 90, {(877,)})
+
+    def unnumbered(rows):
+        by_id = {row.id: row for row in rows}
+
+        def path(row):
+            return () if row.parent is None else (*path(by_id[row.parent]), row.action)
+
+        return {path(row): row.model_copy(update={"id": 0, "parent": 0}) for row in rows}
+
+    assert unnumbered(shown_nodes.values()) == unnumbered(fresh)
+
+
+def test_the_rows_of_a_tree_add_up():
+    forest = Forest([ConnectFour()], SearchConfig(simulations=500))
+    forest.run("rollout")
+    rows, _ = TreeRows(0).changes(forest.tree(), 5000, set())
+    by_id = {row.id: row for row in rows}
+    children = {row.id: [] for row in rows}
+    for row in rows:
+        if row.parent is not None:
+            children[row.parent].append(row)
+    assert len(rows) == forest.progress().nodes
+    for row in rows:
+        assert row.unsent == 0
+        if row.kind == "decision":
+            assert 1 + sum(child.N for child in children[row.id]) == row.N
+        if row.parent is not None:
+            chooser = by_id[row.parent].seat
+            assert row.value is not None and row.Q is not None
+            if not row.proven:
+                assert row.value == pytest.approx(row.Q if chooser == 0 else -row.Q, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "shares"),
+    [(0.0, [0.75, 0.25, 0.0]), (1.0, [0.75, 0.25, 0.0]), (0.5, [0.9, 0.1, 0.0]), (1e-3, [1, 0, 0])],
+)
+def test_shares_follow_the_temperature(temperature, shares):
+    from sylvan.web.rows import _shares
+
+    assert _shares([30, 10, 0], temperature) == pytest.approx(shares)
+    assert _shares([0, 0], temperature) == [0, 0]
+
+
+# --- slow motion ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "connect4", "chess"])
+def test_slow_simulations_are_those_of_a_quick_search(page, game):
+    """The tree after n slow simulations is that of a search of n; each step took the edge with
+    the greatest Q + U, first-play urgency for Q where there is none.
+    """
+    opened(page, game)
+    configured(page, "material" if game == "chess" else "uniform", leaves_in_flight=1)
+    told = []
+    for _ in range(40):
+        page.ask(type="slow")
+        told.append(page.wait(Simulation))
+    state = {"tictactoe": TicTacToe, "connect4": ConnectFour, "chess": Chess}[game]()
+    forest = Forest([state], SearchConfig(simulations=39))
+    forest.run("material" if game == "chess" else "uniform")
+    root = forest.tree().root
+    firsts = [simulation.path[0] for simulation in told if simulation.path]
+    assert {e.action: e.N for e in root.edges if e.N} == {a: firsts.count(a) for a in firsts}
+    sums = [sum(values) for values in zip(*(s.values for s in told), strict=True)]
+    assert sums == pytest.approx(root.W, abs=1e-4)
+    for simulation in told:
+        for step in simulation.steps:
+            scores = [edge.U + (edge.Q if edge.N else edge.urgency) for edge in step.edges]
+            assert step.edges[0].action == step.action
+            # Priors below the root are kept in 8 bits: exact to 3.2 %.
+            assert scores[0] >= max(scores) - 0.04 * max(edge.U for edge in step.edges)
+        after = as_root(state)
+        for action in simulation.path:
+            after.apply(action)
+        assert (simulation.kind == "terminal") == after.is_terminal()
+
+
+def test_a_large_tree_is_not_watched(page, monkeypatch):
+    monkeypatch.setattr("sylvan.web.slow.MOST_NODES", 50)
+    opened(page)
+    configured(page)
+    page.searched(300)
+    page.ask(type="slow")
+    assert "50" in page.wait(Problem).sentence
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def test_every_default_of_the_panel_is_accepted():
+    given = {info.name: info.default for info in panel()}
+    assert read_settings(given, 2**20).c_puct == SearchConfig().c_puct
+
+
+def test_a_setting_has_an_effect_at_once(page):
+    opened(page, "connect4")
+    configured(page, leaves_in_flight=1)
+    wide = page.searched(200)
+    configured(page, c_puct=0.0, fpu="loss", leaves_in_flight=1)
+    page.wait(Position)
+    narrow = page.searched(200)
+    assert max(row.N for row in narrow.moves) > max(row.N for row in wide.moves)
+
+
+def test_ten_searches_share_the_machine():
+    pages = [Page() for _ in range(10)]
+    try:
+        for page in pages:
+            opened(page, "connect4")
+            configured(page, "rollout")
+            page.ask(type="run")
+        while threading.active_count() < 10:
+            pass
+        for page in pages:
+            while not page.wait(Search, running=True).simulations:
+                pass
+    finally:
+        for page in pages:
+            page.analysis.close()
+        assert all(page.analysis.join(2) for page in pages)

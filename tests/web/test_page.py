@@ -1,0 +1,329 @@
+"""The page in a browser, used as a person would use it; pictures are kept in out/web.
+
+With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictures of the docs.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.web.serving import served
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("chromium is not installed", allow_module_level=True)
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PICTURES = Path(os.environ.get("SYLVAN_PICTURES", ROOT / "out" / "web"))
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE, PHONE = {"width": 1360, "height": 860}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open the page; at the end nothing may have gone wrong, and no request left the machine."""
+    contexts, faults, elsewhere = [], [], []
+
+    def opened(where="", *, viewport=WIDE, scheme="light", host=address, tolerant=False):
+        context = browser.new_context(viewport=viewport, color_scheme=scheme)
+        contexts.append(context)
+
+        def route(to):
+            if re.match(r"(http|ws)://127\.0\.0\.1:|data:", to.request.url):
+                to.continue_()
+            else:
+                elsewhere.append(to.request.url)
+                to.abort()
+
+        context.route("**/*", route)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        if not tolerant:
+            page.on("console", lambda said: said.type == "error" and faults.append(said.text))
+        page.goto(f"http://{host}/{where}")
+        page.wait_for_selector(".status:not(:empty)")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == [] and elsewhere == []
+
+
+def picture(page, name, **options):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png", **options)
+
+
+def count(page, pattern=r"([\d,]+) simulations"):
+    """The number of simulations in the line about the speed."""
+    found = re.search(pattern, page.inner_text(".speed"))
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def until(page, simulations):
+    page.wait_for_function(
+        "n => Number((document.querySelector('.speed').textContent.match(/([\\d.,]+)(k?) sim/) || "
+        "[0, '0'])[1].replace(/[,.]/g, '')) >= n",
+        arg=simulations,
+    )
+
+
+def square(page, name):
+    """The middle of a square, White at the bottom, in pixels."""
+    box = page.locator("cg-board").bounding_box()
+    file, rank = "abcdefgh".index(name[0]), int(name[1]) - 1
+    size = box["width"] / 8
+    return box["x"] + (file + 0.5) * size, box["y"] + (7.5 - rank) * size
+
+
+def test_a_position_is_analysed_on_the_board(visit):
+    page = visit()
+    page.click("text=Start")
+    until(page, 300)
+    assert page.locator(".moves tr.best td.move").inner_text() in ("d4", "e4", "Nf3", "c4")
+    assert page.locator("svg.cg-shapes line").count() >= 2  # arrows
+    widths = page.eval_on_selector_all(
+        "svg.cg-shapes line", "all => all.map(e => Number(e.getAttribute('stroke-width')))"
+    )
+    assert len(set(widths)) > 1
+    assert "chess network" in page.inner_text(".speed") and "/s" in page.inner_text(".speed")
+    picture(page, "web-analyse")
+    # Click a piece and a square, then drag one.
+    for name in ("e2", "e4"):
+        page.mouse.click(*square(page, name))
+    page.wait_for_selector(".plies .here:has-text('e4')")
+    page.mouse.move(*square(page, "e7"))
+    page.mouse.down()
+    page.mouse.move(*square(page, "e6"), steps=3)
+    page.mouse.move(*square(page, "e5"), steps=3)
+    page.mouse.up()
+    page.wait_for_selector(".plies .here:has-text('e5')")
+    assert page.inner_text(".start, button.main") == "Stop"  # it goes on with the new position
+    page.click("text=Stop")
+    page.wait_for_selector("button.main:has-text('Start')")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".plies .here:has-text('e4')")
+    assert "ply=1" in page.url
+    page.reload()
+    page.wait_for_selector(".plies .here:has-text('e4')")  # the address keeps the game
+
+
+def test_a_line_is_shown_while_the_mouse_is_over_it(visit):
+    page = visit()
+    page.click("text=+100")
+    until(page, 100)
+    page.hover(".moves tbody tr:first-child")
+    page.wait_for_selector(".status:has-text('After')")
+    assert page.locator(".boardplace.looking").count() == 1
+    page.mouse.move(5, 5)
+    page.wait_for_selector(".status:has-text('White to move')")
+    page.focus(".moves tbody tr:first-child")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")  # plays the second move
+    page.wait_for_selector(".status:has-text('Black to move')")
+
+
+def test_a_pawn_is_promoted(visit):
+    page = visit()
+    page.fill("textarea", "8/P6k/8/8/8/8/8/K7 w - - 0 1")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('cg-board piece').length === 3")
+    for name in ("a7", "a8"):
+        page.mouse.click(*square(page, name))
+    page.click(".promotion >> text=rook")
+    page.wait_for_selector(".plies .here:has-text('a8=R')")
+
+
+def test_a_pgn_is_dropped_and_its_graph_drawn(visit):
+    page = visit()
+    text = '[Event "?"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *'
+    page.evaluate(
+        """text => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "game.pgn"));
+          const target = document.querySelector(".analyse");
+          target.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+        }""",
+        text,
+    )
+    page.wait_for_selector(".plies .here:has-text('a6')")
+    page.click("text=Graph")
+    page.wait_for_function(
+        "() => document.querySelector('.graph .values')?.getAttribute('d').match(/[ML]/g)"
+        ".length === 7"
+    )
+    page.click(".plies button:has-text('Nf3')")
+    page.wait_for_selector(".status:has-text('Black to move')")
+
+
+def test_wrong_input_gets_a_sentence(visit):
+    page = visit()
+    page.fill("textarea", "9/8/8/8/8/8/8/8 w - - 0 1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice:visible")
+    assert page.locator("cg-board piece").count() == 32
+
+
+def test_slow_motion_shows_the_four_phases(visit):
+    page = visit("#game=connect4")
+    page.click("text=+100")
+    until(page, 100)
+    page.evaluate("document.querySelector('.runbar input[type=range]').value = 200")
+    page.dispatch_event(".runbar input[type=range]", "input")
+    before = count(page)
+    page.click("text=Slow")
+    for phase in ("Selection", "Expansion", "Evaluation", "Backup"):
+        page.wait_for_selector(f".phases .now:has-text('{phase}')")
+        if phase == "Selection":
+            assert page.locator(".slow .chosen").count() == 1
+            picture(page, "web-slow-motion")
+    page.wait_for_function(
+        "n => Number(document.querySelector('.slow h3').textContent.match(/\\d+/)) >= n + 3",
+        arg=before,
+    )
+    page.click("text=Pause")
+    assert count(page) > before
+    page.click("text=+1 >> nth=0")
+    page.wait_for_selector(".slow", state="hidden")
+
+
+def test_the_tree_is_explored_with_mouse_and_keyboard(visit):
+    page = visit()
+    page.click("text=+100")
+    until(page, 100)
+    page.focus("canvas")
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.wait_for_selector(".nodecard:visible")
+    assert "Network alone" in page.inner_text(".nodecard")
+    said = page.inner_text(".treecanvas .unseen")
+    assert re.search(r"\d+ visits, value", said)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "said => document.querySelector('.treecanvas .unseen').innerText !== said", arg=said
+    )
+    page.wait_for_timeout(200)
+    picture(page, "web-tree")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".status:has-text('White to move')")
+    page.fill("input[type=search]", "Nf")
+    page.wait_for_function(
+        "() => /[1-9]\\d* found/.test(document.querySelector('.found').textContent)"
+    )
+    box = page.locator("canvas").bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 100)
+    page.mouse.wheel(0, -300)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 150)
+    page.mouse.up()
+
+
+def test_a_setting_changes_the_search(visit):
+    page = visit("#game=connect4")
+    page.click("text=Settings")
+    assert "exploration" in page.inner_text(".setting:has(#setting-c_puct)")
+    page.fill("#setting-c_puct", "7.5")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".setting.changed:has(#setting-c_puct)")
+    page.fill("#setting-c_puct", "-1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice:visible:has-text('c_puct')")
+
+
+def test_games_on_a_grid_are_played_with_the_keyboard(visit):
+    page = visit("#game=tictactoe")
+    page.focus(".cell >> nth=4")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".status:has-text('Noughts to move')")
+    assert page.locator(".cell svg").count() == 1
+    page.select_option("select[aria-label=Game]", "connect4")
+    page.wait_for_selector(".grid.drop")
+    page.click(".cell >> nth=3")
+    page.wait_for_selector(".status:has-text('Yellow to move')")
+    page.click("text=+100")
+    until(page, 100)
+    picture(page, "web-connect4")
+
+
+def test_a_game_of_ones_own_is_analysed(visit, tmp_path, built):
+    from sylvan.web.desk import Desk
+
+    file = tmp_path / "nim.py"
+    file.write_text(NIM)
+    with served(Desk(start=f"{file}:Nim")) as own:
+        page = visit(host=own)
+        assert "10 stones" in page.inner_text("pre")
+        page.click("text=+100")
+        until(page, 100)
+        page.click(".actions button >> nth=1")
+        page.wait_for_selector("pre:has-text('8 stones')")
+
+
+NIM = """
+import numpy as np
+import sylvan
+
+class Nim(sylvan.Game):
+    num_players, num_actions = 2, 3
+    def __init__(self, stones=10, seat=0): self.stones, self.seat = stones, seat
+    def legal_actions(self): return range(min(3, self.stones))
+    def apply(self, action): self.stones -= action + 1; self.seat = 1 - self.seat
+    def clone(self): return Nim(self.stones, self.seat)
+    def to_play(self): return self.seat
+    def is_terminal(self): return self.stones == 0
+    def returns(self): return (-1, 1) if self.seat == 0 else (1, -1)
+    def observation(self): return np.array([self.stones], np.float32)
+    def action_to_string(self, action): return f"take {action + 1}"
+    def __str__(self): return f"{self.stones} stones"
+"""
+
+
+def test_dark_and_narrow(visit):
+    page = visit(scheme="dark")
+    page.click("text=+100")
+    until(page, 100)
+    picture(page, "web-dark")
+    page = visit(viewport=PHONE)
+    page.click("text=+100")
+    until(page, 100)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    picture(page, "web-phone", full_page=True)
+
+
+def test_a_lost_connection_is_made_again(visit, built):
+    with served() as first:
+        page = visit("#game=tictactoe", host=first, tolerant=True)
+        page.click(".cell >> nth=4")
+        page.wait_for_selector(".status:has-text('Noughts to move')")
+    page.wait_for_selector(".link:has-text('does not answer')")
+    with served(port=int(first.rpartition(":")[2])):
+        page.wait_for_selector("body[data-link=open]")
+        page.click(".cell >> nth=0")  # the game goes on where it was
+        page.wait_for_selector(".status:has-text('Crosses to move')")
+        assert page.locator(".cell svg").count() == 2
+        page.context.close()

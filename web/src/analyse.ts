@@ -1,0 +1,354 @@
+// Analyse a position: the search as it runs, on the board, in the table and in the tree.
+
+import { type Place, readPlace, writePlace } from "./address";
+import { BoardPane, rangeOf, seatName } from "./boardpane";
+import { button, el } from "./dom";
+import { MoveTable, wdlBar } from "./moves";
+import type { Hello, Message, Position, Request, Search, Simulation } from "./protocol";
+import { type Settings, SettingsPanel } from "./settings";
+import { SlowMotion } from "./slow";
+import { TreePane } from "./treepane";
+import { bytes, count, signed } from "./words";
+
+const SWEEP = 200;
+
+export class Analyse {
+  readonly root = el("main", { class: "analyse" });
+  private readonly board: BoardPane;
+  private readonly table: MoveTable;
+  private readonly tree: TreePane;
+  private readonly slow: SlowMotion;
+  private readonly panel: SettingsPanel;
+  private hello: Hello | null = null;
+  private search: Search | null = null;
+  /** Messages that wait until slow motion has shown its simulation. */
+  private held: Search[] = [];
+  private settings: Settings = {};
+  private wasRunning = false;
+  private previewed = "";
+  private readonly evaluator = el("select", { aria: { label: "Network" } });
+  private readonly speed = el("p", { class: "speed", aria: { label: "Speed" } });
+  private readonly verdict = el("p", { class: "verdict" });
+  private readonly start = button(
+    "Start",
+    "Search until stopped (space)",
+    () => this.toggle(),
+    "main",
+  );
+  private readonly watch = button("Slow", "Watch each simulation (s)", () => this.toggleSlow());
+  private readonly settingsBox: HTMLDetailsElement;
+
+  constructor(private readonly send: (request: Request) => void) {
+    this.board = new BoardPane({
+      play: (action) => this.play(action),
+      go: (ply) => send({ type: "goto", ply }),
+      open: (game, text) => this.open(game, text),
+      sweep: () => send({ type: "sweep", simulations: SWEEP }),
+    });
+    this.table = new MoveTable({
+      play: (action) => this.play(action),
+      preview: (line) => this.preview(line),
+    });
+    this.tree = new TreePane({
+      look: (path) => send({ type: "look", path, details: true }),
+      wanted: () => this.want(),
+    });
+    this.slow = new SlowMotion((seat) => seatName(this.board.position, seat), {
+      light: (path, phase) => this.light(path, phase),
+      done: () => this.shown(),
+    });
+    this.panel = new SettingsPanel((settings) => this.configure(settings));
+    this.settingsBox = el(
+      "details",
+      { class: "settingsbox" },
+      el("summary", { title: "Settings of the search" }, "Settings"),
+      this.panel.root,
+    );
+    this.evaluator.onchange = () => this.configure(this.settings);
+    this.root.append(this.board.root, this.enginePane(), this.tree.root);
+    this.listen();
+  }
+
+  private enginePane(): HTMLElement {
+    const pace = el("input", {
+      type: "range",
+      min: "80",
+      max: "1500",
+      value: "600",
+      title: "Pause between steps of slow motion",
+      aria: { label: "Pause between steps of slow motion" },
+    });
+    pace.oninput = () => {
+      this.slow.pause = Number(pace.value);
+    };
+    return el(
+      "section",
+      { class: "engine", aria: { label: "Search" } },
+      el(
+        "div",
+        { class: "runbar" },
+        this.start,
+        button("+1", "One simulation (1)", () => this.run(1)),
+        button("+100", "A hundred simulations (2)", () => this.run(100)),
+        this.watch,
+        pace,
+        button("Clear", "Drop the tree and start anew (c)", () => this.send({ type: "restart" })),
+        this.evaluator,
+      ),
+      this.verdict,
+      this.speed,
+      this.slow.root,
+      this.table.root,
+      this.settingsBox,
+    );
+  }
+
+  // --- what the server says ----------------------------------------------------------------------
+
+  hear(message: Message): void {
+    if (message.type === "hello") this.welcome(message);
+    else if (message.type === "position") this.position(message);
+    else if (message.type === "search") this.searched(message);
+    else if (message.type === "simulation") this.simulated(message);
+    else if (message.type === "looked") {
+      if (message.details) this.tree.show(message);
+      if (message.details || message.path.join() === this.previewed) this.board.look(message);
+    }
+  }
+
+  private welcome(hello: Hello): void {
+    const again = this.board.position;
+    this.hello = hello;
+    this.board.offer(hello.games);
+    this.panel.offer(hello.settings);
+    const names = hello.evaluators.map((name) =>
+      el("option", { value: name }, name === "default" ? "shipped network" : name),
+    );
+    this.evaluator.replaceChildren(...names);
+    this.want();
+    if (again) {
+      // The server is new, or the connection was lost: go on where we were.
+      this.send({ type: "configure", evaluator: again.evaluator, settings: this.settings });
+      this.openPlace(placeOf(again));
+      if (this.wasRunning) this.send({ type: "run" });
+    } else {
+      this.openPlace(
+        readPlace(location.hash) ?? { game: hello.start, start: "", moves: [], ply: null },
+      );
+    }
+  }
+
+  private openPlace(place: Place): void {
+    this.send({
+      type: "open",
+      game: place.game,
+      text: place.start,
+      moves: place.moves,
+      ply: place.ply,
+    });
+  }
+
+  private position(position: Position): void {
+    this.slow.hide();
+    this.held = [];
+    this.board.show(position);
+    this.tree.seats = position.seats.map((_, seat) => seatName(position, seat));
+    this.settings = position.settings;
+    this.panel.show(position.settings);
+    this.evaluator.value = position.evaluator;
+    history.replaceState(null, "", writePlace(placeOf(position)));
+  }
+
+  private searched(message: Search): void {
+    if (this.slow.busy) {
+      this.held.push(message);
+      return;
+    }
+    this.apply(message);
+  }
+
+  private apply(message: Search): void {
+    const { position } = this.board;
+    if (!position) return;
+    this.search = message;
+    this.wasRunning = message.running;
+    if (message.fresh) {
+      this.table.clear();
+      this.tree.clear();
+    }
+    this.table.apply(message.moves);
+    const range = rangeOf(position, message.values);
+    this.tree.apply(message.nodes_changed, message.nodes_gone, message.pv, range);
+    this.board.value(message.values, message.graph);
+    if (message.moves.length) this.board.mark(this.table.sorted);
+    this.start.textContent = message.running ? "Stop" : "Start";
+    this.start.classList.toggle("running", message.running);
+    document.body.dataset.running = String(message.running);
+    this.speed.textContent = speedOf(message);
+    this.verdict.replaceChildren(...this.verdictOf(message, position));
+  }
+
+  private verdictOf(message: Search, position: Position): (Node | string)[] {
+    if (message.value === null) return [message.ended ?? "Press Start, or space, to search."];
+    const best = this.table.sorted[0];
+    const who = seatName(position, message.seat ?? 0);
+    const value = best?.score ?? signed(message.value, 3);
+    const parts: (Node | string)[] = [
+      el("strong", {}, best?.label ?? ""),
+      ` ${value}${message.proven ? " (proven)" : ""} for ${who}`,
+    ];
+    if (message.wdl) parts.push(wdlBar(message.wdl));
+    if (message.values && message.values.length > 2) {
+      parts.push(` · by seat ${message.values.map((value) => signed(value)).join(" ")}`);
+    }
+    if (message.ended) parts.push(` · ${message.ended}`);
+    return parts;
+  }
+
+  // --- slow motion -------------------------------------------------------------------------------
+
+  private simulated(simulation: Simulation): void {
+    this.slow.show(simulation);
+  }
+
+  private light(path: number[], phase: "selection" | "expansion" | "evaluation" | "backup"): void {
+    if (phase === "expansion" && this.held.length) {
+      // The new node is in the message that waits: show it, so that it can be lit.
+      for (const message of this.held.splice(0)) this.apply(message);
+    }
+    const ids = new Set<number>();
+    let last: number | null = null;
+    for (let length = 0; length <= path.length; length++) {
+      const node = this.tree.store.at(path.slice(0, length));
+      if (node) {
+        ids.add(node.id);
+        last = node.id;
+      }
+    }
+    const only = phase === "expansion" || phase === "evaluation";
+    this.tree.view.lit = { ids: only && last !== null ? new Set([last]) : ids, phase };
+    if (last !== null) this.tree.view.choose(last, false);
+    this.tree.view.draw();
+  }
+
+  /** A simulation has been shown: the next one, if slow motion runs. */
+  private shown(): void {
+    this.tree.view.lit = null;
+    for (const message of this.held.splice(0)) this.apply(message);
+    if (this.slow.running && !this.search?.proven) this.send({ type: "slow" });
+    else this.stopSlow();
+  }
+
+  private toggleSlow(): void {
+    if (this.slow.running) {
+      this.stopSlow();
+      return;
+    }
+    this.slow.running = true;
+    this.watch.textContent = "Pause";
+    this.send({ type: "slow" });
+  }
+
+  private stopSlow(): void {
+    this.slow.stop();
+    this.watch.textContent = "Slow";
+    this.tree.view.lit = null;
+    for (const message of this.held.splice(0)) this.apply(message);
+    this.tree.view.draw();
+  }
+
+  // --- what a person does ------------------------------------------------------------------------
+
+  private play(action: number): void {
+    this.previewed = "";
+    this.stopSlow();
+    this.send({ type: "move", action });
+  }
+
+  open(game: string, text: string): void {
+    this.stopSlow();
+    this.send({ type: "open", game, text });
+  }
+
+  private run(simulations: number): void {
+    this.stopSlow();
+    this.slow.hide();
+    this.send({ type: "run", simulations });
+  }
+
+  private toggle(): void {
+    this.stopSlow();
+    this.slow.hide();
+    this.send(this.search?.running ? { type: "stop" } : { type: "run" });
+  }
+
+  private configure(settings: Settings): void {
+    this.settings = settings;
+    this.send({ type: "configure", evaluator: this.evaluator.value, settings });
+  }
+
+  private preview(line: number[] | null): void {
+    this.previewed = line?.join() ?? "";
+    if (line) this.send({ type: "look", path: line });
+    else this.board.look(null);
+  }
+
+  private want(): void {
+    this.send({ type: "show", nodes: this.tree.nodes, opened: this.tree.opened });
+  }
+
+  private listen(): void {
+    const keys: Record<string, () => void> = {
+      " ": () => this.toggle(),
+      "1": () => this.run(1),
+      "2": () => this.run(100),
+      s: () => this.toggleSlow(),
+      c: () => this.send({ type: "restart" }),
+      f: () => this.board.flip(),
+      ArrowLeft: () => this.board.step(-1),
+      ArrowRight: () => this.board.step(1),
+      Escape: () => this.preview(null),
+      Home: () => this.board.step(-Infinity),
+      End: () => this.board.step(Infinity),
+    };
+    document.addEventListener("keydown", (event) => {
+      const at = event.target as HTMLElement;
+      if (!this.root.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName)) return;
+      if (event.key === " " && at.tagName.match(/BUTTON|SUMMARY/)) return;
+      const act = keys[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+    this.root.addEventListener("dragover", (event) => event.preventDefault());
+    this.root.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      const game = this.board.position?.game ?? this.hello?.start ?? "chess";
+      if (file && file.size < 200_000) void file.text().then((text) => this.open(game, text));
+    });
+  }
+}
+
+function placeOf(position: Position): Place {
+  return {
+    game: position.game,
+    start: position.start,
+    moves: position.plies.map((ply) => ply.action),
+    ply: position.ply,
+  };
+}
+
+function speedOf(message: Search): string {
+  const parts = [message.evaluator];
+  if (message.simulations) {
+    parts.push(
+      `${count(message.simulations)} simulations`,
+      `${count(Math.round(message.per_second))}/s`,
+      `depth ${message.depth}`,
+      `${count(message.nodes)} nodes, ${bytes(message.bytes)}`,
+    );
+  }
+  return parts.join(" · ");
+}

@@ -1,0 +1,274 @@
+// Made from python/sylvan/web/protocol.py by `python -m sylvan.web.typescript`: do not edit.
+
+/** The page has shown a `search` message. */
+export interface Ack {
+  type: "ack";
+  serial: number;
+}
+
+/** Search with another evaluator or other settings; this drops the tree. */
+export interface Configure {
+  type: "configure";
+  evaluator: string;
+  settings: Record<string, boolean | number | string | null>;
+}
+
+/** Go to a place in the game. */
+export interface Goto {
+  type: "goto";
+  ply: number;
+}
+
+/** Ask for the position after a path, or with `details` for everything known of its node. */
+export interface Look {
+  type: "look";
+  path: number[];
+  details?: boolean;
+}
+
+/** Make a move; the part of the tree behind it stays. */
+export interface Move {
+  type: "move";
+  action: number;
+}
+
+/** Show a position and drop the tree of the last one. */
+export interface Open {
+  type: "open";
+  game: string;
+  text?: string;
+  moves?: number[];
+  ply?: number | null;
+}
+
+/** Drop the tree. */
+export interface Restart {
+  type: "restart";
+}
+
+/** Search. */
+export interface Run {
+  type: "run";
+  simulations?: number | null;
+}
+
+/** How much of the tree to send. */
+export interface Show {
+  type: "show";
+  nodes: number;
+  opened?: number[][];
+}
+
+/** Make one simulation and report each of its steps. */
+export interface Slow {
+  type: "slow";
+}
+
+/** Stop searching. */
+export interface Stop {
+  type: "stop";
+}
+
+/** Search every position of the game for the graph of its values. */
+export interface Sweep {
+  type: "sweep";
+  simulations: number;
+}
+
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Ack;
+
+/** An action by its code and its name. */
+export interface ActionInfo {
+  action: number;
+  label: string;
+}
+
+/** A position of chess. */
+export interface ChessBoard {
+  kind: "chess";
+  fen: string;
+  turn: "white" | "black";
+  check: boolean;
+  last: string[];
+  moves: Record<string, number>;
+}
+
+/** An edge that selection looked at. */
+export interface Considered {
+  action: number;
+  label: string;
+  N: number;
+  Q: number | null;
+  P: number;
+  U: number | null;
+  urgency: number | null;
+}
+
+/** A node: its statistics, and what the evaluator alone says of it. */
+export interface Details {
+  N: number;
+  values: number[] | null;
+  kind: string;
+  seat: number | null;
+  edges: Considered[];
+  raw_values: number[] | null;
+  raw_priors: Considered[];
+}
+
+/** A position on a grid of stones. */
+export interface GridBoard {
+  kind: "grid";
+  columns: number;
+  rows: number;
+  cells: string;
+  drop: boolean;
+  last: number | null;
+}
+
+/** The first message. */
+export interface Hello {
+  type: "hello";
+  version: string;
+  games: string[];
+  evaluators: string[];
+  settings: SettingInfo[];
+  start: string;
+}
+
+/** The position after a path. */
+export interface Looked {
+  type: "looked";
+  path: number[];
+  labels: string[];
+  board: ChessBoard | GridBoard | PictureBoard;
+  details: Details | null;
+}
+
+/** A legal action at the root; statistics as in `SearchResult`, best first. */
+export interface MoveRow {
+  action: number;
+  label: string;
+  rank: number;
+  N: number;
+  share: number;
+  Q: number | null;
+  P: number;
+  wdl: number[] | null;
+  score: string | null;
+  proven: number | null;
+  line: number[];
+  labels: string[];
+}
+
+/** A node of the tree. */
+export interface NodeRow {
+  id: number;
+  parent: number | null;
+  action: number | null;
+  label: string;
+  N: number;
+  Q: number | null;
+  value: number | null;
+  P: number | null;
+  kind: "decision" | "chance" | "terminal" | "leaf";
+  proven: boolean;
+  seat: number | null;
+  unsent: number;
+}
+
+/** A position of any other game. */
+export interface PictureBoard {
+  kind: "picture";
+  svg: string | null;
+  text: string;
+}
+
+/** An action of the game, and the value after it if that position was searched. */
+export interface PlyInfo {
+  action: number;
+  label: string;
+  seat: number | null;
+}
+
+/** The game and where in it the page is. */
+export interface Position {
+  type: "position";
+  game: string;
+  start: string;
+  plies: PlyInfo[];
+  ply: number;
+  board: ChessBoard | GridBoard | PictureBoard;
+  actions: ActionInfo[];
+  seat: number | null;
+  seats: string[];
+  value_range: number[] | null;
+  over: string | null;
+  evaluator: string;
+  settings: Record<string, boolean | number | string | null>;
+}
+
+/** A request that could not be done, and why. */
+export interface Problem {
+  type: "problem";
+  sentence: string;
+}
+
+/** The state of the search: rows that changed since the last message. */
+export interface Search {
+  type: "search";
+  serial: number;
+  fresh: boolean;
+  running: boolean;
+  ended: string | null;
+  evaluator: string;
+  seat: number | null;
+  graph: (number | null)[];
+  simulations: number;
+  per_second: number;
+  nodes: number;
+  bytes: number;
+  depth: number;
+  value: number | null;
+  values: number[] | null;
+  wdl: number[] | null;
+  proven: boolean;
+  best: number | null;
+  pv: number[];
+  moves: MoveRow[];
+  nodes_changed: NodeRow[];
+  nodes_gone: number[];
+}
+
+/** A setting of the search, for the panel. */
+export interface SettingInfo {
+  name: string;
+  help: string;
+  kind: "switch" | "choice" | "number" | "whole";
+  choices: string[];
+  optional: boolean;
+  default: boolean | number | string | null;
+}
+
+/** One simulation, step by step. */
+export interface Simulation {
+  type: "simulation";
+  number: number;
+  steps: StepInfo[];
+  kind: "expanded" | "terminal" | "known";
+  values: number[];
+  seat: number | null;
+  priors: Considered[];
+  board: ChessBoard | GridBoard | PictureBoard;
+  path: number[];
+}
+
+/** One choice of a simulation, with the statistics from before it. */
+export interface StepInfo {
+  action: number;
+  label: string;
+  seat: number | null;
+  edges: Considered[];
+  Q_after: number | null;
+}
+
+export type Message = Hello | Position | Search | Simulation | Looked | Problem;

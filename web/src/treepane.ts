@@ -1,0 +1,185 @@
+// The tree with its toolbar, and what is known of the chosen node.
+
+import { button, el } from "./dom";
+import type { Details, Looked, NodeRow } from "./protocol";
+import { TreeStore } from "./tree/store";
+import { described, TreeView } from "./tree/view";
+import { capital, percent, signed } from "./words";
+
+export interface TreePaneEvents {
+  /** Ask for the position and the details of a node. */
+  look(path: number[]): void;
+  /** The nodes that should be sent have changed. */
+  wanted(): void;
+}
+
+const FIRST = 60;
+const MOST = 5000;
+
+export class TreePane {
+  readonly root = el("section", { class: "treepane", aria: { label: "Search tree" } });
+  readonly store = new TreeStore();
+  readonly view: TreeView;
+  nodes = FIRST;
+  opened: number[][] = [];
+  seats: readonly string[] = [];
+  private isNew = true;
+  private readonly found = el("span", { class: "found", aria: { live: "polite" } });
+  private readonly card = el("div", { class: "nodecard", hidden: true });
+
+  constructor(private readonly events: TreePaneEvents) {
+    this.view = new TreeView(this.store, {
+      chosen: (node) => this.events.look(this.store.path(node)),
+      opened: (node) => this.open(this.store.path(node)),
+    });
+    const search = el("input", {
+      type: "search",
+      placeholder: "Find a move",
+      aria: { label: "Find a move in the tree" },
+    });
+    search.oninput = () => {
+      const count = this.view.search(search.value);
+      this.found.textContent = search.value ? `${count} found` : "";
+    };
+    search.onkeydown = (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") this.view.next();
+    };
+    const size = el("input", {
+      type: "range",
+      min: "1.3",
+      max: "3.7",
+      step: "0.1",
+      value: String(Math.log10(FIRST)),
+      title: "How many nodes to show",
+      aria: { label: "How many nodes to show" },
+    });
+    const shown = el("span", { class: "quiet" }, `${FIRST} nodes`);
+    size.oninput = () => {
+      this.nodes = Math.min(MOST, Math.round(10 ** Number(size.value)));
+      shown.textContent = `${this.nodes} nodes`;
+      this.events.wanted();
+    };
+    const follow = el("input", { type: "checkbox", checked: true });
+    follow.onchange = () => {
+      this.view.follow = follow.checked;
+      this.reveal();
+    };
+    this.root.append(
+      el(
+        "div",
+        { class: "toolbar" },
+        button("+", "Zoom in (+)", () => this.view.zoom(1.25)),
+        button("−", "Zoom out (-)", () => this.view.zoom(0.8)),
+        button("All", "Show the whole tree (0)", () => this.view.fit()),
+        el("label", { title: "Keep the best line in view" }, follow, " best line"),
+        size,
+        shown,
+        search,
+        this.found,
+      ),
+      this.view.root,
+      this.card,
+      el(
+        "p",
+        { class: "legend" },
+        "A link is as wide as it is visited. Blue is good and orange bad for the side to move at the root; “!” and a dashed frame mark proven values; click “+n” to open.",
+      ),
+    );
+  }
+
+  clear(): void {
+    this.store.clear();
+    this.opened = [];
+    this.isNew = true;
+    this.card.hidden = true;
+    this.view.selected = null;
+    this.view.changed([]);
+  }
+
+  apply(
+    changed: readonly NodeRow[],
+    gone: readonly number[],
+    pv: readonly number[],
+    range: readonly [number, number],
+  ): void {
+    if (!changed.length && !gone.length) return;
+    this.store.apply(changed, gone);
+    this.view.range = range;
+    this.view.changed(pv);
+    if (this.isNew && this.store.size) {
+      this.isNew = false;
+      this.view.camera.zoom = 1;
+      this.view.camera.x = 20;
+      this.view.camera.y = 24;
+    }
+    this.reveal();
+  }
+
+  /** Bring the root's best line into view, if that is wanted. */
+  private reveal(): void {
+    if (!this.view.follow || !this.store.root || this.view.lit) return;
+    if (this.view.camera.y < 0 || this.view.camera.x > 20) this.view.camera.y = 24;
+    this.view.draw();
+  }
+
+  open(path: number[]): void {
+    const key = path.join();
+    if (!this.opened.some((known) => known.join() === key)) this.opened.push(path);
+    if (this.opened.length > 200) this.opened.shift();
+    this.events.wanted();
+  }
+
+  /** Show what is known of a node. */
+  show(looked: Looked): void {
+    const node = this.store.at(looked.path);
+    if (!looked.details) return;
+    this.card.hidden = false;
+    const title = looked.labels.length ? looked.labels.join(" ") : "The root";
+    this.card.replaceChildren(
+      el(
+        "div",
+        { class: "cardhead" },
+        el("h3", {}, title),
+        button("×", "Close", () => {
+          this.card.hidden = true;
+        }),
+      ),
+      el("p", {}, node ? described(node) : `${looked.details.N} visits`),
+      el("p", {}, this.valuesOf("search", looked.details.values)),
+      el("p", {}, this.valuesOf("network alone", looked.details.raw_values)),
+      opinions(looked.details),
+    );
+  }
+
+  private valuesOf(who: string, values: readonly number[] | null): string {
+    if (!values) return `${capital(who)}: no value`;
+    const shown = values.map((v, seat) => `${this.seats[seat] ?? `seat ${seat}`} ${signed(v, 3)}`);
+    return `${capital(who)}: ${shown.join(", ")}`;
+  }
+}
+
+/** The edges of a node beside the priors of the network alone. */
+function opinions(details: Details): HTMLElement {
+  const raw = new Map(details.raw_priors.map((edge) => [edge.action, edge.P]));
+  const rows = details.edges.map((edge) =>
+    el(
+      "tr",
+      {},
+      el("td", {}, edge.label),
+      el("td", { class: "number" }, String(edge.N)),
+      el("td", { class: "number" }, signed(edge.Q, 3)),
+      el("td", { class: "number" }, percent(edge.P)),
+      el("td", { class: "number" }, percent(raw.get(edge.action) ?? null)),
+    ),
+  );
+  const heads = ["Move", "N", "Q", "P", "network"].map((name) =>
+    el("th", { class: name === "Move" ? "" : "number" }, name),
+  );
+  return el(
+    "table",
+    { class: "edges" },
+    el("thead", {}, el("tr", {}, ...heads)),
+    el("tbody", {}, ...rows),
+  );
+}
