@@ -60,7 +60,10 @@ def main() -> None:
     pages = SOURCE / "pages"
     for pattern in COPIED:
         for path in ROOT.glob(pattern):
-            write(pages / path.relative_to(ROOT), path.read_bytes())
+            data = path.read_bytes()
+            if path.suffix == ".md":  # notebooks are pages here
+                data = data.replace(b".ipynb)", b".md)")
+            write(pages / path.relative_to(ROOT), data)
     notebooks = {
         f"examples/notebooks/{path.stem}.md": path for path in sorted(NOTEBOOKS.glob("*.ipynb"))
     }
@@ -168,7 +171,7 @@ def notebook_page(path: Path) -> dict[str, bytes]:
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            lines += [source, ""]
+            lines += [source.replace(".ipynb)", ".md)"), ""]
             continue
         lines += ["```python", source, "```", ""]
         for output in cell["outputs"]:
