@@ -6,7 +6,9 @@ Every process searches chess positions with the same network: `one_tree` searche
 the other with 16 leaves in flight, `forest` 32 positions in lock-step. A figure is the number of
 positions evaluated by all processes in the same seconds; its peer is one process that holds the
 network itself. Runs of the two alternate; `--torch` runs the network in PyTorch. A search of
-`one_tree` that did not make all its simulations is an error.
+`one_tree` that did not make all its simulations is an error. `cpu` is the processor time of all
+processes for a position, which other work on the machine hardly changes: one process that holds the
+network, divided by clients and server.
 """
 
 from __future__ import annotations
@@ -103,13 +105,14 @@ def client(
     WORK[name](evaluator, seed, lambda: time.perf_counter() - began > 0.5)  # warm up
     out.put(None)
     start.wait()
-    evaluator.positions, began = 0, time.perf_counter()
+    evaluator.positions, began, used = 0, time.perf_counter(), time.process_time()
     WORK[name](evaluator, seed, lambda: time.perf_counter() - began > seconds)
-    out.put(evaluator.positions / (time.perf_counter() - began))
+    rate = evaluator.positions / (time.perf_counter() - began)
+    out.put((rate, (time.process_time() - used) / evaluator.positions))
 
 
-def processes(name: str, address: str | None, count: int, seconds: float) -> float:
-    """Positions per second of `count` processes together."""
+def processes(name: str, address: str | None, count: int, seconds: float) -> tuple[float, float]:
+    """Positions per second of `count` processes together, and their processor time for one."""
     spawn = multiprocessing.get_context("spawn")
     start, out = spawn.Event(), spawn.Queue()
     workers = [
@@ -121,24 +124,29 @@ def processes(name: str, address: str | None, count: int, seconds: float) -> flo
     for _ in workers:
         out.get(timeout=300)
     start.set()
-    total: float = sum(out.get(timeout=60 + 10 * seconds) for _ in workers)
+    found = [out.get(timeout=60 + 10 * seconds) for _ in workers]
     for worker in workers:
         worker.join()
-    return total
+    total: float = sum(rate for rate, _ in found)
+    return total, sum(rate * used for rate, used in found) / total
 
 
 def serve(address: str, ready: Event, stop: Event, out: Any) -> None:
-    """The server's process; it reports its mean batch."""
+    """The server's process; it reports its mean batch, and its processor time for a position."""
     from sylvan.evaluators.serving import NetworkServer
 
     with NetworkServer(loaded(), address) as server:
+        used = time.process_time()
         ready.set()
         stop.wait()
-        out.put(server.counts.positions / max(1, server.counts.batches))
+        positions = server.counts.positions
+        out.put((positions / server.counts.batches, (time.process_time() - used) / positions))
 
 
-def served(name: str, count: int, seconds: float, batches: list[float]) -> float:
-    """Positions per second of `count` clients of a server."""
+def served(name: str, count: int, seconds: float) -> tuple[float, float, float]:
+    """Positions per second of `count` clients of a server, the processor time of all processes for
+    one, and the positions of a batch.
+    """
     spawn = multiprocessing.get_context("spawn")
     ready, stop, out = spawn.Event(), spawn.Event(), spawn.Queue()
     with tempfile.TemporaryDirectory() as folder:
@@ -146,34 +154,33 @@ def served(name: str, count: int, seconds: float, batches: list[float]) -> float
         server = spawn.Process(target=serve, args=(address, ready, stop, out))
         server.start()
         assert ready.wait(120)
-        total = processes(name, address, count, seconds)
+        total, used = processes(name, address, count, seconds)
         stop.set()
-        batches.append(out.get(timeout=60))
+        batch, served_used = out.get(timeout=60)
         server.join()
-    return total
+    return total, used + served_used, batch
 
 
 def compared(name: str) -> Benchmark:
+    """The benchmark of one kind of work."""
+
     def benchmark(quick: bool) -> list[Measurement]:
         repeats, seconds = (2, 2.0) if quick else (7, 6.0)
-        alone: list[float] = []
-        batches: list[float] = []
+        pairs = [
+            (processes(name, None, 1, seconds), served(name, CLIENTS, seconds))
+            for _ in range(repeats)
+        ]
 
-        def ratio() -> float:
-            alone.append(processes(name, None, 1, seconds))
-            shared.append(served(name, CLIENTS, seconds, batches))
-            return shared[-1] / alone[-1]
+        def figure(kind: str, unit: str, values: list[float]) -> Measurement:
+            median, spread = repeat(iter(values).__next__, repeats)
+            return Measurement(f"{name}_{kind}", median, unit, spread)
 
-        shared: list[float] = []
-        median, spread = repeat(ratio, repeats)
-        one, one_spread = repeat(iter(alone).__next__, repeats)
-        all_, all_spread = repeat(iter(shared).__next__, repeats)
-        rows, rows_spread = repeat(iter(batches).__next__, repeats)
         return [
-            Measurement(f"{name}_alone", one, "positions/s", one_spread),
-            Measurement(f"{name}_{CLIENTS}_clients", all_, "positions/s", all_spread),
-            Measurement(f"{name}_ratio", median, "clients ÷ alone", spread),
-            Measurement(f"{name}_batch", rows, "positions per batch", rows_spread),
+            figure("alone", "positions/s", [one[0] for one, _ in pairs]),
+            figure(f"{CLIENTS}_clients", "positions/s", [all_[0] for _, all_ in pairs]),
+            figure("ratio", "clients ÷ alone", [all_[0] / one[0] for one, all_ in pairs]),
+            figure("cpu", "alone ÷ clients and server", [one[1] / all_[1] for one, all_ in pairs]),
+            figure("batch", "positions per batch", [all_[2] for _, all_ in pairs]),
         ]
 
     benchmark.__name__ = name

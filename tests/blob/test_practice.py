@@ -278,3 +278,31 @@ def test_a_critic_that_cannot_be_is_refused() -> None:
     network = build_network("mlp1x16", game=Blob(), seed=1)
     with pytest.raises(NetworkError, match="suits"):
         Practice(network, SMALL.replace(critic="deal"), "cpu")
+
+
+def test_a_curriculum_begins_with_one_card_and_ends_with_all() -> None:
+    own = practice(curriculum=0.5)
+
+    def cards(progress: float) -> set[int]:
+        return {own._dealt(progress).cards for _ in range(300)}
+
+    assert cards(0.0) == {1}
+    assert max(cards(0.25)) == 6  # half of the ten cards that four players can hold, and one
+    assert cards(0.5) == cards(1.0) == set(range(1, 11))
+
+
+def test_hands_grow_during_practice() -> None:
+    own = practice(curriculum=1.0)
+    most = [own._most_cards(7, progress) for progress in np.linspace(0, 1, 50)]
+    assert most == sorted(most) and (most[0], most[-1]) == (1, 7)
+    assert set(most) == set(range(1, 8))
+
+
+def test_without_a_curriculum_progress_changes_nothing() -> None:
+    early, late = practice(), practice()
+    assert all(early._dealt(0.0) == late._dealt(1.0) for _ in range(50))
+
+
+def test_a_curriculum_is_a_share() -> None:
+    with pytest.raises(ConfigError, match=r"1\.5"):
+        PracticeConfig(curriculum=1.5)

@@ -15,7 +15,10 @@ from sylvan.engines.match import Match
 from sylvan.engines.match.arbiter import Adjudication
 from sylvan.engines.match.report import Report
 from sylvan.errors import IllegalAction
-from sylvan.games import Chess
+from sylvan.evaluators import load_evaluator
+from sylvan.evaluators.serving import NetworkServer
+from sylvan.evaluators.shipped import NETS
+from sylvan.games import Chess, TicTacToe
 from sylvan.games.chess import expand_planes
 from sylvan.games.naming import GameSpec
 from sylvan.learning.examples import ExamplesConfig
@@ -132,6 +135,24 @@ def test_s2_22_a_puzzle_is_an_example_to_learn_from(tmp_path):
         move = chess.Move.from_uci(row["move"])
         turn = chess.WHITE if " w " in row["fen"] else chess.BLACK
         assert record.actions.tolist() == [az73_code(move, turn)]
+
+
+def test_s2_22_a_mate_in_two_is_two_examples_for_its_solver(tmp_path):
+    source = tmp_path / "mates.csv"
+    source.write_text("FEN,Moves\n7k/8/R7/1R6/8/8/8/K7 b - - 0 1,h8g8 b5b7 g8h8 a6a8\n")
+    import_examples([source], tmp_path / "examples", GameSpec("chess"), ExamplesConfig())
+    (record,) = Replay.read(tmp_path / "examples")
+    assert record.weights.tolist() == [0, 1, 0, 1] and record.returns.tolist() == [1, -1]
+
+
+def test_s2_22_several_processes_are_clients_of_one_network(tmp_path):
+    """Here two searches; processes and bad clients are in `test_network_server.py`."""
+    network, address = load_evaluator(NETS / "tictactoe.onnx"), f"socket:{tmp_path / 'n'}"
+    alone = sylvan.search(TicTacToe(), evaluator=network, simulations=50)
+    with NetworkServer(network, address) as server:
+        found = [sylvan.search(TicTacToe(), evaluator=address, simulations=50) for _ in range(2)]
+    assert server.counts.clients == 2 and server.counts.positions > 50
+    assert all(result.policy.tolist() == alone.policy.tolist() for result in found)
 
 
 def test_s2_22_games_share_the_batches_of_one_network():

@@ -176,7 +176,7 @@ LABELS = [
 
 
 def test_labels_are_for_the_side_to_move():
-    records = list(labelled_records(LABELS, SPEC, ExamplesConfig(), Skipped()))
+    records = list(labelled_records(enumerate(LABELS, 1), SPEC, ExamplesConfig(), Skipped()))
     start = Chess()
     e4, d4 = (start.string_to_action(move) for move in ("e4", "d4"))
     first, second, third = records
@@ -224,13 +224,15 @@ def test_labels_in_json_and_csv_are_the_same(tmp_path):
 )
 def test_a_skipped_label_has_a_reason(row, reason):
     skipped = Skipped()
-    assert list(labelled_records([row], SPEC, ExamplesConfig(), skipped)) == []
-    assert skipped.count == 1 and reason in skipped.first[0] and "position 1" in skipped.first[0]
+    assert list(labelled_records([(7, row)], SPEC, ExamplesConfig(), skipped)) == []
+    assert skipped.count == 1 and reason in skipped.first[0] and "line 7" in skipped.first[0]
 
 
 def test_labels_of_another_game():
     rows = [{"start": "4453", "move": "4", "value": 1}]
-    (record,) = labelled_records(rows, GameSpec("connect4"), ExamplesConfig(), Skipped())
+    (record,) = labelled_records(
+        enumerate(rows, 1), GameSpec("connect4"), ExamplesConfig(), Skipped()
+    )
     assert record.actions.tolist() == [3] and record.start == "4453"
 
 

@@ -9,7 +9,7 @@ from sylvan.games import Chess, ConnectFour, TicTacToe
 from sylvan.planning import Forest, SearchConfig
 from sylvan.planning.roots import as_root
 from sylvan.web.desk import Desk
-from sylvan.web.protocol import Hello, Looked, Position, Problem, Search, Simulation
+from sylvan.web.protocol import Hello, Looked, Position, Problem, Saved, Search, Simulation
 from sylvan.web.rows import MoveRows, TreeRows
 from sylvan.web.settings import SHOWN, panel, read_settings
 from tests.web.serving import Page
@@ -364,3 +364,49 @@ def test_ten_searches_share_the_machine():
         for page in pages:
             page.analysis.close()
         assert all(page.analysis.join(2) for page in pages)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def moves_shown(page):
+    rows = {}
+    for message in page.said:
+        if isinstance(message, Search):
+            if message.fresh:
+                rows.clear()
+            rows.update({row.action: row for row in message.moves})
+    return rows
+
+
+def test_an_analysis_is_saved_and_shown_again(page):
+    opened(page, "connect4", text="44")
+    configured(page, seed=2)
+    found = page.searched(300)
+    page.ask(type="goto", ply=1)
+    page.wait(Position)
+    page.ask(type="save")
+    assert "search" in page.wait(Problem).sentence
+    page.ask(type="move", action=3)
+    page.wait(Position, ply=2)
+    found = page.searched(300)
+    shown = moves_shown(page)
+    page.ask(type="save")
+    saved = page.wait(Saved)
+    with Page() as other:
+        other.ask(type="show", nodes=50)
+        other.ask(type="load", name=saved.name, data=saved.data)
+        position = other.wait(Position)
+        assert (position.game, [ply.label for ply in position.plies]) == ("connect4", ["4", "4"])
+        again = other.wait(Search, simulations=300)
+        assert again.ended and not again.running and len(again.nodes_changed) == 50
+        assert moves_shown(other) == shown and again.best == found.best
+        assert other.searched(20).simulations == 20  # a search starts anew
+        assert not [m for m in other.said if isinstance(m, Search)][-1].ended
+
+
+@pytest.mark.parametrize("data", ["", "AAAA", "****", "c3lsdmFuLWFuYWx5c2lzIDEg"])
+def test_a_damaged_file_gets_a_sentence(page, data):
+    opened(page)
+    page.ask(type="load", name="x.sylvan", data=data)
+    assert "x.sylvan" in page.wait(Problem).sentence

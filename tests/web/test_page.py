@@ -255,6 +255,25 @@ def test_a_setting_changes_the_search(visit):
     page.wait_for_selector(".notice:visible:has-text('c_puct')")
 
 
+def test_an_analysis_is_saved_and_loaded(visit, tmp_path):
+    page = visit("#game=connect4&moves=3")
+    page.click("text=+100")
+    until(page, 100)
+    with page.expect_download() as download:
+        page.click("text=Save")
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "connect4-1.sylvan"
+    shown = page.inner_text(".moves tbody")
+    other = visit()
+    with other.expect_file_chooser() as chooser:
+        other.click("text=Load")
+    chooser.value.set_files(file)
+    other.wait_for_selector(".verdict:has-text('From a file')")
+    assert other.inner_text(".moves tbody") == shown
+    other.wait_for_selector(".status:has-text('Yellow to move')")
+
+
 def test_games_on_a_grid_are_played_with_the_keyboard(visit):
     page = visit("#game=tictactoe")
     page.focus(".cell >> nth=4")

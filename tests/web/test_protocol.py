@@ -24,6 +24,8 @@ REQUESTS = [
     {"type": "configure", "evaluator": "uniform", "settings": {"c_puct": 2.0, "fpu": "parent"}},
     {"type": "show", "nodes": 10, "opened": [[1, 2]]},
     {"type": "look", "path": [1], "details": True},
+    {"type": "save"},
+    {"type": "load", "name": "x.sylvan", "data": "AAAA"},
     {"type": "ack", "serial": 4},
 ]
 

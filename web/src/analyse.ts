@@ -93,6 +93,8 @@ export class Analyse {
         this.watch,
         pace,
         button("Clear", "Drop the tree and start anew (c)", () => this.send({ type: "restart" })),
+        button("Save", "Save the analysis to a file", () => this.send({ type: "save" })),
+        button("Load", "Open an analysis, a PGN or a FEN from a file", () => this.pick()),
         this.evaluator,
       ),
       this.verdict,
@@ -110,6 +112,7 @@ export class Analyse {
     else if (message.type === "position") this.position(message);
     else if (message.type === "search") this.searched(message);
     else if (message.type === "simulation") this.simulated(message);
+    else if (message.type === "saved") download(message.name, message.data);
     else if (message.type === "looked") {
       if (message.details) this.tree.show(message);
       if (message.details || message.path.join() === this.previewed) this.board.look(message);
@@ -326,8 +329,26 @@ export class Analyse {
       event.preventDefault();
       const file = event.dataTransfer?.files[0];
       const game = this.board.position?.game ?? this.hello?.start ?? "chess";
-      if (file && file.size < 200_000) void file.text().then((text) => this.open(game, text));
+      if (file) void this.read(file, game);
     });
+  }
+
+  /** Open a file: a saved analysis, or a position as text. */
+  private async read(file: File, game: string): Promise<void> {
+    if (file.name.endsWith(".sylvan")) {
+      this.stopSlow();
+      const data = toBase64(new Uint8Array(await file.arrayBuffer()));
+      this.send({ type: "load", name: file.name.slice(0, 200), data });
+    } else if (file.size < 200_000) this.open(game, await file.text());
+  }
+
+  private pick(): void {
+    const input = el("input", { type: "file", accept: ".sylvan,.pgn,.fen,.txt" });
+    input.onchange = () => {
+      const file = input.files?.[0];
+      if (file) void this.read(file, this.board.position?.game ?? "chess");
+    };
+    input.click();
   }
 }
 
@@ -351,4 +372,19 @@ function speedOf(message: Search): string {
     );
   }
   return parts.join(" · ");
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  }
+  return btoa(text);
+}
+
+function download(name: string, data: string): void {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const url = URL.createObjectURL(new Blob([bytes]));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

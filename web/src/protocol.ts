@@ -19,6 +19,13 @@ export interface Goto {
   ply: number;
 }
 
+/** Show an analysis from a file. */
+export interface Load {
+  type: "load";
+  name: string;
+  data: string;
+}
+
 /** Ask for the position after a path, or with `details` for everything known of its node. */
 export interface Look {
   type: "look";
@@ -52,6 +59,11 @@ export interface Run {
   simulations?: number | null;
 }
 
+/** Ask for the analysis as a file. */
+export interface Save {
+  type: "save";
+}
+
 /** How much of the tree to send. */
 export interface Show {
   type: "show";
@@ -75,7 +87,7 @@ export interface Sweep {
   simulations: number;
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Ack;
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
@@ -213,6 +225,13 @@ export interface Problem {
   sentence: string;
 }
 
+/** An analysis as a file. */
+export interface Saved {
+  type: "saved";
+  name: string;
+  data: string;
+}
+
 /** The state of the search: rows that changed since the last message. */
 export interface Search {
   type: "search";
@@ -271,4 +290,4 @@ export interface StepInfo {
   Q_after: number | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Problem;
+export type Message = Hello | Position | Search | Simulation | Looked | Saved | Problem;

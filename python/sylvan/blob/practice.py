@@ -56,6 +56,12 @@ class PracticeConfig(Section):
     usual: float = Field(
         0.6, ge=0, le=1, description="share of tables with five players and up to seven cards"
     )
+    curriculum: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of the time in which hands grow from one card to all; 0: all at once",
+    )
     passes: int = Field(2, ge=1, description="passes over the decisions of an iteration")
     batch: int = Field(8192, ge=1, description="decisions per update")
     learning_rate: float = Field(3e-4, gt=0, description="at the start; decays to a tenth")
@@ -123,9 +129,12 @@ class Practice:
 
     # --- playing ----------------------------------------------------------------------------
 
-    def play(self) -> Experience:
-        """Play the rounds of an iteration."""
-        games = [self._dealt() for _ in range(self.config.tables)]
+    def play(self, progress: float = 1.0) -> Experience:
+        """Play the rounds of an iteration.
+
+        :param progress: the share of the practice that is over, for the curriculum.
+        """
+        games = [self._dealt(progress) for _ in range(self.config.tables)]
         casts = [self._cast(game.num_players) for game in games]
         seeds = self.rng.integers(0, 2**63, len(games)).tolist()
         rngs = [
@@ -202,10 +211,11 @@ class Practice:
             np.concatenate(targets[::-1]).astype(np.float32),
         )
 
-    def _dealt(self) -> Blob:
+    def _dealt(self, progress: float = 1.0) -> Blob:
         draw = self.rng.integers
         players = 5 if self.rng.random() < self.config.usual else int(draw(3, 9))
         most = 7 if players == 5 else min(10, 51 // players)
+        most = self._most_cards(most, progress)
         trump = TRUMPS[int(self.rng.choice(3, p=(0.75, 0.2, 0.05)))]
         game = Blob(
             players,
@@ -216,6 +226,12 @@ class Practice:
             seed=int(draw(2**63)),
         )
         return game.this_round()
+
+    def _most_cards(self, most: int, progress: float) -> int:
+        """The largest hand, of at most `most` cards, that the curriculum deals by now."""
+        if progress >= self.config.curriculum:
+            return most
+        return 1 + int(most * progress / self.config.curriculum)
 
     def _cast(self, players: int) -> list[_native.BlobBot | None]:
         """Return the players by seat; None is the network."""
@@ -312,9 +328,9 @@ def practise(
     began = reported = time.perf_counter()
     decisions = iterations = 0
     while (passed := time.perf_counter() - began) < 60 * minutes:
-        experience = practice.play()
-        played = time.perf_counter() - began - passed
         share = passed / (60 * minutes)
+        experience = practice.play(share)
+        played = time.perf_counter() - began - passed
         metrics = practice.learn(experience, config.learning_rate * (1 - 0.9 * share))
         decisions, iterations = decisions + len(experience.actions), iterations + 1
         if (now := time.perf_counter()) - reported > every or iterations == 1:

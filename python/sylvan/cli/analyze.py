@@ -34,13 +34,15 @@ SIMULATIONS, NETWORK_SIMULATIONS = 200_000, 4_000
 
 TREE_NODES = 1000
 """Most nodes of a tree file with `--tree-depth` or `--tree-width`."""
-TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json")
+TREE_SUFFIXES = (".svg", ".dot", ".gv", ".json", ".sylvan")
 
 
 def analyze(
     position: Annotated[
         list[str] | None,
-        typer.Argument(help="A FEN, moves, a FEN and moves, .pgn files, or `-` for a PGN."),
+        typer.Argument(
+            help="A FEN, moves, a FEN and moves, .pgn files, `-` for a PGN, or a .sylvan file."
+        ),
     ] = None,
     pgn: Annotated[
         Path | None, typer.Option(help="Annotate the games of this PGN file.", show_default=False)
@@ -84,7 +86,7 @@ def analyze(
         int, typer.Option("--top", "--multipv", "-k", min=1, help="Number of moves to show.")
     ] = 10,
     tree: Annotated[
-        Path | None, typer.Option(help="Write the tree to this .svg, .dot or .json file.")
+        Path | None, typer.Option(help="Write the tree to this .svg, .dot, .json or .sylvan file.")
     ] = None,
     tree_depth: Annotated[
         int | None, typer.Option(min=1, help="Moves from the root that the tree file shows.")
@@ -105,6 +107,7 @@ def analyze(
     - `sylvan analyze "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1"` a position
     - `sylvan analyze 1. e4 e5 2. Nf3` moves from the start, SAN or UCI
     - `sylvan analyze e4 --seconds 5 --tree tree.svg` a time limit, and a picture of the tree
+    - `sylvan analyze e4 --tree e4.sylvan`, then `sylvan analyze e4.sylvan` keep an analysis
     - `sylvan analyze --net maia-1500.pb.gz e4 e5 --multipv 3` with a network
     - `sylvan analyze first.pgn second.pgn --out annotated.pgn` annotate games
     - `sylvan analyze --game connect4 4453` another game
@@ -124,6 +127,9 @@ def analyze(
         "threads": threads,
     }
     settings = search_settings(setting or [], given)
+    if len(words) == 1 and words[0].endswith(".sylvan"):
+        _show_saved(Path(words[0]), game, top, tree, as_json=as_json)
+        return
     if pgn is not None or are_pgns(words):
         if tree is not None or game != "chess" or (pgn is not None and words):
             raise ConfigError("A PGN is analysed as a whole: omit --tree, --game and moves.")
@@ -157,6 +163,20 @@ def analyze(
         print(f"The tree is saved in {tree}.", file=sys.stderr if as_json else sys.stdout)
     if interrupted:
         raise typer.Exit(130)
+
+
+def _show_saved(path: Path, game: str, top: int, tree: Path | None, *, as_json: bool) -> None:
+    """Show an analysis that was saved, and write its tree in another format."""
+    from sylvan.planning import SearchResult
+
+    result = SearchResult.load(path, None if game == "chess" else game)
+    if as_json:
+        print_json(_facts(result, top))
+    else:
+        _print(result, top)
+    if tree is not None:
+        _check_tree(tree)
+        result.save(tree)
 
 
 def _tree_bounds(depth: int | None, width: int | None) -> dict[str, int | None]:

@@ -29,6 +29,10 @@ def practise(
         Literal["view", "deal"],
         typer.Option(help="Input of the critic: the seat's view, or all hands."),
     ] = "view",
+    curriculum: Annotated[
+        float,
+        typer.Option(help="Share of the time in which hands grow from one card to all; 0: none."),
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of random choices.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="Threads (default: one per core).")] = None,
@@ -53,7 +57,7 @@ def practise(
     if game != "blob":
         raise ConfigError(f"{game!r} cannot be practised: give blob.")
     given = {"tables": tables, "learning_rate": learning_rate, "critic": critic, "seed": seed}
-    config = PracticeConfig.model_validate(given)
+    config = PracticeConfig.model_validate({**given, "curriculum": curriculum})
     network = load_network(network_file(start, "torch"), game=Blob())
     count = threads or os.cpu_count() or 1
 

@@ -27,14 +27,15 @@ class Kind(StrEnum):
     pgn = "pgn"
     jsonl = "jsonl"
     csv = "csv"
+    epd = "epd"
 
 
 def pretrain(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="Examples: .pgn, .jsonl or .csv, also .gz; - is standard input; packed chess "
-            "games (.bin, .bin.xz). For blob: folders written by `sylvan examples`."
+            help="Examples: .pgn, .jsonl, .csv or .epd, also .gz; - is standard input; packed "
+            "chess games (.bin, .bin.xz). For blob: folders written by `sylvan examples`."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output folder for records and network.")],
@@ -74,7 +75,7 @@ def pretrain(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
 ) -> None:
-    """Train a network on existing games, or on labelled positions.
+    """Train a network on existing games, labelled positions or puzzles.
 
     The policy learns the played move, the value learns the result; evaluations in comments,
     [%eval 0.17], are mixed in. A run of self-play can start from the network.
@@ -84,6 +85,7 @@ def pretrain(
     - `sylvan pretrain games.pgn --network 6x64 --out runs/warm` then
     - `sylvan train chess --run runs/next --from runs/warm`
     - `sylvan pretrain labels.jsonl --out runs/warm --epochs 3 --set learner.batch=1024`
+    - `sylvan pretrain puzzles.csv --out runs/mates` positions and solutions: fen,moves
     - `sylvan pretrain rounds --game blob --network suits3x256 --out runs/blob`
     - `sylvan pretrain games.bin --network 8x96 --samples 300000000 --minutes 9 --out runs/chess`,
       repeated until all samples are drawn

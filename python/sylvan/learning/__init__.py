@@ -25,6 +25,7 @@ Pretraining on records:
 | file | idea |
 |---|---|
 | `pgn_stream` | scans PGN files |
+| `puzzles` | turns puzzles and their solutions into records |
 | `examples` | turns games and labelled positions into records |
 | `pretrain` | stores the records and trains on them |
 

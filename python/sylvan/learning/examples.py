@@ -5,6 +5,7 @@
 - **Labelled positions**, one per line of JSON or row of CSV: `fen` (or `start`, a position in the
   game's own notation), `move` or `policy` (moves to probabilities), and one of `value` (-1 to 1),
   `cp` (centipawns) and `mate` (moves to it), all for the side to move.
+- **Puzzles**: rows with a solution, or lines of EPD (`puzzles`).
 
 A centipawn evaluation becomes tanh(cp / scale). Unusable examples are skipped and counted.
 """
@@ -28,12 +29,13 @@ from pydantic import Field
 from sylvan.errors import ConfigError, SylvanError
 from sylvan.games.naming import GameSpec
 from sylvan.learning.pgn_stream import PgnGame, pgn_games
+from sylvan.learning.puzzles import epd_rows, is_puzzle, puzzle_record
 from sylvan.replay.record import GameRecord
 from sylvan.settings import Section
 
 __all__ = ["ExamplesConfig", "Skipped", "labelled_records", "pgn_records", "read_examples"]
 
-Format = Literal["auto", "pgn", "jsonl", "csv"]
+Format = Literal["auto", "pgn", "jsonl", "csv", "epd"]
 
 VARIANTS = ("standard", "chess", "chess960", "fischerandom", "from position")
 """Accepted values of the PGN tag `Variant`."""
@@ -89,7 +91,7 @@ def read_examples(
 ) -> Iterator[GameRecord]:
     """Iterate over the records of a file, read lazily.
 
-    :param path: `.pgn`, `.jsonl` or `.csv`, also with `.gz`; `-` is the standard input.
+    :param path: `.pgn`, `.jsonl`, `.csv` or `.epd`, also with `.gz`; `-` is the standard input.
     :param skipped: counts skipped examples.
     :param kind: the format; `auto`: by the file's name.
     :param progress: called with the bytes read so far and the size.
@@ -101,7 +103,8 @@ def read_examples(
         if kind == "pgn":
             yield from pgn_records(lines, spec, config, skipped)
         else:
-            rows = csv.DictReader(lines) if kind == "csv" else _json_rows(lines, skipped)
+            readers = {"csv": _csv_rows, "epd": epd_rows}
+            rows = readers.get(kind, _json_rows)(lines, skipped)
             yield from labelled_records(rows, spec, config, skipped)
 
 
@@ -174,18 +177,24 @@ def _decided(centipawns: float | None, config: ExamplesConfig) -> bool:
 
 
 def labelled_records(
-    rows: Iterable[dict[str, Any]], spec: GameSpec, config: ExamplesConfig, skipped: Skipped
+    rows: Iterable[tuple[int, dict[str, Any]]],
+    spec: GameSpec,
+    config: ExamplesConfig,
+    skipped: Skipped,
 ) -> Iterator[GameRecord]:
-    """Iterate over labelled positions as records of one ply."""
-    for number, row in enumerate(rows, start=1):
+    """Iterate over labelled positions as records of one ply, and over puzzles.
+
+    :param rows: with their line numbers.
+    """
+    for line, row in rows:
         try:
-            record = _labelled(row, spec, config)
+            record = (_puzzle if is_puzzle(row) else _labelled)(row, spec, config)
         except (SylvanError, ValueError, TypeError, KeyError) as error:
             reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            skipped.note(f"position {number}: {reason}")
+            skipped.note(f"line {line}: {reason}")
             continue
         if record is None:
-            skipped.note(f"position {number} is decided")
+            skipped.note(f"line {line} is decided")
         else:
             yield record
 
@@ -204,9 +213,7 @@ def _labelled(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> Ga
         raise ValueError(f"its policy sums to {total}")
     if _given(row, "cp") is not None and _decided(float(row["cp"]), config):
         return None
-    value, seat = _value(row, config), state.to_play()
-    if not -1 <= value <= 1:
-        raise ValueError(f"its value {value} is not between -1 and 1")
+    value, seat = _checked_value(row, config), state.to_play()
     values = np.full((1, 2), -value, np.float32)
     values[0, seat] = value
     seen = None if spec.is_native else state.observation()[None]
@@ -225,6 +232,19 @@ def _labelled(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> Ga
         start=start,
         ending="labelled",
     )
+
+
+def _puzzle(row: dict[str, Any], spec: GameSpec, config: ExamplesConfig) -> GameRecord:
+    labels = [_given(row, name) for name in ("value", "cp", "mate")]
+    is_labelled = any(label is not None for label in labels)
+    return puzzle_record(row, spec, _checked_value(row, config) if is_labelled else None)
+
+
+def _checked_value(row: dict[str, Any], config: ExamplesConfig) -> float:
+    value = _value(row, config)
+    if not -1 <= value <= 1:
+        raise ValueError(f"its value {value} is not between -1 and 1")
+    return value
 
 
 def _value(row: dict[str, Any], config: ExamplesConfig) -> float:
@@ -249,11 +269,12 @@ def _given(row: dict[str, Any], name: str) -> Any:
 
 def _kind(path: Path) -> Format:
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    kinds: dict[str, Format] = {".pgn": "pgn", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+    kinds: dict[str, Format] = {".pgn": "pgn", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    kinds |= {".csv": "csv", ".epd": "epd"}
     if suffix not in kinds:
         raise ConfigError(
-            f"{path} has an unknown suffix: give .pgn, .jsonl or .csv, or name the format with "
-            "--format."
+            f"{path} has an unknown suffix: give .pgn, .jsonl, .csv or .epd, or name the format "
+            "with --format."
         )
     return kinds[suffix]
 
@@ -300,7 +321,16 @@ def _with_progress(
         yield line
 
 
-def _json_rows(lines: Iterable[str], skipped: Skipped) -> Iterator[dict[str, Any]]:
+def _csv_rows(
+    lines: Iterable[str],
+    skipped: Skipped,  # noqa: ARG001 (every row can be read)
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = csv.DictReader(lines)
+    for row in rows:
+        yield rows.line_num, row
+
+
+def _json_rows(lines: Iterable[str], skipped: Skipped) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -310,6 +340,6 @@ def _json_rows(lines: Iterable[str], skipped: Skipped) -> Iterator[dict[str, Any
             skipped.note(f"line {number} is not JSON: {error}")
             continue
         if isinstance(row, dict):
-            yield row
+            yield number, row
         else:
             skipped.note(f"line {number} is not a JSON object")

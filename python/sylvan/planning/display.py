@@ -26,7 +26,10 @@ class Views(Protocol):
         """The result as self-contained HTML for a notebook."""
 
     def save(self, result: SearchResult, path: str | PathLike[str], **limits: int | None) -> None:
-        """Write the tree as JSON, DOT or SVG, by the suffix of `path`."""
+        """Write the tree as JSON, DOT, SVG or an analysis, by the suffix of `path`."""
+
+    def load(self, path: str | PathLike[str], game: str | None = None) -> SearchResult:
+        """Read the result in an analysis file."""
 
 
 _load: Callable[[], Any] | None = None

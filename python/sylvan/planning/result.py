@@ -88,6 +88,26 @@ class SearchResult:
         self.values = root.values
         self.value = self.values[root.seat or 0]
 
+    @classmethod
+    def restored(
+        cls,
+        game: Game,
+        config: SearchConfig,
+        tree: TreeView,
+        policy: NDArray[np.float32],
+        facts: dict[str, Any],
+    ) -> SearchResult:
+        """A result that was saved; `facts` are its other attributes."""
+        result = cls.__new__(cls)
+        result.game, result.config, result.tree, result.policy = game, config, tree, policy
+        for name, value in facts.items():
+            setattr(result, name, value)
+        result.action = result.best
+        root = tree.root
+        result.values = root.values
+        result.value = root.values[root.seat or 0]
+        return result
+
     @cached_property
     def pv_labels(self) -> list[str]:
         """The principal variation in the game's notation."""
@@ -134,11 +154,21 @@ class SearchResult:
         }
 
     def save(self, path: str | PathLike[str], **limits: int | None) -> None:
-        """Write the tree to a `.json`, `.dot` or `.svg` file.
+        """Write the tree to a `.json`, `.dot`, `.svg` or `.sylvan` file.
 
-        `limits` are the largest `depth`, the most `nodes` and the fewest `visits` to write.
+        `limits` are the largest `depth`, the most `nodes` and the fewest `visits` to write. `load`
+        reads `.sylvan` files; they are limited by `nodes` only.
         """
         views().save(self, path, **limits)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], game: str | None = None) -> SearchResult:
+        """Read a `.sylvan` file: the result with the top of its tree; a search starts anew.
+
+        :param game: the game that it is of; needed for a game that is a Python file.
+        :raises SnapshotError: the file is damaged, or of another game.
+        """
+        return views().load(path, game)
 
     def __rich__(self) -> RenderableType:
         return views().table(self)

@@ -61,6 +61,13 @@ class TreeView:
         default_factory=dict, repr=False, compare=False
     )
 
+    @classmethod
+    def of_nodes(
+        cls, game: Game, best: int | None, nodes: dict[tuple[int, ...], NodeStats]
+    ) -> TreeView:
+        """A copy of a tree that has these nodes."""
+        return _copied(game, best, nodes)
+
     @property
     def root(self) -> NodeView:
         """The node of the position that was searched."""
@@ -90,6 +97,10 @@ class TreeView:
             self._need_current()
             self._lines[path] = self.line(path)
         return self._lines[path]
+
+    def known(self, path: tuple[int, ...]) -> NodeStats | None:
+        """The statistics of a node that was read before."""
+        return self._nodes.get(path)
 
     def has(self, path: tuple[int, ...]) -> bool:
         """Whether a visited node can be read; a copy has only some."""

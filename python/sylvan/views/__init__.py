@@ -20,6 +20,7 @@ In the order in which data flows:
 `table`     a result as a table for the terminal
 `board`     the position as SVG
 `html`      a result as HTML for notebooks
+`analysis_file`  a result and the top of its tree in one file, `.sylvan`
 `save`      save a tree in the format of the file's suffix
 `frames`    images of an episode as GIF, MP4 or PNG files
 """
@@ -27,7 +28,7 @@ In the order in which data flows:
 from sylvan.errors import SnapshotError
 from sylvan.views.dot import to_dot
 from sylvan.views.html import to_html
-from sylvan.views.save import save
+from sylvan.views.save import load, save
 from sylvan.views.schema import Snapshot
 from sylvan.views.snapshot import load_json, save_json, snapshot
 from sylvan.views.svg import to_svg
@@ -36,6 +37,7 @@ from sylvan.views.table import table
 __all__ = [
     "Snapshot",
     "SnapshotError",
+    "load",
     "load_json",
     "save",
     "save_json",

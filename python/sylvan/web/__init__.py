@@ -11,6 +11,7 @@ In the order in which data flows:
 `rows`        the rows of the table and of the tree, and which of them changed
 `slow`        one simulation, step by step
 `looking`     the position after a path, and what is known of its node
+`found`       what a running search, or an analysis from a file, has found so far
 `desk`        what the server offers every page
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket

@@ -11,6 +11,7 @@ tenth of a second. A page that has not shown the last two gets no more.
 
 from __future__ import annotations
 
+import base64
 import queue
 import sys
 import threading
@@ -18,19 +19,21 @@ import time
 import traceback
 from collections.abc import Callable
 
-from sylvan.errors import ConfigError, SearchStateError, SylvanError
+from sylvan.errors import ConfigError, SearchStateError, SnapshotError, SylvanError
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.protocol import name_of, preferred_batch_of
 from sylvan.games import Chess
-from sylvan.planning import Forest
+from sylvan.planning import Forest, SearchResult
 from sylvan.planning.roots import checked_root, is_view, seen_by_mover, shown_to
 from sylvan.players.score import Score
+from sylvan.views.analysis_file import SUFFIX, pack, unpack
 from sylvan.web import protocol as p
-from sylvan.web.boards import actions_of, board_of, end_of, mover
+from sylvan.web.boards import end_of, mover
 from sylvan.web.desk import DEFAULT, Desk
+from sylvan.web.found import Found
 from sylvan.web.line import Line
 from sylvan.web.looking import looked
-from sylvan.web.rows import MoveRows, TreeRows, finite
+from sylvan.web.rows import MoveRows, TreeRows
 from sylvan.web.settings import read_settings
 from sylvan.web.slow import SlowMotion
 
@@ -43,6 +46,9 @@ SHARE = 33
 """Seconds of searching per second of reading."""
 
 ENDLESS = 2**32 - 1
+
+SAVED_NODES = 3000
+"""Nodes of a tree that a page saves."""
 
 ENDED = {
     "proven": "The result is proven.",
@@ -68,6 +74,8 @@ class Analysis:
         self._config = read_settings({}, desk.memory)
         self._show = p.Show(type="show", nodes=0)
         self._forest: Forest | None = None
+        self._shown: SearchResult | None = None
+        """An analysis from a file: shown until the search begins anew."""
         self._evaluator: Evaluator | None = None
         self._watched: SlowMotion | None = None
         self._moves: MoveRows | None = None
@@ -153,6 +161,10 @@ class Analysis:
                 self._forget()
                 self._goal = ENDLESS if self._endless else 0
                 self._update(force=True)
+            case p.Save():
+                self._save()
+            case p.Load():
+                self._load(request)
             case p.Sweep():
                 line = self._need_line()
                 self._stop()
@@ -172,7 +184,7 @@ class Analysis:
 
     def _forget(self) -> None:
         """Drop the tree."""
-        self._forest = self._evaluator = self._watched = self._ended = None
+        self._forest = self._shown = self._evaluator = self._watched = self._ended = None
         self._forget_rows()
 
     def _forget_rows(self) -> None:
@@ -211,26 +223,8 @@ class Analysis:
     def _moved(self) -> None:
         """Tell the page where the game is, and search on if it was searching."""
         line = self._need_line()
-        state = line.state
-        low, high = map(float, state.value_range)
-        known = finite(low) is not None and finite(high) is not None
-        self._send(
-            p.Position(
-                game=line.name,
-                start=line.start,
-                plies=line.plies,
-                ply=line.ply,
-                board=board_of(state, line.last),
-                actions=actions_of(state),
-                seat=mover(state),
-                seats=[state.seat_name(seat) for seat in range(state.num_players)],
-                value_range=[low, high] if known else None,
-                over=end_of(state),
-                evaluator=self._evaluator_name,
-                settings=self._given,
-            )
-        )
-        if mover(state) is None:
+        self._send(line.position(self._evaluator_name, self._given))
+        if mover(line.state) is None:
             self._stop()
         self._goal = ENDLESS if self._endless else 0
         self._update(force=True)
@@ -245,6 +239,31 @@ class Analysis:
         if self._line is not None:
             self._moved()
 
+    # --- files ------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        line = self._need_line()
+        result = self._shown if self._forest is None else self._forest.result()
+        if result is None:
+            raise SearchStateError("There is nothing to save yet: search first.")
+        data = pack(result, line.saved, SAVED_NODES)
+        name = f"{line.name.rpartition(':')[2]}-{line.ply}{SUFFIX}"
+        self._send(p.Saved(name=name, data=base64.b64encode(data).decode()))
+
+    def _load(self, request: p.Load) -> None:
+        try:
+            data = base64.b64decode(request.data, validate=True)
+        except ValueError:
+            raise SnapshotError(f"{request.name} did not arrive whole: load it again.") from None
+        analysis = unpack(data, request.name, tuple(self._desk.games))
+        line = Line.of_saved(analysis)
+        self._stop()
+        self._line = line
+        self._forget()
+        self._shown = analysis.result
+        self._ended = "From a file: a search starts anew."
+        self._moved()
+
     # --- the search -------------------------------------------------------------------------------
 
     def _planted(self) -> tuple[Forest, Evaluator]:
@@ -256,6 +275,9 @@ class Analysis:
             if mover(line.state) is None:
                 raise SearchStateError("Chance moves next: choose an outcome from the list first.")
             self._forest, self._evaluator = self._plant(line, line.ply)
+            if self._shown is not None:
+                self._shown, self._ended = None, None
+                self._forget_rows()
         return self._forest, self._evaluator
 
     def _plant(self, line: Line, ply: int) -> tuple[Forest, Evaluator]:
@@ -356,9 +378,10 @@ class Analysis:
             seat=mover(line.state),
             graph=line.graph,
         )
-        tree = None if forest is None else forest.tree()
-        if forest is None or tree is None or not (root := tree.root).N:
+        found = Found.of(forest, self._shown)
+        if found is None or not (root := found.tree.root).N:
             return state
+        tree = found.tree
         if self._moves is None or self._nodes is None:
             self._moves = MoveRows(self._config.temperature)
             self._nodes = TreeRows(root.seat or 0)
@@ -367,15 +390,16 @@ class Analysis:
         if with_nodes:
             opened = {tuple(path) for path in self._show.opened}
             nodes, gone = self._nodes.changes(tree, self._show.nodes, opened)
-        progress, value = forest.progress(), root.values[root.seat or 0]
+        value = root.values[root.seat or 0]
         line.values[line.ply] = root.values[0]
         return state.model_copy(
             update={
                 "simulations": root.N - 1,
-                "per_second": progress.simulations / max(forest.seconds, 1e-9),
-                "nodes": progress.nodes,
-                "bytes": progress.bytes,
-                "depth": progress.depth,
+                "evaluator": found.evaluator or state.evaluator,
+                "per_second": found.simulations / max(found.seconds, 1e-9),
+                "nodes": found.nodes,
+                "bytes": found.bytes,
+                "depth": found.depth,
                 "value": value,
                 "values": list(root.values),
                 "wdl": list(Score(value).wdl) if isinstance(line.state, Chess) else None,

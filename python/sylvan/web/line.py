@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from sylvan.errors import ConfigError, IllegalAction
-from sylvan.games import Game
+from sylvan.games import ConnectFour, Game
 from sylvan.games.naming import GameSpec
 from sylvan.games.positions import position_of
 from sylvan.planning.moves import state_after
 from sylvan.planning.tree import label
-from sylvan.web.boards import mover
-from sylvan.web.protocol import PlyInfo
+from sylvan.views.analysis_file import Analysis, SavedPosition
+from sylvan.web.boards import actions_of, board_of, end_of, mover
+from sylvan.web.protocol import PlyInfo, Position, Setting
 
 __all__ = ["Line"]
 
@@ -46,6 +49,27 @@ class Line:
         return line
 
     @classmethod
+    def of_saved(cls, analysis: Analysis) -> Line:
+        """The game of an analysis file."""
+        saved = analysis.position
+        line = cls(saved.game, analysis.first, saved.start)
+        for action in saved.moves:
+            line.play(action)
+        line.go(len(line.actions) if saved.ply is None else saved.ply)
+        return line
+
+    @property
+    def saved(self) -> SavedPosition:
+        """How to make this game again."""
+        return SavedPosition(
+            game=self.name,
+            start=self.start,
+            moves=self.actions,
+            ply=self.ply,
+            chess960=bool(getattr(self.states[0], "chess960", False)),
+        )
+
+    @classmethod
     def _chess(cls, name: str, text: str) -> Line:
         """A FEN, moves, or a PGN: its moves become the line."""
         from sylvan.games import Chess
@@ -65,6 +89,8 @@ class Line:
 
     @classmethod
     def _other(cls, spec: GameSpec, text: str) -> Line:
+        if spec.name == "connect4" and "/" in text:
+            return cls(spec.name, ConnectFour.from_rows(text), text)
         line = cls(spec.name, spec.first())
         if spec.name in ("connect4", "tictactoe"):
             text = " ".join(text.replace(",", " ").replace(" ", ""))
@@ -111,6 +137,25 @@ class Line:
         if ply > len(self.actions):
             raise ConfigError(f"ply is {ply}, but the game has {len(self.actions)} moves.")
         self.ply = ply
+
+    def position(self, evaluator: str, settings: dict[str, Setting]) -> Position:
+        """The message about this place; `settings` differ from the defaults."""
+        state = self.state
+        low, high = map(float, state.value_range)
+        return Position(
+            game=self.name,
+            start=self.start,
+            plies=self.plies,
+            ply=self.ply,
+            board=board_of(state, self.last),
+            actions=actions_of(state),
+            seat=mover(state),
+            seats=[state.seat_name(seat) for seat in range(state.num_players)],
+            value_range=[low, high] if math.isfinite(low) and math.isfinite(high) else None,
+            over=end_of(state),
+            evaluator=evaluator,
+            settings=settings,
+        )
 
     @property
     def graph(self) -> list[float | None]:

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 __all__ = ["MOST_BYTES", "Message", "Request", "read_request"]
 
-MOST_BYTES = 256 * 1024
-"""The longest message that a page may send."""
+MOST_BYTES = 4 * 2**20
+"""The longest message that a page may send: a saved analysis."""
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Action = Annotated[int, Field(ge=0, lt=2**32)]
@@ -122,6 +122,21 @@ class Look(Part):
     details: bool = False
 
 
+class Save(Part):
+    """Ask for the analysis as a file."""
+
+    type: Literal["save"]
+
+
+class Load(Part):
+    """Show an analysis from a file."""
+
+    type: Literal["load"]
+    name: Name
+    data: Annotated[str, Field(max_length=3 * 2**20)]
+    """The file, in base 64."""
+
+
 class Ack(Part):
     """The page has shown a `search` message."""
 
@@ -129,7 +144,22 @@ class Ack(Part):
     serial: Count
 
 
-Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Ack
+Request = (
+    Open
+    | Move
+    | Goto
+    | Run
+    | Slow
+    | Stop
+    | Restart
+    | Sweep
+    | Configure
+    | Show
+    | Look
+    | Save
+    | Load
+    | Ack
+)
 
 # --- parts of messages ----------------------------------------------------------------------------
 
@@ -372,6 +402,15 @@ class Details(Part):
     raw_priors: list[Considered]
 
 
+class Saved(Part):
+    """An analysis as a file."""
+
+    type: Literal["saved"] = "saved"
+    name: str
+    data: str
+    """The file, in base 64."""
+
+
 class Problem(Part):
     """A request that could not be done, and why."""
 
@@ -379,7 +418,7 @@ class Problem(Part):
     sentence: str
 
 
-Message = Hello | Position | Search | Simulation | Looked | Problem
+Message = Hello | Position | Search | Simulation | Looked | Saved | Problem
 
 _requests: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="type")])
 

@@ -142,9 +142,9 @@ class TreeRows:
         ]
         while heap and len(rows) < most:
             *_, path, edge, chooser = heapq.heappop(heap)
-            node = tree.read(path)
+            node = tree.read(path) if not tree.is_copy else tree.known(path)
             if node is None:
-                continue  # dropped to save memory
+                continue  # dropped to save memory, or not in the file
             rows.append(self._row(tree, path, edge, node, chooser))
             visited = [each for each in node.edges if each.N]
             number = rows[-1].id
