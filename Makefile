@@ -78,7 +78,9 @@ bench: $(VENV)/dev ## measure speed and memory against the peers
 mutants: $(VENV)/dev ## break the core on purpose, and see that the tests notice
 	$(BIN)/python tests/mutants/run.py
 
-wheel: $(VENV)/dev $(PAGE) ## build a wheel for any Linux in dist/, and check it in empty environments
+wheel: $(PAGE) | $(BIN)/python ## build a wheel for any Linux in dist/, and check it in empty environments
+	@$(need_rust)
+	$(PIP) install -c constraints.txt maturin ziglang
 	rm -f dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --strip --zig \
 	  --compatibility manylinux2014 --target $(TARGET) --out dist

@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last, in a small version, and look as they should."""
+"""The notebooks run from the first cell to the last, in a small version, and have outputs."""
 
 import json
 import os
