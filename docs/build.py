@@ -220,6 +220,7 @@ def render() -> None:
     done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True)
     report = re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)
     if done.returncode or re.search(r"^(griffe|mkdocstrings|autorefs):", report, re.MULTILINE):
+        report = report.partition("Traceback (most recent call last)")[0]
         sys.exit(f"{report}\nerror: the site is not built: mend the warnings above")
 
 

@@ -32,7 +32,7 @@ def pages_of(entries):
 def test_every_page_is_in_the_navigation_once():
     pages = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))
     found = sorted(page for page in pages_of(NAVIGATION) if page.startswith("docs/"))
-    assert found == pages
+    assert found == pages, "list new pages in docs/zensical.toml"
 
 
 def listed_names(path):
