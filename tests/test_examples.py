@@ -19,6 +19,7 @@ GAMES = {
     "three_seats": "ThreeSeats",
     "pig": "Pig",
     "breakthrough": "Breakthrough",
+    "hex": "Hex",
 }
 EXTRAS = {"cartpole": "gymnasium"}
 """Optional packages that an example needs."""
@@ -71,6 +72,52 @@ def test_triangle_finds_the_richest_way(capsys: Any) -> None:
     total, way = richest(0, 0)
     assert best_lines("triangle", capsys) == [f"best: {' '.join(way)}, which pays {total}"]
     assert rows[1][0] > rows[1][1] and way[0] == "right", "the first step should tempt"
+
+
+def test_hex_finds_the_only_winning_move(capsys: Any) -> None:
+    def wins(state: Any) -> list[str]:
+        """The moves after which the other seat has no winning move."""
+        found = []
+        for action in state.legal_actions():
+            after = state.clone()
+            after.apply(action)
+            if after.is_terminal() or not wins(after):
+                found.append(state.action_to_string(action))
+        return found
+
+    game = load("hex")["Hex"](3)
+    for name in ("a1", "a2", "b1", "c3"):
+        game.apply(game.string_to_action(name))
+    assert best_lines("hex", capsys) == [f"best: {move}" for move in wins(game)]
+
+
+def test_hex_has_no_draws() -> None:
+    """On a full board exactly one seat joins its sides, found here by flooding from one side."""
+    hexagon = load("hex")["Hex"]
+    for seed in range(50):
+        game, rng = hexagon(4), random.Random(seed)
+        while not game.is_terminal():
+            game.apply(rng.choice(game.legal_actions()))
+        joined = [_floods(game.board, game.size, seat) for seat in (0, 1)]
+        assert joined == [pay > 0 for pay in game.returns()]
+
+
+def _floods(board: list[int], size: int, seat: int) -> bool:
+    cells = [[board[r * size + c] for c in range(size)] for r in range(size)]
+    if seat:
+        cells = [list(column) for column in zip(*cells, strict=True)]
+    wet = {(0, c) for c in range(size) if cells[0][c] == seat}
+    while True:
+        near = {
+            (r + down, c + right)
+            for r, c in wet
+            for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
+            if 0 <= r + down < size and 0 <= c + right < size
+        }
+        more = {(r, c) for r, c in near if cells[r][c] == seat} | wet
+        if more == wet:
+            return any(r == size - 1 for r, _ in wet)
+        wet = more
 
 
 def test_three_seats_finds_the_winning_move(capsys: Any) -> None:

@@ -52,7 +52,8 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     calls = []
 
-    def noted(config, folder, *, watch, start):
+    def noted(config, folder, *, watch, start, fitted):
+        assert fitted is None  # a named preset, or a resumed run
         calls.append((config, folder, start))
         run = Run(folder, config)
         if not Run.exists(folder):

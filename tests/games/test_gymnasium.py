@@ -274,7 +274,11 @@ def test_a_module_in_the_current_folder_counts(tmp_path, monkeypatch):
 
 REFUSED = {
     "continuous": ("Pendulum-v1", {}, "continuous actions.*discrete actions"),
-    "tuple": ("Blackjack-v1", {}, "not one array.*FlattenObservation"),
+    "wrapper": ("CartPole-v1", {"wrappers": ["Slow"]}, "'Slow' has no module"),
+    "no such wrapper": ("CartPole-v1", {"wrappers": ["math:Slow"]}, "math:Slow cannot be loaded"),
+    "its arguments": ("CartPole-v1", {"wrappers": ["math:sqrt(2)"]}, r"'math:sqrt\(2\)'.*by name"),
+    "no wrapper": ("CartPole-v1", {"wrappers": ["math:sqrt"]}, "math:sqrt.*CartPole-v1.*TypeError"),
+    "one text": ("CartPole-v1", {"wrappers": "math:sqrt"}, "'math:sqrt'.*list"),
     "unknown": ("CartPol-v1", {}, "did you mean 'CartPole-v1'"),
     "module": ("no.such.module:CartPole-v1", {}, "cannot be loaded.*gym:path.py:Class"),
     "atari": ("ALE/Pong-v5", {}, "its module, ale_py, in front, gym:ale_py:ALE/Pong-v5"),
@@ -313,3 +317,187 @@ def test_without_gymnasium_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingExtra, match=r"'sylvan\[gym\]'"):
         from_gymnasium("CartPole-v1")
+
+
+# --- masks ---------------------------------------------------------------------------------------
+
+
+class Ladder(Walk):
+    """Allows action `steps % 3` and the one after it; refuses others."""
+
+    action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        seen, _ = super().reset(seed=seed)
+        return seen, {"action_mask": self.mask()}
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError(f"action {action} is masked")
+        seen, reward, ended, cut, _ = super().step(action)
+        return seen, reward, ended, cut, {"action_mask": self.mask()}
+
+    def mask(self):
+        allowed = np.zeros(3, np.int8)
+        allowed[[self.steps % 3, (self.steps + 1) % 3]] = 1
+        return allowed
+
+
+class Method(Ladder):
+    """Tells its mask by a method, as sb3-contrib expects."""
+
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=seed)[0], {}
+
+    def step(self, action):
+        return *super().step(action)[:4], {}
+
+    def action_masks(self):
+        return self.mask().astype(bool)
+
+
+@pytest.mark.parametrize("make", [Ladder, Method, lambda: gym.wrappers.TimeLimit(Method(), 99)])
+def test_masked_actions_are_illegal(make):
+    game = from_gymnasium(make())
+    for steps in range(9):
+        allowed = sorted((steps % 3, (steps + 1) % 3))
+        assert list(game.legal_actions()) == allowed
+        masked = 3 - sum(allowed)
+        with pytest.raises(IllegalAction, match=f"action {masked} "):
+            game.apply(masked)
+        game.apply(allowed[0])
+    game.apply(next(iter(game.legal_actions())))
+    assert game.is_terminal() and game.legal_actions() == ()
+    game.restart(1)
+    assert list(game.legal_actions()) == [0, 1]
+
+
+def test_masks_count_from_the_first_action():
+    class Shifted(Ladder):
+        action_space = gym.spaces.Discrete(3, start=5)
+
+        def step(self, action):
+            return super().step(action - 5)
+
+    game = from_gymnasium(Shifted())
+    game.apply(1)
+    assert list(game.legal_actions()) == [1, 2] and game.action_to_string(2) == "7"
+
+
+def test_planning_with_copies_respects_masks():
+    game = from_gymnasium(Ladder())
+    result = sylvan.search(game, simulations=60, evaluator="rollout", seed=3)
+    assert {edge.action for edge in result.tree.root.edges} == {0, 1}
+    assert repeats(from_gymnasium(Ladder()), from_gymnasium(Ladder()))
+    assert not repeats(from_gymnasium(Ladder()), from_gymnasium(Walk()))
+
+
+@pytest.mark.parametrize("mask", [[1, 0], [0, 0, 0], [[1, 0, 1]]])
+def test_a_mask_that_does_not_fit_is_the_environments_fault(mask):
+    class Wrong(Ladder):
+        def mask(self):
+            return np.array(mask)
+
+    with pytest.raises(GameContractError, match=re.escape(str(mask))):
+        from_gymnasium(Wrong())
+
+
+# --- observations in parts, vector environments, wrappers ----------------------------------------
+
+PARTS = gym.spaces.Dict(
+    place=gym.spaces.Box(-1, 1, (2, 2), np.float64),
+    level=gym.spaces.Discrete(3, start=4),
+    more=gym.spaces.Tuple([gym.spaces.MultiBinary(2), gym.spaces.MultiDiscrete([2, 3])]),
+)
+
+
+def test_parts_are_joined_to_one_vector():
+    """In the space's order: four numbers, level 5 of 4 to 6, two bits, and (1, 2) one-hot."""
+    seen = {
+        "place": np.array([[0.5, -1], [0, 1]]),
+        "level": 5,
+        "more": (np.array([1, 0], np.int8), np.array([1, 2])),
+    }
+    game = from_gymnasium(Walk(shown=seen, space=PARTS))
+    expected = [0.5, -1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1]
+    assert game.observation().dtype == np.float32
+    assert game.observation().tolist() == expected
+    stacked = from_gymnasium(Walk(shown=seen, space=PARTS), frame_stack=2)
+    assert stacked.observation().tolist() == 2 * expected
+    assert from_gymnasium("Blackjack-v1").observation().shape == (32 + 11 + 2,)
+
+
+def test_parts_that_do_not_fit_their_space_are_one_sentence():
+    with pytest.raises(GameContractError, match="observation_space"):
+        from_gymnasium(Walk(shown={"place": np.zeros((2, 2))}, space=PARTS))
+    graph = gym.spaces.Dict(graph=gym.spaces.Graph(gym.spaces.Discrete(2), None))
+    with pytest.raises(ConfigError, match="no fixed size"):
+        from_gymnasium(Walk(shown={}, space=graph))
+
+
+def test_a_vector_environment_of_one_is_an_environment():
+    one = from_gymnasium(gym.make_vec("CartPole-v1", num_envs=1, vectorization_mode="sync"), 7)
+    plain = from_gymnasium("CartPole-v1", 7)
+    for step in range(30):
+        np.testing.assert_array_equal(one.observation(), plain.observation())
+        assert one.rewards() == plain.rewards() and one.is_terminal() == plain.is_terminal()
+        if plain.is_terminal():
+            break
+        for game in (one, plain):
+            game.apply(step // 3 % 2)
+    assert plain.is_terminal()
+    for game in (one, plain):
+        game.restart(3)
+    np.testing.assert_array_equal(one.observation(), plain.observation())
+    with pytest.raises(ConfigError, match=r"3 copies.*num_envs=1"):
+        from_gymnasium(gym.make_vec("CartPole-v1", num_envs=3))
+
+
+def test_vector_environments_by_class_and_by_name():
+    from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
+
+    assert from_gymnasium(CartPoleVectorEnv).observation().shape == (4,)
+    gym.register("test/OnlyVector-v0", vector_entry_point=CartPoleVectorEnv)
+    game = from_gymnasium("test/OnlyVector-v0")
+    game.apply(1)
+    assert game.num_actions == 2 and game.score == 1
+
+
+def test_parts_and_masks_of_a_vector_environment():
+    shown = {
+        "place": np.zeros((2, 2)),
+        "level": 6,
+        "more": (np.array([1, 0], np.int8), np.array([1, 2])),
+    }
+    vector = gym.vector.SyncVectorEnv([lambda: Ladder(shown=shown, space=PARTS)])
+    game = from_gymnasium(vector)
+    game.apply(1)
+    assert list(game.legal_actions()) == [1, 2]
+    assert game.observation().tolist()[4:7] == [0, 0, 1]
+
+
+WRAPPER = """
+import gymnasium
+
+class Twice(gymnasium.Wrapper):
+    def __init__(self, env, times=2):
+        super().__init__(env)
+        self.times = times
+
+    def step(self, action):
+        seen, reward, *rest = self.env.step(action)
+        return seen, self.times * reward, *rest
+"""
+
+
+def test_wrappers_are_put_around_the_innermost_first(tmp_path, monkeypatch):
+    (tmp_path / "wrappers.py").write_text(WRAPPER)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    names = ["wrappers.py:Twice(times=3)", "gymnasium.wrappers:ClipReward(max_reward=2)"]
+    for order, score in ((names, 2), (names[::-1], 3), (["wrappers:Twice"], 2)):
+        game = GameSpec("gym:CartPole-v1", {"wrappers": order}).first()
+        game.apply(0)
+        assert game.score == score
+    resize = "gymnasium.wrappers:FlattenObservation"
+    assert from_gymnasium("Blackjack-v1", wrappers=[resize]).observation().shape == (45,)

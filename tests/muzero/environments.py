@@ -90,6 +90,36 @@ class Shifted(Walk):
         return super().step(action - 1)
 
 
+class Masked(Walk):
+    """Four actions, two of which are allowed; refuses the others. The mask depends on the step."""
+
+    action_space = gym.spaces.Discrete(4)
+
+    def mask(self):
+        return np.roll([True, False, True, False], self.steps * (self.steps + 1) // 2)
+
+    def reset(self, *, seed=None, options=None):
+        seen, _ = super().reset(seed=seed)
+        return seen, {"action_mask": self.mask()}
+
+    def step(self, action):
+        if not self.mask()[action]:
+            raise ValueError(f"action {action} is masked")
+        seen, reward, ended, cut, _ = super().step(action // 2)
+        return seen, reward, ended, cut, {"action_mask": self.mask()}
+
+
+class Parted(Walk):
+    """Shows its place and its step in two parts."""
+
+    observation_space = gym.spaces.Dict(
+        place=gym.spaces.Box(-99, 99, (1,), np.float32), step=gym.spaces.Discrete(100)
+    )
+
+    def seen(self):
+        return {"place": np.array([self.place], np.float32), "step": min(self.steps, 99)}
+
+
 class Endless(Walk):
     """Never ends."""
 
@@ -136,5 +166,6 @@ class Filmed(Walk):
         return np.zeros((4, 5, 3), np.uint8)
 
 
-for kind in (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless, Shifted):
+KINDS = (Filmed, Picture, Walk, Fickle, Broken, Unready, Dead, Moody, Endless, Shifted)
+for kind in (*KINDS, Masked, Parted):
     gym.register(f"test/{kind.__name__}-v0", kind)

@@ -83,7 +83,10 @@ def check(record, spec):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [CARTPOLE, "gym:LunarLander-v3", "tictactoe", "connect4", NIM])
+@pytest.mark.parametrize(
+    "name",
+    [CARTPOLE, "gym:LunarLander-v3", "gym:test/Masked-v0", "tictactoe", "connect4", NIM],
+)
 def test_records_are_plays_of_the_game(name):
     spec, played = GameSpec(name), actor(name, positions=180)
     records = [record for step in range(4) for record in played.play(model_of(name), step)]
@@ -111,7 +114,9 @@ def test_records_contain_the_results_of_the_search():
 
 @pytest.mark.slow
 @both
-@pytest.mark.parametrize("name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", NIM])
+@pytest.mark.parametrize(
+    "name", [CARTPOLE, "tictactoe", "chess", "gym:test/Walk-v0", "gym:test/Masked-v0", NIM]
+)
 def test_an_interrupted_run_resumes_bit_for_bit(name):
     settings = {"positions": 250, "max_plies": 180} if name == "chess" else {"positions": 50}
     whole, model = actor(name, **settings), model_of(name)

@@ -63,7 +63,7 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     calls = []
 
-    def noted(config, folder, *, watch, start):
+    def noted(config, folder, *, watch, start, fitted):
         calls.append(config)
         run = Run.open(folder) if Run.exists(folder) else Run.create(folder, config)
         return Outcome(run, 3, "done")

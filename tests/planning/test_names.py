@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import inspect
 import pickle
 import pkgutil
 
@@ -74,6 +75,18 @@ def test_packages_list_their_names():
     for package in [sylvan, *packages(sylvan)]:
         assert set(getattr(package, "__all__", ())) <= set(dir(package)), package.__name__
     assert {"Chess", "Blob", "ConnectFour", "TicTacToe"} <= set(dir(sylvan.games))
+    assert {"games", "evaluators"} <= set(dir(sylvan))
+    assert not {"Any", "TYPE_CHECKING", "import_module"} & set(dir(sylvan.games))
+
+
+@pytest.mark.parametrize(
+    "described",
+    [sylvan.search, sylvan.Search, sylvan.Forest, sylvan.LatentSearch, sylvan.SearchConfig],
+)
+def test_help_lists_every_setting(described):
+    text = " ".join(inspect.getdoc(described).split())
+    for name, field in sylvan.SearchConfig.model_fields.items():
+        assert f"{name} = {field.default!r}: {field.description}" in text
 
 
 def packages(parent):

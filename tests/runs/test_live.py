@@ -124,7 +124,7 @@ def test_all_figures_are_shown():
         "connect4 · runs/first",
         "step 8 of 20",
         "35%",
-        "35 s gone, 1:05 min to go (until 14:52)",
+        "35 s used, 1:05 min to go (until 14:52)",
         "512/1,024 positions, 12 games",
         "games/s",
         "3.0",

@@ -15,8 +15,11 @@ from sylvan.games.naming import GameSpec
 from sylvan.muzero import OnnxModel
 from sylvan.runs.agent import load_model
 from sylvan.runs.loop import train
+from sylvan.runs.muzero_trainer import MuZeroTrainer
 from sylvan.runs.report import write_report
 from sylvan.runs.run import Run
+from sylvan.runs.seeds import random_numbers
+from sylvan.runs.watcher import Watcher
 from tests.runs.killing import tiny, tiny_learned
 
 pytest.importorskip("gymnasium")
@@ -138,6 +141,57 @@ def test_an_agent_numbers_actions_as_the_environment_does(tmp_path):
     state = GameSpec("gym:test/Shifted-v0").first()
     assert agent.act(state) in state.legal_actions() and agent.act(state) == agent.plan(state).best
     assert [state.action_to_string(action) for action in state.legal_actions()] == ["1", "2"]
+
+
+@pytest.mark.parametrize("reanalyse", [0.0, 1.0])
+def test_a_run_respects_masks(tmp_path, reanalyse):
+    """In acting, in ratings, and in targets, also of positions that are searched again."""
+    pytest.importorskip("tests.muzero.environments")
+    config = tiny_learned(2, "gym:test/Masked-v0")
+    config = config.replace(muzero=config.muzero.replace(reanalyse=reanalyse))
+    run = train(config, tmp_path / "run").run
+    for line in run.metrics.lines():
+        assert line["selfplay.dropped"] == 0  # the environment refuses masked actions
+        assert line.get("rating.dropped", 0) == 0
+    replay = MuZeroTrainer(run, Watcher()).replay
+    replay.restore(run.checkpoints.newest()[0].part("replay"))
+    batch = replay.sample(64, random_numbers(1, "test"))
+    steps = batch.observations[:, 1].astype(int)
+    assert batch.policy_actions is None  # an entry per action
+    for policy, step in zip(batch.policy[:, 0], steps, strict=True):
+        masked = ~np.roll([True, False, True, False], step * (step + 1) // 2)
+        assert policy[masked].sum() == 0 and policy.sum() == pytest.approx(1)
+
+
+def test_an_agent_takes_a_mask(cartpole):
+    agent, seen = sylvan.load(cartpole), np.zeros(4, np.float32)
+    assert agent.act(seen, action_mask=[0, 1]) == 1 and agent.act(seen, action_mask=[True, 0]) == 0
+    with pytest.raises(ConfigError, match="action_mask"):
+        agent.act(seen, [1], action_mask=[0, 1])
+
+
+def test_a_run_with_parts_and_a_wrapper(tmp_path, monkeypatch):
+    """It resumes from another folder: the wrapper's file is saved with its whole path."""
+    pytest.importorskip("tests.muzero.environments")
+    (tmp_path / "mine.py").write_text(
+        "import gymnasium\n"
+        "class Doubled(gymnasium.RewardWrapper):\n"
+        "    def reward(self, reward): return 2 * reward\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "gym:test/Parted-v0", "--wrapper", "mine.py:Doubled", "--quiet"]
+    words += ["--run", tmp_path / "run", "--network", "mlp1x8", "--threads", 1]
+    for text in ("simulations=2", "selfplay.games=2", "selfplay.positions=20", "arena.games=2"):
+        words += ["--set", text]
+    assert command(*words, "--steps", 1)[0] == 0
+    assert command(*words, "--steps", 2)[0] == 0  # the same wrapper, so the same run
+    monkeypatch.chdir("/")
+    run = Run.open(tmp_path / "run")
+    assert run.config.game.params["wrappers"] == [f"{tmp_path}/mine.py:Doubled"]
+    state = run.config.game.spec.first()
+    assert state.observation().shape == (101,)
+    state.apply(0)
+    assert state.score == 2.0
 
 
 def test_an_agent_needs_no_environment_for_vectors(cartpole, tmp_path):

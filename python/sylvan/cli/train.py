@@ -13,7 +13,9 @@ from sylvan.errors import ConfigError
 
 if TYPE_CHECKING:
     from sylvan.runs.config import TrainingConfig
+    from sylvan.runs.fit import Fit
     from sylvan.runs.loop import Outcome
+    from sylvan.runs.watcher import Watcher
 
 __all__ = ["train"]
 
@@ -34,7 +36,10 @@ def train(
     ] = None,
     preset: Annotated[
         str,
-        typer.Option(help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto."),
+        typer.Option(
+            help="Settings for a machine: cpu, gpu8 (8 GB of GPU memory), big; or auto: those of "
+            "this machine, on a CPU fitted to a budget of minutes."
+        ),
     ] = "auto",
     algorithm: Annotated[
         Algorithm | None,
@@ -55,6 +60,14 @@ def train(
     network: Annotated[
         str | None,
         typer.Option(help="Network size (6x64, t4x128, mlp2x128), or your own: path.py:Class."),
+    ] = None,
+    wrapper: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Wrapper around a gym: environment, also path.py:Class, with arguments by name: "
+            "'gymnasium.wrappers:ResizeObservation(shape=(48,48))'. Repeatable, innermost first.",
+        ),
     ] = None,
     loss: Annotated[
         str | None, typer.Option(help="Your own loss function: path.py:function.")
@@ -97,6 +110,7 @@ def train(
     - `sylvan train connect4 --run runs/four --minutes 40` resume for another twenty minutes
     - `sylvan train connect4 --run runs/b --from runs/four --set learner.learning_rate=0.001`
     - `sylvan train gym:CartPole-v1` an environment without rules: MuZero learns a model of it
+    - `sylvan train gym:FrozenLake-v1 --wrapper my_wrappers.py:Bonus` with a wrapper of your own
     - `sylvan train tictactoe --algorithm muzero --run runs/learned` a game with its rules hidden
     - `sylvan train "open_spiel:breakthrough(rows=6,columns=6)" --set simulations=32`
 
@@ -117,6 +131,7 @@ def train(
             "threads": threads,
             "device": device,
         },
+        "game": {"params": {"wrappers": wrapper} if wrapper else None},
         "network": {"size": network},
         "learner": {"loss": loss},
     }
@@ -124,12 +139,15 @@ def train(
         section: {name: value for name, value in values.items() if value is not None}
         for section, values in options.items()
     }
-    full = _config(game, folder, preset, config, given, settings or [], start)
+    full, asked = _config(game, folder, preset, config, given, settings or [], start)
     names = [*(log or []), *(["tensorboard"] if tensorboard else [])]
     # The loggers first: what they print when they start must not disturb the live view.
     loggers = [logger_named(name) for name in dict.fromkeys(names)]
     watch = Watchers(*loggers, terminal_watcher(quiet))
-    outcome = train_loop(full, folder, watch=watch, start=start)
+    fitted = _fitted(full, asked, folder, watch) if preset == "auto" else None
+    if fitted is not None:
+        full = fitted.config
+    outcome = train_loop(full, folder, watch=watch, start=start, fitted=fitted)
     _print_summary(outcome)
     if outcome.reason == "interrupted":
         raise typer.Exit(130)
@@ -153,9 +171,11 @@ def _config(
     given: dict[str, dict[str, Any]],
     texts: list[str],
     start: Path | None,
-) -> TrainingConfig:
+) -> tuple[TrainingConfig, dict[str, Any]]:
     """Combine preset, file, options and --set, in this order; a resumed run's settings come
     first.
+
+    Return all settings, and those that the user gave.
     """
     from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
     from sylvan.runs.presets import preset_settings
@@ -184,7 +204,23 @@ def _config(
     asked: dict[str, Any] = {}
     for layer in layers:
         asked = merged(asked, layer)
-    return TrainingConfig(**merged(_one_budget(base, asked), asked))
+    return TrainingConfig(**merged(_one_budget(base, asked), asked)), asked
+
+
+def _fitted(
+    config: TrainingConfig, asked: dict[str, Any], folder: Path, watch: Watcher
+) -> Fit | None:
+    """Fit the settings of a new run to its budget of minutes and tell the user; else None."""
+    from sylvan.runs.fit import can_fit, fit
+    from sylvan.runs.run import Run
+
+    if Run.exists(folder) or not can_fit(config):
+        return None
+    watch.message("Measuring this machine and the game, to choose settings for the budget ...")
+    fitted = fit(config, asked)
+    for sentence in fitted.sentences():
+        watch.message(sentence)
+    return fitted
 
 
 def _algorithm(layers: list[dict[str, Any]]) -> str:

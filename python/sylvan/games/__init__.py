@@ -12,6 +12,8 @@ Games are imported on first use, to keep `import sylvan` fast. In the order in w
 `blob`                Blob: the rules, and each seat's view
 `blob_deals`          deals of Blob weighted by the bids and plays seen
 `open_spiel`          adapter: OpenSpiel's games
+`gymnasium_vector`    adapter: a vector environment of one copy as an environment
+`gymnasium_making`    adapter: Gymnasium's environments by name, with wrappers
 `gymnasium_spaces`    adapter: action counts and observation arrays of Gymnasium's spaces
 `gymnasium`           adapter: Gymnasium's environments as games of one seat
 `naming`              games by name, with their parameters
@@ -63,7 +65,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

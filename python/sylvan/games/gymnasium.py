@@ -12,9 +12,10 @@ How Gymnasium's terms become ours:
   limit: their future value is unknown, not zero.
 - An *observation* is an array of one shape and dtype (`gymnasium_spaces.py`); `frame_stack`
   concatenates the last ones along the first axis, oldest first.
+- *Legal actions* are all actions, unless the environment masks some: by `action_mask` in the info
+  of `reset` and `step`, or by a method `action_masks()`; an entry per action.
 
-Refused, with the reason: continuous actions, observations in several parts (Dict, Tuple) or of
-varying size.
+Refused, with the reason: continuous actions, observations of varying size.
 
 `clone` copies the environment, for planning without a model. The first copy of each kind of
 environment is tested: two copies must behave alike.
@@ -23,22 +24,17 @@ environment is tested: two copies must behave alike.
 from __future__ import annotations
 
 import copy
-import difflib
-import importlib
 import math
-import os
-import sys
-import warnings
 from collections import deque
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction, MissingExtra
+from sylvan.errors import ConfigError, GameContractError, GameOver, IllegalAction
 from sylvan.games.game import Game, Observation
+from sylvan.games.gymnasium_making import gymnasium_module, made_environment
 from sylvan.games.gymnasium_spaces import ObservationEncoder, discrete_actions
 
 __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
@@ -46,8 +42,6 @@ __all__ = ["GymnasiumGame", "RewardForm", "from_gymnasium", "repeats"]
 RewardForm = Literal["raw", "clip", "sign"]
 """Transform of rewards for learning: none, clip to -1 and 1, or the sign."""
 
-MODULES = {"ALE": "ale_py"}
-"""Modules that register the environments of a namespace."""
 PROBE_STEPS = 8
 """Steps over which two copies are compared."""
 
@@ -61,41 +55,34 @@ def from_gymnasium(
     reward_scale: float = 1.0,
     gray: bool = False,
     shrink: int = 1,
+    wrappers: Sequence[str] = (),
     **settings: Any,
 ) -> GymnasiumGame:
     """Start an episode.
 
     :param environment: a name that `gymnasium.make` knows, a class or function that makes an
-        environment, or a `gymnasium.Env`.
+        environment, a `gymnasium.Env`, or a vector environment of one copy.
     :param seed: of the episode.
     :param frame_stack: how many of the last observations are stacked.
     :param reward: transform of the rewards; `score` sums the raw ones.
     :param reward_scale: factor applied after the transform.
     :param gray: convert images to one plane of brightness.
     :param shrink: divide the size of images by this factor, averaging squares of that size.
+    :param wrappers: names of wrappers to put around the environment, the innermost first:
+        `module:Class` or `path.py:Class(size=3)`.
     :param settings: keyword arguments of `gymnasium.make`: `render_mode`, ...
     :raises MissingExtra: Gymnasium is not installed.
     :raises ConfigError: the environment does not exist, does not take these settings, or is
         not supported.
     """
-    gym = _gymnasium()
+    gym = gymnasium_module()
     if reward not in get_args(RewardForm):
         raise ConfigError(f"reward is {reward!r}: give one of {', '.join(get_args(RewardForm))}.")
     if type(frame_stack) is not int or frame_stack < 1:
         raise ConfigError(f"frame_stack is {frame_stack!r}: give a whole number from 1.")
     if not (math.isfinite(reward_scale) and reward_scale > 0):
         raise ConfigError(f"reward_scale is {reward_scale!r}: give a positive number.")
-    if isinstance(environment, str):
-        made, name = _made(gym, environment, settings), environment
-    elif callable(environment):
-        made, name = _built(gym, environment, **settings), environment.__name__
-    elif isinstance(environment, gym.Env):
-        made, name = environment, _name(environment)
-    else:
-        raise ConfigError(
-            f"The environment is a {type(environment).__name__}: give a name, a class or function "
-            "that makes an environment, or a gymnasium.Env."
-        )
+    made, name = made_environment(environment, settings, wrappers)
     actions = discrete_actions(gym, made.action_space, name)
     encode = ObservationEncoder(gym, made.observation_space, name, gray=gray, shrink=shrink)
     game = GymnasiumGame(name, made, actions, encode, frame_stack, (reward, float(reward_scale)))
@@ -114,8 +101,11 @@ def repeats(one: Game, other: Game, steps: int = 16) -> bool:
                 break
             if not np.array_equal(one.observation(), other.observation()):
                 return False
+            legal, others = one.legal_actions(), other.legal_actions()
+            if list(legal) != list(others):
+                return False
             for game in (one, other):
-                game.apply(step % game.num_actions)
+                game.apply(legal[step % len(legal)])
             if one.rewards() != other.rewards():
                 return False
     except Exception:
@@ -149,26 +139,29 @@ class GymnasiumGame(Game):
         self.truncated = False
         """Whether the episode was cut off, not terminated."""
         self._terminated = False
+        self._legal: Sequence[int] = range(self.num_actions)
+        self._has_masks = environment.has_wrapper_attr("action_masks")
         self._reward = 0.0
         self._encode, self._payment = encode, payment
         self._frames: deque[Observation] = deque(maxlen=frame_stack)
 
     def restart(self, seed: int) -> None:
         """Start another episode in the same environment."""
-        seen, _ = self.environment.reset(seed=seed % 2**31)
+        seen, info = self.environment.reset(seed=seed % 2**31)
         frame = self._frame(seen)
         self._frames.extend([frame] * (self._frames.maxlen or 1))
         self.score = self._reward = 0.0
         self.truncated = self._terminated = False
+        self._legal = self._allowed(info)
 
     def legal_actions(self) -> Sequence[int]:
-        """Return all actions, or nothing once the episode is over."""
-        return () if self.is_terminal() else range(self.num_actions)
+        """Return the actions that the environment allows, or nothing once the episode is over."""
+        return () if self.is_terminal() else self._legal
 
     def apply(self, action: int) -> None:
         """Take a step.
 
-        :raises IllegalAction: the action does not exist.
+        :raises IllegalAction: the action does not exist, or is masked.
         :raises GameOver: the episode has ended.
         :raises GameContractError: the environment gave a NaN or an infinite number.
         """
@@ -178,8 +171,13 @@ class GymnasiumGame(Game):
             raise IllegalAction(
                 f"{self.name} has no action {action}: give one from 0 to {self.num_actions - 1}."
             )
+        if action not in self._legal:
+            raise IllegalAction(
+                f"{self.name} does not allow action {action} here: its mask allows "
+                f"{', '.join(map(str, self._legal))}."
+            )
         step = self.environment.step(int(action) + self.first_action)
-        seen, reward, terminated, truncated, _ = step
+        seen, reward, terminated, truncated, info = step
         reward = float(reward)
         if not math.isfinite(reward):
             raise GameContractError(
@@ -191,6 +189,26 @@ class GymnasiumGame(Game):
         self.truncated = bool(truncated) and not self._terminated
         self.score += reward
         self._reward = self._paid(reward)
+        self._legal = () if self.is_terminal() else self._allowed(info)
+
+    def _allowed(self, info: Mapping[str, Any]) -> Sequence[int]:
+        """The actions that the environment allows now.
+
+        :param info: of its last reset or step.
+        :raises GameContractError: the mask has another shape, or allows nothing.
+        """
+        mask, source = info.get("action_mask"), 'info["action_mask"]'
+        if mask is None and self._has_masks:
+            mask, source = self.environment.get_wrapper_attr("action_masks")(), "action_masks()"
+        if mask is None:
+            return range(self.num_actions)
+        flags = np.asarray(mask).astype(bool)
+        if flags.shape != (self.num_actions,) or not flags.any():
+            raise GameContractError(
+                f"{source} of the environment {self.name} is {np.asarray(mask).tolist()}: give "
+                f"{self.num_actions} entries, one per action, of which at least one is true."
+            )
+        return range(self.num_actions) if flags.all() else np.flatnonzero(flags).tolist()
 
     def see(self, shown: Any) -> Observation:
         """Encode the environment's observation as one frame."""
@@ -218,7 +236,7 @@ class GymnasiumGame(Game):
         :raises GameContractError: the environment cannot be copied.
         """
         other = copy.copy(self)
-        other.environment = _copied(self.name, self.environment, self.first_action)
+        other.environment = _copied(self)
         other._frames = self._frames.copy()
         return other
 
@@ -260,13 +278,14 @@ class GymnasiumGame(Game):
         return f"<{self.name}, score {self.score:g}{', over' if self.is_terminal() else ''}>"
 
 
-def _copied(name: str, environment: Any, first_action: int) -> Any:
-    """Copy an environment; test the first of each kind by comparing two copies."""
+def _copied(game: GymnasiumGame) -> Any:
+    """Copy a game's environment; test the first of each kind by comparing two copies."""
+    name, environment = game.name, game.environment
     kind = (name, type(environment.unwrapped))
     try:
         made = copy.deepcopy(environment)
         if kind not in _copyable:
-            one, other = (_probe(copy.deepcopy(environment), first_action) for _ in "ab")
+            one, other = (_probe(game, copy.deepcopy(environment)) for _ in "ab")
             _copyable[kind] = len(one) == len(other) and all(
                 np.array_equal(a, b) for a, b in zip(one, other, strict=True)
             )
@@ -287,82 +306,15 @@ _copyable: dict[tuple[str, type], bool] = {}
 """Whether copies of an environment behave alike, by name and class."""
 
 
-def _probe(environment: Any, first_action: int) -> list[NDArray[Any]]:
-    """Take some steps; return their observations, rewards and ends."""
+def _probe(game: GymnasiumGame, environment: Any) -> list[NDArray[Any]]:
+    """Take some steps in a copy of a game's environment; return what it shows and pays."""
+    probed = copy.copy(game)
+    probed.environment, probed._frames = environment, game._frames.copy()
     found: list[NDArray[Any]] = []
     for number in range(PROBE_STEPS):
-        action = first_action + number % environment.action_space.n
-        seen, reward, terminated, truncated, _ = environment.step(action)
-        found += [np.asarray(seen), np.array([reward, terminated, truncated])]
-        if terminated or truncated:
+        if probed.is_terminal():
             break
+        legal = probed.legal_actions()
+        probed.apply(legal[number % len(legal)])
+        found += [probed.observation(), np.array([probed.rewards()[0], probed.is_terminal()])]
     return found
-
-
-def _gymnasium() -> ModuleType:
-    try:
-        return importlib.import_module("gymnasium")
-    except ModuleNotFoundError:
-        raise MissingExtra.named(
-            "Gymnasium environments need the package gymnasium", "gym"
-        ) from None
-
-
-def _made(gym: ModuleType, name: str, settings: dict[str, Any]) -> Any:
-    """Make an environment by name; a module before a colon may be in the current folder."""
-    if ":" in name and not {"", os.getcwd()} & set(sys.path):
-        sys.path.append(os.getcwd())
-    try:
-        with warnings.catch_warnings():  # raised by libraries that environments load
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return gym.make(name, disable_env_checker=True, **settings)
-    except gym.error.DependencyNotInstalled as error:
-        raise MissingExtra(
-            f"The environment {name} needs another package: {error}; pip install 'sylvan[gym]' "
-            "installs most of them."
-        ) from None
-    except gym.error.Error:
-        raise ConfigError(f"Gymnasium has no environment {name!r}: {_hint(gym, name)}") from None
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"The environment {name} cannot be loaded ({error}): install its module, or name a "
-            "file and a class in it, gym:path.py:Class."
-        ) from None
-    except (TypeError, ValueError, AssertionError) as error:
-        raise ConfigError(
-            f"The environment {name} cannot be made with {settings}: {error}."
-        ) from None
-
-
-def _hint(gym: ModuleType, name: str) -> str:
-    """What to do about a name that is not registered."""
-    namespace, slash, _ = name.partition("/")
-    if slash and ":" not in name and namespace not in {s.namespace for s in gym.registry.values()}:
-        module = MODULES.get(namespace)
-        package = "the module that registers it" if module is None else f"its module, {module}"
-        return f"put {package}, in front, gym:{module or 'module'}:{name}."
-    close = difflib.get_close_matches(name.rpartition(":")[2], gym.registry, 1, 0.5)
-    return f"did you mean {close[0]!r}?" if close else "gymnasium.pprint_registry() lists them."
-
-
-def _built(
-    gym: ModuleType, make: Any, max_episode_steps: int | None = None, **settings: Any
-) -> Any:
-    """Make an environment with a class or function; truncate after `max_episode_steps`."""
-    try:
-        made = make(**settings)
-    except TypeError as error:
-        raise ConfigError(
-            f"The environment {make.__name__} does not take {settings}: {error}."
-        ) from None
-    if not isinstance(made, gym.Env):
-        raise ConfigError(
-            f"{make.__name__} makes a {type(made).__name__}, which is not a gymnasium.Env: give a "
-            "class or a function that makes one."
-        )
-    return made if max_episode_steps is None else gym.wrappers.TimeLimit(made, max_episode_steps)
-
-
-def _name(environment: Any) -> str:
-    spec = getattr(environment, "spec", None)
-    return str(spec.id) if spec is not None else type(environment.unwrapped).__name__

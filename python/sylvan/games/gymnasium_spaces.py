@@ -6,6 +6,7 @@
 | an image, `[H, W]` or `[H, W, C]` of bytes | planes `[C, H, W]` of bytes |
 | integers (`Discrete`, `MultiDiscrete`) | one-hot vectors, concatenated |
 | bits | float32 |
+| `Dict`, `Tuple` | all parts, flattened and joined to one vector of float32, integers one-hot |
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from sylvan.errors import ConfigError, GameContractError
 __all__ = ["ObservationEncoder", "discrete_actions"]
 
 SUPPORTED = (
-    "environments with one set of discrete actions and observations that are numbers, vectors or "
-    "images"
+    "environments with one set of discrete actions and observations that are numbers, vectors, "
+    "images, or dictionaries and tuples of them"
 )
 
 
@@ -59,15 +60,18 @@ class ObservationEncoder:
         elif isinstance(space, spaces.MultiDiscrete):
             starts = np.broadcast_to(getattr(space, "start", 0), space.nvec.shape)
             self._convert = _one_hot(space.nvec.reshape(-1), starts.reshape(-1))
+        elif isinstance(space, spaces.Dict | spaces.Tuple) and space.is_np_flattenable:
+            self._convert = _joined(spaces, space, name)
         else:
             raise ConfigError(
-                f"{name} shows {_shown(space)}, which is not one array: Sylvan takes {SUPPORTED}; "
-                "wrap it in gymnasium.wrappers.FlattenObservation."
+                f"{name} shows {_shown(space)}, which has no fixed size: Sylvan takes {SUPPORTED}; "
+                "wrap it so that it shows arrays of one shape (--wrapper)."
             )
         self._name, self._shape = name, shape
+        self._has_parts = isinstance(space, spaces.Dict | spaces.Tuple)
 
     def __call__(self, seen: Any) -> NDArray[Any]:
-        if np.shape(seen) != self._shape:
+        if not self._has_parts and np.shape(seen) != self._shape:
             raise GameContractError(
                 f"The environment {self._name} shows an array of shape {np.shape(seen)}, but its "
                 f"observation_space says {self._shape}: make them agree."
@@ -111,6 +115,28 @@ def _one_hot(
         vector[firsts + np.asarray(seen, np.int64).reshape(-1)] = 1
         return vector
 
+    return convert
+
+
+def _joined(spaces: ModuleType, space: Any, name: str) -> Callable[[Any], NDArray[np.float32]]:
+    """Flatten observations in several parts to one vector."""
+
+    def convert(seen: Any) -> NDArray[np.float32]:
+        try:
+            vector = np.asarray(spaces.flatten(space, seen), np.float32)
+        except Exception as error:
+            raise GameContractError(
+                f"The environment {name} shows {seen!r}, which does not fit its observation_space "
+                f"({type(error).__name__}: {error}): make them agree."
+            ) from error
+        if vector.shape != (size,):
+            raise GameContractError(
+                f"The environment {name} shows {len(vector)} numbers, but its observation_space "
+                f"has {size}: make them agree."
+            )
+        return vector
+
+    size = spaces.flatdim(space)
     return convert
 
 

@@ -65,11 +65,15 @@ _KINDS: dict[tuple[str, str], Settings] = {
         "replay": {"window_min": 200_000, "window_max": 4_000_000},
         "arena": {"every": 5},
     },
+    # A convolution over an image takes as long as a whole search over a board, and episodes are
+    # long: few and short ratings, and few parallel episodes, so that some end early.
     ("image", "cpu"): {
+        "run": {"minutes": 10.0},
         "network": {"size": "2x32"},
-        "selfplay": {"games": 8, "positions": 512},
+        "selfplay": {"games": 4, "positions": 256},
         "learner": {"batch": 64, "samples_per_position": 4.0, "average": 0.99},
         "replay": {"window_min": 20_000, "window_max": 50_000},
+        "arena": {"every": 5, "games": 4, "simulations": 8, "max_plies": 250},
     },
     ("image", "gpu8"): {
         "network": {"size": "4x64"},

@@ -123,4 +123,4 @@ def torch_missing() -> MissingExtra:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -6,6 +6,7 @@ The files in the order in which data flows:
 |------|------|
 | `keywords` | the settings as keyword arguments, for type checkers |
 | `config` | `SearchConfig`: every setting of a search |
+| `described` | lists of the settings in docstrings |
 | `roots` | checks of the states that a search starts from |
 | `trees` | `Trees`: searches that begin and end together, their limits and results |
 | `forest` | `Forest`: select leaves of many trees, update them with evaluations |

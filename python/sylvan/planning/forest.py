@@ -30,6 +30,7 @@ from sylvan.evaluators.protocol import (
 )
 from sylvan.games.game import Game
 from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.described import lists_settings
 from sylvan.planning.keywords import SearchSettings
 from sylvan.planning.leaves import LeafBatch
 from sylvan.planning.moves import state_after, view_after
@@ -45,6 +46,7 @@ WATCH_SECONDS = 0.04
 """Time between two calls of `Watch`."""
 
 
+@lists_settings
 class Forest(Trees):
     """Trees that are searched together with the same settings, one per state."""
 

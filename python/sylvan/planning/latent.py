@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games.game import MAX_SEATS
 from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.described import lists_settings
 from sylvan.planning.keywords import SearchSettings
 from sylvan.planning.latent_forest import Evaluations, LatentForest, LatentState, Steps
 from sylvan.planning.legal import Legal, checked_legal
@@ -53,6 +54,7 @@ Seats = Sequence[int] | NDArray[np.integer]
 """`[B]` the seat to move at each root."""
 
 
+@lists_settings
 class LatentSearch:
     """Searches over a learned model, of one position or of many at once.
 

@@ -10,6 +10,7 @@ from sylvan.errors import ConfigError, SearchStateError
 from sylvan.evaluators import evaluator_for, evaluator_named
 from sylvan.evaluators.protocol import Evaluator, EvaluatorLike, preferred_batch_of
 from sylvan.planning.config import SearchConfig, configured
+from sylvan.planning.described import lists_settings
 from sylvan.planning.forest import Forest
 from sylvan.planning.keywords import Limits, SearchSettings
 from sylvan.planning.moves import action_codes
@@ -41,6 +42,7 @@ Progress = Callable[[Status], object]
 """Called several times per second during a search; returns False to end it."""
 
 
+@lists_settings
 class Search:
     """A search that keeps its tree from move to move.
 
@@ -177,6 +179,7 @@ def _batched(config: SearchConfig, evaluator: Evaluator | None) -> SearchConfig:
     return config.replace(leaves_in_flight=max(1, min(int(preferred), most // 32)))
 
 
+@lists_settings
 def search(
     game: Game,
     *,

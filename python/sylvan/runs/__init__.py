@@ -4,6 +4,8 @@
 |---|---|
 | `config` | all settings of a run, section by section |
 | `presets` | default settings per game and machine |
+| `rehearsal` | measure what steps cost on this machine |
+| `fit` | fit a preset to a budget of minutes |
 | `checkpoints` | the state of a run at the end of a step |
 | `metrics` | the figures of each step, as JSON lines |
 | `run` | the run's folder and its lock |

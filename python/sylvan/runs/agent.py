@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sylvan.errors import ConfigError, GameContractError, MissingExtra, NetworkError
 from sylvan.games.game import Game
@@ -56,7 +56,12 @@ class Agent:
         self._frames.clear()
 
     def act(
-        self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
+        self,
+        observation: Any,
+        legal_actions: Sequence[int] | None = None,
+        *,
+        seat: int = 0,
+        action_mask: ArrayLike | None = None,
     ) -> int:
         """Choose an action: the environment's own number of it, or the game's code.
 
@@ -64,17 +69,30 @@ class Agent:
         :param legal_actions: the actions to choose from, numbered as the environment or the game
             does; default: all, or the game's legal ones.
         :param seat: the seat to move, in a game with several seats.
+        :param action_mask: instead of `legal_actions`, an entry per action, true for those to
+            choose from: an environment's `info["action_mask"]`.
         """
-        code = self.plan(observation, legal_actions, seat=seat).best
+        code = self.plan(observation, legal_actions, seat=seat, action_mask=action_mask).best
         return code if isinstance(observation, Game) else code + self.first_action
 
     def plan(
-        self, observation: Any, legal_actions: Sequence[int] | None = None, *, seat: int = 0
+        self,
+        observation: Any,
+        legal_actions: Sequence[int] | None = None,
+        *,
+        seat: int = 0,
+        action_mask: ArrayLike | None = None,
     ) -> SearchResult:
         """Search, and return the full result: values, visits, the principal variation.
 
         Its actions are the model's, which start at 0: the environment's minus `first_action`.
         """
+        if action_mask is not None:
+            if legal_actions is not None:
+                raise ConfigError("legal_actions and action_mask are the same: give one of them.")
+            codes = np.flatnonzero(np.asarray(action_mask))
+            first = 0 if isinstance(observation, Game) else self.first_action
+            legal_actions = [int(code) + first for code in codes]
         if isinstance(observation, Game):
             game = observation
             legal = list(game.legal_actions()) if legal_actions is None else legal_actions

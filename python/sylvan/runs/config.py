@@ -111,6 +111,13 @@ class GameConfig(Section):
         """The game, which can be started any number of times."""
         return GameSpec(self.name, self.params)
 
+    def resolved(self) -> Self:
+        """A copy with absolute paths of files."""
+        params = dict(self.params)
+        if "wrappers" in params and self.name.startswith(ENVIRONMENTS):
+            params["wrappers"] = [_absolute(name) for name in params["wrappers"]]
+        return self.replace(name=_absolute(self.name), params=params)
+
 
 class NetworkConfig(Section):
     """The network."""
@@ -217,7 +224,7 @@ class TrainingConfig(Section):
             run["device"] = "cuda" if torch.cuda.is_available() else "cpu"
         return self.replace(
             run=self.run.replace(**run),
-            game=self.game.replace(name=_absolute(self.game.name)),
+            game=self.game.resolved(),
             network=self.network.replace(size=_absolute(self.network.size)),
         )
 
@@ -338,7 +345,9 @@ def _absolute(name: str) -> str:
 
     >>> _absolute("/games/nim.py:Nim"), _absolute("gym:/games/lights.py:Lights")
     ('/games/nim.py:Nim', 'gym:/games/lights.py:Lights')
+    >>> _absolute("/games/wrappers.py:Slow(steps=2)")
+    '/games/wrappers.py:Slow(steps=2)'
     """
     kind = ENVIRONMENTS if name.startswith(ENVIRONMENTS) else ""
-    path, colon, cls = name.removeprefix(kind).rpartition(":")
-    return f"{kind}{Path(path).resolve()}:{cls}" if colon and path.endswith(".py") else name
+    path, extension, rest = name.removeprefix(kind).partition(".py:")
+    return f"{kind}{Path(path + '.py').resolve()}:{rest}" if extension else name

@@ -32,6 +32,7 @@ __all__ = [
     "sparkline",
     "time_shares",
     "time_span",
+    "time_used",
 ]
 
 Series = NDArray[np.float64]
@@ -239,3 +240,13 @@ def time_span(seconds: float) -> str:
     if whole < 48 * 3600:
         return f"{whole // 3600}:{whole % 3600 // 60:02} h"
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def time_used(elapsed: float, limit: float) -> str:
+    """Format the time used of a budget, which is NaN if there is none.
+
+    >>> time_used(42, 180), time_used(42, math.nan)
+    ('42 s of 3:00 min', '42 s')
+    """
+    used = time_span(elapsed)
+    return f"{used} of {time_span(limit)}" if math.isfinite(limit) else used

@@ -17,11 +17,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sylvan.runs.figures import RATINGS, last, per_second, rating_name, rating_text, time_span
+from sylvan.runs.figures import (
+    RATINGS,
+    last,
+    per_second,
+    rating_name,
+    rating_text,
+    time_span,
+    time_used,
+)
 from sylvan.runs.metrics import Columns, Metrics, to_columns
 from sylvan.runs.panel import Facts, Phase, panel
 from sylvan.runs.watcher import Numbers, Watcher
-from sylvan.views.text import clean, percent, short_count
+from sylvan.views.text import clean, percent, seat_name, short_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +120,8 @@ class PlainLines(Watcher):
         self._history.add(step, numbers)
         elapsed = self._began[0] + time.monotonic() - self._began[1]
         remaining = self._history.remaining(self._budget, progress, elapsed)
-        self._print(_plain_line(step, self._history, progress, elapsed, remaining))
+        used = time_used(elapsed, seconds_of(self._budget))
+        self._print(_plain_line(step, self._history, progress, used, remaining))
 
     def message(self, text: str) -> None:
         self._print(text)
@@ -124,11 +133,9 @@ class PlainLines(Watcher):
         self._console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def _plain_line(
-    step: int, history: History, progress: float, elapsed: float, remaining: float
-) -> str:
+def _plain_line(step: int, history: History, progress: float, used: str, remaining: float) -> str:
     columns = history.columns
-    words = [f"step {step}", f"{100 * progress:.0f}%", time_span(elapsed)]
+    words = [f"step {step}", f"{100 * progress:.0f}%", used]
     for name, label, form in (
         ("loss.policy", "policy", ".3f"),
         ("loss.value", "value", ".3f"),
@@ -173,7 +180,6 @@ class LiveView(Watcher):
         self._began = (0.0, time.monotonic())
         self._phase: Phase | None = None
         self._record: GameRecord | None = None
-        self._message = ""
         self._live: Live | None = None
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
@@ -216,9 +222,8 @@ class LiveView(Watcher):
         self._progress, self._phase = progress, Phase("saved")
 
     def message(self, text: str) -> None:
-        self._message = text
-        if self._live is not None:
-            self._live.console.print(clean(text), markup=False, highlight=False)
+        console = self._console if self._live is None else self._live.console
+        console.print(clean(text), markup=False, highlight=False)
 
     def run_end(self, step: int, reason: str) -> None:
         self._step, self._phase = step, Phase(reason)
@@ -249,6 +254,7 @@ class LiveView(Watcher):
             budget=f"of {self._budget.steps:,}" if self._budget.steps else "",
             progress=self._progress,
             elapsed=elapsed,
+            limit=seconds_of(self._budget),
             remaining=remaining,
             ends=ends,
             phase=self._phase,
@@ -269,6 +275,11 @@ class LiveView(Watcher):
             self._live.update(panel(self.facts(), self._console.width), refresh=True)
 
 
+def seconds_of(budget: RunConfig) -> float:
+    """The budget in seconds; NaN if it is in steps only."""
+    return math.nan if budget.minutes is None else 60 * budget.minutes
+
+
 def title(config: TrainingConfig, folder: Path) -> str:
     """A run's name and game in one line."""
     return f"{config.game.spec.short_name} · {folder}"
@@ -280,7 +291,7 @@ def game_summary(spec: GameSpec, record: GameRecord, moves: int = 12) -> str:
     if max(returns) == min(returns):
         result = "draw" if len(returns) > 1 else f"return {returns[0]:g}"
     elif len(returns) == 2:
-        result = f"seat {returns.index(max(returns))} wins"
+        result = f"{seat_name(spec.first(), returns.index(max(returns)))} wins"
     else:
         result = "returns " + " ".join(f"{value:g}" for value in returns)
     if record.ending != "end":

@@ -29,9 +29,10 @@ from sylvan.runs.run import Run, disk_full, locked
 from sylvan.runs.watcher import Watcher
 
 if TYPE_CHECKING:
+    from sylvan.runs.fit import Fit
     from sylvan.runs.trainer import Trainer
 
-__all__ = ["Outcome", "train"]
+__all__ = ["Outcome", "train", "trainer_class"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def train(
     *,
     watch: Watcher | None = None,
     start: str | PathLike[str] | None = None,
+    fitted: Fit | None = None,
 ) -> Outcome:
     """Start or resume the run in `folder`, until its budget is spent.
 
@@ -59,6 +61,7 @@ def train(
         folder: of the run; created if it does not exist.
         watch: receives all events.
         start: initial network: a file, or another run's folder.
+        fitted: how the settings of a new run were chosen; the time it took is part of the budget.
 
     If the run cannot be set up, the folder is left unchanged, or not created.
 
@@ -77,11 +80,13 @@ def train(
             run.sweep()
         else:
             run = Run.create(path, config)
+            if fitted is not None:
+                fitted.save(run.folder)
         with disk_full(run):
             if (done := _already_done(run)) is not None:
                 return done
             try:
-                trainer = _resumed(run, watch, start)
+                trainer = _resumed(run, watch, start, 0.0 if fitted is None else fitted.spent)
             except BaseException:
                 _undo(run, before, created)
                 raise
@@ -124,12 +129,18 @@ def _already_done(run: Run) -> Outcome | None:
     return Outcome(run, checkpoint.step, "done") if published else None
 
 
-def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Trainer[Any]:
-    """A trainer in the state of the newest checkpoint; a new run first saves one for step 0."""
+def _resumed(
+    run: Run, watch: Watcher, start: str | PathLike[str] | None, spent: float
+) -> Trainer[Any]:
+    """A trainer in the state of the newest checkpoint; a new run first saves one for step 0.
+
+    :param spent: seconds that a new run has already used.
+    """
     checkpoint, damaged = run.checkpoints.newest()
-    trainer = _trainer(run)(run, watch, start if checkpoint is None else None)
+    trainer = trainer_class(run)(run, watch, start if checkpoint is None else None)
     if checkpoint is None:
-        trainer.save(0.0)
+        trainer.elapsed = spent
+        trainer.save(spent)
     else:
         trainer.restore(checkpoint)
         run.metrics.keep(checkpoint.step)
@@ -141,7 +152,7 @@ def _resumed(run: Run, watch: Watcher, start: str | PathLike[str] | None) -> Tra
     return trainer
 
 
-def _trainer(run: Run) -> type[Trainer[Any]]:
+def trainer_class(run: Run) -> type[Trainer[Any]]:
     """The trainer class of the run's algorithm."""
     if run.config.run.algorithm == "muzero":
         from sylvan.runs.muzero_trainer import MuZeroTrainer

@@ -23,6 +23,7 @@ from sylvan.runs.figures import (
     sparkline,
     time_shares,
     time_span,
+    time_used,
 )
 from sylvan.runs.metrics import Columns, to_columns
 from sylvan.runs.palette import BLUE, ORANGE, PARTS_PAINT
@@ -60,9 +61,11 @@ class Facts:
     budget: str = ""
     """Such as `of 200`; empty if the budget is time."""
     progress: float = 0.0
-    """Share of the budget that is spent, 0 to 1."""
+    """Share of the budget that was spent at the end of the last step, 0 to 1."""
     elapsed: float = 0.0
     """Seconds."""
+    limit: float = math.nan
+    """The budget in seconds; NaN without one."""
     remaining: float = math.nan
     """Expected seconds to the end; NaN while unknown."""
     ends: str = ""
@@ -105,10 +108,11 @@ def _progress(facts: Facts, room: int) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    share = min(1.0, max(0.0, facts.progress))
+    timed = facts.elapsed / facts.limit if facts.limit > 0 else 0.0
+    share = min(1.0, max(0.0, facts.progress, timed))
     head = f"step {facts.step:,}" + (f" {facts.budget}" if facts.budget else "")
     bar = _bar(head, share, f"{100 * share:.0f}%", room, BLUE)
-    words = f"{time_span(facts.elapsed)} gone"
+    words = f"{time_used(facts.elapsed, facts.limit)} used"
     if math.isfinite(facts.remaining):
         words += f", {time_span(facts.remaining)} to go"
         words += f" (until {facts.ends})" if facts.ends else ""

@@ -16,6 +16,7 @@ from torch import nn
 
 from sylvan.learning.base_learner import BaseLearner
 from sylvan.networks.header import NetworkHeader
+from sylvan.ratings.arena import ArenaConfig
 from sylvan.replay.buffer import Replay
 from sylvan.replay.record import GameRecord
 from sylvan.runs.checkpoints import Checkpoint, NetworkState
@@ -71,6 +72,8 @@ class NetworkRating(Protocol):
 
 class RatesNetworks(Protocol[PlayerT]):
     """Rates the networks of a run, and keeps the results."""
+
+    config: ArenaConfig
 
     def rate(
         self,

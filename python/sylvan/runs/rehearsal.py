@@ -1,0 +1,204 @@
+"""Measure what the steps of a run cost on this machine: a few short ones in a temporary folder.
+
+The real parts of a run are timed: self-play with the network, updates, ratings. Games are cut short
+and begin at random depths, so that every measurement takes about a second whatever the game's
+length; what depends on the length is a cost per ply.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sylvan._native import Rng
+from sylvan.games.game import Game
+from sylvan.games.naming import GameSpec
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.run import Run
+from sylvan.runs.seeds import random_numbers
+from sylvan.runs.trainer import Trainer
+from sylvan.runs.watcher import Watcher
+
+__all__ = ["Costs", "game_length", "rehearse"]
+
+PLIES = 8
+"""Plies after which the games of a rehearsal end, in self-play and in ratings."""
+GAMES = 32
+"""Most parallel games of a rehearsal."""
+RATED = 4
+"""Games against each opponent of a rehearsed rating."""
+PATIENCE = 0.7
+"""Seconds of self-play to time, after the first round."""
+ROUNDS = 4
+"""Most rounds of self-play to time."""
+UPDATES = 2
+"""Updates to time, after the first."""
+RANDOM_GAMES = 20
+RANDOM_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds that the parts of a run take."""
+
+    simulation: float
+    """Per searched position and simulation of `search.simulations`."""
+    network: float
+    """Share of it in the network."""
+    update: float
+    """Per update of the network."""
+    step: float = 0.0
+    """Per step, whatever its size: loading the network into self-play, the checkpoint."""
+    rated_ply: float = 0.0
+    """Per ply of one game against every opponent of a rating."""
+    solved: float = 0.0
+    """Per rating, for the mistakes on solved positions."""
+
+    def replace(self, **costs: float) -> Costs:
+        """A copy with some costs changed."""
+        return replace(self, **costs)
+
+    def position(self, config: TrainingConfig) -> float:
+        """Seconds to search one position."""
+        return self.simulation * (config.search.simulations or 1)
+
+    def learned(self, config: TrainingConfig) -> float:
+        """Seconds to learn one new position."""
+        return self.update * config.learner.samples_per_position / config.learner.batch
+
+
+def game_length(spec: GameSpec, most: int, seed: int = 0) -> float:
+    """The mean number of plies of random games, `most` at most; chance is not counted."""
+    began, lengths = time.perf_counter(), list[int]()
+    for number in range(RANDOM_GAMES):
+        lengths.append(_random_plies(spec.episode(seed + number), Rng(seed, number), most, began))
+        if time.perf_counter() - began > RANDOM_SECONDS:
+            break
+    return max(1.0, sum(lengths) / len(lengths))
+
+
+def _random_plies(state: Game, rng: Rng, most: int, began: float) -> int:
+    plies = 0
+    while not state.is_terminal() and plies < most:
+        if time.perf_counter() - began > 3 * RANDOM_SECONDS:  # a slow game: take its limit
+            return most
+        if state.is_chance():
+            outcomes = state.chance_outcomes()
+            state.apply(outcomes[rng.pick([share for _, share in outcomes])][0])
+        else:
+            legal = state.legal_actions()
+            state.apply(legal[rng.below(len(legal))])
+            plies += 1
+    return plies
+
+
+def rehearse(
+    config: TrainingConfig, length: float, positions: int = 0, before: Costs | None = None
+) -> Costs:
+    """Measure the costs of a run with these settings.
+
+    :param config: resolved settings.
+    :param length: plies of a typical game.
+    :param positions: positions of a step to time, with all of the games; 0: two in each of at most
+        `GAMES` games.
+    :param before: costs with other settings: ratings are not measured again.
+    :raises SylvanError: the run cannot be set up with these settings.
+    """
+    from sylvan.runs.loop import trainer_class
+
+    with TemporaryDirectory(prefix="sylvan-") as folder:
+        run = Run.create(Path(folder) / "run", _shortened(config, length, positions))
+        trainer = trainer_class(run)(run, Watcher())
+        costs = _play_and_learn(trainer)
+        first = Rated() if before or not config.arena.every else _rate(trainer)
+        began = time.perf_counter()
+        trainer.save(0.0)
+        costs = costs.replace(step=costs.step + time.perf_counter() - began)
+        if before:
+            faster = costs.simulation / before.simulation
+            return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
+        if not config.arena.every:
+            return costs
+        trainer.step += 1
+        trainer.arena.config = trainer.arena.config.replace(positions=0)
+        second = _rate(trainer)
+    # The second rating had one earlier network to play; the later ones of a run have several.
+    later = config.arena.opponents
+    more = (second.opponents + max(0, later - 1)) / max(1, second.opponents)
+    return costs.replace(
+        rated_ply=more * second.seconds / (RATED * min(PLIES, length)),
+        solved=max(0.0, first.seconds - second.seconds) if first.solved else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a rating took."""
+
+    seconds: float = 0.0
+    opponents: int = 0
+    solved: bool = False
+    """Whether it counted mistakes on solved positions."""
+
+
+def _rate(trainer: Trainer[Any]) -> Rated:
+    began = time.perf_counter()
+    numbers = trainer.rate()
+    return Rated(
+        time.perf_counter() - began,
+        sum(name.startswith("rating.score.") for name in numbers),
+        any(name.startswith("rating.mistakes") for name in numbers),
+    )
+
+
+def _shortened(config: TrainingConfig, length: float, positions: int) -> TrainingConfig:
+    """The settings of the rehearsal."""
+    games = config.selfplay.games if positions else min(GAMES, config.selfplay.games)
+    changes: dict[str, Any] = {"games": games, "max_plies": PLIES}
+    changes["positions"] = positions or 2 * games
+    if not config.game.spec.is_gymnasium:
+        changes |= {"opening_share": 0.5, "opening_plies": max(1, int(length / 2))}
+    arena = {"every": 1, "games": RATED, "max_plies": PLIES, "gate": None}
+    return config.replace(
+        run=config.run.replace(steps=1, minutes=None),
+        selfplay=config.selfplay.replace(**changes),
+        arena=config.arena.replace(**arena),
+    )
+
+
+def _play_and_learn(trainer: Trainer[Any]) -> Costs:
+    """The costs of self-play and of updates; first calls, which load, do not count."""
+    trainer.play()
+    positions, playing, evaluating, loading, rounds = 0.0, 0.0, 0.0, 0.0, 0
+    while rounds < ROUNDS and playing < PATIENCE:
+        rounds += 1
+        trainer.step += 1
+        began = time.perf_counter()
+        numbers = trainer.play()
+        positions += numbers["selfplay.positions"]
+        playing += numbers["seconds.selfplay"]
+        evaluating += numbers["seconds.network"]
+        loading += time.perf_counter() - began - numbers["seconds.selfplay"]
+    each = playing / positions
+    # Games that never end leave nothing to learn from: guess.
+    update = trainer.config.learner.batch * each / 8
+    if trainer.replay.window:
+        _update(trainer, 1)
+        update = _update(trainer, UPDATES) / UPDATES
+    return Costs(
+        simulation=each / (trainer.config.search.simulations or 1),
+        network=min(1.0, evaluating / playing),
+        update=update,
+        step=loading / rounds,
+    )
+
+
+def _update(trainer: Trainer[Any], updates: int) -> float:
+    """Seconds of some updates."""
+    rng = random_numbers(trainer.seed, "batches", trainer.step)
+    began = time.perf_counter()
+    trainer.learner.train(trainer.replay, updates, lambda _: 0.0, rng, trainer.watch)
+    return time.perf_counter() - began
