@@ -263,6 +263,16 @@ def test_one_actor_plays_if_answers_depend_on_the_batch():
     assert sound.notes == []
 
 
+def test_speed_counts_what_was_played_in_the_time_of_the_step():
+    play, work = self_play("tictactoe", lag=1), 0
+    for step in (1, 2, 3):
+        play.play(lambda _: evaluate_leaves, step, last=step == 3)
+        work += play.statistics.played_positions
+    twin = self_play("tictactoe", lag=1)
+    stored = sum(len(record.searched) for record in played(twin, steps=3))
+    assert work == stored
+
+
 # --- faults --------------------------------------------------------------------------------------
 
 

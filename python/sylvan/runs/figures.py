@@ -46,6 +46,9 @@ NAMES = {
     "selfplay.games": "games that ended in the step",
     "selfplay.positions": "positions searched in the step",
     "selfplay.simulations": "simulations of those searches",
+    "played.games": "games that ended while self-play ran, of this step and of the next",
+    "played.positions": "positions searched in that time",
+    "played.simulations": "simulations of those searches",
     "selfplay.fill": "mean share of a batch that holds positions",
     "selfplay.length": "mean plies of a game",
     "selfplay.entropy": "mean entropy of the policy target, nats",
@@ -188,8 +191,10 @@ def model_figures(columns: Columns, what: str) -> dict[int, str]:
 def per_second(columns: Columns, what: str) -> Series:
     """`games`, `positions` or `simulations` per second of self-play."""
     seconds = series(columns, "seconds.selfplay")
+    stored, played = series(columns, f"selfplay.{what}"), series(columns, f"played.{what}")
     with np.errstate(all="ignore"):
-        return np.where(seconds > 0, series(columns, f"selfplay.{what}") / seconds, math.nan)
+        done = np.where(np.isfinite(played), played, stored)
+        return np.where(seconds > 0, done / seconds, math.nan)
 
 
 def time_shares(columns: Columns) -> dict[str, Series]:

@@ -181,7 +181,7 @@ def _play_and_learn(trainer: Trainer[Any]) -> Costs:
         _next_step(trainer)
         began = time.perf_counter()
         numbers = trainer.play()
-        positions += numbers["selfplay.positions"]
+        positions += numbers.get("played.positions", numbers["selfplay.positions"])
         playing += numbers["seconds.selfplay"]
         evaluating += numbers["seconds.network"]
         loading += time.perf_counter() - began - numbers["seconds.selfplay"]

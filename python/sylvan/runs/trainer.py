@@ -160,6 +160,12 @@ class Trainer(ABC, Generic[EvaluatorT]):
             "replay.positions": self.replay.positions,
             "replay.games": self.replay.records,
         }
+        if found.played_positions:
+            numbers |= {
+                "played.games": found.played_games,
+                "played.positions": found.played_positions,
+                "played.simulations": found.played_simulations,
+            }
         if found.capacity:
             numbers["selfplay.fill"] = found.fill
         if found.dropped:

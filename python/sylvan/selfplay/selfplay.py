@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan._native import mix
@@ -95,6 +96,9 @@ class SelfPlay:
         """Sentences for the user, about games that were dropped."""
         self._begun: dict[int, Actors] = {}
         """The actors of the leases being played, by number."""
+        self._finished = self._counted = np.zeros(3, np.int64)
+        """Games over, positions and simulations of the leases that are over; all that `_work`
+        counted."""
         self._auxiliary = offers_auxiliary(self.first)
 
     def play(
@@ -134,15 +138,16 @@ class SelfPlay:
                 now = time.perf_counter()
                 if watch is not None and now - watched >= WATCH_INTERVAL:
                     watched = now
-                    played, positions, simulations = actors.progress
+                    over, positions, simulations = actors.progress
                     watch(
                         SelfPlayStatistics(
-                            games=played,
+                            games=over,
                             positions=positions,
                             simulations=simulations,
                             seconds=now - began,
                         )
                     )
+            work = self._work(actors)
             games = actors.finish()
         except BaseException:
             self.stop()
@@ -151,6 +156,7 @@ class SelfPlay:
         self.statistics = found = SelfPlayStatistics()
         found.add(games)
         found.seconds = time.perf_counter() - began
+        found.played_games, found.played_positions, found.played_simulations = work.tolist()
         found.network_seconds, found.search_seconds = self._evaluated - evaluated, waited
         found.cache_lookups, found.cache_hits = actors.cache
         found.batches, found.rows = actors.evaluated
@@ -206,6 +212,14 @@ class SelfPlay:
         self.leases.over(self.statistics.positions / max(1, len(games)))
         return records
 
+    def _work(self, over: Actors) -> NDArray[np.int64]:
+        """Games over, positions and simulations since the last call; one lease is over."""
+        rows = [actors.progress for actors in self._begun.values()]
+        total: NDArray[np.int64] = self._finished + np.array(rows, np.int64).sum(axis=0)
+        work = total - self._counted
+        self._counted, self._finished = total, self._finished + over.progress
+        return work
+
     @property
     def _evaluated(self) -> float:
         """Seconds inside evaluators so far."""
@@ -220,6 +234,7 @@ class SelfPlay:
         for actors in self._begun.values():
             actors.stop()
         self._begun.clear()
+        self._counted = self._finished
 
     def state_dict(self) -> dict[str, Any]:
         """The state that the next step depends on, besides the settings: arrays and JSON values."""

@@ -34,7 +34,11 @@ class SelfPlayStatistics:
     capacity: int = 0
     """Positions that those batches had room for."""
     seconds: float = 0.0
-    """Wall time."""
+    """Wall time. Some games of the step were played before, and some of the next one meanwhile."""
+    played_games: int = 0
+    """Games that ended in this time, of this step and of the next."""
+    played_positions: int = 0
+    played_simulations: int = 0
     network_seconds: float = 0.0
     """Time inside the evaluator; the games go on meanwhile."""
     search_seconds: float = 0.0
@@ -144,9 +148,9 @@ class SelfPlayStatistics:
             "search_seconds": self.search_seconds,
             "network_share": self.network_share,
             "batch_fill": self.fill,
-            "games_per_second": self.games * per_second,
-            "positions_per_second": self.positions * per_second,
-            "simulations_per_second": self.simulations * per_second,
+            "games_per_second": (self.played_games or self.games) * per_second,
+            "positions_per_second": (self.played_positions or self.positions) * per_second,
+            "simulations_per_second": (self.played_simulations or self.simulations) * per_second,
             "mean_length": self.mean_length,
             "policy_entropy": self.policy_entropy,
             "surprise": self.mean_surprise,
