@@ -217,8 +217,12 @@ def load_everything() -> None:
     torch.set_num_threads(1)
 
 
+TIMED = ("seconds", "elapsed", "played.", "selfplay.fill", "selfplay.cache_hits")
+"""Figures that depend on timing: on how far the next games are, and on what is in a batch."""
+
+
 def outcome_of(folder: Path, step: int) -> dict[str, object]:
-    """All files of a run after a step, without times."""
+    """All files of a run after a step, without what depends on timing."""
     checkpoint = folder / "checkpoints" / f"step-{step:06d}"
     files = [*checkpoint.glob("*.safetensors")]
     files += [path for path in folder.rglob("networks/**/*") if path.is_file()]
@@ -226,8 +230,7 @@ def outcome_of(folder: Path, step: int) -> dict[str, object]:
     found: dict[str, object] = {str(p.relative_to(folder)): p.read_bytes() for p in files}
     found["state"] = json.loads((checkpoint / "state.json").read_text())["parts"]
     found["metrics"] = [
-        {name: n for name, n in json.loads(line).items() if "seconds" not in name}
-        | {"run.elapsed": None}
+        {name: n for name, n in json.loads(line).items() if not any(t in name for t in TIMED)}
         for line in (folder / "metrics.jsonl").read_text().splitlines()
     ]
     return found

@@ -235,6 +235,7 @@ def test_without_matplotlib_the_error_names_the_extra(tmp_path, monkeypatch, mod
         (3.0, 6.0, 0.95, "the games are the limit"),
         (9.0, 0.5, 0.31, "batches are 31% full"),
         (9.0, 0.5, math.nan, "the network is the limit"),  # no batches: MuZero
+        (3.0, 0.1, 0.95, "steps are short"),
     ],
 )
 def test_the_report_says_what_limits_self_play(network, waits, fill, sentence):

@@ -230,6 +230,9 @@ def limit(columns: Columns) -> tuple[str, str] | None:
     fill = last(columns, "selfplay.fill")
     if not (whole > 0 and math.isfinite(network + waits)):
         return None
+    if network + waits < whole / 2:
+        rest = 1 - (network + waits) / whole
+        return "steps are short", f"loading networks takes {percent(rest)} of the time"
     if waits > network:
         return "the games are the limit", f"the network waits {percent(waits / whole)} of the time"
     if fill < LOW_FILL:
