@@ -117,6 +117,7 @@ def rehearse(
         began = time.perf_counter()
         trainer.save(0.0)
         costs = costs.replace(step=costs.step + time.perf_counter() - began)
+        trainer.close()
         if before:
             faster = costs.simulation / before.simulation
             return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
@@ -160,7 +161,8 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
     changes: dict[str, Any] = {"games": games, "max_plies": PLIES}
     changes["positions"] = positions or 2 * games
     if not config.game.spec.is_gymnasium:
-        changes |= {"opening_share": 0.5, "opening_plies": max(1, int(length / 2))}
+        depth = min(PLIES // 2, max(1, int(length / 2)))  # a game at its limit is not searched
+        changes |= {"opening_share": 0.5, "opening_plies": depth}
     arena = {"every": 1, "games": RATED, "max_plies": PLIES, "gate": None}
     return config.replace(
         run=config.run.replace(steps=1, minutes=None),
@@ -171,11 +173,12 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
 
 def _play_and_learn(trainer: Trainer[Any]) -> Costs:
     """The costs of self-play and of updates; first calls, which load, do not count."""
+    _next_step(trainer)
     trainer.play()
     positions, playing, evaluating, loading, rounds = 0.0, 0.0, 0.0, 0.0, 0
     while rounds < ROUNDS and playing < PATIENCE:
         rounds += 1
-        trainer.step += 1
+        _next_step(trainer)
         began = time.perf_counter()
         numbers = trainer.play()
         positions += numbers["selfplay.positions"]
@@ -194,6 +197,12 @@ def _play_and_learn(trainer: Trainer[Any]) -> Costs:
         update=update,
         step=loading / rounds,
     )
+
+
+def _next_step(trainer: Trainer[Any]) -> None:
+    """Save the networks that the games of later steps are played with, and go on."""
+    trainer.save(0.0)
+    trainer.step += 1
 
 
 def _update(trainer: Trainer[Any], updates: int) -> float:
