@@ -25,9 +25,6 @@ PAGE := python/sylvan/web/static/app.js
 PAGE_SOURCES := $(shell find web -maxdepth 1 -type f) $(shell find web/src -type f)
 NODE_MIN := 20
 
-# Where `make wheel` writes.
-DIST ?= dist
-
 # Two workers: more would only wait for each other on two cores. Tests that measure time or memory
 # (marked `alone`) run after the others, one by one.
 PYTEST := SYLVAN_SYZYGY=$(CURDIR)/$(VENV)/syzygy $(BIN)/python -m pytest -q
@@ -37,7 +34,10 @@ WORKERS ?= 2
 # mates at all.
 DEMO_FEN := rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 9
 
-.PHONY: help demo web wheel test check soak lint bench mutants clean
+# What `make wheel` builds for; also aarch64-unknown-linux-gnu, after `rustup target add` of it.
+TARGET ?= $(shell uname -m)-unknown-linux-gnu
+
+.PHONY: help demo web test check soak lint docs bench mutants wheel clean
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
@@ -46,9 +46,6 @@ demo: $(VENV)/base ## search a chess position with a hidden mate, and draw the t
 	@$(BIN)/sylvan analyze "$(DEMO_FEN)" --evaluator material --tree out/demo-tree.svg
 
 web: $(PAGE) ## build the browser app's page, for `sylvan web`
-
-wheel: $(VENV)/dev $(PAGE) ## build a wheel into $(DIST)
-	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(DIST)
 
 test: $(VENV)/dev $(PAGE) ## run all tests: Rust, TypeScript and Python
 	cargo test --workspace --exclude sylvan-python --quiet
@@ -72,11 +69,22 @@ lint: $(VENV)/dev $(PAGE) ## formatters, linters, types, and the stub of the nat
 	$(BIN)/python -m mypy.stubtest sylvan._native
 	@$(with_node); cd web && npm run --silent lint && npm run --silent types
 
+docs: $(VENV)/dev ## build the documentation site in out/site; warnings are errors
+	$(BIN)/python docs/build.py
+
 bench: $(VENV)/dev ## measure speed and memory against the peers
 	$(BIN)/python -m benchmarks.core
 
 mutants: $(VENV)/dev ## break the core on purpose, and see that the tests notice
 	$(BIN)/python tests/mutants/run.py
+
+wheel: $(PAGE) | $(BIN)/python ## build a wheel for any Linux in dist/, and check it in empty environments
+	@$(need_rust)
+	$(PIP) install -c constraints.txt maturin ziglang
+	rm -f dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --strip --zig \
+	  --compatibility manylinux2014 --target $(TARGET) --out dist
+	$(BIN)/python .ci/check_wheel.py dist/sylvan-*_$(firstword $(subst -, ,$(TARGET))).whl
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) target dist out .hypothesis .mypy_cache .pytest_cache .ruff_cache

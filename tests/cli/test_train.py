@@ -166,6 +166,25 @@ def test_from_takes_the_shape_of_the_other_network(asked, tmp_path):
     assert str(start) == "a.safetensors"
 
 
+@pytest.mark.parametrize("encoder", ["lc0_112", "planes19", "planes29"])
+def test_from_takes_the_encoding_of_the_other_network(asked, tmp_path, encoder):
+    """The preset for a processor has an encoder of its own."""
+    from sylvan.games import Chess
+    from sylvan.games.encoding import Encoding
+    from sylvan.networks import build_network, save_network
+
+    encoding = Encoding(encoder, "lc0")
+    network = build_network("1x8", game=Chess(), encoding=encoding, seed=1)
+    save_network(network, tmp_path / "a.safetensors")
+    assert sylvan("chess", "--preset", "cpu", "--from", "a.safetensors")[0] == 0
+    assert asked[0][0].game.spec.first().encoding == encoding
+    other = ["--set", "game.params.encoder=az119"]
+    assert (
+        sylvan("chess", "--run", "b", "--preset", "cpu", "--from", "a.safetensors", *other)[0] == 0
+    )
+    assert asked[1][0].game.spec.first().encoding == Encoding("az119", "lc0")
+
+
 @pytest.mark.slow
 def test_a_run_from_the_command_line(tmp_path):
     folder = tmp_path / "run"

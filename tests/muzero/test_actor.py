@@ -157,7 +157,7 @@ def test_a_step_that_fails_leaves_the_games_unchanged():
 
 def actor_watched_at_once(played, model, watch):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
+        patch.setattr("sylvan.muzero.actor.WATCH_INTERVAL", 0.0)
         played.play(model, 1, watch)
 
 

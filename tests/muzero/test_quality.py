@@ -79,7 +79,7 @@ def test_a_cut_off_episode_does_not_count_its_bootstrap_as_a_reward():
 
 def games(count):
     selfplay = SelfPlay(TICTACTOE, SelfPlayConfig(games=8, positions=80), seed=1)
-    return selfplay.play("uniform", step=0)[:count]
+    return selfplay.play(lambda _: "uniform", step=1)[:count]
 
 
 def test_a_perfect_model_of_a_game_knows_its_rewards_and_legal_moves():

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sylvan import LatentSearch, Search, SearchConfig, reference
 from sylvan.errors import ConfigError, EvaluationError
 from sylvan.games import Game, TicTacToe
+from sylvan.muzero.temperature import picked
 from sylvan.planning import LatentState, latent, model_arrays
 from sylvan.reference.latent import LatentGame, evaluate
-from sylvan.selfplay.temperature import picked
 
 # --- models ------------------------------------------------------------------------------------
 

@@ -120,9 +120,10 @@ def _evaluation(count: int) -> None:
 
 
 def _search(count: int) -> None:
-    from sylvan.planning import Forest, LatentForest
+    from sylvan.planning import LatentForest
+    from sylvan.selfplay.actors import Actors
 
-    _after(Forest, "_batch", count)
+    _after(Actors, "submit", count)
     _after(LatentForest, "step", count)
 
 

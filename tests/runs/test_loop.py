@@ -13,6 +13,7 @@ from sylvan.errors import ConfigError, NetworkError, RunError
 from sylvan.evaluators import load_evaluator
 from sylvan.networks import load_network, save_network
 from sylvan.networks.checkpoint import read_checkpoint, read_header
+from sylvan.runs.alphazero_trainer import AlphaZeroTrainer
 from sylvan.runs.loop import train
 from sylvan.runs.run import Run
 from sylvan.runs.trainer import Trainer
@@ -95,7 +96,8 @@ def test_the_files_of_a_run(finished):
         "networks/last.onnx",
         "networks/last.safetensors",
     } <= names
-    assert Run.open(folder).checkpoints.steps() == [2, 3]  # keep=2
+    # keep=2, and the first games after step 2 are played by the network of step 1.
+    assert Run.open(folder).checkpoints.steps() == [1, 2, 3]
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == [1, 2, 3]
 
@@ -336,19 +338,22 @@ def test_self_play_keeps_its_network_until_the_gate_is_passed(tmp_path, monkeypa
     from sylvan.ratings import arena
 
     monkeypatch.setattr(arena.Arena, "_is_best", lambda self, *_: self.best is None)
-    players: list[object] = []
-    play = Trainer._player
+    players: dict[int, object] = {}
+    load = AlphaZeroTrainer._loaded
 
-    def noted(self):
-        player = play(self)
-        players.append({name: t.clone() for name, t in player.state_dict().items()})
-        return player
+    def noted(self, lease):
+        network = self.publisher.filled(self._network_of(lease.network))
+        players[lease.number] = {name: t.clone() for name, t in network.state_dict().items()}
+        return load(self, lease)
 
-    monkeypatch.setattr(Trainer, "_player", noted)
+    monkeypatch.setattr(AlphaZeroTrainer, "_loaded", noted)
     config = tiny(4)
-    config = config.replace(arena=config.arena.replace(every=1, gate=0.55, games=2))
+    config = config.replace(
+        arena=config.arena.replace(every=1, gate=0.55, games=2),
+        selfplay=config.selfplay.replace(lag=0),
+    )
     folder = train(config, tmp_path / "run").run.folder
-    first, second, third, fourth = players
+    first, second, third, fourth = (players[step] for step in range(1, 5))
     name = next(iter(first))
     assert (first[name] != second[name]).any()  # the first rating has no gate
     assert all((second[n] == third[n]).all() and (third[n] == fourth[n]).all() for n in second)

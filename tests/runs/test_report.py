@@ -223,3 +223,25 @@ def test_without_matplotlib_the_error_names_the_extra(tmp_path, monkeypatch, mod
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=sentence):
         write_report(write_run(tmp_path / "run", [1.0]))
+
+
+# --- what limits a run ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("network", "waits", "fill", "sentence"),
+    [
+        (9.0, 0.5, 0.95, "the network is the limit"),
+        (3.0, 6.0, 0.95, "the games are the limit"),
+        (9.0, 0.5, 0.31, "batches are 31% full"),
+        (9.0, 0.5, math.nan, "the network is the limit"),  # no batches: MuZero
+    ],
+)
+def test_the_report_says_what_limits_self_play(network, waits, fill, sentence):
+    numbers = {"seconds.selfplay": 10.0, "seconds.network": network, "seconds.search": waits}
+    columns = to_columns([{"step": 1, **numbers, "selfplay.fill": fill}])
+    assert summary(columns)["self-play"].startswith(sentence)
+
+
+def test_without_times_nothing_is_said_about_limits():
+    assert "self-play" not in summary(to_columns([{"step": 1}]))

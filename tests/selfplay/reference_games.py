@@ -120,6 +120,8 @@ class ReferenceGame:
     def _apply(self, action: int, seat: int, **searched: Any) -> None:
         self.state.apply(action)
         self.plies.append({"action": action, "seat": seat, **searched})
+        if type(self.state).rewards is not Game.rewards:
+            self.plies[-1]["rewards"] = self.state.rewards()
 
     def _move(self) -> None:
         """Search, move, and end the game if it is over."""
@@ -165,9 +167,19 @@ class ReferenceGame:
         return self.search
 
     def _continue(self, action: int) -> None:
-        """Follow a move in the tree."""
+        """Follow a move in the tree, and what chance does then."""
         assert self.search is not None
         self.search.advance(action)
+        while not self.state.is_terminal() and self.state.is_chance():
+            outcome = self._outcome()
+            self._apply(outcome, -1)
+            self.search.advance(outcome)
+
+    def _outcome(self) -> int:
+        """What chance draws at this ply."""
+        rng = Rng(mix(self.seed, 2 + len(self.plies)), CHANCE)
+        outcomes = list(self.state.chance_outcomes())
+        return int(outcomes[rng.pick([p for _, p in outcomes])][0])
 
     def _resigns(self, seat: int, value: float) -> bool:
         config = self.config
@@ -199,9 +211,7 @@ class HiddenReferenceGame(ReferenceGame):
     def _continue_unsearched(self) -> None:
         while not self.state.is_terminal():
             if self.state.is_chance():
-                rng = Rng(mix(self.seed, 2 + len(self.plies)), CHANCE)
-                outcomes = list(self.state.chance_outcomes())
-                self._apply(outcomes[rng.pick([p for _, p in outcomes])][0], -1)
+                self._apply(self._outcome(), -1)
             elif len(legal := self.state.legal_actions()) == 1:
                 self._apply(legal[0], self.state.to_play())
             else:

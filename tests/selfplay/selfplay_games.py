@@ -151,3 +151,19 @@ class Dealt(Base):
     def observation(self):
         assert not self.is_chance()
         return super().observation()
+
+
+class Sometimes(Dealt):
+    """Raises an exception if it was dealt a 4."""
+
+    def apply(self, action):
+        super().apply(action)
+        if len(self.played) == 3 and self.played[0] == 4:
+            raise OverflowError("dealt a 4")
+
+
+class Growing(Base):
+    """Gives observations of different shapes."""
+
+    def observation(self):
+        return np.zeros(2 + len(self.played), np.float32)

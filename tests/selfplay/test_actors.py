@@ -58,6 +58,8 @@ def check_equal(games, twins):
         assert (games["resigning"][game], games["played_on"][game]) == (twin.would, twin.play_on)
         for t, ply in enumerate(twin.plies):
             assert record.legal(t).tolist() == ply.get("policy_actions", [])
+            if "rewards" in ply:
+                assert record.rewards[t].tolist() == np.array(ply["rewards"], np.float32).tolist()
             if "policy" in ply:
                 np.testing.assert_array_equal(record.target(t), ply["policy"])
                 np.testing.assert_array_equal(record.values[t], ply["values"])
@@ -101,8 +103,10 @@ def test_every_search_is_the_search_of_the_reference(search):
 
 
 @pytest.mark.parametrize("stops", [False, True])
-def test_hidden_information_is_searched_from_the_view_of_the_mover(stops):
-    spec = GameSpec("blob", {"players": 3, "sequence": [3]})
+@pytest.mark.parametrize("sequence", [[3], [2, 1, 2]], ids=["round", "rounds"])
+def test_hidden_information_is_searched_from_the_view_of_the_mover(stops, sequence):
+    """A view is about one round: its values have another range than those of the whole game."""
+    spec = GameSpec("blob", {"players": 3, "sequence": sequence})
     search = SearchConfig(simulations=12, noise=True, stop_at_new_views=stops)
     config = SelfPlayConfig(games=4, temperature_plies=5, full_share=0.6, fast_simulations=5)
     games = Actors(spec, config, 5, None, search, actors=2, rows=3).play(evaluate_leaves, 0, 6)
@@ -284,8 +288,69 @@ def test_a_batch_that_is_not_taken_cannot_be_answered():
         actors("connect4")._native.answer(0)
 
 
-def test_a_game_in_python_and_a_clock_are_refused():
-    with pytest.raises(ConfigError, match="native games"):
-        actors("examples/nim.py:Nim", CONFIG.replace(resign_below=None))
+def test_a_clock_is_refused():
     with pytest.raises(ConfigError, match="not reproducible"):
         actors("connect4", search=SearchConfig(seconds=1.0))
+
+
+# --- games written in Python ----------------------------------------------------------------------
+
+PYTHON = {
+    "nim": "examples/nim.py:Nim",
+    "pig": "examples/pig.py:Pig",
+    "dealt": "tests/selfplay/selfplay_games.py:Dealt",
+    "four": "tests/selfplay/selfplay_games.py:Four",
+    "alone": "tests/selfplay/selfplay_games.py:Alone",
+}
+
+
+@pytest.mark.parametrize("name", PYTHON)
+@pytest.mark.parametrize("reuse", [True, False])
+def test_actors_play_games_in_python(name, reuse):
+    config = CONFIG.replace(reuse=reuse, resign_below=None, opening_share=0.0)
+    games = actors(PYTHON[name], config, rows=3).play(evaluate_leaves, 3, GAMES)
+    first = GameSpec(PYTHON[name]).first()
+    twins = [ReferenceGame(first, config, SEARCH, 5, number) for number in range(3, 3 + GAMES)]
+    check_equal(games, twins)
+    for game, twin in enumerate(twins):
+        state = first.clone()
+        for ply, seen in zip(twin.plies, games.record(game).observations, strict=True):
+            if ply["seat"] >= 0 and "policy" in ply:
+                np.testing.assert_array_equal(seen, state.observation())
+                assert seen.dtype == np.asarray(state.observation()).dtype
+            state.apply(ply["action"])
+
+
+def test_a_game_in_python_has_one_actor_and_leaves_the_lock_to_others():
+    """Another thread gets the interpreter's lock while games in Python are played."""
+    many = actors(PYTHON["nim"], CONFIG.replace(resign_below=None), actors=4)
+    counted, over = [0], threading.Event()
+
+    def count():
+        while not over.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    many.play("uniform", 0, 60)
+    over.set()
+    thread.join()
+    assert counted[0] > 100
+
+
+def test_dropped_actors_of_a_game_in_python_end_their_threads():
+    """Otherwise a thread would wait for the interpreter's lock that the other one holds."""
+    many = actors(PYTHON["nim"], CONFIG.replace(resign_below=None))
+    many.begin(evaluate_leaves, 0, 1000)
+    many.submit()
+    del many
+
+
+def test_observations_of_another_shape_are_the_games_fault():
+    from sylvan.errors import GameContractError
+
+    many = actors("tests/selfplay/selfplay_games.py:Growing", CONFIG.replace(resign_below=None))
+    games = many.play(evaluate_leaves, 0, 3)
+    assert not len(games) and len(many.dropped) == 3
+    for _, error in many.dropped:
+        assert isinstance(error, GameContractError) and "[3]" in str(error)

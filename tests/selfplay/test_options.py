@@ -5,67 +5,20 @@ import pytest
 
 from sylvan.errors import ConfigError
 from sylvan.games import Chess
-from sylvan.planning.outcomes import Outcomes
 from sylvan.replay.record import GameRecord
-from sylvan.selfplay.openings import largest_value_error
-from sylvan.selfplay.temperature import picked
-from tests.planning.twins import flat, skewed
-from tests.selfplay.test_selfplay import check, game, self_play
+from sylvan.selfplay.restarts import largest_value_error
+from tests.planning.twins import flat
+from tests.selfplay.reference_games import evaluate_leaves
+from tests.selfplay.test_selfplay import check, game, played, self_play
 
 # --- temperature ---------------------------------------------------------------------------------
 
 
-def outcomes(*policies, best=None):
-    """Results of searches with these policy targets."""
-    counts = [len(policy) for policy in policies]
-    n = len(policies)
-    return Outcomes(
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        actions=np.concatenate([10 * np.arange(count) for count in counts]).astype(np.int32),
-        policy=np.concatenate(policies).astype(np.float32),
-        visits=np.zeros(sum(counts), np.uint32),
-        priors=np.zeros(sum(counts), np.float32),
-        best=np.array(best or [10 * int(np.argmax(p)) if len(p) else -1 for p in policies]),
-        seats=np.zeros(n, np.int8),
-        values=np.zeros((n, 2), np.float32),
-        surprise=np.zeros(n, np.float32),
-        simulations=np.zeros(n, np.uint32),
-    )
-
-
-@pytest.mark.parametrize("temperature", [0.25, 0.5, 1.0, 2.0])
-def test_moves_are_drawn_in_proportion(temperature):
-    target = np.array([0.1, 0.0, 0.6, 0.3])
-    count = 4000
-    found = outcomes(*[target] * count)
-    uniforms = (np.arange(count) + 0.5) / count
-    drawn = picked(found, np.full(count, temperature), uniforms)
-    expected = target ** (1 / temperature)
-    shares = np.bincount(drawn // 10, minlength=4) / count
-    np.testing.assert_allclose(shares, expected / expected.sum(), atol=1 / count)
-
-
-def test_cold_trees_play_their_best_and_warm_ones_are_drawn():
-    found = outcomes([0.5, 0.5], [0.2, 0.8], [], [1.0], best=[10, 0, -1, 0])
-    actions = picked(found, np.array([0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.1, 0.5, 0.999]))
-    assert actions.tolist() == [10, 0, -1, 0]
-    actions = picked(found, np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.21, 0.5, 0.999]))
-    assert actions.tolist() == [10, 10, -1, 0]
-
-
-def test_a_tiny_temperature_does_not_overflow():
-    found = outcomes([1e-6, 1e-7, 0.0], [0.0, 0.0, 1.0])
-    for uniform in (0.0, 0.5, np.nextafter(1.0, 0.0)):
-        drawn = picked(found, np.full(2, 1e-3), np.full(2, uniform))
-        assert drawn.tolist() == [0, 20]
-
-
 def test_the_first_plies_vary_and_the_later_ones_do_not():
     play = self_play(
-        "connect4", games=32, positions=64, noise=False, temperature_plies=1, reuse=False
+        "connect4", games=32, positions=900, noise=False, temperature_plies=1, reuse=False
     )
-    play.play(flat, 0)
-    first, second = play.state_dict()["plies.actions"].reshape(32, 2).T
+    first, second = np.array([record.actions[:2] for record in played(play, flat)]).T
     assert len(set(first)) > 3
     for action in set(first):
         assert len(set(second[first == action])) == 1  # one reply to each
@@ -76,7 +29,7 @@ def test_the_first_plies_vary_and_the_later_ones_do_not():
 
 def test_random_openings_are_played_but_not_learned():
     play = self_play("connect4", positions=900, opening_share=1.0, opening_plies=5, max_plies=12)
-    records = play.play(flat, 0)
+    records = played(play, flat)
     lengths = [int(record.searched[0]) for record in records]
     assert set(lengths) == {1, 2, 3, 4, 5}
     for record in records:
@@ -87,13 +40,13 @@ def test_random_openings_are_played_but_not_learned():
 
 def test_an_opening_never_ends_the_game():
     play = self_play(game("First"), positions=200, opening_share=1.0, opening_plies=3)
-    for record in play.play(flat, 0):
+    for record in played(play, flat):
         assert len(record.searched) and 1 not in record.actions[: record.searched[0]]
 
 
 def test_chance_is_drawn_as_often_as_it_says():
     play = self_play(game("Dealt"), games=64, positions=2000, simulations=2)
-    records = play.play(flat, 0)
+    records = played(play, flat)
     for ply in (0, 3):  # at the start, and between two moves
         drawn = np.array([record.actions[ply] for record in records])
         assert set(drawn) == {2, 4} and abs((drawn == 4).mean() - 0.25) < 0.1
@@ -102,7 +55,7 @@ def test_chance_is_drawn_as_often_as_it_says():
 
 def test_games_restart_at_the_largest_value_error():
     play = self_play("tictactoe", positions=400, restart_share=0.5, restart_memory=5)
-    records = [record for step in range(3) for record in play.play(skewed, step)]
+    records = played(play, evaluate_leaves, steps=4)
     assert play.statistics.restarts > 0
     assert len(play.state_dict()["restart_lengths"]) <= 5
     seen, restarted = set(), 0
@@ -155,11 +108,11 @@ def test_the_ply_of_the_largest_value_error():
 
 def test_an_endless_game_ends_at_the_limit():
     settings = {"positions": 90, "max_plies": 10}
-    for record in self_play(game("Endless"), **settings).play(flat, 0):
+    for record in played(self_play(game("Endless"), **settings), flat):
         assert len(record) == 10 and record.ending == "limit"
         assert record.returns.tolist() == [0, 0]
     play = self_play(game("Endless"), verdict="estimate", **settings)
-    for record in play.play(flat, 0):
+    for record in played(play, flat):
         ahead = record.actions[::2].sum() > record.actions[1::2].sum()
         assert record.returns.tolist() == ([0.5, -0.5] if ahead else [-0.5, 0.5])
     assert play.statistics.limits == play.statistics.games > 0
@@ -169,7 +122,7 @@ def test_chess_at_the_limit_is_estimated_by_material():
     assert Chess().estimate() == (0, 0)
     assert Chess("4k3/8/8/8/8/8/q7/R3K3 w - - 0 1").estimate() == (-0.25, 0.25)
     play = self_play("chess", games=4, positions=60, max_plies=12, verdict="estimate")
-    for record in play.play(flat, 0):
+    for record in played(play, flat):
         check(record, "chess")
         assert abs(record.returns[0]) in (0.25, 0.0) or record.ending == "end"
 
@@ -184,7 +137,7 @@ def test_a_seat_resigns_after_some_turns():
     play = self_play(
         game("Lost"), positions=60, resign_below=-0.8, resign_turns=2, resign_play_on=0.0
     )
-    records = play.play(doomed, 0)
+    records = played(play, doomed)
     assert records
     for record in records:
         assert record.ending == "resign" and record.returns.tolist() == [1, -1]
@@ -196,14 +149,14 @@ def test_false_resignations_are_counted_in_games_that_are_played_on():
     """Seat 0 wins if the first action was 1, so seat 1 resigns wrongly if it was 0."""
     settings = {"positions": 400, "resign_below": -0.8, "simulations": 2, "proofs": False}
     play = self_play(game("Lost"), resign_play_on=1.0, **settings)
-    records = play.play(doomed, 0)
+    records = played(play, doomed)
     assert all(record.ending == "end" and len(record) == 12 for record in records)
     wrong = sum(record.returns[1] > 0 for record in records)
     assert play.statistics.played_on == len(records)
     assert play.statistics.false_positives == wrong
     assert 0 < wrong < len(records)
     play = self_play(game("Lost"), resign_play_on=0.3, **settings)
-    records = play.play(doomed, 0)
+    records = played(play, doomed)
     on = sum(record.ending == "end" for record in records)
     assert play.statistics.played_on == on and 0 < on < len(records)
 

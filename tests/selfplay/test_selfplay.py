@@ -1,15 +1,21 @@
 """Self-play: games of every kind, reproducible bit for bit."""
 
+import copy
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sylvan._native import mix
 from sylvan.errors import ConfigError, EvaluationError, GameContractError
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
+from sylvan.runs.play_figures import play_figures
+from sylvan.selfplay.restarts import Restarts
 from sylvan.selfplay.selfplay import SelfPlay, SelfPlayConfig
-from tests.planning.twins import flat, skewed
+from tests.planning.twins import flat
+from tests.selfplay.reference_games import evaluate_leaves
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
@@ -27,6 +33,12 @@ def self_play(spec, seed=7, **settings):
     search = SearchConfig(**{"simulations": 12, "noise": True, **search})
     config = SelfPlayConfig(**{"games": 6, "positions": 60, "temperature_plies": 4, **settings})
     return SelfPlay(GameSpec(spec), config, seed, search=search)
+
+
+def played(play, evaluator=evaluate_leaves, first=1, steps=1):
+    """The games of some steps, all by one evaluator."""
+    numbers = range(first, first + steps)
+    return [record for step in numbers for record in play.play(lambda _: evaluator, step)]
 
 
 def fields(record):
@@ -89,209 +101,262 @@ GAMES = {
 @pytest.mark.parametrize("spec", GAMES.values(), ids=GAMES)
 @pytest.mark.parametrize("selection", ["puct", "gumbel"])
 def test_records_are_plays_of_the_game(spec, selection):
-    positions = 200 if spec == "chess" else 120
-    play = self_play(
-        spec, selection=selection, positions=positions, max_plies=20, opening_share=0.3
-    )
-    records = [record for step in range(3) for record in play.play(skewed_seats, step)]
+    play = self_play(spec, selection=selection, max_plies=20, opening_share=0.3)
+    records = played(play, steps=3)
     assert records
     for record in records:
         check(record, spec)
-    assert play.statistics.positions >= positions
     assert play.statistics.simulations > 0 or spec == game("Forced")
 
 
-def skewed_seats(leaves):
-    """Logits and values that depend on the observation, for any number of seats."""
-    if leaves.forest.one_value:
-        observations = np.asarray(leaves.observations, np.float64).reshape(len(leaves), -1)
-        seen = np.sin(np.arange(1, observations.shape[1] + 1)) * (observations % 97)
-        seen = seen.sum(axis=1)
-        logits = np.cos(np.repeat(seen, np.diff(leaves.offsets)) * (leaves.actions % 13))
-        values = np.clip(np.tanh(np.sin(seen)), *leaves.forest.value_range)
-        return logits.astype(np.float32), values.astype(np.float32)
-    logits, values = flat(leaves)
-    return logits, values + np.float32(0.1)
+def equal_states(one, other):
+    """Whether two states are equal to the bit."""
+    return one.keys() == other.keys() and all(
+        np.array_equal(value, other[name]) for name, value in one.items()
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["connect4", NIM, PIG], ids=["connect4", "nim", "pig"])
-@pytest.mark.parametrize("selection", ["puct", "gumbel"])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_run_resumes_from_its_state_bit_for_bit(spec, selection, threads):
+@pytest.mark.parametrize(("threads", "lag"), [(1, 0), (1, 1), (2, 1), (2, 3)])
+def test_a_run_resumes_from_its_state_bit_for_bit(spec, threads, lag):
     settings = {
-        "selection": selection,
         "full_share": 0.5,
         "fast_simulations": 4,
         "restart_share": 0.3,
         "opening_share": 0.3,
         "forced_playouts": 2.0,
         "resign_below": -0.2,
+        "lag": lag,
     }
     whole = self_play(spec, **settings)
-    for step in range(2):
-        whole.play(skewed, step)
-    saved = {name: np.copy(value) for name, value in whole.state_dict().items()}
-    expected = [fields(record) for step in (2, 3) for record in whole.play(skewed, step)]
+    played(whole, steps=2)
+    saved = {name: copy.deepcopy(value) for name, value in whole.state_dict().items()}
+    expected = list(map(fields, played(whole, first=3, steps=2)))
     resumed = self_play(spec, threads=threads, **settings)
     resumed.load_state_dict(saved)
-    found = [fields(record) for step in (2, 3) for record in resumed.play(skewed, step)]
-    assert len(expected) > 5 and found == expected
-    again, same = whole.state_dict(), resumed.state_dict()
-    assert again.keys() == same.keys()
-    for name, value in again.items():
-        np.testing.assert_array_equal(value, same[name], err_msg=name)
+    assert list(map(fields, played(resumed, first=3, steps=2))) == expected
+    assert len(expected) > 5
+    assert equal_states(whole.state_dict(), resumed.state_dict())
 
 
-def test_games_do_not_depend_on_timing():
-    """The games are the same for any speed of the evaluator, in either half."""
-    import time
-
-    def slow(leaves):
-        time.sleep(0.002 * (len(leaves.actions) % 3))
-        return skewed(leaves)
-
-    one, other = (self_play("tictactoe") for _ in range(2))
-    fast, late = one.play(skewed, 0), other.play(slow, 0)
-    assert [fields(record) for record in fast] == [fields(record) for record in late]
+def slow(leaves):
+    """An evaluator of uneven speed."""
+    time.sleep(0.002 * (len(leaves.actions) % 3))
+    return evaluate_leaves(leaves)
 
 
 class Asynchronous:
     """An evaluator with `submit` and `collect`."""
 
-    def __init__(self):
-        self.most = self.waiting = 0
-
     def submit(self, leaves):
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
         return leaves
 
     def collect(self, leaves):
-        self.waiting -= 1
-        return skewed(leaves)
+        return evaluate_leaves(leaves)
 
 
-def test_an_asynchronous_evaluator():
-    one, other = (self_play("tictactoe") for _ in range(2))
-    beside = Asynchronous()
-    found = one.play(beside, 0)
-    assert [fields(record) for record in found] == [
-        fields(record) for record in other.play(skewed, 0)
-    ]
-    assert beside.most == 2 and beside.waiting == 0
+def test_games_do_not_depend_on_timing():
+    expected = list(map(fields, played(self_play("tictactoe"), steps=2)))
+    for evaluator in (slow, Asynchronous()):
+        assert list(map(fields, played(self_play("tictactoe"), evaluator, steps=2))) == expected
+    # Nor on whether the next lease has begun.
+    alone = self_play("tictactoe")
+    found = [alone.play(lambda _: evaluate_leaves, step, last=True) for step in (1, 2)]
+    assert [fields(record) for records in found for record in records] == expected
 
 
-def test_other_steps_and_seeds_play_other_games():
-    def actions(seed, step):
-        return [r.actions.tolist() for r in self_play("connect4", seed).play(skewed, step)]
+def test_other_seeds_and_steps_play_other_games():
+    def actions(seed):
+        play = self_play("connect4", seed)
+        return [[r.actions.tolist() for r in played(play, first=step)] for step in (1, 2)]
 
-    assert actions(7, 0) == actions(7, 0)
-    assert actions(7, 0) != actions(7, 1)
-    assert actions(7, 0) != actions(8, 0)
-
-
-@pytest.mark.parametrize("games", [1, 2, 7])
-def test_any_number_of_games(games):
-    play = self_play("tictactoe", games=games, positions=80)
-    records = play.play(skewed, 0)
-    assert 80 <= play.statistics.positions < 80 + games
-    assert play.statistics.games == len(records) >= 2
-    play = self_play("tictactoe", games=games + 2, positions=30)  # more than in the state
-    play.load_state_dict(self_play_state(games))
-    play.play(skewed, 1)
-    assert len(play.state_dict()["numbers"]) == games + 2
+    one, two = actions(7)
+    assert [one, two] == actions(7) and one != two
+    assert one not in actions(8)
 
 
-def self_play_state(games):
-    play = self_play("tictactoe", games=games, positions=30)
-    play.play(skewed, 0)
-    return play.state_dict()
+# --- leases --------------------------------------------------------------------------------------
 
 
-def test_fewer_games_than_before():
-    play = self_play("tictactoe", games=2, positions=30)
-    play.load_state_dict(self_play_state(7))
-    play.play(skewed, 1)
-    assert play.state_dict()["numbers"].tolist()[:1] != [] and len(play.state_dict()["seeds"]) == 2
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_a_lease_is_played_by_the_network_of_its_step(lag):
+    play, loaded = self_play("tictactoe", lag=lag), []
+
+    def load(lease):
+        loaded.append((lease.number, lease.network))
+        return evaluate_leaves
+
+    numbers = []
+    for step in range(1, 6):
+        records = play.play(load, step)
+        assert {record.step for record in records} == {step}
+        numbers += play.statistics.games * [step]
+    networks = dict(loaded)
+    assert len(networks) == len(loaded)  # each lease began once
+    assert [networks[step] for step in range(1, 6)] == [max(0, n - 1 - lag) for n in range(1, 6)]
+    assert len(numbers) == play.leases.planned[0].first if lag else True
 
 
-def test_few_positions_are_shared_by_both_halves():
-    play = self_play("tictactoe", games=4, positions=2)
-    for step in range(4):
-        play.play(skewed, step)
-        assert play.statistics.positions == 2
-    assert play.state_dict()["lengths"].tolist() == [2, 2, 2, 2]
+def test_a_step_has_as_many_games_as_have_its_positions():
+    play = self_play("connect4", games=20, positions=400)
+    found = []
+    for step in range(1, 6):
+        played(play, first=step)
+        found.append(play.statistics.positions)
+    assert all(200 < positions < 800 for positions in found)  # from a guess
+    assert all(280 < positions < 520 for positions in found[2:])  # from the last games
+
+
+def test_the_next_lease_begins_while_the_last_games_end():
+    for settings, begun in (({"lag": 1}, [1, 2, 3]), ({"lag": 0}, [1, 2])):
+        play, loaded = self_play("tictactoe", **settings), []
+
+        def load(lease, loaded=loaded):
+            loaded.append(lease.number)
+            return evaluate_leaves
+
+        play.play(load, 1)
+        play.play(load, 2)
+        assert loaded == begun
+    play.play(load, 3, last=True)
+    assert loaded[-1] == 3
+
+
+def test_a_gate_keeps_the_network():
+    play, networks = self_play("tictactoe", lag=1), []
+
+    def load(lease):
+        networks.append(lease.network)
+        return evaluate_leaves
+
+    for step, newest in ((1, 0), (2, 1), (3, 1), (4, 1), (5, 4)):
+        play.play(load, step, newest)
+    assert networks[:5] == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("lags", [(2, 0), (0, 2)])
+def test_the_lag_may_change(lags):
+    before, after = (self_play("tictactoe", lag=lag) for lag in lags)
+    played(before, steps=2)
+    after.load_state_dict(before.state_dict())
+    firsts = {record.seed for record in played(before, first=3)}
+    assert {record.seed for record in played(after, first=3)} <= firsts or lags[0] == 0
+    assert played(after, first=4, steps=3)
+    assert len(after.leases.planned) == lags[1]
+
+
+# --- faults --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "fault"), [("Raises", "ZeroDivisionError"), ("Blind", "KeyError")]
 )
-def test_a_game_that_raises_is_named_and_nothing_is_lost(name, fault):
-    play = self_play(game(name), positions=6)
-    before = None
-    fault = rf"{name} raised {fault}.*mend it"
-    with pytest.raises(GameContractError, match=fault):  # noqa: PT012 -- some steps go well
-        for step in range(9):
-            before = play.state_dict()
-            play.play(flat, step)
-    after = play.state_dict()
-    assert before.keys() == after.keys()
-    for key, value in before.items():
-        np.testing.assert_array_equal(value, after[key], err_msg=key)
+def test_a_game_that_always_raises_is_named_and_nothing_is_lost(name, fault):
+    play = self_play(game(name), positions=12)
+    for _ in range(2):
+        with pytest.raises(GameContractError, match=rf"{name} raised {fault}.*mend it"):
+            play.play(lambda _: flat, 1)
+    assert [lease.number for lease in play.leases.planned] == [1, 2]
+
+
+def test_a_game_that_raises_is_dropped_and_the_others_go_on():
+    play, sound = self_play(game("Sometimes")), self_play(game("Dealt"))
+    for each in (play, sound):
+        each.leases._length = 5.0  # the same number of games
+    records, twins = played(play), played(sound)
+    assert len(records) + play.statistics.dropped == len(twins) == 12
+    assert 0 < play.statistics.dropped < 12
+    kept = [fields(record) for record in twins if record.actions[0] == 2]
+    assert [fields(record) for record in records] == kept
+    (note,) = play.notes
+    assert f"{play.statistics.dropped} of 12" in note and "OverflowError (dealt a 4)" in note
 
 
 def test_an_error_of_the_evaluator_is_not_reported_as_the_games():
     play = self_play("tictactoe")
     with pytest.raises(ZeroDivisionError):
-        play.play(lambda leaves: 1 / 0, 0)
+        played(play, lambda leaves: 1 / 0)
     with pytest.raises(EvaluationError, match="pair"):
-        play.play(lambda leaves: 3, 0)
+        played(play, lambda leaves: 3)
     with pytest.raises(EvaluationError, match="finite"):
-        play.play(lambda leaves: (flat(leaves)[0], np.full(len(leaves), np.nan)), 0)
-    assert play.play(skewed, 0)
+        played(play, lambda leaves: (flat(leaves)[0], np.full(len(leaves), np.nan)))
+    found = list(map(fields, played(play)))
+    assert found == list(map(fields, played(self_play("tictactoe"))))
+
+
+def test_a_network_that_cannot_be_loaded_ends_the_step():
+    def load(lease):
+        if lease.number == 2:
+            raise OSError("no such file")
+        return evaluate_leaves
+
+    play = self_play("tictactoe")
+    with pytest.raises(OSError, match="no such file"):
+        play.play(load, 1)
+    assert list(map(fields, played(play))) == list(map(fields, played(self_play("tictactoe"))))
 
 
 def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):
     monkeypatch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
     seen = []
     play = self_play("tictactoe")
-    play.play(skewed, 0, seen.append)
-    assert seen and seen[-1] is play.statistics
-    before = play.state_dict()
+    records = play.play(
+        lambda _: evaluate_leaves, 1, watch=lambda found: seen.append(found.positions)
+    )
+    assert len(seen) > 2 and seen == sorted(seen)
+    assert play.statistics.positions == sum(len(record.searched) for record in records)
 
     def enough(_):
-        raise RuntimeError("enough")
+        raise KeyboardInterrupt
 
-    with pytest.raises(RuntimeError, match="enough"):
-        play.play(skewed, 1, enough)
-    np.testing.assert_array_equal(before["lengths"], play.state_dict()["lengths"])
+    with pytest.raises(KeyboardInterrupt):
+        play.play(lambda _: evaluate_leaves, 2, watch=enough)
+    twin = self_play("tictactoe")
+    played(twin)
+    assert list(map(fields, played(play, first=2))) == list(map(fields, played(twin, first=2)))
+
+
+# --- state ---------------------------------------------------------------------------------------
 
 
 def test_another_games_state_is_refused():
     with pytest.raises(ConfigError, match=r"2 seats.*Four.*4"):
-        self_play(game("Four")).load_state_dict(self_play_state(2))
+        self_play(game("Four")).load_state_dict(self_play("tictactoe").state_dict())
 
 
 def test_the_state_of_a_run_that_has_not_started():
     play, other = self_play("tictactoe"), self_play("tictactoe")
     other.load_state_dict(play.state_dict())
-    assert [r.actions.tolist() for r in play.play(skewed, 0)] == [
-        r.actions.tolist() for r in other.play(skewed, 0)
-    ]
+    assert list(map(fields, played(play))) == list(map(fields, played(other)))
+
+
+def test_games_in_progress_of_version_0_1_are_dropped_and_said():
+    play = self_play("tictactoe")
+    old = {"numbers": np.arange(6), "low_turns": np.zeros((6, 2)), "games_started": 31}
+    empty = Restarts(1).state_dict()
+    play.load_state_dict(old | empty)
+    (note,) = play.notes
+    assert "6 games" in note and "0.1" in note
+    assert played(play, first=9)[0].seed == mix(mix(7, 0), 31)
+    with pytest.raises(ConfigError, match=r"2 seats.*Four.*4"):
+        self_play(game("Four")).load_state_dict(old | empty)
 
 
 def test_statistics_add_up():
     play = self_play("tictactoe", positions=300)
-    records = play.play(skewed, 0)
+    records = played(play, slow)
     numbers = play.statistics.numbers()
     assert numbers["games"] == len(records)
+    assert numbers["positions"] == sum(len(record.searched) for record in records)
     assert numbers["mean_length"] == pytest.approx(np.mean([len(record) for record in records]))
     openings = {record.actions[:8].tobytes() for record in records}
     assert numbers["distinct_openings"] == len(openings)
-    assert 0 < numbers["policy_entropy"] < np.log(9)
+    full = [play_figures([record])["selfplay.entropy"] * len(record.searched) for record in records]
+    assert numbers["policy_entropy"] == pytest.approx(sum(full) / numbers["positions"])
     assert numbers["first_seat_return"] == pytest.approx(
         np.mean([record.returns[0] for record in records])
     )
     assert 0 < numbers["network_seconds"] <= numbers["seconds"]
-    assert 0 < numbers["search_seconds"] <= numbers["seconds"]
+    assert 0 <= numbers["search_seconds"] <= numbers["seconds"]
+    assert 0 < numbers["batch_fill"] <= 1

@@ -8,7 +8,7 @@ import pytest
 from sylvan import SearchConfig, reference
 from sylvan.games.naming import GameSpec
 from tests.planning.twins import flat
-from tests.selfplay.test_selfplay import game, self_play
+from tests.selfplay.test_selfplay import game, played, self_play
 
 LOGITS = np.array([0.3, -0.2, 0.1, 0.0, 0.4, -0.5, 0.2], np.float32)
 
@@ -32,7 +32,7 @@ def steady_states(states):
 def test_a_won_game_by_hand():
     """A game whose win is proven: targets, values and surprise by hand."""
     play = self_play(game("First"), positions=6, games=3, temperature_plies=0)
-    (record, *_) = play.play(flat, 0)
+    (record, *_) = played(play, flat)
     assert record.actions.tolist() == [1] and record.ending == "end"
     assert record.legal(0).tolist() == [0, 1]
     assert record.target(0).tolist() == [0, 1]
@@ -48,7 +48,7 @@ def test_targets_are_those_of_the_reference(selection):
     """A search of each position with a new tree; the temperature does not change targets."""
     settings = {"simulations": 20, "noise": False, "gumbel_scale": 0.0, "selection": selection}
     play = self_play("connect4", games=4, positions=130, reuse=False, temperature=0.7, **settings)
-    records = play.play(steady, 0)
+    records = played(play, steady)
     assert records
     for record in records[:2]:
         state = GameSpec("connect4").first()
@@ -71,9 +71,8 @@ def test_targets_are_those_of_the_reference(selection):
 
 def first_targets(**settings):
     """The targets of the very first position in each game."""
-    play = self_play("connect4", games=6, positions=6, **settings)
-    play.play(flat, 0)
-    return play.state_dict()["plies.policy"].reshape(6, 7)
+    records = played(self_play("connect4", positions=200, **settings), flat)
+    return np.stack([record.target(0) for record in records[:6]])
 
 
 def test_the_first_root_has_noise_too():
@@ -84,10 +83,9 @@ def test_the_first_root_has_noise_too():
 
 def test_moves_need_not_be_visited():
     """If every child got a visit first, every move would be in the target."""
-    play = self_play("chess", games=2, positions=2, simulations=6, reuse=False)
-    play.play(flat, 0)
-    policy = play.state_dict()["plies.policy"].reshape(2, 20)
-    assert ((policy > 0).sum(axis=1) <= 6).all()
+    play = self_play("chess", positions=2, simulations=6, reuse=False, max_plies=2)
+    for record in played(play, flat):
+        assert (record.target(0) > 0).sum() <= 6 < len(record.target(0))
 
 
 def test_policies_of_fast_searches_have_no_weight():
@@ -95,7 +93,7 @@ def test_policies_of_fast_searches_have_no_weight():
     assert len(np.unique(first_targets(noise=True, **fast), axis=0)) == 1  # no noise
     np.testing.assert_allclose(np.rint(first_targets(**fast) * 5), first_targets(**fast) * 5)
     play = self_play("connect4", positions=600, full_share=0.25, fast_simulations=3, reuse=False)
-    records = play.play(flat, 0)
+    records = played(play, flat)
     weights = np.concatenate([record.weights for record in records])
     assert set(weights) == {0.0, 1.0} and 0.1 < weights.mean() < 0.4
     assert play.statistics.full == pytest.approx(0.25 * play.statistics.positions, rel=0.5)
@@ -113,9 +111,9 @@ def proven(record, ply):
 
 
 def test_rewards_and_further_targets_are_recorded():
-    (record, *_) = self_play(game("Alone"), positions=40).play(flat, 0)
+    (record, *_) = played(self_play(game("Alone"), positions=40), flat)
     assert record.rewards.tolist() == [[float(action)] for action in record.actions]
-    (record, *_) = self_play(game("Offering"), positions=40).play(flat, 0)
+    (record, *_) = played(self_play(game("Offering"), positions=40), flat)
     actions = record.actions
     assert record.auxiliary["sum"].tolist() == [[float(actions.sum())]] * 4
     mine = [float(actions[seat::2].sum()) for seat in (0, 1, 0, 1)]

@@ -11,9 +11,11 @@ from typing import Any
 
 import uvicorn
 
+from sylvan.web import app as web_app
 from sylvan.web.analysis import Analysis
 from sylvan.web.app import make_app
 from sylvan.web.desk import Desk
+from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, Search, read_request
 from sylvan.web.security import Policy
 
@@ -46,7 +48,9 @@ class Page:
         self.said: list[Message] = []
         self._new: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._acks = acks
-        self.analysis = Analysis(desk or Desk(), self._hear)
+        desk = desk or Desk()
+        self.analysis, self.play = Analysis(desk, self._hear), Play(desk, self._hear)
+        self._page = web_app.Page(self.analysis, self.play)
 
     def _hear(self, message: Message) -> None:
         self.said.append(message)
@@ -55,7 +59,7 @@ class Page:
         self._new.put(message)
 
     def ask(self, **request: Any) -> None:
-        self.analysis.hear(read_request(json.dumps(request)))
+        self._page.hear(read_request(json.dumps(request)))
 
     def wait(self, kind: type, seconds: float = 20, **wanted: Any) -> Any:
         """The next message of a kind with these fields; a `Problem` in between fails."""
@@ -79,5 +83,5 @@ class Page:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.analysis.close()
-        assert self.analysis.join(5)
+        self._page.close()
+        assert self.analysis.join(5) and self.play.join(20)

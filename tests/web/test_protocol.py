@@ -25,6 +25,11 @@ REQUESTS = [
     {"type": "show", "nodes": 10, "opened": [[1, 2]]},
     {"type": "look", "path": [1], "details": True},
     {"type": "save"},
+    {"type": "sit", "game": "blob", "seat": 0, "level": 3, "players": 4, "cards": 2, "seed": 1},
+    {"type": "act", "action": 4},
+    {"type": "take_back"},
+    {"type": "hint"},
+    {"type": "review"},
     {"type": "load", "name": "x.sylvan", "data": "AAAA"},
     {"type": "ack", "serial": 4},
 ]

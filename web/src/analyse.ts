@@ -316,7 +316,7 @@ export class Analyse {
     };
     document.addEventListener("keydown", (event) => {
       const at = event.target as HTMLElement;
-      if (!this.root.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (this.root.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName)) return;
       if (event.key === " " && at.tagName.match(/BUTTON|SUMMARY/)) return;
       const act = keys[event.key];

@@ -3,6 +3,7 @@
 import { Analyse } from "./analyse";
 import { Connection, type State } from "./connection";
 import { button, el } from "./dom";
+import { Play } from "./play";
 
 const notice = el("p", { class: "notice", hidden: true, aria: { role: "alert" } });
 const link = el("p", { class: "link", aria: { live: "polite" } });
@@ -25,16 +26,41 @@ const LINK: Record<State, string> = {
 };
 
 const analyse: Analyse = new Analyse((request) => connection.send(request));
+const play: Play = new Play((request) => connection.send(request));
 const connection = new Connection(
   (message) => {
     if (message.type === "problem") tell(message.sentence);
-    else analyse.hear(message);
+    else {
+      if (message.type === "hello") play.offer(message.games);
+      analyse.hear(message);
+      play.hear(message);
+    }
   },
   (state) => {
     link.textContent = LINK[state];
     document.body.dataset.link = state;
   },
 );
+
+const VIEWS = { Analyse: analyse.root, Play: play.root };
+const tabs = Object.entries(VIEWS).map(([name, root]) =>
+  button(name, `${name} (${name.charAt(0)})`, () => show(root)),
+);
+
+function show(chosen: HTMLElement): void {
+  Object.values(VIEWS).forEach((root, at) => {
+    root.hidden = root !== chosen;
+    tabs[at]?.setAttribute("aria-pressed", String(root === chosen));
+  });
+  window.dispatchEvent(new Event("resize"));
+}
+
+document.addEventListener("keydown", (event) => {
+  const at = event.target as HTMLElement;
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) || event.ctrlKey || event.metaKey) return;
+  const name = Object.keys(VIEWS).find((each) => each.charAt(0) === event.key);
+  if (name) show(VIEWS[name as keyof typeof VIEWS]);
+});
 
 const THEMES = ["auto", "light", "dark"] as const;
 const theme = button("", "Light or dark", () => {
@@ -56,9 +82,12 @@ document.body.append(
     {},
     el("img", { src: "icon.svg", alt: "", width: 26, height: 26 }),
     el("h1", {}, "Sylvan"),
+    el("nav", { aria: { label: "Views" } }, ...tabs),
     link,
     theme,
   ),
   notice,
   analyse.root,
+  play.root,
 );
+show(analyse.root);

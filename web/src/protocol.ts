@@ -6,6 +6,12 @@ export interface Ack {
   serial: number;
 }
 
+/** Make a move in the game against players. */
+export interface Act {
+  type: "act";
+  action: number;
+}
+
 /** Search with another evaluator or other settings; this drops the tree. */
 export interface Configure {
   type: "configure";
@@ -17,6 +23,11 @@ export interface Configure {
 export interface Goto {
   type: "goto";
   ply: number;
+}
+
+/** Ask what to do. */
+export interface Hint {
+  type: "hint";
 }
 
 /** Show an analysis from a file. */
@@ -53,6 +64,11 @@ export interface Restart {
   type: "restart";
 }
 
+/** Ask which moves so far were mistakes. */
+export interface Review {
+  type: "review";
+}
+
 /** Search. */
 export interface Run {
   type: "run";
@@ -71,6 +87,17 @@ export interface Show {
   opened?: number[][];
 }
 
+/** Start a game against players of ours. */
+export interface Sit {
+  type: "sit";
+  game: string;
+  seat: number;
+  level: number;
+  players?: number | null;
+  cards?: number | null;
+  seed?: number | null;
+}
+
 /** Make one simulation and report each of its steps. */
 export interface Slow {
   type: "slow";
@@ -87,12 +114,50 @@ export interface Sweep {
   simulations: number;
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Ack;
+/** Take the last move back, and everything after it. */
+export interface TakeBack {
+  type: "take_back";
+}
+
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Sit | Act | TakeBack | Hint | Review | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
   action: number;
   label: string;
+}
+
+/** A seat's view of a table of Blob. */
+export interface BlobBoard {
+  kind: "blob";
+  round: number;
+  rounds: number;
+  cards: number;
+  trump: string | null;
+  turned_up: string | null;
+  dealer: number;
+  you: number | null;
+  to_play: number | null;
+  bidding: boolean;
+  seats: BlobSeat[];
+  hand: CardInfo[];
+  trick: CardInfo[];
+}
+
+/** What everyone knows of a player. */
+export interface BlobSeat {
+  cards: number;
+  bid: number | null;
+  tricks: number;
+  points: number;
+  voids: string;
+}
+
+/** A card that may be seen. */
+export interface CardInfo {
+  name: string;
+  seat: number;
+  action: number | null;
 }
 
 /** A position of chess. */
@@ -147,12 +212,27 @@ export interface Hello {
   start: string;
 }
 
+/** What the adviser thinks, best first. */
+export interface Hinted {
+  type: "hinted";
+  options: Option[];
+}
+
+/** A decision of the person. */
+export interface Judged {
+  ply: number;
+  label: string;
+  best: string;
+  loss: number;
+  mark: string;
+}
+
 /** The position after a path. */
 export interface Looked {
   type: "looked";
   path: number[];
   labels: string[];
-  board: ChessBoard | GridBoard | PictureBoard;
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
   details: Details | null;
 }
 
@@ -188,6 +268,14 @@ export interface NodeRow {
   unsent: number;
 }
 
+/** An action that a hint judges. */
+export interface Option {
+  action: number;
+  label: string;
+  value: number;
+  made: number | null;
+}
+
 /** A position of any other game. */
 export interface PictureBoard {
   kind: "picture";
@@ -209,7 +297,7 @@ export interface Position {
   start: string;
   plies: PlyInfo[];
   ply: number;
-  board: ChessBoard | GridBoard | PictureBoard;
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
   actions: ActionInfo[];
   seat: number | null;
   seats: string[];
@@ -223,6 +311,12 @@ export interface Position {
 export interface Problem {
   type: "problem";
   sentence: string;
+}
+
+/** The person's decisions so far. */
+export interface Reviewed {
+  type: "reviewed";
+  decisions: Judged[];
 }
 
 /** An analysis as a file. */
@@ -277,7 +371,7 @@ export interface Simulation {
   values: number[];
   seat: number | null;
   priors: Considered[];
-  board: ChessBoard | GridBoard | PictureBoard;
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
   path: number[];
 }
 
@@ -290,4 +384,17 @@ export interface StepInfo {
   Q_after: number | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Saved | Problem;
+/** A game against players of ours, as the person's seat sees it. */
+export interface Table {
+  type: "table";
+  game: string;
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
+  actions: ActionInfo[];
+  seat: number;
+  to_play: number | null;
+  names: string[];
+  said: PlyInfo[];
+  over: string | null;
+}
+
+export type Message = Hello | Position | Search | Simulation | Looked | Table | Hinted | Reviewed | Saved | Problem;

@@ -34,6 +34,7 @@ pub use selfplay::actors::{Actors, LeaseError, Played, Progress, shape_of};
 pub use selfplay::batch_evaluator::{BatchEvaluator, ObservationHash, Rows};
 pub use selfplay::batch_memory::{BatchMemory, Region, Shape};
 pub use selfplay::batches::{Batches, Taken};
+pub use selfplay::bell::Bell;
 pub use selfplay::columns::{Columns, Ending, Entries, Per, Widths};
 pub use selfplay::job::{Evaluate, Failure};
 pub use selfplay::moves::MoveError;

@@ -6,6 +6,7 @@
 //! The evaluator reads every observation and writes every legal logit. The bare search is a forest
 //! of the same number of trees, searched tree by tree with hash-random evaluations.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -153,10 +154,11 @@ where
         max_plies: Some(40),
         ..PlayConfig::default()
     };
-    let setup = Setup::new(first.clone(), config(work), play, 1);
+    let setup = Setup::new(first.clone(), config(work), play, 1).expect("a sound game");
     let shape = shape_of(&setup, work.rows);
     let memory = (0..=work.batches).map(|_| BatchMemory::new(shape));
-    let mut all = Actors::<G, Duel>::new(setup, work.threads, shape, memory.collect());
+    let mut all =
+        Actors::<G, Duel>::new(setup, work.threads, shape, memory.collect(), Arc::default());
     let lease = Lease {
         count,
         ..Lease::default()

@@ -1,13 +1,14 @@
 //! Games of actors are equal for any number of actors, batches and rows.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sylvan_core::config::{Config, Dirichlet, Limits};
 use sylvan_core::playouts::{HashRandom, Uniform};
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{
-    Actors, BadAnswer, BatchMemory, Columns, Ending, Evaluate, Game, Lease, LeaseError,
+    Actors, BadAnswer, BatchMemory, Bell, Columns, Ending, Evaluate, Game, Lease, LeaseError,
     ObservationHash, PlayConfig, Played, Resignation, Setup, Taken, Verdict, shape_of,
 };
 use sylvan_games::blob::{Blob, Options};
@@ -63,10 +64,22 @@ fn actors<G: Game + 'static, V: Values + 'static>(
     play: PlayConfig,
     way: Way,
 ) -> Actors<G, V> {
-    let setup = Setup::new(first.clone(), search, play, 7);
+    with_bell(first, search, play, way, &Arc::default())
+}
+
+fn with_bell<G: Game + 'static, V: Values + 'static>(
+    first: &G,
+    search: Config,
+    play: PlayConfig,
+    way: Way,
+    bell: &Arc<Bell>,
+) -> Actors<G, V> {
+    let Ok(setup) = Setup::new(first.clone(), search, play, 7) else {
+        panic!("these games do not fail");
+    };
     let shape = shape_of(&setup, way.rows);
     let memory = (0..=way.batches).map(|_| BatchMemory::new(shape)).collect();
-    Actors::new(setup, way.actors, shape, memory)
+    Actors::new(setup, way.actors, shape, memory, Arc::clone(bell))
 }
 
 fn lease(first: u64, count: u64) -> Lease {
@@ -275,17 +288,20 @@ fn batches_are_full_while_there_are_games_enough() {
         games: 64,
         ..PlayConfig::default()
     };
-    let mut all = actors::<ConnectFour, Duel>(&ConnectFour::default(), search(16), settings, way);
+    let bell = Arc::new(Bell::default());
+    let first = ConnectFour::default();
+    let mut all = with_bell::<ConnectFour, Duel>(&first, search(16), settings, way, &bell);
     all.begin(lease(0, 64), Evaluate::Batches).expect("a lease");
-    let batches = std::sync::Arc::clone(all.batches());
+    let batches = Arc::clone(all.batches());
     let mut sizes = Vec::new();
     while sizes.len() < 100 {
-        match batches.take(Duration::from_millis(50)) {
+        let seen = bell.rings();
+        match batches.take() {
             Taken::Batch(batch) => {
                 sizes.push(batches.sizes(batch).0);
                 answer(&batches, batch);
             }
-            Taken::Nothing => {}
+            Taken::Nothing => bell.wait(seen, Duration::from_secs(9)),
             Taken::Over => break,
         }
     }

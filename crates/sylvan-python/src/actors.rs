@@ -1,24 +1,57 @@
 //! `sylvan._native.Actors`: games of self-play by actors in Rust, one Python class for all games.
 //!
-//! Python starts a lease, takes batches and answers them, and gets the games as columns. Waiting for
-//! a batch releases the interpreter's lock.
+//! Python starts a lease, takes batches and answers them, and gets the games as columns. While it
+//! waits for the bell that says that a batch is full, the interpreter's lock is free.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sylvan_core::{Action, Lease, PlayConfig, Resignation, Taken, Verdict};
+use sylvan_core::{Action, Bell, Lease, PlayConfig, Resignation, Taken, Verdict};
 
 use crate::any_actors::{AnyActors, AnyBatches, Given};
 use crate::{config, games};
 
 pyo3::import_exception!(sylvan.errors, SearchStateError);
 
+/// Wakes the caller when a batch is full or a lease is over.
+#[pyclass(frozen, name = "Bell", module = "sylvan._native")]
+pub struct PyBell(Arc<Bell>);
+
+#[pymethods]
+impl PyBell {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// How often it has rung.
+    fn rings(&self) -> u64 {
+        self.0.rings()
+    }
+
+    /// Waits until it has rung more often than `seen`, at most for `patience` seconds.
+    fn wait(&self, py: Python<'_>, seen: u64, patience: f64) {
+        let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
+        py.detach(|| self.0.wait(seen, patience));
+    }
+}
+
 #[pyclass(frozen, module = "sylvan._native")]
 pub struct Actors {
     inner: Mutex<Box<dyn AnyActors>>,
     batches: Arc<dyn AnyBatches>,
+}
+
+impl Drop for Actors {
+    /// Actors of games in Python need the interpreter's lock to end.
+    fn drop(&mut self) {
+        self.batches.stop();
+        let inner = self.inner.get_mut();
+        let actors = inner.unwrap_or_else(std::sync::PoisonError::into_inner);
+        Python::attach(|py| py.detach(|| actors.join()));
+    }
 }
 
 impl Actors {
@@ -33,7 +66,7 @@ impl Actors {
 impl Actors {
     /// `room(shape, dtype)` gives arrays for the batches.
     #[new]
-    #[pyo3(signature = (first, search, play, *, seed, actors, rows, batches, room))]
+    #[pyo3(signature = (first, search, play, *, seed, actors, rows, batches, room, bell))]
     #[expect(clippy::too_many_arguments, reason = "they have names")]
     fn new(
         first: &Bound<'_, PyAny>,
@@ -44,6 +77,7 @@ impl Actors {
         rows: usize,
         batches: usize,
         room: &Bound<'_, PyAny>,
+        bell: &PyBell,
     ) -> PyResult<Self> {
         let given = Given {
             search: config::read(search)?,
@@ -53,6 +87,7 @@ impl Actors {
             rows: rows.max(1),
             batches: batches.max(1),
             room,
+            bell: Arc::clone(&bell.0),
         };
         let actors = games::actors(first, given)?;
         Ok(Self {
@@ -67,6 +102,7 @@ impl Actors {
     #[pyo3(signature = (first, count, positions, evaluator=None))]
     fn begin(
         &self,
+        py: Python<'_>,
         first: u64,
         count: u64,
         positions: Vec<Vec<Action>>,
@@ -79,14 +115,13 @@ impl Actors {
         };
         let named = evaluator.as_ref();
         let named = named.map(|(name, params)| (name.as_str(), params));
-        self.lock()?.begin(lease, named)
+        self.lock()?.begin(py, lease, named)
     }
 
-    /// The next full batch: its number, rows and legal actions; waits for it up to `patience`
-    /// seconds. None if there is none yet, or none any more (`is_over`).
-    fn take(&self, py: Python<'_>, patience: f64) -> Option<(usize, usize, usize)> {
-        let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
-        match py.detach(|| self.batches.take(patience)) {
+    /// The next full batch: its number, rows and legal actions. None if there is none yet, or none
+    /// any more (`is_over`).
+    fn take(&self) -> Option<(usize, usize, usize)> {
+        match self.batches.take() {
             Taken::Batch(batch) => {
                 let (rows, legal) = self.batches.sizes(batch);
                 Some((batch, rows, legal))
@@ -120,10 +155,10 @@ impl Actors {
         self.lock()?.finish(py)
     }
 
-    /// Games, positions and simulations of the lease so far.
-    fn progress(&self) -> PyResult<(u64, u64, u64)> {
-        let progress = self.lock()?.progress();
-        Ok((progress.games, progress.positions, progress.simulations))
+    /// Of the lease so far: games started, games over, positions and simulations.
+    fn progress(&self) -> PyResult<(u64, u64, u64, u64)> {
+        let now = self.lock()?.progress();
+        Ok((now.started, now.games, now.positions, now.simulations))
     }
 
     /// Batches evaluated in the lease, and rows in them.

@@ -1,7 +1,6 @@
 //! Actors of all games, and of all ways to store values, behind one trait.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use numpy::{Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -9,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use sylvan_core::values::Values;
 use sylvan_core::{
-    Actors, BatchMemory, Batches, Config, Entries, Evaluate, Lease, LeaseError, ObservationHash,
-    PlayConfig, Progress, Region, Setup, Shape, Taken, shape_of,
+    Actors, BatchMemory, Batches, Bell, Config, Entries, Evaluate, Lease, LeaseError,
+    ObservationHash, PlayConfig, Progress, Region, Setup, Shape, Taken, shape_of,
 };
 
 use crate::any_forest::{ForValues, search_error, with_values};
@@ -32,17 +31,21 @@ pub struct Given<'a, 'py> {
     pub batches: usize,
     /// `room(shape, dtype)` gives the memory of batches: an array.
     pub room: &'a Bound<'py, PyAny>,
+    pub bell: Arc<Bell>,
 }
 
 /// Actors of some game.
 pub trait AnyActors: Send {
     fn begin(
         &mut self,
+        py: Python<'_>,
         lease: Lease,
         evaluator: Option<(&str, &Bound<'_, PyDict>)>,
     ) -> PyResult<()>;
     /// Waits for the actors; the columns by name, and the games that failed with their errors.
     fn finish(&mut self, py: Python<'_>) -> PyResult<(Py<PyDict>, Py<PyList>)>;
+    /// Waits until the threads of a lease that was stopped have ended.
+    fn join(&mut self);
     fn progress(&self) -> Progress;
     fn batches(&self) -> Arc<dyn AnyBatches>;
     /// The arrays of each batch, by name.
@@ -51,7 +54,7 @@ pub trait AnyActors: Send {
 
 /// The batches of some game.
 pub trait AnyBatches: Send + Sync {
-    fn take(&self, patience: Duration) -> Taken;
+    fn take(&self) -> Taken;
     fn sizes(&self, batch: usize) -> (usize, usize);
     fn answer(&self, batch: usize) -> bool;
     fn evaluated(&self) -> (u64, u64);
@@ -60,8 +63,8 @@ pub trait AnyBatches: Send + Sync {
 }
 
 impl<C: Copy + Default + Send + Sync + 'static> AnyBatches for Batches<C> {
-    fn take(&self, patience: Duration) -> Taken {
-        Batches::take(self, patience)
+    fn take(&self) -> Taken {
+        Batches::take(self)
     }
 
     fn sizes(&self, batch: usize) -> (usize, usize) {
@@ -94,6 +97,7 @@ struct ActorsOf<G: Bridge, V: Values> {
 impl<G: Bridge, V: Values + 'static> AnyActors for ActorsOf<G, V> {
     fn begin(
         &mut self,
+        py: Python<'_>,
         lease: Lease,
         evaluator: Option<(&str, &Bound<'_, PyDict>)>,
     ) -> PyResult<()> {
@@ -105,7 +109,8 @@ impl<G: Bridge, V: Values + 'static> AnyActors for ActorsOf<G, V> {
                 Evaluate::Leaves(G::evaluator(name, params, discount)?)
             }
         };
-        self.actors.begin(lease, evaluate).map_err(lease_error)
+        py.detach(|| self.actors.begin(lease, evaluate))
+            .map_err(lease_error)
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<(Py<PyDict>, Py<PyList>)> {
@@ -128,6 +133,10 @@ impl<G: Bridge, V: Values + 'static> AnyActors for ActorsOf<G, V> {
             failures.append((failure.number, error))?;
         }
         Ok((columns.unbind(), failures.unbind()))
+    }
+
+    fn join(&mut self) {
+        self.actors.stop_and_join();
     }
 
     fn progress(&self) -> Progress {
@@ -166,6 +175,7 @@ struct Parts<G: Bridge> {
     shape: Shape,
     memory: Vec<BatchMemory<G::Cell>>,
     arrays: Vec<Py<PyDict>>,
+    bell: Arc<Bell>,
 }
 
 impl<G: Bridge> ForValues<G> for Parts<G> {
@@ -173,7 +183,13 @@ impl<G: Bridge> ForValues<G> for Parts<G> {
 
     fn build<V: Values + 'static>(self) -> Box<dyn AnyActors> {
         Box::new(ActorsOf {
-            actors: Actors::<G, V>::new(self.setup, self.actors, self.shape, self.memory),
+            actors: Actors::<G, V>::new(
+                self.setup,
+                self.actors,
+                self.shape,
+                self.memory,
+                self.bell,
+            ),
             arrays: self.arrays,
         })
     }
@@ -185,7 +201,8 @@ pub fn actors_of<G: Bridge>(
     given: Given<'_, '_>,
 ) -> PyResult<Box<dyn AnyActors>> {
     let discount = given.search.discount;
-    let setup = Setup::new(G::from_python(first)?, given.search, given.play, given.seed);
+    let game = G::first_of_actors(first)?;
+    let setup = Setup::new(game, given.search, given.play, given.seed).map_err(Into::into)?;
     let shape = shape_of(&setup, given.rows);
     let (mut memory, mut arrays) = (Vec::new(), Vec::new());
     for _ in 0..=given.batches {
@@ -197,10 +214,12 @@ pub fn actors_of<G: Bridge>(
     let rules = setup.rules().clone();
     let parts = Parts {
         setup,
-        actors: given.actors,
+        // One thread holds the lock of such a game at a time.
+        actors: if G::NEEDS_LOCK { 1 } else { given.actors },
         shape,
         memory,
         arrays,
+        bell: given.bell,
     };
     with_values(&rules, discount, parts)
 }

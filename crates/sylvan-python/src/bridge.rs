@@ -17,6 +17,10 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
     const NEEDS_LOCK: bool = false;
 
     fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self>;
+    /// The first state for actors, which need to know the shape of observations.
+    fn first_of_actors(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::from_python(object)
+    }
     /// A Python object with this state, of the class of `like`.
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     /// The evaluator of this name, with its parameters.

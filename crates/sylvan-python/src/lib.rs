@@ -30,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<forest::Forest>()?;
     module.add_class::<records::NodeStats>()?;
     module.add_class::<records::EdgeStats>()?;
+    module.add_class::<actors::PyBell>()?;
     module.add_class::<actors::Actors>()?;
     numbers::register(module)?;
     games::register(module)

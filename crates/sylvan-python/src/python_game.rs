@@ -3,6 +3,7 @@
 //! Every call runs Python code, so the interpreter's lock is held while such a game is searched
 //! and one thread searches it. Exceptions of the game come back unchanged.
 
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -210,6 +211,13 @@ fn game_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     Ok(class.bind(py))
 }
 
+/// An observation as an array of 32-bit floats, in C order.
+fn given_as_floats<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let numpy = given.py().import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (given, "float32"))?;
+    Ok(array.cast_into()?)
+}
+
 fn hashed(bytes: &[u8]) -> u64 {
     let mix = |hash, &byte: &u8| sylvan_core::rng::mix(hash, u64::from(byte));
     bytes.iter().fold(0, mix)
@@ -223,6 +231,11 @@ impl Game for PythonGame {
 
     fn rules(&self) -> Rules {
         self.facts.rules.clone()
+    }
+
+    /// Calls inside need not wait for the interpreter's lock.
+    fn together<T>(work: impl FnOnce() -> T) -> T {
+        Python::attach(|_| work())
     }
 
     fn share(&self) -> Self {
@@ -417,10 +430,19 @@ impl Game for PythonGame {
         })
     }
 
-    fn observe(&self, _out: &mut [f32]) -> PyResult<()> {
-        Err(PyValueError::new_err(
-            "Python games are observed in Python.",
-        ))
+    /// Numbers in the batches of actors are of 32 bits, whatever the game gives.
+    fn observe(&self, out: &mut [f32]) -> PyResult<()> {
+        Python::attach(|py| {
+            let given = self.get(py)?.call_method0(intern!(py, "observation"))?;
+            let array = given_as_floats(&given)?;
+            if array.shape() != self.facts.rules.observation_shape {
+                let shape = array.shape();
+                let fault = format!("gave an array of shape {shape:?}: always give the same one.");
+                return Err(self.broken("observation", fault));
+            }
+            out.copy_from_slice(array.try_readonly()?.as_slice()?);
+            Ok(())
+        })
     }
 
     /// A hash of the game's `key()`; of its observation if that is None.
@@ -442,6 +464,23 @@ impl Bridge for PythonGame {
 
     fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::new(object)
+    }
+
+    /// Chance takes its first outcome until a seat moves and can be shown the game.
+    fn first_of_actors(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut own = Self::new(object)?;
+        let (mut seen, mut outcomes) = (own.clone(), Vec::new());
+        while seen.turn(&mut Vec::new())? == Turn::Chance {
+            seen.chance_outcomes(&mut outcomes)?;
+            seen.apply(outcomes[0].0)?;
+        }
+        let given = seen.get(object.py())?.call_method0("observation")?;
+        let shape = given_as_floats(&given)?.shape().to_vec();
+        drop(seen); // so that nobody shares the facts
+        if let Some(facts) = Arc::get_mut(&mut own.facts) {
+            facts.rules.observation_shape = shape;
+        }
+        Ok(own)
     }
 
     fn to_python<'py>(&self, like: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

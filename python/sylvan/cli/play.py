@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["play"]
 
-# One evaluation by a network is worth about this many by `material`.
-NETWORK_WORTH = 75
-# Simulations for a hint, at any level.
-ADVICE = 30_000
-
 
 class Side(StrEnum):
     white = "white"
@@ -179,16 +174,16 @@ def _players(
     seconds: float | None,
 ) -> tuple[Player, Player]:
     """Make the opponent and the adviser."""
+    from sylvan.engines.match.levels import ADVICE, NETWORK_WORTH, uses_network
     from sylvan.engines.match.match import check_evaluator
     from sylvan.evaluators import shipped_network
     from sylvan.evaluators.loading import is_learned
-    from sylvan.games import Chess
     from sylvan.players.player import SearchPlayer
 
     own = shipped_network(start) if net is None and evaluator is None else None
     limited = simulations is not None or seconds is not None
-    if own is not None and isinstance(start, Chess) and level < 10 and not limited:
-        own, evaluator = None, "material"  # the levels of chess were measured with it
+    if own is not None and not limited and not uses_network(start, level):
+        own, evaluator = None, "material"
     is_network = (net or own) is not None
     config = _strength(level, simulations, seconds, is_network=is_network)
     name = f"Sylvan{'' if net is None else ' ' + net.name}"
@@ -233,11 +228,9 @@ def _strength(
     level: int, simulations: int | None, seconds: float | None, *, is_network: bool
 ) -> SearchConfig:
     """Return the opponent's search settings."""
+    from sylvan.engines.match.levels import level_settings
     from sylvan.planning import SearchConfig
-    from sylvan.players.strength import STRONGEST, WEAKEST, strength
 
     if simulations is not None or seconds is not None:
         return SearchConfig(simulations=simulations, seconds=seconds)
-    limited = strength(round(WEAKEST + (level - 1) / 9 * (STRONGEST - WEAKEST)))
-    count = max(1, limited.simulations // NETWORK_WORTH) if is_network else limited.simulations
-    return SearchConfig(simulations=count, temperature=limited.temperature)
+    return level_settings(level, is_network=is_network)

@@ -180,7 +180,7 @@ def _config(
     from sylvan.runs.config import TrainingConfig, merged, overrides, sectioned
     from sylvan.runs.presets import preset_settings
     from sylvan.runs.run import Run
-    from sylvan.runs.warm_start import network_like
+    from sylvan.runs.warm_start import network_like, params_like
     from sylvan.settings.file import plain_settings, read_settings
 
     layers: list[dict[str, Any]] = [sectioned(read_settings(file))] if file else []
@@ -198,7 +198,8 @@ def _config(
     else:
         base = preset_settings(game, preset, _algorithm(layers), **_params(layers))
         if start is not None:
-            layers.insert(0, {"network": network_like(start)})
+            like = {"network": network_like(start), "game": {"params": params_like(start)}}
+            layers.insert(0, like)
     layers.append({"game": {"name": game}})
     asked: dict[str, Any] = {}
     for layer in layers:

@@ -12,7 +12,7 @@ the weights), every refresh exports again. If the export fails, PyTorch evaluate
 *int8* (an option on CPUs): each refresh calibrates the new model on a fixed set of positions,
 quantizes its weights and measures the loss. If the loss is too large, this step runs in fp32.
 
-*On a GPU* PyTorch runs batches of half the games, without a cache: a lookup takes longer than an
+*On a GPU* PyTorch runs batches of one size, without a cache: a lookup takes longer than an
 evaluation there, and has to wait for the device.
 
 On a CPU, `Cached` keeps the network's outputs until the next refresh: games share their openings,
@@ -68,8 +68,9 @@ def self_play_evaluator(
     threads: int | None = None,
     cache_bytes: int = 0,
     eight_bits: Game | None = None,
-    games: int | None = None,
+    batch: int | None = None,
     compiled: bool = False,
+    model: SwappableModel | None = None,
     **options: Any,
 ) -> SelfPlayEvaluator:
     """An evaluator with the current weights of `network`; `refresh(network)` loads newer ones.
@@ -80,16 +81,18 @@ def self_play_evaluator(
         cache.
     :param eight_bits: on a CPU, run in int8, twice as fast with VNNI and a little less exact;
         random games from this state give the positions for calibration.
-    :param games: games played at once; half of them make a batch on a GPU.
+    :param batch: positions of a batch on a GPU; smaller ones are padded.
     :param compiled: on a GPU, compile the network.
+    :param model: on a CPU, the exported model of another evaluator of this network.
     :param options: options of `OnnxEvaluator` or `TorchEvaluator`.
     """
     evaluator: OnnxNetwork | TorchEvaluator
     if device_named(device).type == "cuda":
-        if games is not None:
-            options.setdefault("batch", (games + 1) // 2)
+        if batch is not None:
+            options.setdefault("batch", batch)
         return TorchEvaluator(network, device=device, compile=compiled, **options)
-    model = _exported(network) if device_named(device).type == "cpu" else None
+    if model is None and device_named(device).type == "cpu":
+        model = _exported(network)
     if model is not None:
         evaluator = OnnxNetwork(network, model, threads=threads, eight_bits=eight_bits, **options)
     else:

@@ -10,6 +10,13 @@
 | `model` | `TorchModel`, a PyTorch network as a model to plan with |
 | `search` | a `LatentSearch` for a game |
 | `game_slots` | N real games that are played in parallel |
+| `temperature` | choose a move from the policy target |
+| `resignation` | resignation in parallel games |
+| `plies` | a sequence of plies as columns |
+| `diary` | the plies of games in progress |
+| `unfinished` | games in progress between steps |
+| `starts` | how games start: the first state, random moves, or a position of an earlier game |
+| `places` | the games of one group, in slots |
 | `planned` | one round of the actor: plan, step, store |
 | `actor` | `Actor`, plays many games or episodes with a model |
 | `policies` | sparse policy targets |

@@ -6,8 +6,8 @@ Many games are split into two groups that alternate: while a thread steps the ga
 (environments can be slow), the other is planned. A model that sets `concurrent` may be called by
 both at once. The order of all decisions is fixed, so the games never depend on timing.
 
-The actor is self-play (`sylvan.selfplay.selfplay`) with another search: openings, temperature, fast
-and full searches, resignation and the move limit are the same. Differences:
+Openings, temperature, fast and full searches, resignation and the move limit are those of self-play
+with the rules (`sylvan.selfplay`). Differences:
 
 - The search does not use the rules: the actor reads only what a player sees (`game_slots`).
 - A truncated episode, by a time limit or the move limit, is searched once more in its last state;
@@ -31,19 +31,23 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sylvan._native import mix
 from sylvan.errors import ConfigError
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.gymnasium import repeats
 from sylvan.games.naming import GameSpec
 from sylvan.muzero.game_slots import try_out
+from sylvan.muzero.places import Shop
 from sylvan.muzero.planned import PlannedHalf, begun, replayed_exactly
+from sylvan.muzero.starts import Starts
+from sylvan.muzero.unfinished import Unfinished
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.places import Shop, blamed
-from sylvan.selfplay.selfplay import SelfPlay, Watch, throttled
-from sylvan.selfplay.unfinished import Unfinished
+from sylvan.selfplay.ending import check_resignation
+from sylvan.selfplay.faults import as_game_errors
+from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["Actor"]
 
@@ -63,7 +67,14 @@ class ConcurrentModel(Protocol):
         """Whether they are."""
 
 
-class Actor(SelfPlay):
+Watch = Callable[[SelfPlayStatistics], Any]
+Moved = Callable[[], None]
+
+WATCH_INTERVAL = 0.1
+"""Minimum seconds between two calls of `watch`."""
+
+
+class Actor:
     """Plays games, and keeps those in progress from step to step.
 
     >>> import numpy as np
@@ -98,9 +109,21 @@ class Actor(SelfPlay):
                 f"selfplay.restart_share is {config.restart_share}, but episodes of {spec.name} "
                 "can only start from the environment's reset: set it to 0."
             )
-        super().__init__(
-            spec, config, seed, encoding, search or SearchConfig(simulations=50, noise=True)
-        )
+        self.spec, self.config, self.seed = spec, config, seed
+        self.search = search or SearchConfig(simulations=50, noise=True)
+        if self.search.seconds is not None:
+            raise ConfigError(
+                f"search.seconds is {self.search.seconds}, but games that depend on a clock are "
+                "not reproducible: set search.simulations instead."
+            )
+        self.statistics = SelfPlayStatistics()
+        """The statistics of the last step."""
+        self._starts = Starts(spec, config, mix(seed, 0), encoding)
+        self._games: Unfinished | None = None
+        first = self._starts.first()
+        self._seats = first.num_players
+        check_resignation(config, first)
+        self._example = None if spec.is_native else self._observation()
         self.notes: list[str] = []
         """Sentences for the user about lost episodes."""
         self._live: list[Game] | None = None
@@ -112,7 +135,7 @@ class Actor(SelfPlay):
                     "run restarts its episodes."
                 )
         elif not spec.is_native:
-            with blamed(self._starts):
+            with as_game_errors(spec):
                 try_out(self._starts.first(), spec.short_name, seed)
 
     def _repeats(self) -> bool:
@@ -128,13 +151,12 @@ class Actor(SelfPlay):
     def _observation(self) -> NDArray[Any]:
         """An example observation, from the first game that starts."""
         if not self.spec.is_gymnasium:
-            return super()._observation()
+            with as_game_errors(self.spec):
+                return np.asarray(self._starts.copy().next().state.observation())
         shop = Shop(self.config, self._starts.copy(), 0, None)
         return np.asarray(begun(shop)[0].state.observation())
 
-    def play(  # type: ignore[override]  # a model takes the evaluator's place
-        self, model: LatentModel, step: int, watch: Watch | None = None
-    ) -> list[GameRecord]:
+    def play(self, model: LatentModel, step: int, watch: Watch | None = None) -> list[GameRecord]:
         """Search `config.positions` positions; return the records of the games that ended.
 
         If an exception is raised, the games stay as they were before the step.
@@ -215,16 +237,54 @@ class Actor(SelfPlay):
             games = Unfinished.joined(parts) if parts else games.part(0, 0)
         return games, [state for state in states if state is not None]
 
+    def _settings(self, parts: int, step: int, number: int) -> SearchConfig:
+        """The settings of a half's searches."""
+        memory = self.search.bytes
+        return self.search.replace(
+            seed=mix(mix(self.seed, 1 + step), number),
+            bytes=None if memory is None else max(65536, memory // parts),
+        )
+
+    def _rng(self, step: int, number: int) -> np.random.Generator:
+        """The random generator of a half in a step."""
+        key = np.array([mix(self.seed, 1 + step), number], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state that the next step depends on, besides the settings: arrays and integers."""
+        games = {} if self._games is None else self._games.state_dict()
+        return games | self._starts.state_dict()
+
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore the state from `state_dict`.
 
         :raises ConfigError: it belongs to a game with another number of seats.
         """
-        super().load_state_dict(state)
-        self._live = None
+        games = Unfinished.from_state_dict(state) if "numbers" in state else None
+        if games is not None and games.low_turns.shape[1:] != (self._seats,):
+            raise ConfigError(
+                f"The games in progress have {games.low_turns.shape[-1]} seats, but "
+                f"{self.spec.name} has {self._seats}: resume with the same game."
+            )
+        self._starts.load_state_dict(state)
+        self._games, self._live = games, None
 
 
-def take_turns(halves: list[PlannedHalf], moved: Callable[[], None], *, together: bool) -> None:
+def throttled(watch: Watch | None, statistics: SelfPlayStatistics, began: float) -> Moved:
+    """A function to call after every move; it calls `watch` at most ten times a second."""
+    last = began
+
+    def moved() -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if watch is not None and now - last >= WATCH_INTERVAL:
+            last, statistics.seconds = now, now - began
+            watch(statistics)
+
+    return moved
+
+
+def take_turns(halves: list[PlannedHalf], moved: Moved, *, together: bool) -> None:
     """Plan and step all halves until they have searched enough positions.
 
     :param together: whether two halves may be planned at once, so that one half's trees are

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from sylvan.errors import ConfigError, GameContractError, SylvanError
 from sylvan.games.game import Game
 from sylvan.muzero.game_slots import FAILED, Views, make_game_slots, need_turns, own_score, turn_of
+from sylvan.muzero.places import Places, Shop
+from sylvan.muzero.plies import Plies
 from sylvan.muzero.search import latent_search
+from sylvan.muzero.starts import Start, Starts
+from sylvan.muzero.unfinished import Unfinished
 from sylvan.planning import LatentModel, SearchConfig
 from sylvan.planning.outcomes import OVER, Outcomes, Transitions
-from sylvan.selfplay.openings import Start, Starts
-from sylvan.selfplay.places import Places, Shop, blamed
-from sylvan.selfplay.plies import Plies
-from sylvan.selfplay.unfinished import Unfinished
+from sylvan.selfplay.faults import as_game_errors
 
 __all__ = ["PlannedHalf", "replayed_exactly"]
 
@@ -45,7 +46,6 @@ class PlannedHalf(Places):
     ) -> None:
         super().__init__(shop, games, states[0], rng)
         self.slots = make_game_slots(shop.starts.spec, states, search.threads)
-        self.has_auxiliary = False  # a learned model has no auxiliary outputs
         self.full_search = latent_search(model, states[0], search)
         fast = search.replace(simulations=self.config.fast_simulations, noise=False)
         self.fast_search = latent_search(model, states[0], fast)
@@ -74,7 +74,7 @@ class PlannedHalf(Places):
 
     def plan(self) -> None:
         """Search all games and choose their moves."""
-        with blamed(self.shop.starts):
+        with as_game_errors(self.shop.starts.spec):
             views = self.slots.views()
         if self.seats == 1:  # the search's value replaces the missing return
             views = views._replace(cut=views.cut | self._at_limit())

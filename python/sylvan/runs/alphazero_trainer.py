@@ -5,14 +5,22 @@ from __future__ import annotations
 from torch import nn
 
 from sylvan.evaluators import Evaluator
-from sylvan.learning.inference import SelfPlayEvaluator, onnx_model_of, self_play_evaluator
+from sylvan.learning.inference import (
+    SelfPlayEvaluator,
+    SwappableModel,
+    onnx_model_of,
+    self_play_evaluator,
+)
 from sylvan.learning.learner import Learner
 from sylvan.learning.plugins import network_named
 from sylvan.networks.header import needed_header
 from sylvan.ratings.arena import Arena
 from sylvan.replay.buffer import Replay
+from sylvan.replay.record import GameRecord
 from sylvan.runs.publish import Publisher
 from sylvan.runs.trainer import Trainer
+from sylvan.selfplay.actors import batch_rows
+from sylvan.selfplay.leases import Lease
 from sylvan.selfplay.selfplay import SelfPlay
 
 __all__ = ["AlphaZeroTrainer"]
@@ -21,7 +29,8 @@ __all__ = ["AlphaZeroTrainer"]
 class AlphaZeroTrainer(Trainer[Evaluator]):
     """The parts of an AlphaZero run."""
 
-    evaluator: SelfPlayEvaluator
+    selfplay: SelfPlay
+    publisher: Publisher
 
     def _network(self) -> nn.Module:
         """A new network according to the settings."""
@@ -51,17 +60,43 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
         search = config.search.replace(threads=threads or 1)
         self.selfplay = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
         self.arena = Arena(spec, config.arena, self.seed, folder, search)
-        self.evaluator = self_play_evaluator(
-            self.learner.averaged,
-            device=device,
-            threads=threads,
-            cache_bytes=config.run.cache_megabytes * 2**20,
-            eight_bits=spec.first() if config.run.eight_bits else None,
-            games=config.selfplay.games,
-            compiled=config.learner.compile is not False,
-        )
-        model = onnx_model_of(self.evaluator)
+        leased = 1 + (config.selfplay.lag > 0)  # two leases are played at once
+        self.evaluators: list[SelfPlayEvaluator] = []
+        """Consecutive leases have different ones."""
+        model: SwappableModel | None = None
+        for _ in range(leased):
+            evaluator = self_play_evaluator(
+                self.learner.averaged,
+                device=device,
+                threads=threads,
+                cache_bytes=config.run.cache_megabytes * 2**20 // leased,
+                eight_bits=spec.first() if config.run.eight_bits else None,
+                batch=batch_rows(config.selfplay.games),
+                compiled=config.learner.compile is not False,
+                model=model,
+            )
+            model = onnx_model_of(evaluator)
+            self.evaluators.append(evaluator)
         self.publisher = Publisher(self.run.networks, copied, model)
+
+    def _play(self, *, last: bool) -> list[GameRecord]:
+        return self.selfplay.play(
+            self._loaded, self.step, self._playing_step(), self._played, last=last
+        )
+
+    def _loaded(self, lease: Lease) -> SelfPlayEvaluator:
+        """The evaluator of a lease, with the network of its step."""
+        evaluator = self.evaluators[lease.number % len(self.evaluators)]
+        evaluator.refresh(self.publisher.filled(self._network_of(lease.network)))
+        return evaluator
+
+    def _played_with(self) -> set[int]:
+        return {lease.network for lease in self.selfplay.leases.planned}
+
+    @property
+    def evaluator(self) -> SelfPlayEvaluator:  # type: ignore[override]  # it changes with the step
+        """The evaluator of this step's lease, which is over when the network is rated."""
+        return self.evaluators[self.step % len(self.evaluators)]
 
     def _refresh(self, network: nn.Module) -> None:
         self.evaluator.refresh(network)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.runs.metrics import FILE, Columns, read_columns
+from sylvan.views.text import percent
 
 __all__ = [
     "NAMES",
@@ -25,6 +26,7 @@ __all__ = [
     "best_step",
     "known",
     "last",
+    "limit",
     "mistakes",
     "per_second",
     "run_columns",
@@ -44,6 +46,7 @@ NAMES = {
     "selfplay.games": "games that ended in the step",
     "selfplay.positions": "positions searched in the step",
     "selfplay.simulations": "simulations of those searches",
+    "selfplay.fill": "mean share of a batch that holds positions",
     "selfplay.length": "mean plies of a game",
     "selfplay.entropy": "mean entropy of the policy target, nats",
     "selfplay.openings": "distinct openings (first six plies) per game",
@@ -72,7 +75,7 @@ NAMES = {
     "seconds.step": "wall time of the step",
     "seconds.selfplay": "wall time of self-play",
     "seconds.network": "time in the network during self-play",
-    "seconds.search": "time in the search and the rules, partly parallel to the network",
+    "seconds.search": "time in which the network waited for positions of the games",
     "learner.seconds": "time of the updates, including waiting for batches",
     "seconds.arena": "time of the rating",
     "rating.elo": "Elo of the network, relative to the run's yardsticks",
@@ -89,6 +92,9 @@ by steps ahead: `model.reward.1`, `model.value.5`, `model.legal.2`."""
 
 RATINGS = ("rating.elo", "rating.return")
 """Measures of strength: Elo in games, the return in environments with one seat."""
+
+LOW_FILL = 0.6
+"""Batches that are less full than this limit self-play."""
 
 PARTS = ("network", "search", "learner", "arena")
 """The parts of a step's time, in the order of the loop."""
@@ -204,6 +210,26 @@ def time_shares(columns: Columns) -> dict[str, Series]:
     shares = {part: np.clip(np.where(np.isfinite(v), v, 0), 0, 1) for part, v in parts.items()}
     rest = np.clip(1 - sum(shares.values()), 0, 1)
     return {**shares, "rest": np.where(np.isfinite(whole), rest, math.nan)}
+
+
+def limit(columns: Columns) -> tuple[str, str] | None:
+    """What limited self-play in the last step, and the measure that says so; None if unknown.
+
+    >>> step = {"seconds.selfplay": 10.0, "seconds.network": 9.0, "seconds.search": 0.5}
+    >>> limit({name: np.array([value]) for name, value in step.items()})
+    ('the network is the limit', 'it computes 90% of the time')
+    """
+    whole, network, waits = (
+        last(columns, f"seconds.{name}") for name in ("selfplay", "network", "search")
+    )
+    fill = last(columns, "selfplay.fill")
+    if not (whole > 0 and math.isfinite(network + waits)):
+        return None
+    if waits > network:
+        return "the games are the limit", f"the network waits {percent(waits / whole)} of the time"
+    if fill < LOW_FILL:
+        return f"batches are {percent(fill)} full", "too few games are played at once"
+    return "the network is the limit", f"it computes {percent(network / whole)} of the time"
 
 
 def sparkline(values: Sequence[float] | Series, width: int) -> str:

@@ -1,12 +1,12 @@
 """The training loop: play, store, learn, rate, save a checkpoint; repeat with the new network.
 
-A step ends with a checkpoint of everything that later steps depend on: networks, optimiser, games
-in progress, lengths of the replay's shards, counters. No tree and no cache survives a step, and
-every random choice of step k is drawn from (seed, purpose, k). So a run that is killed at any
-moment repeats its last step and ends with the same weights.
+A step ends with a checkpoint of everything that later steps depend on: networks, optimiser, which
+games come next, lengths of the replay's shards, counters. Every random choice of step k is drawn
+from (seed, purpose, k), and a game from its number. So a run that is killed at any moment repeats
+its last step and ends with the same weights.
 
-    step k:   games  ← self-play with the averaged network, until enough positions were searched
-              replay ← the games that ended
+    step k:   games  ← self-play with the averaged network of step k - 1 - `selfplay.lag`
+              replay ← these games
               network ← updates on batches from the replay; the average follows it
               rating ← of the averaged network, every `arena.every` steps
               checkpoint
@@ -196,7 +196,7 @@ def _step(trainer: Trainer[Any], budget: Budget) -> None:
     begin, end = budget.ahead()
     trainer.step = budget.step + 1
     watch.step_begin(trainer.step, begin)
-    numbers: dict[str, Any] = trainer.play() | trainer.learn(begin, end)
+    numbers: dict[str, Any] = trainer.play(last=end >= 1.0) | trainer.learn(begin, end)
     length = budget.elapsed - begun
     budget.step_done(length)
     last = end >= 1.0 or budget.spent >= 1.0

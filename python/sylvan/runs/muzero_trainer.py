@@ -81,10 +81,20 @@ class MuZeroTrainer(Trainer[TorchModel]):
     def _refresh(self, network: nn.Module) -> None:
         self.evaluator.refresh(network)
 
-    def play(self) -> dict[str, float]:
+    def _play(self, *, last: bool) -> list[GameRecord]:  # noqa: ARG002 (games span steps)
+        self._refresh(self._player())
+        return self.selfplay.play(self.evaluator, self.step, self._played)
+
+    def _player(self) -> nn.Module:
+        """The averaged network, or the last that passed the gate."""
+        if self.config.arena.gate is None:
+            return self.learner.averaged
+        return self.publisher.filled(self._network_of(self._playing_step()))
+
+    def play(self, *, last: bool = False) -> dict[str, float]:
         """Play, and store the games that ended in the replay."""
         before = self.replay.positions
-        numbers = super().play()
+        numbers = super().play(last=last)
         self._stored = self.replay.positions - before
         return numbers
 
@@ -94,9 +104,6 @@ class MuZeroTrainer(Trainer[TorchModel]):
 
     def _play_figures(self, records: list[GameRecord]) -> dict[str, float]:
         """Add the prediction errors of the model that played these games."""
-        for note in self.selfplay.notes:
-            self.watch.message(note)
-        self.selfplay.notes.clear()
         rng = random_numbers(self.seed, "quality", self.step)
         found = model_quality(self.evaluator, self.spec, records, self.config.targets, rng)
         figures = super()._play_figures(records) | found.numbers()

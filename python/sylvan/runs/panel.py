@@ -14,6 +14,7 @@ from sylvan.runs.figures import (
     Series,
     known,
     last,
+    limit,
     mistakes,
     model_figures,
     per_second,
@@ -189,6 +190,8 @@ def _speed(columns: Columns) -> list[Row]:
         speeds = known(per_second(columns, what))
         if speeds.size:
             rows.append((f"{what}/s", _rate(float(speeds[-1])), speeds))
+    if (found := limit(columns)) is not None:
+        rows.append(("self-play", "", f"{found[0]}: {found[1]}"))
     return rows
 
 

@@ -22,6 +22,7 @@ from sylvan.files import write_bytes
 from sylvan.runs.figures import (
     best_step,
     last,
+    limit,
     mistakes,
     rating_name,
     rating_text,
@@ -129,6 +130,8 @@ def summary(columns: Columns) -> dict[str, str]:
         "games": short_count(round(float(_total(columns, "selfplay.games")))),
         "positions": short_count(round(float(_total(columns, "selfplay.positions")))),
     }
+    if (found := limit(columns)) is not None:
+        facts["self-play"] = f"{found[0]}: {found[1]}"
     best = best_step(columns)
     if best is not None:
         name = rating_name(columns)

@@ -38,19 +38,12 @@ EvaluatorT = TypeVar("EvaluatorT")
 PlayerT = TypeVar("PlayerT", contravariant=True)
 
 
-class PlaysGames(Protocol[PlayerT]):
-    """Self-play: plays games with a network and keeps those in progress."""
+class PlaysGames(Protocol):
+    """Self-play: plays the games of a step."""
 
     statistics: SelfPlayStatistics
-
-    def play(
-        self,
-        evaluator: PlayerT,
-        step: int,
-        watch: Callable[[SelfPlayStatistics], None] | None = None,
-        /,
-    ) -> list[GameRecord]:
-        """Play a step; return the records of the games that ended."""
+    notes: list[str]
+    """Sentences for the user, which the trainer passes on."""
 
     def state_dict(self) -> dict[str, Any]:
         """The state that the next step depends on."""
@@ -112,6 +105,8 @@ class Trainer(ABC, Generic[EvaluatorT]):
         """Step and updates of the best network so far; empty before there is one."""
         self.rated = 0
         """The last step that was rated."""
+        self.needed: dict[str, list[int]] = {}
+        """As `_needed` gave at the last checkpoint."""
         self.finished: dict[str, Any] = {}
         """The budget that the run has spent; empty before its end."""
 
@@ -120,7 +115,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
     learner: BaseLearner[Any, Any]
     """Trains on the batches of `replay`."""
     replay: Replay
-    selfplay: PlaysGames[EvaluatorT]
+    selfplay: PlaysGames
     arena: RatesNetworks[EvaluatorT]
     evaluator: EvaluatorT
     """Searches with a network whose weights `_refresh` replaces."""
@@ -138,12 +133,18 @@ class Trainer(ABC, Generic[EvaluatorT]):
     def _refresh(self, network: nn.Module) -> None:
         """Load a network's weights into `evaluator`."""
 
+    @abstractmethod
+    def _play(self, *, last: bool) -> list[GameRecord]:
+        """Play the games of the step; no other step follows if `last`."""
+
     # --- a step -----------------------------------------------------------------------------
 
-    def play(self) -> dict[str, float]:
+    def play(self, *, last: bool = False) -> dict[str, float]:
         """Play, and store the games that ended in the replay."""
-        self._refresh(self._player())
-        records = self.selfplay.play(self.evaluator, self.step, self._played)
+        records = self._play(last=last)
+        for note in self.selfplay.notes:
+            self.watch.message(note)
+        self.selfplay.notes.clear()
         if records:
             self.watch.game_ended(records[-1])
         self.replay.append(records)
@@ -159,6 +160,10 @@ class Trainer(ABC, Generic[EvaluatorT]):
             "replay.positions": self.replay.positions,
             "replay.games": self.replay.records,
         }
+        if found.capacity:
+            numbers["selfplay.fill"] = found.fill
+        if found.dropped:
+            numbers["selfplay.dropped"] = found.dropped
         if found.cache_lookups:
             numbers["selfplay.cache_hits"] = found.cache_hits / found.cache_lookups
         if found.played_on:
@@ -171,13 +176,17 @@ class Trainer(ABC, Generic[EvaluatorT]):
 
     def _played(self, so_far: SelfPlayStatistics) -> None:
         total = self.config.selfplay.positions
-        self.watch.selfplay_progress(so_far.positions, total, so_far.games)
+        self.watch.selfplay_progress(min(so_far.positions, total), total, so_far.games)
 
-    def _player(self) -> nn.Module:
-        """The network for self-play: the averaged one, or the last that passed the gate."""
-        if self.config.arena.gate is None:
-            return self.learner.averaged
-        return self.publisher.filled(self._network_of(self.best.get("step", 0)))
+    def _playing_step(self) -> int:
+        """The step whose network plays the games planned now: the newest, or the last that passed
+        the gate.
+        """
+        return self.step - 1 if self.config.arena.gate is None else int(self.best.get("step", 0))
+
+    def _played_with(self) -> set[int]:
+        """The steps whose networks later steps need."""
+        return set()
 
     def learn(self, begin: float, end: float) -> dict[str, float]:
         """Update the network on the replay, while progress goes from `begin` to `end`."""
@@ -252,12 +261,24 @@ class Trainer(ABC, Generic[EvaluatorT]):
             "selfplay": self.selfplay.state_dict(),
             "replay": self.replay.mark(),
             "arena": self.arena.state_dict(),
-            "loop": {"best": self.best, "rated": self.rated, "finished": self.finished},
+            "loop": {
+                "best": self.best,
+                "rated": self.rated,
+                "finished": self.finished,
+                "needed": self._needed(),
+            },
         }
         checkpoints = self.run.checkpoints
         checkpoints.save(self.step, elapsed, networks, parts)
         newest = checkpoints.steps()[-self.config.run.keep :]
-        checkpoints.keep({*newest, self.best.get("step", 0), self.rated})
+        needed = {step for each in newest for step in self.needed.get(str(each), [])}
+        checkpoints.keep({*newest, *needed, self.best.get("step", 0), self.rated})
+
+    def _needed(self) -> dict[str, list[int]]:
+        """The networks that the newest checkpoints need, by the checkpoints' steps, as JSON."""
+        self.needed[str(self.step)] = sorted(self._played_with())
+        self.needed = dict(list(self.needed.items())[-self.config.run.keep :])
+        return self.needed
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state of a checkpoint."""
@@ -272,6 +293,7 @@ class Trainer(ABC, Generic[EvaluatorT]):
         self.arena.load_state_dict(checkpoint.part("arena"))
         loop = checkpoint.part("loop")
         self.best, self.rated, self.finished = loop["best"], loop["rated"], loop["finished"]
+        self.needed = dict(loop.get("needed", {}))
         self.step, self.elapsed = checkpoint.step, checkpoint.elapsed
 
     def publish(self, *, last: bool) -> None:

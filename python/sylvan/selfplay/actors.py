@@ -9,10 +9,17 @@ evaluations, never on the number of actors, the rows of a batch or timing
 Several batches are under way: while one is evaluated, actors fill others. An evaluator with
 `submit(leaves) -> ticket` and `collect(ticket)` gets the next batch before the last one is
 collected; any other is called batch by batch. Native evaluators run in the actors.
+
+Two leases may be played at once, each by its own `Actors` and its own evaluator, so that batches
+stay full while the last games of one end (`attend`).
+
+Games written in Python are played by one actor, which holds the interpreter's lock while it lets
+the games of a batch go on.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,27 +30,38 @@ from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.errors import ConfigError, EvaluationError, SearchStateError
-from sylvan.evaluators import AsyncEvaluator, Evaluator, EvaluatorLike, evaluator_for
+from sylvan.evaluators import AsyncEvaluator, Cached, Evaluator, EvaluatorLike, evaluator_for
 from sylvan.evaluators.native import native_call
 from sylvan.games.encoding import Encoding
+from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
+from sylvan.planning.roots import hides, seen_by_mover
 from sylvan.selfplay.batch_leaves import BatchLeaves, Played
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.ending import Resignation
+from sylvan.selfplay.ending import check_resignation
+from sylvan.selfplay.faults import as_game_errors
 from sylvan.selfplay.game_columns import GameColumns
 
-__all__ = ["Actors"]
+__all__ = ["Actors", "Room", "Watch", "attend", "batch_rows"]
 
 PATIENCE = 0.05
 """Seconds to wait for a batch before signals and `watch` are served."""
+
+BATCHES = 2
+"""Batches that may be under way."""
 
 Room = Callable[[tuple[int, ...], np.dtype[Any]], NDArray[Any]]
 Watch = Callable[[int, int, int], object]
 
 
+def batch_rows(games: int) -> int:
+    """Rows of a batch: with so many games, one batch fills while others are under way."""
+    return max(1, games // (BATCHES + 1))
+
+
 class Actors:
-    """Plays games of a native game by actors.
+    """Plays games by actors.
 
     >>> actors = Actors(GameSpec("tictactoe"), SelfPlayConfig(games=8), seed=1, actors=2)
     >>> games = actors.play("uniform", first=0, count=16)
@@ -61,8 +79,9 @@ class Actors:
         *,
         actors: int | None = None,
         rows: int | None = None,
-        batches: int = 2,
+        batches: int = BATCHES,
         room: Room = np.zeros,
+        bell: _native.Bell | None = None,
     ) -> None:
         """Prepare without starting a game.
 
@@ -71,7 +90,8 @@ class Actors:
         :param rows: leaves of a batch; default: as many as all games fill `batches + 1` batches.
         :param batches: batches that may be under way.
         :param room: gives an array of a shape and dtype for the batches: page-locked memory, say.
-        :raises ConfigError: the game is not native, or a setting does not suit it.
+        :param bell: rings when a batch is full; shared by actors that are attended together.
+        :raises ConfigError: a setting does not suit the game.
         """
         self.search = search or SearchConfig(simulations=64, noise=True)
         if self.search.seconds is not None:
@@ -84,26 +104,38 @@ class Actors:
                 f"search.hidden is {self.search.hidden!r}: actors search information sets."
             )
         self.first = spec.first() if encoding is None else spec.first().encoded(encoding)
-        Resignation(config, self.first, 1)  # raises if the game has no resignation
+        check_resignation(config, self.first)
         self.config, self.batches = config, batches
-        low, high = map(float, self.first.value_range)
-        self._played = Played.of(self.first, self.search)
-        count = min(actors or self.search.threads, config.games)
-        self._native = _native.Actors(
-            self.first,
-            self.search.native((low, high)),
-            {**config.model_dump(), "observations": False},
-            seed=seed,
-            actors=count,
-            rows=rows or max(1, config.games // (batches + 1)),
-            batches=batches,
-            room=room,
-        )
+        self.rows = rows or max(1, config.games // (batches + 1))
+        self.bell = bell or _native.Bell()
+        with as_game_errors(spec):
+            searched = _searched(self.first)
+        low, high = map(float, searched.value_range)
+        self._played = Played.of(searched, self.search)
+        with as_game_errors(spec):
+            self._native = _native.Actors(
+                self.first,
+                self.search.native((low, high)),
+                {**config.model_dump(), "observations": not spec.is_native},
+                seed=seed,
+                actors=min(actors or self.search.threads, config.games),
+                rows=self.rows,
+                batches=batches,
+                room=room,
+                bell=self.bell,
+            )
         self._arrays = self._native.arrays()
+        self._evaluator: Evaluator | AsyncEvaluator[Any]
+        self._under_way: deque[tuple[int, BatchLeaves, Any]] = deque()
+        self._count, self._cached = 0, (0, 0)
         self.dropped: list[tuple[int, Exception]] = []
         """The games of the last lease that raised an error: number and error."""
         self.evaluated = (0, 0)
         """Batches evaluated in the last lease, and rows in them."""
+        self.cache = (0, 0)
+        """Lookups and hits of the evaluator's cache in the last lease."""
+        self.seconds = 0.0
+        """Time inside evaluators, in all leases."""
 
     def play(
         self,
@@ -123,43 +155,96 @@ class Actors:
         :param watch: called several times a second with the games, positions and simulations so
             far; an exception that it raises ends the lease.
         """
+        self.begin(evaluator, first, count, positions)
+        try:
+            while not self.is_over:
+                attend([self])
+                if watch is not None:
+                    watch(*self.progress)
+            return self.finish()
+        except BaseException:
+            self.stop()
+            raise
+
+    # --- the same in parts, for several leases at once --------------------------------------------
+
+    def begin(
+        self,
+        evaluator: EvaluatorLike | AsyncEvaluator[Any],
+        first: int,
+        count: int,
+        positions: Sequence[Sequence[int]] = (),
+    ) -> None:
+        """Start to play a lease; the parameters are those of `play`."""
         native = None
         if not isinstance(evaluator, AsyncEvaluator):
             evaluator = evaluator_for(self.first, evaluator)
             native = native_call(evaluator)
         self._native.begin(first, count, [list(each) for each in positions], native)
-        try:
-            self._evaluate(evaluator, watch)
-            columns, self.dropped = self._native.finish()
-        except BaseException:
-            self._native.stop()
-            with suppress(SearchStateError, EvaluationError):
-                self._native.finish()
-            raise
+        self._evaluator, self._count, self._cached = evaluator, count, _cache(evaluator)
+
+    def submit(self) -> bool:
+        """Give a full batch to the evaluator; False if there is none."""
+        if len(self._under_way) >= self.batches:
+            return False
+        taken = self._native.take()
+        if taken is None:
+            return False
+        batch, rows, legal = taken
+        leaves = BatchLeaves(self._played, self._arrays[batch], rows, legal)
+        began = time.perf_counter()
+        if isinstance(self._evaluator, AsyncEvaluator):
+            self._under_way.append((batch, leaves, self._evaluator.submit(leaves)))
+            self.seconds += time.perf_counter() - began
+        else:
+            answer = self._evaluator(leaves)
+            self.seconds += time.perf_counter() - began
+            self._answer(batch, leaves, answer)
+        return True
+
+    def collect(self) -> bool:
+        """Wait for the oldest evaluation under way; False if there is none."""
+        if not self._under_way or not isinstance(self._evaluator, AsyncEvaluator):
+            return False
+        batch, leaves, ticket = self._under_way.popleft()
+        began = time.perf_counter()
+        answer = self._evaluator.collect(ticket)
+        self.seconds += time.perf_counter() - began
+        self._answer(batch, leaves, answer)
+        return True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all games of the lease are over or given up."""
+        return not self._under_way and self._native.is_over()
+
+    @property
+    def all_started(self) -> bool:
+        """Whether all games of the lease have started, so that there are fewer and fewer."""
+        return self._native.progress()[0] == self._count
+
+    @property
+    def progress(self) -> tuple[int, int, int]:
+        """Games over, positions and simulations of the lease so far."""
+        return self._native.progress()[1:]
+
+    def finish(self) -> GameColumns:
+        """The games of a lease that is over; afterwards another one can begin.
+
+        :raises EvaluationError: the evaluator gave a bad answer.
+        """
+        columns, self.dropped = self._native.finish()
         self.evaluated = self._native.evaluated()
+        lookups, hits = _cache(self._evaluator)
+        self.cache = lookups - self._cached[0], hits - self._cached[1]
         return GameColumns(columns, self.first)
 
-    def _evaluate(self, evaluator: Evaluator | AsyncEvaluator[Any], watch: Watch | None) -> None:
-        """Evaluate batches until the actors have ended."""
-        under_way: deque[tuple[int, BatchLeaves, Any]] = deque()
-        while True:
-            taken = self._native.take(0 if under_way else PATIENCE)
-            if taken is not None:
-                batch, rows, legal = taken
-                leaves = BatchLeaves(self._played, self._arrays[batch], rows, legal)
-                if isinstance(evaluator, AsyncEvaluator):
-                    under_way.append((batch, leaves, evaluator.submit(leaves)))
-                    if len(under_way) < self.batches:
-                        continue
-                else:
-                    self._answer(batch, leaves, evaluator(leaves))
-            if under_way and isinstance(evaluator, AsyncEvaluator):
-                batch, leaves, ticket = under_way.popleft()
-                self._answer(batch, leaves, evaluator.collect(ticket))
-            elif taken is None and self._native.is_over():
-                return
-            if watch is not None:
-                watch(*self._native.progress())
+    def stop(self) -> None:
+        """Give up the lease; it can be played again."""
+        self._native.stop()
+        self._under_way.clear()
+        with suppress(SearchStateError, EvaluationError):
+            self._native.finish()
 
     def _answer(self, batch: int, leaves: BatchLeaves, answer: object) -> None:
         """Hand an evaluation to the actors."""
@@ -170,3 +255,31 @@ class Actors:
             )
         leaves.answer(answer[0], answer[1])
         self._native.answer(batch)
+
+
+def _cache(evaluator: Evaluator | AsyncEvaluator[Any]) -> tuple[int, int]:
+    """Lookups and hits of an evaluator's cache; zeros without a cache."""
+    return (evaluator.lookups, evaluator.hits) if isinstance(evaluator, Cached) else (0, 0)
+
+
+def _searched(first: Game) -> Game:
+    """What is searched: where seats do not see everything, the view of the first seat to move."""
+    if not hides(first):
+        return first
+    state = first.clone()
+    while state.is_chance():
+        state.apply(state.chance_outcomes()[0][0])
+    return seen_by_mover(state)
+
+
+def attend(playing: Sequence[Actors]) -> float:
+    """Evaluate a batch of some actors that share a bell, the first ones first; wait a little if
+    there is nothing to do. Return the seconds waited.
+    """
+    bell = playing[0].bell
+    rings = bell.rings()
+    if any(each.submit() for each in playing) or any(each.collect() for each in playing):
+        return 0.0
+    began = time.perf_counter()
+    bell.wait(rings, PATIENCE)
+    return time.perf_counter() - began

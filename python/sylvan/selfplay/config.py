@@ -20,13 +20,21 @@ class SelfPlayConfig(Section):
     games: int = Field(
         512,
         ge=1,
-        description="parallel games; each adds a leaf to the network's batch, so many games fill "
-        "it, while few games end sooner and are mostly played by one network",
+        description="parallel games; each adds a leaf to a batch of the network, and a third of "
+        "them fill one",
     )
     positions: int = Field(
         8192,
         ge=1,
-        description="positions searched per step; with fewer, new networks are used sooner",
+        description="positions searched per step, about: a step has as many games as should have "
+        "so many. With fewer, new networks are used sooner",
+    )
+    lag: int = Field(
+        1,
+        ge=0,
+        le=100,
+        description="AlphaZero: steps by which the network that plays a step's games is older than "
+        "the newest one. 1 lets the next games begin while the last ones end; 0 waits for them",
     )
     halves: Annotated[int, Field(ge=1, le=2)] | None = Field(
         None,

@@ -26,17 +26,19 @@ class GameColumns:
     """N games of S seats with T plies in total.
 
     :param columns: the arrays by name, as the core gives them.
+    :param first: the first state.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]], game: Game) -> None:
+    def __init__(self, columns: Mapping[str, NDArray[Any]], first: Game) -> None:
         self.columns = dict(columns)
-        seats = game.num_players
+        seats = first.num_players
         for name in ("returns", "values", "rewards"):
             self.columns[name] = self.columns[name].reshape(-1, seats)
-        self._has_rewards = type(game).rewards is not Game.rewards
-        shape = np.shape(game.observation()) if self.columns["observations"].size else ()
-        if shape:
-            self.columns["observations"] = self.columns["observations"].reshape(-1, *shape)
+        self._has_rewards = type(first).rewards is not Game.rewards
+        if self.columns["observations"].size:
+            example = _example(first)
+            seen = self.columns["observations"].reshape(-1, *example.shape)
+            self.columns["observations"] = seen.astype(example.dtype, copy=False)
 
     def __len__(self) -> int:
         return len(self.columns["numbers"])
@@ -81,6 +83,14 @@ class GameColumns:
     def records(self, step: int = 0) -> list[GameRecord]:
         """All games as records."""
         return [self.record(game, step) for game in range(len(self))]
+
+
+def _example(first: Game) -> NDArray[Any]:
+    """The observation of the first seat that moves, when chance takes its first outcomes."""
+    state = first.clone()
+    while state.is_chance():
+        state.apply(state.chance_outcomes()[0][0])
+    return np.asarray(state.observation())
 
 
 def _offsets(counts: NDArray[Any]) -> NDArray[np.int64]:

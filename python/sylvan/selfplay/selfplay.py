@@ -1,45 +1,43 @@
-"""Self-play: play many games in parallel with the newest network.
+"""Self-play: the games of each step, played by actors.
 
-    step   games in progress → search → move → search → … → records of finished games
+    step   lease → actors → games as columns → records
 
-Two forests alternate, each with half of the games (`halves.py`). A move is sampled from the policy
-target with a temperature (`temperature.py`); `openings.py` starts games and `ending.py` ends them
-early. Moves and search results are collected per game (`diary.py`) and become its record at the
-end.
-
-Trees are dropped after each step, because the next one has another network. Between steps a game is
-stored as its actions and search results, so an interrupted run resumes bit for bit.
+Every game is played from beginning to end by the network of its lease (`leases.py`). While the last
+games of a lease are being played, the games of the next one start, with the next network, so that
+batches stay full. Between two steps those games wait; an interrupted run plays them again, and as
+a game depends only on the run's seed, its number, its network and the positions of its lease, they
+are the same games.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sylvan import _native
 from sylvan._native import mix
 from sylvan.errors import ConfigError
-from sylvan.evaluators import AsyncEvaluator, Cached, Evaluator, EvaluatorLike, evaluator_for
+from sylvan.evaluators import AsyncEvaluator, EvaluatorLike
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
 from sylvan.planning import SearchConfig
-from sylvan.planning.roots import hides
 from sylvan.replay.record import GameRecord
+from sylvan.selfplay.actors import Actors, Room, attend
+from sylvan.selfplay.auxiliary import offers_auxiliary, with_auxiliary
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.ending import Resignation
-from sylvan.selfplay.evaluation import Evaluation
-from sylvan.selfplay.halves import Half
-from sylvan.selfplay.hidden_halves import HiddenHalf
-from sylvan.selfplay.openings import Starts
-from sylvan.selfplay.places import Shop, blamed
+from sylvan.selfplay.faults import as_game_errors, dropped_note
+from sylvan.selfplay.game_columns import GameColumns
+from sylvan.selfplay.leases import Lease, Leases, random_length
 from sylvan.selfplay.statistics import SelfPlayStatistics
-from sylvan.selfplay.unfinished import Unfinished
 
-__all__ = ["SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
+__all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
 
+AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
+Load = Callable[[Lease], AnyEvaluator]
 Watch = Callable[[SelfPlayStatistics], Any]
 
 WATCH_INTERVAL = 0.1
@@ -47,11 +45,11 @@ WATCH_INTERVAL = 0.1
 
 
 class SelfPlay:
-    """Plays games, and keeps those in progress from step to step.
+    """Plays the games of a run, step by step.
 
     >>> config = SelfPlayConfig(games=8, positions=64)
     >>> selfplay = SelfPlay(GameSpec("tictactoe"), config, seed=1)
-    >>> records = selfplay.play("uniform", step=0)
+    >>> records = selfplay.play(lambda lease: "uniform", step=1)
     >>> len(records) == selfplay.statistics.games > 0
     True
     """
@@ -63,161 +61,156 @@ class SelfPlay:
         seed: int,
         encoding: Encoding | None = None,
         search: SearchConfig | None = None,
+        room: Room = np.zeros,
     ) -> None:
         """Prepare without starting a game.
 
         :param search: settings of every search; default: 64 simulations with noise.
+        :param room: as in `Actors`.
         """
-        self.spec, self.config, self.seed, self.encoding = spec, config, seed, encoding
-        self.search = search or SearchConfig(simulations=64, noise=True)
-        if self.search.seconds is not None:
-            raise ConfigError(
-                f"search.seconds is {self.search.seconds}, but games that depend on a clock are "
-                "not reproducible: set search.simulations instead."
-            )
+        self.spec, self.config, self.seed = spec, config, seed
+        search = search or SearchConfig(simulations=64, noise=True)
+        self._leased = 1 + (config.lag > 0)
+        """Leases that are played at once; they share the memory of the search."""
+        if search.bytes is not None:
+            search = search.replace(bytes=max(65536, search.bytes // self._leased))
+        bell = _native.Bell()
+        self._new_actors = partial(
+            Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
+        )
+        self._actors = [self._new_actors()]
+        self.first = self._actors[0].first
+        self.leases = Leases(config, self._guess)
         self.statistics = SelfPlayStatistics()
         """The statistics of the last step."""
-        self._starts = Starts(spec, config, mix(seed, 0), encoding)
-        self._games: Unfinished | None = None
-        first = self._starts.first()
-        self._seats = first.num_players
-        Resignation(config, first, 1)  # raises if the game has no resignation
-        self._example = None if spec.is_native else self._observation()
+        self.notes: list[str] = []
+        """Sentences for the user, about games that were dropped."""
+        self._begun: dict[int, Actors] = {}
+        """The actors of the leases being played, by number."""
+        self._auxiliary = offers_auxiliary(self.first)
 
     def play(
-        self, evaluator: EvaluatorLike | AsyncEvaluator[Any], step: int, watch: Watch | None = None
+        self,
+        load: Load,
+        step: int,
+        newest: int | None = None,
+        watch: Watch | None = None,
+        *,
+        last: bool = False,
     ) -> list[GameRecord]:
-        """Search `config.positions` positions; return the records of the games that ended.
+        """Play the lease of a step to its end, and return its games.
 
-        If an exception is raised, the games stay as they were before the step.
+        If an exception is raised, the same step can be played again.
 
-        :param evaluator: as `Forest.run` takes it, or one that has `submit` and `collect`.
-        :param step: of the run; all random choices depend only on seed and step.
+        :param load: gives the evaluator of a lease, as `Forest.run` takes it or with `submit` and
+            `collect`. Two leases may be played at once: consecutive ones need two evaluators, of
+            which one may be used again for the next lease but one.
+        :param step: of the run, from 1.
+        :param newest: the step of the newest network; default: the step before.
         :param watch: called with the statistics so far, several times a second; an exception that
             it raises ends the step.
+        :param last: no other step follows, so the next lease does not begin.
         """
-        began = time.perf_counter()
-        if not isinstance(evaluator, AsyncEvaluator):
-            evaluator = evaluator_for(self._starts.first(), evaluator)
-        shop = Shop(self.config, self._starts.copy(), step, self._example)
-        cached = _cache(evaluator)
-        games = self._in_progress(shop)
-        middle = (len(games) + 1) // 2
-        parts = [games.part(0, middle), games.part(middle, len(games))][: len(games)]
-        kind = HiddenHalf if hides(self._starts.first()) else Half
-        halves = [
-            kind(shop, part, self._settings(len(parts), step, number), self._rng(step, number))
-            for number, part in enumerate(parts)
-        ]
-        with Evaluation(evaluator) as evaluation:
-            statistics = shop.statistics
-            moved = throttled(watch, statistics, began, lambda: evaluation.seconds)
-            # A step with few positions may end before the second half's turn, so they alternate
-            # in being first.
-            order = halves[step % 2 :] + halves[: step % 2]
-            statistics.batches = take_turns(order, evaluation, moved)
-            statistics.seconds = time.perf_counter() - began
-            statistics.network_seconds = evaluation.seconds
-            statistics.search_seconds = statistics.seconds - evaluation.waited
-        for counter, before, now in zip(
-            ("cache_lookups", "cache_hits"), cached, _cache(evaluator), strict=True
-        ):
-            setattr(statistics, counter, now - before)
-        self._games = Unfinished.joined([half.unfinished() for half in halves])
-        self._starts, self.statistics = shop.starts, statistics
-        return shop.records
+        began, waited = time.perf_counter(), 0.0
+        evaluated = self._evaluated
+        self.leases.plan(step, step - 1 if newest is None else newest)
+        lease, *others = self.leases.planned
+        watched = began
+        try:
+            actors = self._begin(lease, load)
+            playing = [actors, *(each for each in self._begun.values() if each is not actors)]
+            while not actors.is_over:
+                if len(playing) < self._leased and others and not last and actors.all_started:
+                    playing.append(self._begin(others[0], load))
+                waited += attend(playing)
+                now = time.perf_counter()
+                if watch is not None and now - watched >= WATCH_INTERVAL:
+                    watched = now
+                    played, positions, simulations = actors.progress
+                    watch(
+                        SelfPlayStatistics(
+                            games=played,
+                            positions=positions,
+                            simulations=simulations,
+                            seconds=now - began,
+                        )
+                    )
+            games = actors.finish()
+        except BaseException:
+            self.stop()
+            raise
+        del self._begun[lease.number]
+        self.statistics = found = SelfPlayStatistics()
+        found.add(games)
+        found.seconds = time.perf_counter() - began
+        found.network_seconds, found.search_seconds = self._evaluated - evaluated, waited
+        found.cache_lookups, found.cache_hits = actors.cache
+        found.batches, found.rows = actors.evaluated
+        found.capacity = found.batches * actors.rows
+        if actors.dropped:
+            found.dropped = len(actors.dropped)
+            self.notes.append(dropped_note(self.spec, actors.dropped, len(games)))
+        return self._records(lease, games)
 
-    def _observation(self) -> NDArray[Any]:
-        """An example observation; the first state may be a chance node, which has none."""
-        with blamed(self._starts):
-            return np.asarray(self._starts.copy().next().state.observation())
+    def _begin(self, lease: Lease, load: Load) -> Actors:
+        """Start to play a lease, or go on with it."""
+        if lease.number not in self._begun:
+            place = lease.number % self._leased
+            while len(self._actors) <= place:
+                self._actors.append(self._new_actors())
+            actors = self._actors[place]
+            evaluator = load(lease)
+            with as_game_errors(self.spec):
+                actors.begin(evaluator, lease.first, lease.count, lease.positions)
+            self._begun[lease.number] = actors
+        return self._begun[lease.number]
 
-    def _in_progress(self, shop: Shop) -> Unfinished:
-        """The configured number of games in progress."""
-        games = [] if self._games is None else [self._games]
-        missing = self.config.games - sum(map(len, games))
-        with blamed(shop.starts):
-            games += [shop.new_games(missing, self._seats)] if missing > 0 else []
-        return Unfinished.joined(games).part(0, self.config.games)
+    def _records(self, lease: Lease, games: GameColumns) -> list[GameRecord]:
+        """The games of a lease as records; learn lengths and positions from them."""
+        records = games.records(lease.number)
+        if self._auxiliary:
+            records = [with_auxiliary(record, self.first) for record in records]
+        if self.config.restart_share:
+            for number, record in zip(games["numbers"].tolist(), records, strict=True):
+                self.leases.restarts.learn(number, record)
+        self.leases.over(self.statistics.positions / max(1, len(games)))
+        return records
 
-    def _settings(self, parts: int, step: int, number: int) -> SearchConfig:
-        """The settings of a half's searches."""
-        memory = self.search.bytes
-        return self.search.replace(
-            seed=mix(mix(self.seed, 1 + step), number),
-            bytes=None if memory is None else max(65536, memory // parts),
-        )
+    @property
+    def _evaluated(self) -> float:
+        """Seconds inside evaluators so far."""
+        return sum(actors.seconds for actors in self._actors)
 
-    def _rng(self, step: int, number: int) -> np.random.Generator:
-        """The random generator of a half in a step."""
-        key = np.array([mix(self.seed, 1 + step), number], np.uint64)
-        return np.random.Generator(np.random.Philox(key=key))
+    def _guess(self) -> float:
+        """Estimated positions of a game."""
+        return random_length(self.first, self.seed, self.config.max_plies)
+
+    def stop(self) -> None:
+        """Give up the games in progress; they can be played again."""
+        for actors in self._begun.values():
+            actors.stop()
+        self._begun.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state that the next step depends on, besides the settings: arrays and integers."""
-        games = {} if self._games is None else self._games.state_dict()
-        return games | self._starts.state_dict()
+        """The state that the next step depends on, besides the settings: arrays and JSON values."""
+        return {"seats": self.first.num_players, **self.leases.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore the state from `state_dict`.
+        """Restore the state from `state_dict`, or from a checkpoint of version 0.1.
 
         :raises ConfigError: it belongs to a game with another number of seats.
         """
-        games = Unfinished.from_state_dict(state) if "numbers" in state else None
-        if games is not None and games.low_turns.shape[1:] != (self._seats,):
+        seats = state.get("seats") or np.shape(state.get("low_turns", [[]]))[-1]
+        if seats not in (0, self.first.num_players):
             raise ConfigError(
-                f"The games in progress have {games.low_turns.shape[-1]} seats, but "
-                f"{self.spec.name} has {self._seats}: resume with the same game."
+                f"The games of the checkpoint have {seats} seats, but {self.spec.name} has "
+                f"{self.first.num_players}: resume with the same game."
             )
-        self._starts.load_state_dict(state)
-        self._games = games
-
-
-def throttled(
-    watch: Watch | None,
-    statistics: SelfPlayStatistics,
-    began: float,
-    in_network: Callable[[], float] = lambda: 0.0,
-) -> Callable[[], None]:
-    """A function to call after every move; it calls `watch` at most ten times a second."""
-    last = began
-
-    def moved() -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if watch is not None and now - last >= WATCH_INTERVAL:
-            last, statistics.seconds = now, now - began
-            statistics.network_seconds = in_network()
-            watch(statistics)
-
-    return moved
-
-
-def take_turns(halves: list[Half], evaluation: Evaluation, moved: Callable[[], None]) -> int:
-    """Search and move all halves until they have searched enough positions.
-
-    Return the number of batches.
-    """
-    tickets: dict[int, Any] = {}
-    batches = 0
-
-    def next_batch(number: int) -> None:
-        nonlocal batches
-        leaves = halves[number].next(moved)
-        if leaves is not None:
-            tickets[number] = evaluation.submit(leaves)
-            batches += 1
-
-    for number in range(len(halves)):
-        next_batch(number)
-    while tickets:
-        for number, half in enumerate(halves):
-            if number in tickets:
-                half.update(*evaluation.collect(tickets.pop(number)))
-                next_batch(number)
-    return batches
-
-
-def _cache(evaluator: Evaluator | AsyncEvaluator[Any]) -> tuple[int, int]:
-    """Lookups and hits of an evaluator's cache; zeros without a cache."""
-    return (evaluator.lookups, evaluator.hits) if isinstance(evaluator, Cached) else (0, 0)
+        self.stop()
+        self.leases.load_state_dict(state)
+        dropped = len(state.get("numbers", ()))
+        if dropped:
+            self.notes.append(
+                f"{dropped} games in progress are dropped: version 0.1 played a game with the "
+                "networks of several steps, and now one network plays it."
+            )

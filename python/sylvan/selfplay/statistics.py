@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from sylvan.selfplay.game_columns import ENDINGS, GameColumns
+
 __all__ = ["SelfPlayStatistics"]
 
 OPENING = 8
@@ -24,12 +28,17 @@ class SelfPlayStatistics:
     """Positions with a full search."""
     simulations: int = 0
     batches: int = 0
+    """Batches evaluated."""
+    rows: int = 0
+    """Positions in them."""
+    capacity: int = 0
+    """Positions that those batches had room for."""
     seconds: float = 0.0
     """Wall time."""
     network_seconds: float = 0.0
-    """Time inside the evaluator, partly parallel to the search."""
+    """Time inside the evaluator; the games go on meanwhile."""
     search_seconds: float = 0.0
-    """Wall time without waiting for the evaluator: selecting, moving, recording."""
+    """Time in which the evaluator waited for positions, because the games were slower."""
     entropy: float = 0.0
     """Sum over full searches of the policy target's entropy, in nats."""
     surprise: float = 0.0
@@ -54,6 +63,42 @@ class SelfPlayStatistics:
     cache_hits: int = 0
     openings: set[bytes] = field(default_factory=set, repr=False)
     """The first plies of ended games."""
+
+    def add(self, games: GameColumns) -> None:
+        """Count finished games."""
+        searched, endings = games["counts"] > 0, games["endings"]
+        full = searched & (games["weights"] > 0)
+        self.games += len(games)
+        self.plies += len(searched)
+        self.positions += int(searched.sum())
+        self.full += int(full.sum())
+        self.simulations += int(games["simulations"].sum())
+        likely = games["policy"][np.repeat(full, games["counts"])]
+        likely = likely[likely > 0].astype(np.float64)
+        self.entropy -= float((likely * np.log(likely)).sum())
+        self.surprise += float(games["surprise"][full].sum(dtype=np.float64))
+        self.first_seat += float(games["returns"][:, 0].sum(dtype=np.float64))
+        resigned = endings == ENDINGS.index("resign")
+        self.resignations += int(resigned.sum())
+        self.limits += int((endings == ENDINGS.index("limit")).sum())
+        self.restarts += int(games["restarted"].sum())
+        self.openings |= {
+            games["actions"][first : min(first + OPENING, end)].tobytes()
+            for first, end in zip(games.plies[:-1], games.plies[1:], strict=True)
+        }
+        played_on = np.flatnonzero(~resigned & (games["resigning"] >= 0))
+        self.played_on += len(played_on)
+        loser = games["resigning"][played_on]
+        returns = games["returns"][played_on]
+        places = np.arange(len(played_on))
+        if len(played_on):
+            wrong = returns[places, loser] >= returns[places, 1 - loser]
+            self.false_positives += int(wrong.sum())
+
+    @property
+    def fill(self) -> float:
+        """Mean share of a batch that holds positions."""
+        return self.rows / self.capacity if self.capacity else 0.0
 
     @property
     def mean_length(self) -> float:
@@ -98,6 +143,7 @@ class SelfPlayStatistics:
             "network_seconds": self.network_seconds,
             "search_seconds": self.search_seconds,
             "network_share": self.network_share,
+            "batch_fill": self.fill,
             "games_per_second": self.games * per_second,
             "positions_per_second": self.positions * per_second,
             "simulations_per_second": self.simulations * per_second,

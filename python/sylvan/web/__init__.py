@@ -13,6 +13,9 @@ In the order in which data flows:
 `looking`     the position after a path, and what is known of its node
 `found`       what a running search, or an analysis from a file, has found so far
 `desk`        what the server offers every page
+`worker`      a thread that does what a page asks, one request after another
+`review`      which moves of a person were mistakes
+`play`        a game of a person against players of ours
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket
 `server`      start it

@@ -12,14 +12,9 @@ tenth of a second. A page that has not shown the last two gets no more.
 from __future__ import annotations
 
 import base64
-import queue
-import sys
-import threading
 import time
-import traceback
-from collections.abc import Callable
 
-from sylvan.errors import ConfigError, SearchStateError, SnapshotError, SylvanError
+from sylvan.errors import ConfigError, SearchStateError, SnapshotError
 from sylvan.evaluators import Evaluator
 from sylvan.evaluators.protocol import name_of, preferred_batch_of
 from sylvan.games import Chess
@@ -36,6 +31,7 @@ from sylvan.web.looking import looked
 from sylvan.web.rows import MoveRows, TreeRows
 from sylvan.web.settings import read_settings
 from sylvan.web.slow import SlowMotion
+from sylvan.web.worker import Send, Worker
 
 __all__ = ["Analysis"]
 
@@ -59,14 +55,13 @@ ENDED = {
 """Why a search ended by itself; other reasons are the page's own."""
 
 
-class Analysis:
+class Analysis(Worker):
     """The game, the tree and the settings of one page."""
 
-    def __init__(self, desk: Desk, send: Callable[[p.Message], None]) -> None:
-        """Begin; `send` is called with every message, in this object's thread."""
-        self._desk, self._send = desk, send
-        self._inbox: queue.SimpleQueue[p.Request | None] = queue.SimpleQueue()
-        self._closed = False
+    def __init__(self, desk: Desk, send: Send) -> None:
+        """Prepare; `send` is called with every message."""
+        super().__init__(send)
+        self._desk = desk
         self._line: Line | None = None
         self._evaluator_name = next(iter(desk.networks), DEFAULT)
         self._loaded: Evaluator | str | None = desk.evaluator(self._evaluator_name)
@@ -87,50 +82,33 @@ class Analysis:
         self._sweep: list[int] = []
         self._sweep_simulations = 0
         self._serial = self._acked = 0
-        self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
-        self._thread.start()
 
     def hear(self, request: p.Request) -> None:
         """Take in a request; from any thread."""
         if isinstance(request, p.Ack):
             self._acked = max(self._acked, min(request.serial, self._serial))
         else:
-            self._inbox.put(request)
+            super().hear(request)
 
-    def close(self) -> None:
-        """Stop searching and end the thread; from any thread."""
-        self._closed = True
-        self._inbox.put(None)
+    def _begin(self) -> None:
+        self._send(self._desk.hello())
 
-    def join(self, seconds: float) -> bool:
-        """Wait for the thread's end; returns whether it has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+    def _end(self) -> None:
+        self._forest = None
 
-    # --- the thread -------------------------------------------------------------------------------
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._goal or self._sweep)
 
     def _work(self) -> None:
-        self._send(self._desk.hello())
-        while not self._closed:
-            try:
-                if not self._inbox.empty() or not (self._goal or self._sweep):
-                    request = self._inbox.get()
-                    if request is not None:
-                        self._do(request)
-                elif self._sweep:
-                    self._search_next_ply()
-                else:
-                    self._search()
-            except SylvanError as error:
-                self._fail(str(error))
-            except Exception as error:  # a fault of a game or an evaluator: the page says it
-                traceback.print_exc(file=sys.stderr)
-                self._fail(f"{type(error).__name__}: {error}")
-        self._forest = None
+        if self._sweep:
+            self._search_next_ply()
+        else:
+            self._search()
 
     def _fail(self, sentence: str) -> None:
         self._goal, self._endless, self._sweep = 0, False, []
-        self._send(p.Problem(sentence=sentence[:2000]))
+        super()._fail(sentence)
         if self._line is not None:
             self._update(force=True)
 
@@ -306,7 +284,7 @@ class Analysis:
             self._update(force=True)
 
     def _watch(self, forest: Forest) -> None:
-        if self._closed or not self._inbox.empty():
+        if self.is_wanted:
             forest.stop()
         else:
             self._update()
@@ -329,7 +307,7 @@ class Analysis:
         self._update(force=not self._sweep)
 
     def _stop_if_asked(self, forest: Forest) -> None:
-        if self._closed or not self._inbox.empty():
+        if self.is_wanted:
             forest.stop()
 
     def _slow(self) -> None:

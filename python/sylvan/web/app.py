@@ -15,8 +15,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from sylvan.errors import MissingPage
+from sylvan.web import protocol
 from sylvan.web.analysis import Analysis
 from sylvan.web.desk import Desk
+from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, read_request
 from sylvan.web.security import Guard, Policy
 
@@ -40,12 +42,34 @@ TYPES = {
 """The files of the page; no other is served."""
 
 
+class Page:
+    """An open page: its analysis and its game."""
+
+    def __init__(self, analysis: Analysis, play: Play) -> None:
+        self.analysis, self.play = analysis, play
+        analysis.start()
+        play.start()
+
+    def hear(self, request: protocol.Request) -> None:
+        """Hand a request to whom it is for."""
+        (self.play if isinstance(request, GAME) else self.analysis).hear(request)
+
+    def close(self) -> None:
+        """Stop all work."""
+        self.analysis.close()
+        self.play.close()
+
+
+GAME = (protocol.Sit, protocol.Act, protocol.TakeBack, protocol.Hint, protocol.Review)
+"""Requests about a game against players."""
+
+
 @dataclass
 class House:
     """The pages that are open."""
 
     desk: Desk
-    pages: set[Analysis] = field(default_factory=set)
+    pages: set[Page] = field(default_factory=set)
 
     async def connect(self, socket: WebSocket) -> None:
         """Serve one page until it goes away."""
@@ -62,7 +86,7 @@ class House:
             with suppress(RuntimeError):  # the server is shutting down
                 loop.call_soon_threadsafe(outbox.put_nowait, message)
 
-        page = Analysis(self.desk, send)
+        page = Page(Analysis(self.desk, send), Play(self.desk, send))
         self.pages.add(page)
         speaking = asyncio.create_task(_speak(socket, outbox))
         try:
@@ -80,7 +104,7 @@ class House:
             page.close()
 
 
-async def _listen(socket: WebSocket, page: Analysis, outbox: asyncio.Queue[Message]) -> None:
+async def _listen(socket: WebSocket, page: Page, outbox: asyncio.Queue[Message]) -> None:
     while True:
         received = await socket.receive()
         if received["type"] == "websocket.disconnect":

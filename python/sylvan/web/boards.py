@@ -7,7 +7,10 @@ from sylvan.planning.roots import as_root
 from sylvan.planning.tree import label
 from sylvan.web.protocol import (
     ActionInfo,
+    BlobBoard,
+    BlobSeat,
     Board,
+    CardInfo,
     ChessBoard,
     GridBoard,
     PictureBoard,
@@ -55,8 +58,10 @@ def end_of(state: Game) -> str | None:
 
 def board_of(state: Game, last: int | None = None) -> Board:
     """The board of a state; `last` is the action that led to it."""
-    from sylvan.games import Chess, ConnectFour, TicTacToe
+    from sylvan.games import Blob, Chess, ConnectFour, TicTacToe
 
+    if isinstance(state, Blob):
+        return _blob(state)
     if isinstance(state, Chess):
         return _chess(state)
     if isinstance(state, ConnectFour):
@@ -98,4 +103,47 @@ def _connect_four(state: Game, last: int | None) -> GridBoard:
         top = next(cell for cell in range(last, len(cells), columns) if cells[cell] != ".")
     return GridBoard(
         kind="grid", columns=columns, rows=state.rows, cells=cells, drop=True, last=top
+    )
+
+
+def _blob(view: Game) -> BlobBoard:
+    """What a seat sees of the table; of the full state, what everyone sees."""
+    from sylvan.games import Blob
+    from sylvan.games.blob import SUITS, card_name
+
+    assert isinstance(view, Blob)
+    seat = view.observer
+    is_over = view.is_terminal()
+    turn = None if is_over or view.is_chance() else view.to_play()
+    bidding = view.phase == "bidding"
+    playable = set(view.legal_actions()) if turn == seat and not bidding else set()
+    hand = [] if seat is None else sorted(view.hand(seat), key=lambda card: (card // 13, -card))
+    return BlobBoard(
+        kind="blob",
+        round=view.round + 1,
+        rounds=len(view.sequence),
+        cards=view.cards,
+        trump=None if view.trump is None else SUITS[view.trump],
+        turned_up=None if view.turned_up is None else card_name(view.turned_up),
+        dealer=view.dealer,
+        you=seat,
+        to_play=turn,
+        bidding=bidding,
+        seats=[
+            BlobSeat(
+                cards=view.hand_sizes[each],
+                bid=view.bids[each],
+                tricks=view.tricks[each],
+                points=view.points[each],
+                voids="".join(SUITS[suit] for suit in view.voids[each]),
+            )
+            for each in range(view.num_players)
+        ],
+        hand=[
+            CardInfo(
+                name=card_name(card), seat=seat or 0, action=card if card in playable else None
+            )
+            for card in hand
+        ],
+        trick=[CardInfo(name=card_name(card), seat=who, action=None) for who, card in view.trick],
     )

@@ -137,6 +137,45 @@ class Load(Part):
     """The file, in base 64."""
 
 
+class Sit(Part):
+    """Start a game against players of ours."""
+
+    type: Literal["sit"]
+    game: Name
+    seat: Annotated[int, Field(ge=0, lt=8)]
+    level: Annotated[int, Field(ge=1, le=10)]
+    players: Annotated[int, Field(ge=2, le=8)] | None = None
+    """Blob: players at the table, and cards in the first round."""
+    cards: Annotated[int, Field(ge=1, le=26)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+    """Of the deal and all random choices; None: a new one."""
+
+
+class Act(Part):
+    """Make a move in the game against players."""
+
+    type: Literal["act"]
+    action: Action
+
+
+class TakeBack(Part):
+    """Take the last move back, and everything after it."""
+
+    type: Literal["take_back"]
+
+
+class Hint(Part):
+    """Ask what to do."""
+
+    type: Literal["hint"]
+
+
+class Review(Part):
+    """Ask which moves so far were mistakes."""
+
+    type: Literal["review"]
+
+
 class Ack(Part):
     """The page has shown a `search` message."""
 
@@ -158,6 +197,11 @@ Request = (
     | Look
     | Save
     | Load
+    | Sit
+    | Act
+    | TakeBack
+    | Hint
+    | Review
     | Ack
 )
 
@@ -206,7 +250,47 @@ class PictureBoard(Part):
     text: str
 
 
-Board = Annotated[ChessBoard | GridBoard | PictureBoard, Field(discriminator="kind")]
+class CardInfo(Part):
+    """A card that may be seen."""
+
+    name: str
+    seat: int
+    """Who has or played it."""
+    action: int | None
+    """The action that plays it, if it may be played now."""
+
+
+class BlobSeat(Part):
+    """What everyone knows of a player."""
+
+    cards: int
+    bid: int | None
+    tricks: int
+    points: int
+    voids: str
+    """Suits that the player showed not to have."""
+
+
+class BlobBoard(Part):
+    """A seat's view of a table of Blob."""
+
+    kind: Literal["blob"]
+    round: int
+    rounds: int
+    cards: int
+    trump: str | None
+    turned_up: str | None
+    dealer: int
+    you: int | None
+    """The seat whose view this is."""
+    to_play: int | None
+    bidding: bool
+    seats: list[BlobSeat]
+    hand: list[CardInfo]
+    trick: list[CardInfo]
+
+
+Board = Annotated[ChessBoard | GridBoard | PictureBoard | BlobBoard, Field(discriminator="kind")]
 
 
 class PlyInfo(Part):
@@ -402,6 +486,60 @@ class Details(Part):
     raw_priors: list[Considered]
 
 
+class Table(Part):
+    """A game against players of ours, as the person's seat sees it."""
+
+    type: Literal["table"] = "table"
+    game: str
+    board: Board
+    actions: list[ActionInfo]
+    """What the person may do now."""
+    seat: int
+    """The person's."""
+    to_play: int | None
+    names: list[str]
+    said: list[PlyInfo]
+    """The moves so far that everyone has seen."""
+    over: str | None
+
+
+class Option(Part):
+    """An action that a hint judges."""
+
+    action: int
+    label: str
+    value: float
+    """The expected result; in Blob points of the round."""
+    made: float | None
+    """Blob: the chance to make the bid."""
+
+
+class Hinted(Part):
+    """What the adviser thinks, best first."""
+
+    type: Literal["hinted"] = "hinted"
+    options: list[Option]
+
+
+class Judged(Part):
+    """A decision of the person."""
+
+    ply: int
+    label: str
+    best: str
+    loss: float
+    """In expected score from 0 to 1; in Blob in points."""
+    mark: str
+    """`?!`, `?`, `??` or empty."""
+
+
+class Reviewed(Part):
+    """The person's decisions so far."""
+
+    type: Literal["reviewed"] = "reviewed"
+    decisions: list[Judged]
+
+
 class Saved(Part):
     """An analysis as a file."""
 
@@ -418,7 +556,9 @@ class Problem(Part):
     sentence: str
 
 
-Message = Hello | Position | Search | Simulation | Looked | Saved | Problem
+Message = (
+    Hello | Position | Search | Simulation | Looked | Table | Hinted | Reviewed | Saved | Problem
+)
 
 _requests: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="type")])
 

@@ -1,11 +1,12 @@
 // A board: draws positions and tells which action a person chose.
 
-import type { ActionInfo, ChessBoard, GridBoard, MoveRow, PictureBoard } from "../protocol";
+import type { ActionInfo, MoveRow, Position } from "../protocol";
+import { BlobView } from "./blob";
 import { ChessView } from "./chess";
 import { GridView } from "./grid";
 import { PictureView } from "./picture";
 
-export type AnyBoard = ChessBoard | GridBoard | PictureBoard;
+export type AnyBoard = Position["board"];
 
 export interface Shown {
   board: AnyBoard;
@@ -24,5 +25,6 @@ export interface BoardView {
 
 export function boardView(kind: AnyBoard["kind"], play: (action: number) => void): BoardView {
   if (kind === "chess") return new ChessView(play);
+  if (kind === "blob") return new BlobView(play);
   return kind === "grid" ? new GridView(play) : new PictureView(play);
 }

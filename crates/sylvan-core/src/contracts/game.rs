@@ -83,6 +83,12 @@ pub trait Game: Clone + Send + Sync {
 
     fn rules(&self) -> Rules;
 
+    /// Runs work on many states. A game whose rules need a lock takes it here once, instead of at
+    /// every call.
+    fn together<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+
     /// `rules().value_range`; a game may override this if it can compute it faster alone.
     fn value_range(&self) -> (f64, f64) {
         self.rules().value_range

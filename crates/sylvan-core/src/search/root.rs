@@ -6,7 +6,7 @@
 //! node that becomes root starts with its stored, rounded priors.
 
 use crate::contracts::config::Selection;
-use crate::contracts::game::{Action, Game, MAX_SEATS, Turn};
+use crate::contracts::game::{Action, Game, MAX_SEATS, Rules, Turn};
 use crate::contracts::values::Values;
 use crate::memory::node::{Node, NodeId, NodeKind};
 use crate::search::root_edges::{EXACT, RootEdges};
@@ -25,6 +25,18 @@ pub struct Transition {
 }
 
 impl Transition {
+    /// To a state of a game with these rules, where it is this turn.
+    pub fn of<G: Game>(rules: &Rules, state: &G, turn: Turn) -> Result<Self, G::Error> {
+        let mut transition = Self::to(turn);
+        if turn == Turn::Over {
+            state.returns(&mut transition.returns[..rules.num_players])?;
+        }
+        if rules.has_rewards {
+            state.rewards(&mut transition.rewards[..rules.num_players])?;
+        }
+        Ok(transition)
+    }
+
     /// A transition that pays nothing.
     pub(crate) fn to(turn: Turn) -> Self {
         Self {
@@ -131,7 +143,7 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         state.apply(action)?;
         let (mut inside, mut at_root) = (Vec::new(), Vec::new());
         let turn = state.turn(&mut inside)?;
-        let transition = self.transition(&state, turn)?;
+        let transition = Transition::of(&self.settings.rules, &state, turn)?;
         state.set_root();
         let same = keep && state.turn(&mut at_root)? == turn && at_root == inside;
         self.reroot(action, same);
@@ -174,18 +186,6 @@ impl<G: Game, V: Values> Search<'_, G, V> {
         }
         self.pool.remove_node(old, self.tree);
         self.tree.root = root;
-    }
-
-    pub(crate) fn transition(&self, state: &G, turn: Turn) -> Result<Transition, G::Error> {
-        let rules = &self.settings.rules;
-        let mut transition = Transition::to(turn);
-        if turn == Turn::Over {
-            state.returns(&mut transition.returns[..rules.num_players])?;
-        }
-        if rules.has_rewards {
-            state.rewards(&mut transition.rewards[..rules.num_players])?;
-        }
-        Ok(transition)
     }
 
     /// Moves the edges of the new root out of the pool.

@@ -110,23 +110,16 @@ impl<G: Game, V: Values> Actor<G, V> {
 
     fn play_in_batches(&mut self, table: &mut Table<'_, '_, G>) {
         let batches = table.batches;
-        for game in 0..self.games.len() {
-            if self.start_next(game, table) {
-                self.go_on(game, table);
+        G::together(|| {
+            for game in 0..self.games.len() {
+                if self.start_next(game, table) {
+                    self.go_on(game, table);
+                }
             }
-        }
+        });
         while !batches.is_stopped() {
             let seen = batches.events();
-            let mut worked = self.place(batches);
-            while let Some(&rows) = self.waiting.front()
-                && batches.is_answered(rows.batch)
-                && !batches.is_stopped()
-            {
-                self.waiting.pop_front();
-                self.read(rows, table);
-                worked = true;
-            }
-            worked |= self.place(batches);
+            let mut worked = G::together(|| self.read_answers(table));
             if self.waiting.is_empty() && self.filled.is_empty() {
                 break;
             }
@@ -139,33 +132,61 @@ impl<G: Game, V: Values> Actor<G, V> {
         }
     }
 
+    /// Reads all answers that are there, and gives leaves their rows; returns whether it did.
+    fn read_answers(&mut self, table: &mut Table<'_, '_, G>) -> bool {
+        let batches = table.batches;
+        let mut worked = self.place(batches);
+        while let Some(&rows) = self.waiting.front()
+            && batches.is_answered(rows.batch)
+            && !batches.is_stopped()
+        {
+            self.waiting.pop_front();
+            self.read(rows, table);
+            worked = true;
+        }
+        worked | self.place(batches)
+    }
+
     /// Plays game after game with an evaluator of single leaves.
     fn play_alone(&mut self, evaluator: &dyn Evaluator<G>, table: &mut Table<'_, '_, G>) {
         let (setup, mut logits) = (table.setup, std::mem::take(&mut self.logits));
         let mut values = vec![0.0; setup.rules().num_players];
-        while self.start_next(0, table) {
-            loop {
-                match self.advance(0, table) {
-                    Ok(Next::Search) => {}
-                    Ok(Next::Over) => break,
-                    Err(error) => {
-                        self.fail(0, error);
-                        break;
-                    }
-                }
-                let game = &mut self.games[0];
-                let (mut search, _) = self.shard.parts(0, setup.settings(game.full), setup.budget);
-                let leaves = &mut game.leaves;
-                if let Err(error) = search.evaluate(leaves, evaluator, &mut logits, &mut values) {
+        while G::together(|| self.play_one(evaluator, &mut logits, &mut values, table)) {}
+        self.logits = logits;
+    }
+
+    /// Plays the next game of the lease to its end; false if there is none, or after a stop.
+    fn play_one(
+        &mut self,
+        evaluator: &dyn Evaluator<G>,
+        logits: &mut Vec<f32>,
+        values: &mut [f32],
+        table: &mut Table<'_, '_, G>,
+    ) -> bool {
+        if !self.start_next(0, table) {
+            return false;
+        }
+        loop {
+            match self.advance(0, table) {
+                Ok(Next::Search) => {}
+                Ok(Next::Over) => break,
+                Err(error) => {
                     self.fail(0, error);
                     break;
                 }
-                if table.batches.is_stopped() {
-                    return;
-                }
+            }
+            let game = &mut self.games[0];
+            let settings = table.setup.settings(game.full);
+            let (mut search, _) = self.shard.parts(0, settings, table.setup.budget);
+            if let Err(error) = search.evaluate(&mut game.leaves, evaluator, logits, values) {
+                self.fail(0, error);
+                break;
+            }
+            if table.batches.is_stopped() {
+                break;
             }
         }
-        self.logits = logits;
+        !table.batches.is_stopped()
     }
 
     /// Starts the next game of the lease in a slot; false if there is none, or after a stop.

@@ -14,6 +14,7 @@ use crate::contracts::values::Values;
 use crate::selfplay::actor::Actor;
 use crate::selfplay::batch_memory::{BatchMemory, Shape};
 use crate::selfplay::batches::Batches;
+use crate::selfplay::bell::Bell;
 use crate::selfplay::columns::Columns;
 use crate::selfplay::job::{Counters, Evaluate, Failure, Job};
 use crate::selfplay::openings::first_illegal;
@@ -49,6 +50,8 @@ pub struct Played<G: Game> {
 /// What has been played so far of the current lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// Games that have started, and those that are over.
+    pub started: u64,
     pub games: u64,
     pub positions: u64,
     pub simulations: u64,
@@ -88,15 +91,17 @@ pub fn shape_of<G: Game>(setup: &Setup<G>, rows: usize) -> Shape {
 
 impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
     /// `count` actors, and the memory of two batches or more: one is open, the others are under way.
+    /// The bell rings when a batch is full and when all actors have ended.
     pub fn new(
         setup: Setup<G>,
         count: usize,
         shape: Shape,
         memory: Vec<BatchMemory<G::Cell>>,
+        bell: Arc<Bell>,
     ) -> Self {
         let mut actors = Self {
             setup: Arc::new(setup),
-            batches: Arc::new(Batches::new(shape, memory)),
+            batches: Arc::new(Batches::new(shape, memory, bell)),
             resting: Vec::new(),
             threads: Vec::new(),
             job: None,
@@ -174,6 +179,9 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
     /// What has been played so far.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
+        if let Some(job) = &self.job {
+            progress.started = job.started.load(Ordering::Relaxed).min(job.lease.count);
+        }
         for each in self.job.iter().flat_map(|job| &job.counters) {
             progress.games += each.games.load(Ordering::Relaxed);
             progress.positions += each.positions.load(Ordering::Relaxed);
@@ -241,7 +249,8 @@ impl<G: Game, V: Values> Drop for Actors<G, V> {
 }
 
 impl<G: Game, V: Values> Actors<G, V> {
-    fn stop_and_join(&mut self) {
+    /// Stops the actors, and drops them with their games.
+    pub fn stop_and_join(&mut self) {
         self.batches.stop();
         for thread in std::mem::take(&mut self.threads) {
             let _ = thread.join();

@@ -20,11 +20,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::selfplay::batch_memory::{BatchMemory, Shape};
 use crate::selfplay::batch_slot::{Filling, Slot};
+use crate::selfplay::bell::Bell;
 
 /// Rows of one actor, all in one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +86,14 @@ pub struct Batches<C> {
     /// Counts events that an actor may wait for: a batch was answered or became free.
     events: AtomicU64,
     actors_wake: Condvar,
-    evaluator_wakes: Condvar,
+    /// Rings when a batch is full and when the actors have ended.
+    bell: Arc<Bell>,
     stopped: AtomicBool,
 }
 
 impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
     /// Batches of this shape; one more than may be under way, since one is open.
-    pub fn new(shape: Shape, memory: Vec<BatchMemory<C>>) -> Self {
+    pub fn new(shape: Shape, memory: Vec<BatchMemory<C>>, bell: Arc<Bell>) -> Self {
         assert!(memory.len() > 1 && memory.iter().all(|memory| memory.fits(shape)));
         let batches = Self {
             shape,
@@ -101,7 +102,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             desk: Mutex::default(),
             events: AtomicU64::new(0),
             actors_wake: Condvar::new(),
-            evaluator_wakes: Condvar::new(),
+            bell,
             stopped: AtomicBool::new(false),
         };
         batches.begin(0, false);
@@ -218,7 +219,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             if desk.natively {
                 self.actors_wake.notify_one();
             } else {
-                self.evaluator_wakes.notify_one();
+                self.bell.ring();
             }
         }
     }
@@ -263,7 +264,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         desk.actors -= 1;
         self.close_if_stuck(&mut desk);
         if desk.actors == 0 {
-            self.evaluator_wakes.notify_all();
+            self.bell.ring();
         }
     }
 
@@ -316,7 +317,7 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         let _desk = self.desk();
         self.stopped.store(true, Ordering::Release);
         self.actors_wake.notify_all();
-        self.evaluator_wakes.notify_all();
+        self.bell.ring();
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -330,30 +331,20 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
 
     // What an evaluator calls. ---------------------------------------------------------------------
 
-    /// The next full batch; waits for it up to `patience`.
-    pub fn take(&self, patience: Duration) -> Taken {
+    /// The next full batch.
+    pub fn take(&self) -> Taken {
         let mut desk = self.desk();
-        let mut waited = patience.is_zero();
-        loop {
-            if self.is_stopped() {
-                return Taken::Over;
-            }
-            if !desk.natively
-                && let Some(batch) = desk.take()
-            {
-                return Taken::Batch(batch);
-            }
-            if desk.actors == 0 {
-                return Taken::Over;
-            }
-            if waited {
-                return Taken::Nothing;
-            }
-            let (guard, timeout) = self
-                .evaluator_wakes
-                .wait_timeout(desk, patience)
-                .unwrap_or_else(PoisonError::into_inner);
-            (desk, waited) = (guard, timeout.timed_out());
+        if self.is_stopped() {
+            return Taken::Over;
+        }
+        if !desk.natively
+            && let Some(batch) = desk.take()
+        {
+            return Taken::Batch(batch);
+        }
+        match desk.actors {
+            0 => Taken::Over,
+            _ => Taken::Nothing,
         }
     }
 

@@ -112,7 +112,7 @@ impl<G: Game> GameSlot<G> {
         self.opening = self.columns.actions.len();
         let turn = start.state.turn(&mut Vec::new())?;
         let (mut search, _) = shard.parts(self.tree, setup.settings(true), setup.budget);
-        let transition = search.transition(&start.state, turn)?;
+        let transition = Transition::of(&setup.whole, &start.state, turn)?;
         if setup.hides {
             self.whole = Some(start.state);
         } else {
@@ -167,7 +167,7 @@ impl<G: Game> GameSlot<G> {
         }
         let resigns = config.resignation.is_some_and(|rule| {
             let value = found.values[usize::from(found.seat)];
-            let range = setup.rules().value_range;
+            let range = setup.whole.value_range;
             self.resigning.resigns(&rule, range, found.seat, value)
         });
         let transition = self.apply(action, setup, shard)?;
@@ -242,7 +242,7 @@ impl<G: Game> GameSlot<G> {
         };
         whole.apply(action)?;
         let turn = whole.turn(&mut Vec::new())?;
-        search.transition(whole, turn)
+        Transition::of(&setup.whole, whole, turn)
     }
 
     /// Begins a search of the seat to move.
@@ -273,7 +273,7 @@ impl<G: Game> GameSlot<G> {
         shard: &Shard<G, V>,
         finished: &mut Columns<G::Cell>,
     ) -> Result<(), G::Error> {
-        let (widths, range) = (setup.widths(), setup.rules().value_range);
+        let (widths, range) = (setup.widths(), setup.whole.value_range);
         let mut returns = transition.returns;
         let returns = &mut returns[..widths.seats];
         match ending {

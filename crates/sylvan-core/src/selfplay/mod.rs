@@ -12,6 +12,7 @@ pub(crate) mod ending; // resignation, and the result at the limit of plies
 pub(crate) mod game_slot; // one game in progress: moves between searches
 pub(crate) mod batch_memory; // the arrays of a batch
 pub(crate) mod batch_slot; // one of the batches that go round: counters and memory
+pub(crate) mod bell; // wakes the evaluator
 pub(crate) mod batches; // batches of fixed size between actors and an evaluator
 pub(crate) mod batch_evaluator; // evaluators of whole batches in Rust
 pub(crate) mod rows; // rows of batches: written, evaluated natively, checked

@@ -1,7 +1,7 @@
 //! What all games of self-play share: the first state, and the settings of full and fast searches.
 
 use crate::contracts::config::Config;
-use crate::contracts::game::{Game, Rules};
+use crate::contracts::game::{Game, Rules, Turn};
 use crate::search::settings::Settings;
 use crate::selfplay::columns::Widths;
 use crate::selfplay::play_config::PlayConfig;
@@ -22,12 +22,18 @@ pub struct Setup<G> {
     pub(crate) budget: u64,
     /// Seats do not see everything: what is searched is the view of the seat to move.
     pub(crate) hides: bool,
+    /// The rules of whole games; a search of a view may be about a part of the game.
+    pub(crate) whole: Rules,
 }
 
 impl<G: Game> Setup<G> {
     /// The settings of searches are for trees of a forest; their seed and threads are not used.
-    pub fn new(first: G, search: Config, config: PlayConfig, seed: u64) -> Self {
-        let (rules, hides) = (first.rules(), first.hides());
+    pub fn new(first: G, search: Config, config: PlayConfig, seed: u64) -> Result<Self, G::Error> {
+        let hides = first.hides();
+        let rules = match hides {
+            true => first_view(&first)?.rules(),
+            false => first.rules(),
+        };
         let bytes = search.limits.bytes.unwrap_or(u64::MAX);
         let games = config.games.max(1) as u64;
         // As in `Forest::budget`. All games share the most bytes of one actor, so that a tree's
@@ -44,21 +50,23 @@ impl<G: Game> Setup<G> {
         };
         let mut fewer = search.clone();
         fewer.limits.simulations = Some(config.fast_simulations);
-        Self {
+        Ok(Self {
             full: settings(search, false),
             fast: settings(fewer, true),
+            whole: first.rules(),
             first,
             config,
             seed,
             budget,
             hides,
-        }
+        })
     }
 
     pub(crate) fn settings(&self, full: bool) -> &Settings {
         if full { &self.full } else { &self.fast }
     }
 
+    /// The rules of what is searched.
     pub fn rules(&self) -> &Rules {
         &self.full.rules
     }
@@ -79,6 +87,21 @@ impl<G: Game> Setup<G> {
                 true => rules.observation_len(),
                 false => 0,
             },
+        }
+    }
+}
+
+/// What the first seat to move knows, when chance takes its first outcomes.
+fn first_view<G: Game>(first: &G) -> Result<G, G::Error> {
+    let (mut state, mut outcomes) = (first.clone(), Vec::new());
+    loop {
+        match state.turn(&mut Vec::new())? {
+            Turn::Seat(seat) => return state.view(seat),
+            Turn::Over => return Ok(state),
+            Turn::Chance => {
+                state.chance_outcomes(&mut outcomes)?;
+                state.apply(outcomes[0].0)?;
+            }
         }
     }
 }

@@ -33,7 +33,6 @@ use self::connect_four::{PyConnectFour, PySolver};
 use self::latent::PyLatent;
 use self::tic_tac_toe::PyTicTacToe;
 
-pyo3::import_exception!(sylvan.errors, ConfigError);
 pyo3::import_exception!(sylvan.errors, IllegalAction);
 
 /// The error for an action that is not an integer.
@@ -97,10 +96,7 @@ pub fn actors(first: &Bound<'_, PyAny>, given: Given<'_, '_>) -> PyResult<Box<dy
     if keeps_rules::<PyBlob>(first) {
         return actors_of::<Blob>(first, given);
     }
-    Err(ConfigError::new_err(format!(
-        "Actors play the native games, but the first state is a {}.",
-        first.get_type().name()?
-    )))
+    actors_of::<PythonGame>(first, given)
 }
 
 /// Whether `state` is a native game whose Python class does not override the rules. A class that

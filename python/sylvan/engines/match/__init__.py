@@ -6,6 +6,7 @@
 `ledger`    the file of a match, which can be resumed
 `chess_facts` first moves, material and endgame of a game of chess
 `report`    score, Elo, endings and PGN of a match
+`levels`    opponents by level, for people
 `session`   a game between a person and a player
 `saved_game` the file of such a game, to resume it
 """

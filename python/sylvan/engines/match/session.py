@@ -101,7 +101,7 @@ class Session:
 
     def undo(self) -> int:
         """Undo to the person's last turn; return the number of moves undone."""
-        turns = [i for i, seat in enumerate(self._seats()) if seat == self.seat]
+        turns = [i for i, seat in enumerate(self.seats()) if seat == self.seat]
         if not turns:
             raise ConfigError("There is nothing to take back: you have not moved yet.")
         undone = len(self.actions) - turns[-1]
@@ -122,7 +122,7 @@ class Session:
             self._apply(action)
         self._chance()
 
-    def _seats(self) -> list[int]:
+    def seats(self) -> list[int]:
         """Return the seat of each move; -1 for chance."""
         state, seats = self.start.clone(), []
         for action in self.actions:

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sylvan.selfplay import diary as module
-from sylvan.selfplay.diary import Diary
-from sylvan.selfplay.plies import Plies
+from sylvan.muzero import diary as module
+from sylvan.muzero.diary import Diary
+from sylvan.muzero.plies import Plies
 
 GAMES, SEATS = 3, 2
 

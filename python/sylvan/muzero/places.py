@@ -1,15 +1,13 @@
 """Games of self-play side by side: who plays them, what was thought in them, when they end.
 
-A half of the games (`halves.py`, or the actor of a learned model) searches them in its own way; how
-a ply is noted, a record made of a game that is over and a new one begun in its place is the same.
+How a ply is noted, a record made of a game that is over and a new one begun in its place;
+`planned.py` searches and moves them.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan._native import Rng
-from sylvan.errors import GameContractError, SylvanError
 from sylvan.games.game import Game
+from sylvan.muzero.diary import Diary
+from sylvan.muzero.plies import Plies
+from sylvan.muzero.resignation import Resignation
+from sylvan.muzero.starts import Start, Starts
+from sylvan.muzero.temperature import picked
+from sylvan.muzero.unfinished import Unfinished
 from sylvan.planning.outcomes import OVER, Outcomes
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.diary import Diary
-from sylvan.selfplay.ending import Resignation, verdict
-from sylvan.selfplay.openings import Start, Starts, after
-from sylvan.selfplay.plies import Plies
+from sylvan.selfplay.ending import verdict
 from sylvan.selfplay.statistics import OPENING, SelfPlayStatistics
-from sylvan.selfplay.temperature import picked
-from sylvan.selfplay.unfinished import Unfinished
 
-__all__ = ["Places", "Shop", "blamed"]
+__all__ = ["Places", "Shop"]
 
 PLAY_ON = 1
 """The random stream of a game that decides whether it is played to the end."""
@@ -81,7 +79,6 @@ class Places(ABC):
         """What led to the start of games that began in this step, where something did."""
         self.seats = first.num_players
         self.has_rewards = type(first).rewards is not Game.rewards
-        self.has_auxiliary = getattr(type(first), "auxiliary", None) not in (None, Game.auxiliary)
         self.diary = Diary(len(games), self.seats, shop.example)
         self.diary.put(games.lengths, games.plies)
         self.plies = games.lengths.copy()
@@ -205,7 +202,6 @@ class Places(ABC):
             ending=ending,
             step=shop.step,
             seed=int(self.seeds[place]),
-            auxiliary=self._auxiliary(plies) if self.has_auxiliary else {},
         )
         shop.records.append(record)
         shop.starts.learn(record)
@@ -220,21 +216,6 @@ class Places(ABC):
         if ending != "resign" and loser >= 0:
             statistics.played_on += 1
             statistics.false_positives += bool(returns[loser] >= returns[1 - loser])
-
-    def _auxiliary(self, plies: Plies) -> dict[str, NDArray[np.float32]]:
-        """What the game offers to learn besides, ply by ply; zeros where chance moves."""
-        actions = plies.actions.tolist()
-        end = after(self.shop.starts.first(), actions)
-        state, rows = self.shop.starts.first(), list[dict[str, NDArray[np.float32]]]()
-        for action, seat in zip(actions, plies.seats.tolist(), strict=True):
-            offered = state.auxiliary(end) if seat >= 0 else {}
-            rows.append({name: np.asarray(x, np.float32) for name, x in offered.items()})
-            state.apply(action)
-        examples = {name: x for row in rows for name, x in row.items()}
-        return {
-            name: np.stack([row.get(name, np.zeros_like(example)) for row in rows])
-            for name, example in examples.items()
-        }
 
     def _next_game(self, place: int) -> tuple[Start, bool]:  # noqa: ARG002
         """The game to begin in a place."""
@@ -270,19 +251,3 @@ class Places(ABC):
             lengths,
             plies,
         )
-
-
-@contextmanager
-def blamed(starts: Starts) -> Iterator[None]:
-    """Say whose fault it is when a game's own code fails."""
-    try:
-        yield
-    except SylvanError:
-        raise
-    except Exception as error:
-        name = starts.spec.short_name
-        raise GameContractError(
-            f"The game {name} raised {type(error).__name__} ({error}) in self-play: mend it, "
-            "sylvan.testing.check_game helps to find such faults. The run goes on from its last "
-            "step."
-        ) from error

@@ -20,11 +20,12 @@ from sylvan.errors import GameContractError
 from sylvan.games.encoding import Encoding
 from sylvan.games.game import Game
 from sylvan.games.naming import GameSpec
+from sylvan.muzero.plies import Plies
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.plies import Plies
+from sylvan.selfplay.restarts import largest_value_error
 
-__all__ = ["Start", "Starts", "after", "largest_value_error", "replayed"]
+__all__ = ["Start", "Starts", "after", "replayed"]
 
 ATTEMPTS = 100
 """Number of random openings to try until one does not end the game; else start at the first state.
@@ -205,21 +206,6 @@ def replayed(
         rewards.append(state.rewards() if has_rewards else (0.0,) * state.num_players)
     per_ply = np.array(rewards, np.float32).reshape(len(played), state.num_players)
     return state, Plies.unsearched(played, seats, per_ply, example)
-
-
-def largest_value_error(record: GameRecord) -> tuple[int, float]:
-    """The searched ply with the largest error of the mover's value, and that error; else (0, 0)."""
-    searched = record.searched
-    searched = searched[searched > 0]
-    if not len(searched):
-        return 0, 0.0
-    to_come = np.broadcast_to(record.returns.astype(np.float64), record.values.shape)
-    if record.rewards is not None:
-        to_come = to_come + np.cumsum(record.rewards[::-1].astype(np.float64), axis=0)[::-1]
-    seats = record.seats[searched]
-    errors = np.abs(to_come[searched, seats] - record.values[searched, seats])
-    worst = int(np.argmax(errors))
-    return int(searched[worst]), float(errors[worst])
 
 
 def _is_chance(state: Game) -> bool:

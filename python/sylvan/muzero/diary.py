@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sylvan.selfplay.plies import Plies
+from sylvan.muzero.plies import Plies
 
 __all__ = ["Diary"]
 

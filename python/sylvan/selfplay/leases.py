@@ -1,0 +1,135 @@
+"""Leases: which games a step consists of, and which network plays them.
+
+A lease is a range of game numbers. Step k stores the games of lease k, all of them played from
+beginning to end by one network. With a `lag` of L, lease k + L is planned before step k: its
+network is the newest of that time, the network of step k - 1, its number of games follows from the
+lengths of the games of step k - 1, and its positions to start from are those stored by then. So all
+that is played follows from the checkpoint of a step, never from timing, and lease k + 1 can begin
+while the last games of lease k are being played.
+
+The first L + 1 leases are played by the first network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sylvan._native import Rng, mix
+from sylvan.games.game import Game
+from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.selfplay.restarts import Position, Restarts, packed, unpacked
+
+__all__ = ["Lease", "Leases", "random_length"]
+
+GUESSES = 8
+"""Random games that estimate the length of a game before one has been played."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Games `first` to `first + count`."""
+
+    number: int
+    """The step that stores its games."""
+    network: int
+    """The step whose network plays it; 0: the first network."""
+    first: int
+    count: int
+    positions: list[Position] = field(default_factory=list)
+    """Positions to start from."""
+
+
+class Leases:
+    """The leases of a run, planned a few steps ahead.
+
+    :param guess: estimates the searched positions of a game.
+    """
+
+    def __init__(self, config: SelfPlayConfig, guess: Callable[[], float]) -> None:
+        self.config = config
+        self.planned: list[Lease] = []
+        """The leases that are planned and not over, in order."""
+        self.restarts = Restarts(config.restart_memory)
+        self._next = 0
+        """The first game that belongs to no lease yet."""
+        self._length = 0.0
+        """Mean searched positions of the newest games; 0 before the first."""
+        self._guess = guess
+
+    def plan(self, step: int, newest: int) -> None:
+        """Plan until lease `step + lag`, before step `step`; `newest` is the newest network."""
+        while len(self.planned) <= self.config.lag:
+            number = self.planned[-1].number + 1 if self.planned else step
+            length = self._length or max(1.0, self._guess())
+            count = max(1, round(self.config.positions / length))
+            wanted = math.ceil(self.config.restart_share * count)
+            positions = self.restarts.take(wanted) if wanted else []
+            self.planned.append(Lease(number, newest, self._next, count, positions))
+            self._next += count
+
+    def over(self, lengths: float) -> Lease:
+        """Remove the first lease; its games had so many searched positions on average."""
+        self._length = lengths
+        return self.planned.pop(0)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state for `load_state_dict`: arrays and JSON values."""
+        positions = [each for lease in self.planned for each in lease.positions]
+        lengths, actions = packed(positions)
+        return {
+            "games_started": self._next,
+            "mean_positions": self._length,
+            "leases": [
+                [lease.number, lease.network, lease.first, lease.count, len(lease.positions)]
+                for lease in self.planned
+            ],
+            "lease_lengths": lengths,
+            "lease_actions": actions,
+            **self.restarts.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore the state from `state_dict`, or from a checkpoint of version 0.1, which has no
+        leases.
+        """
+        self._next = int(state["games_started"])
+        self._length = float(state.get("mean_positions", 0.0))
+        self.restarts.load_state_dict(state)
+        self.planned = []
+        if "leases" in state:
+            found = unpacked(state["lease_lengths"], state["lease_actions"])
+            positions = iter(found)
+            for number, network, first, count, own in state["leases"]:
+                mine = [next(positions).tolist() for _ in range(own)]
+                self.planned.append(Lease(number, network, first, count, mine))
+
+
+def random_length(first: Game, seed: int, most: int | None) -> float:
+    """Mean choices of some random games, of at most `most` plies; those that raise do not count."""
+    lengths = []
+    for number in range(GUESSES):
+        with suppress(Exception):  # self-play drops such games and reports them
+            lengths.append(_random_game(first.clone(), Rng(mix(seed, number)), most))
+    return float(np.mean(lengths)) if lengths else 1.0
+
+
+def _random_game(state: Game, rng: Rng, most: int | None) -> int:
+    """Play a random game; return its plies at which a seat had a choice."""
+    plies = choices = 0
+    while not state.is_terminal() and (most is None or plies < most):
+        if state.is_chance():
+            outcomes = state.chance_outcomes()
+            action = outcomes[rng.pick([share for _, share in outcomes])][0]
+        else:
+            legal = list(state.legal_actions())
+            action = legal[rng.below(len(legal))]
+            choices += len(legal) > 1
+        state.apply(int(action))
+        plies += 1
+    return choices

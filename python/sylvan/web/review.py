@@ -1,0 +1,73 @@
+"""Which moves of a person were mistakes.
+
+Each position in which the person moved is searched, and the position after the move played, if that
+is another than the search's. A move's loss is the difference of their values for the person, as a
+share of the game's range: the expected score that was lost. The marks are those of
+`sylvan analyze` (`engines.analysis.annotate`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from sylvan.engines.analysis.annotate import THRESHOLDS
+from sylvan.engines.match.session import Session
+from sylvan.errors import ConfigError
+from sylvan.evaluators import EvaluatorLike
+from sylvan.games import Game
+from sylvan.planning import search
+from sylvan.planning.moves import state_after
+from sylvan.planning.roots import hides, root_actions
+from sylvan.planning.tree import label
+from sylvan.web.protocol import Judged
+
+__all__ = ["judged"]
+
+SIMULATIONS = 400
+"""Per position."""
+
+
+def judged(session: Session, evaluator: EvaluatorLike | None) -> list[Judged]:
+    """The person's moves so far, each with its loss.
+
+    :raises ConfigError: the game hides something, or its range is not known.
+    """
+    low, high = map(float, session.start.value_range)
+    if hides(session.start) or not math.isfinite(high - low) or high <= low:
+        raise ConfigError("Moves of this game cannot be judged: its results have no known range.")
+    found: list[Judged] = []
+    state = session.start.clone()
+    for ply, action in enumerate(session.actions):
+        following = state_after(state, action)
+        is_own = not state.is_chance() and state.to_play() == session.seat
+        if is_own and len(root_actions(state)) > 1:
+            found.append(_judged(state, following, action, ply, evaluator, high - low))
+        state = following
+    return found
+
+
+def _judged(
+    state: Game,
+    following: Game,
+    action: int,
+    ply: int,
+    evaluator: EvaluatorLike | None,
+    reach: float,
+) -> Judged:
+    seat = state.to_play()
+    result = search(state, evaluator=evaluator, simulations=SIMULATIONS)
+    loss = 0.0
+    if action != result.best:
+        loss = max(0.0, result.value - _value(following, seat, evaluator)) / reach
+    mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
+    return Judged(ply=ply, label=label(state, action), best=result.best_label, loss=loss, mark=mark)
+
+
+def _value(state: Game, seat: int, evaluator: EvaluatorLike | None) -> float:
+    """The value of a position for a seat."""
+    while state.is_chance():  # the likeliest outcome stands for all
+        outcome = max(state.chance_outcomes(), key=lambda pair: pair[1])[0]
+        state = state_after(state, outcome)
+    if not root_actions(state):
+        return float(state.returns()[seat])
+    return search(state, evaluator=evaluator, simulations=SIMULATIONS).values[seat]

@@ -1,0 +1,97 @@
+// A table of Blob as one seat sees it: who bid what, the trick, one's own hand.
+
+import { el } from "../dom";
+import type { BlobBoard, CardInfo } from "../protocol";
+import type { BoardView, Shown } from "./board";
+
+export class BlobView implements BoardView {
+  readonly root = el("div", { class: "blobtable" });
+
+  constructor(private readonly play: (action: number) => void) {}
+
+  show(shown: Shown): void {
+    const { board } = shown;
+    if (board.kind !== "blob") return;
+    const bids = board.bidding && shown.playable ? shown.actions : [];
+    this.root.replaceChildren(
+      el("p", { class: "round" }, roundOf(board)),
+      seats(board),
+      el(
+        "div",
+        { class: "trick", aria: { label: "The trick" } },
+        ...board.trick.map((card) =>
+          el("figure", {}, this.card(card, false), el("figcaption", {}, `seat ${card.seat}`)),
+        ),
+      ),
+      el(
+        "div",
+        { class: "actions" },
+        ...bids.map((info) =>
+          el("button", { type: "button", onclick: () => this.play(info.action) }, info.label),
+        ),
+      ),
+      el(
+        "div",
+        { class: board.bidding ? "hand bidding" : "hand", aria: { label: "Your hand" } },
+        ...board.hand.map((card) => this.card(card, shown.playable)),
+      ),
+    );
+  }
+
+  mark(): void {}
+
+  flip(): void {}
+
+  private card(card: CardInfo, playable: boolean): HTMLElement {
+    const suit = card.name.at(-1) ?? "";
+    const red = "♥♦".includes(suit) ? " red" : "";
+    const action = playable ? card.action : null;
+    return el(
+      "button",
+      {
+        type: "button",
+        class: `card${red}`,
+        disabled: action === null,
+        aria: { label: card.name },
+        onclick: () => action !== null && this.play(action),
+      },
+      el("span", {}, card.name.slice(0, -1)),
+      el("span", { class: "suit" }, suit),
+    );
+  }
+}
+
+function roundOf(board: BlobBoard): string {
+  const cards = `${board.cards} card${board.cards === 1 ? "" : "s"}`;
+  const trump = board.trump ? `trump ${board.trump}` : "no trump";
+  const turned = board.turned_up ? ` (${board.turned_up} turned up)` : "";
+  return `Round ${board.round} of ${board.rounds}: ${cards}, ${trump}${turned}`;
+}
+
+function seats(board: BlobBoard): HTMLElement {
+  const heads = ["", "bid", "took", "cards", "lacks", "points"].map((name) =>
+    el("th", { class: name && name !== "lacks" ? "number" : "" }, name),
+  );
+  const rows = board.seats.map((seat, number) =>
+    el(
+      "tr",
+      { class: number === board.to_play ? "turn" : "" },
+      el(
+        "td",
+        {},
+        `${number === board.to_play ? "▶ " : ""}${number === board.you ? "you" : `seat ${number}`}${number === board.dealer ? ", dealer" : ""}`,
+      ),
+      ...[seat.bid ?? "–", seat.tricks, seat.cards].map((cell) =>
+        el("td", { class: "number" }, String(cell)),
+      ),
+      el("td", {}, seat.voids || "–"),
+      el("td", { class: "number" }, String(seat.points)),
+    ),
+  );
+  return el(
+    "table",
+    { class: "edges seats" },
+    el("thead", {}, el("tr", {}, ...heads)),
+    el("tbody", {}, ...rows),
+  );
+}
