@@ -8,7 +8,7 @@ preset where its pace is right, and otherwise changes, in this order:
 2. the network: smaller, while a step would have fewer than `ENOUGH` positions;
 3. the simulations per move, likewise;
 4. the positions per step, so that `STEPS` steps fit into the budget;
-5. the parallel games, so that the run has time for `ROUNDS` rounds of them, one after another;
+5. the parallel games, as many as end in a step of a run of `STEPS`;
 6. the ratings: `RATINGS` of them in an eighth of the time.
 
 Settings that the user gave stay as they are. The result is an ordinary configuration, saved in the
@@ -42,8 +42,6 @@ STEPS = 30
 """Steps that a budget should have room for; the machine may get slower, or games longer."""
 RATINGS = (12, 10, 8)
 """Ratings of a run; fewer where they would have too few games."""
-ROUNDS = 12
-"""Games that are played one after another in each of the parallel ones."""
 RATED = 0.125
 """Share of the time for ratings."""
 ENOUGH = 1024
@@ -285,7 +283,7 @@ class _Fitting:
         if self._is_free("selfplay", "games"):
             most = self.before.selfplay.games
             positions = self._steps() * self.config.selfplay.positions
-            games = _round(int(positions / (ROUNDS * self.length)))
+            games = _round(int(positions / (STEPS * self.length)))
             least = 8 if self.config.run.algorithm == "alphazero" else 2
             self._set("selfplay", games=min(most, max(least, games)))
 
