@@ -15,6 +15,7 @@ from sylvan.blob.players import Bot
 from sylvan.blob.search import SearchPlayer
 from sylvan.errors import NetworkError
 from sylvan.evaluators import OnnxEvaluator
+from sylvan.evaluators.serving import NetworkServer
 from sylvan.games import Blob, TicTacToe
 from sylvan.networks import build_network, export_onnx
 from sylvan.planning import SearchConfig
@@ -136,3 +137,14 @@ def test_other_networks_are_refused(tmp_path: Path) -> None:
     export_onnx(build_network("mlp1x8", game=TicTacToe(), seed=0), tmp_path / "other.onnx")
     with pytest.raises(NetworkError, match=r"tic_tac_toe.*blob"):
         NetworkPlayer(tmp_path / "other.onnx")
+
+
+def test_a_network_of_a_server_plays_the_same(file: Path, tmp_path: Path) -> None:
+    local = OnnxEvaluator(file, threads=1)
+    with NetworkServer(local, f"socket:{tmp_path / 'n'}"):
+        served = NetworkPlayer(f"socket:{tmp_path / 'n'}")
+        one, two = [
+            play_match(player, Bot("rule"), 3, rules=RULES)
+            for player in (served, NetworkPlayer(file))
+        ]
+    assert (one.differences == two.differences).all()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from functools import cache
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from sylvan.blob.search import SearchPlayer
 from sylvan.errors import ConfigError
 from sylvan.evaluators import Evaluator, load_evaluator, shipped_network
 from sylvan.evaluators.cached import network_of
+from sylvan.evaluators.loading import is_served
 from sylvan.evaluators.protocol import name_of
 from sylvan.games import Game
 from sylvan.games.blob import Blob
@@ -53,7 +55,8 @@ class NetworkPlayer:
         if source is None:
             raise ConfigError("No network of Blob comes with Sylvan: give the file of one.")
         if isinstance(source, str | PathLike):
-            source = load_evaluator(source, threads=1)
+            own: dict[str, Any] = {} if is_served(source) else {"threads": 1}
+            source = load_evaluator(source, **own)
         evaluator = network_of(source)
         if evaluator is None:
             raise ConfigError(f"{name_of(source)} runs no network: give one of Blob.")

@@ -306,8 +306,7 @@ class Game(ABC):
         if text not in names:
             close = difflib.get_close_matches(text, names, cutoff=0.0) or ["nothing"]
             raise IllegalAction(
-                f"{type(self).__name__}: no legal action is called {text!r}; "
-                f"the nearest are {', '.join(close)}."
+                f"No legal action is called {text!r}: the nearest are {', '.join(close)}."
             )
         return names[text]
 

@@ -77,7 +77,7 @@ GUMBEL_MOST = 2**24
 def _modest(number: float) -> float:
     """Check that a number is small enough that scores do not overflow in single precision."""
     if abs(number) >= 1e9:
-        raise ValueError("a number above -1e9 and below 1e9")
+        raise ValueError("a number below 1e9" if number > 0 else "a number above -1e9")
     return number
 
 

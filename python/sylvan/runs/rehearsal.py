@@ -8,6 +8,7 @@ length; what depends on the length is a cost per ply.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,18 +114,18 @@ def rehearse(
 
     with TemporaryDirectory(prefix="sylvan-") as folder:
         run = Run.create(Path(folder) / "run", _shortened(config, length, positions))
-        trainer = trainer_class(run)(run, Watcher())
-        costs = _play_and_learn(trainer)
-        first = Rated() if before or not config.arena.every else _rate(trainer)
-        if before:
-            faster = costs.simulation / before.simulation
-            return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
-        if not config.arena.every:
-            return costs
-        trainer.save(0.0)
-        trainer.step += 1
-        trainer.arena.config = trainer.arena.config.replace(positions=0)
-        second = _rate(trainer)
+        with closing(trainer_class(run)(run, Watcher())) as trainer:
+            costs = _play_and_learn(trainer)
+            if before:
+                faster = costs.simulation / before.simulation
+                return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
+            if not config.arena.every:
+                return costs
+            first = _rate(trainer)
+            trainer.save(0.0)
+            trainer.step += 1
+            trainer.arena.config = trainer.arena.config.replace(positions=0)
+            second = _rate(trainer)
     # The second rating had one earlier network to play; the later ones of a run have several.
     later = config.arena.opponents
     more = (second.opponents + max(0, later - 1)) / max(1, second.opponents)
@@ -161,7 +162,8 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
     each = PLIES if config.run.algorithm == "alphazero" else 2  # whole games, or rounds of moves
     changes["positions"] = positions or each * games
     if not config.game.spec.is_gymnasium:
-        changes |= {"opening_share": 0.5, "opening_plies": max(1, int(length / 2))}
+        depth = min(PLIES // 2, max(1, int(length / 2)))  # a game at its limit is not searched
+        changes |= {"opening_share": 0.5, "opening_plies": depth}
     arena = {"every": 1, "games": RATED, "max_plies": RATED_PLIES, "gate": None}
     return config.replace(
         run=config.run.replace(steps=1, minutes=None),
