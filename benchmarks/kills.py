@@ -1,4 +1,6 @@
-"""Does a run resume after a kill? `python -m benchmarks.kills [--kills 100] [--seed 0]`.
+"""Does a run resume after a kill?
+
+    python -m benchmarks.kills [--kills 100] [--seed 0] [--threads 1]
 
 A small run of tic-tac-toe is made twice: once without interruption, once with many kills. Half of
 the kills (SIGKILL) are at a random critical point (inside a shard's record, between the files of a
@@ -36,11 +38,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="actors that play")
     options = parser.parse_args()
     draw = random.Random(options.seed)
     load_everything()
     assert threading.active_count() == 1
-    config = tiny(options.steps)
+    config = tiny(options.steps, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder:
         peace, war = Path(folder) / "peace", Path(folder) / "war"
         begun = time.monotonic()

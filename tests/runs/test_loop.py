@@ -5,11 +5,12 @@ import json
 import os
 import signal
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sylvan.errors import ConfigError, NetworkError, RunError
+from sylvan.errors import ConfigError, NetworkError, ReplayError, RunError
 from sylvan.evaluators import load_evaluator
 from sylvan.networks import load_network, save_network
 from sylvan.networks.checkpoint import read_checkpoint, read_header
@@ -227,6 +228,41 @@ def test_a_full_disk_ends_the_session_and_loses_nothing(finished, tmp_path, monk
         train(tiny(9), folder)
     monkeypatch.undo()
     assert train(tiny(4), folder).reason == "done"
+
+
+def test_a_disk_that_fills_while_a_shard_is_written_loses_nothing(finished, tmp_path, monkeypatch):
+    folder, opened, writes = tmp_path / "run", Path.open, iter(range(3))
+
+    class Full:
+        """A file on a disk that is full after some writes, in the middle of one."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def write(self, data):
+            if next(writes, None) is None:
+                self.file.write(data[: len(data) // 2])
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.file.write(data)
+
+    def full(path, mode="r", *arguments, **named):
+        file = opened(path, mode, *arguments, **named)
+        return Full(file) if path.suffix == ".shard" and mode == "ab" else file
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(ReplayError, match="the disk is full"):
+        train(tiny(3), folder)
+    monkeypatch.undo()
+    assert Run.open(folder).checkpoints.steps()[-1] in (1, 2)
+    assert train(tiny(3), folder).reason == "done"
+    for name, tensor in weights(finished[0].run.folder, 3).items():
+        assert (weights(folder, 3)[name] == tensor).all()
 
 
 @pytest.mark.slow

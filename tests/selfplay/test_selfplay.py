@@ -246,6 +246,23 @@ def test_the_lag_may_change(lags):
     assert len(after.leases.planned) == lags[1]
 
 
+def test_one_actor_plays_if_answers_depend_on_the_batch():
+    def by_row(leaves):
+        logits, values = evaluate_leaves(leaves)
+        return logits, values * np.linspace(0, 1, len(leaves), dtype=np.float32)[:, None]
+
+    play = self_play("connect4", threads=3, games=24)
+    found = list(map(fields, played(play, by_row)))
+    (note,) = play.notes
+    assert "one thread" in note
+    alone = self_play("connect4", threads=1, games=24)
+    assert found == list(map(fields, played(alone, by_row)))
+    assert alone.notes == []
+    sound = self_play("connect4", threads=3, games=24)
+    played(sound)
+    assert sound.notes == []
+
+
 # --- faults --------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,9 @@
 | `wire` | messages between a network server and its clients |
 | `serving` | `NetworkServer`: a network for several processes |
 | `remote` | `RemoteEvaluator`: the client of such a server |
+| `some_leaves` | some rows of a batch |
 | `cached` | `Cached`: evaluate each position once |
+| `batch_independence` | does the answer to a position depend on the rest of its batch? |
 """
 
 from __future__ import annotations

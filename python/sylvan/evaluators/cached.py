@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +25,12 @@ from sylvan.errors import ConfigError
 from sylvan.evaluators.native import NativeEvaluator
 from sylvan.evaluators.network import NetworkEvaluator
 from sylvan.evaluators.protocol import Evaluator, Refreshable, encoding_of, name_of
+from sylvan.evaluators.some_leaves import SomeLeaves
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from sylvan.evaluators.protocol import Leaves, LeavesForest
-    from sylvan.games import Game
+    from sylvan.evaluators.protocol import Leaves
     from sylvan.games.encoding import Encoding
 
 __all__ = ["Cached", "network_of"]
@@ -183,7 +182,7 @@ class Cached:
 
     def _evaluated(self, leaves: Leaves, rows: list[int]) -> list[Entry]:
         """Evaluate some leaves, and return their entries."""
-        some: Leaves = leaves if len(rows) == len(leaves) else _Subset(leaves, np.array(rows))
+        some: Leaves = leaves if len(rows) == len(leaves) else SomeLeaves(leaves, np.array(rows))
         policy, values = (np.asarray(each, np.float32) for each in self.evaluator(some))
         if policy.ndim == 2:
             counts = np.diff(some.offsets)
@@ -221,43 +220,3 @@ def network_of(evaluator: Evaluator) -> NetworkEvaluator | None:
     """The network that an evaluator runs, with or without a cache; None if it runs none."""
     inner = evaluator.evaluator if isinstance(evaluator, Cached) else evaluator
     return inner if isinstance(inner, NetworkEvaluator) else None
-
-
-class _Subset:
-    """Some rows of `Leaves`, as leaves."""
-
-    def __init__(self, leaves: Leaves, rows: NDArray[np.int64]) -> None:
-        self.leaves, self.rows = leaves, rows
-        self.forest: LeavesForest = leaves.forest
-        self.num_logits = leaves.num_logits
-        self.trees, self.seats = leaves.trees[rows], leaves.seats[rows]
-        self.tickets = leaves.tickets[rows]
-        counts = np.diff(leaves.offsets)[rows]
-        self.offsets = np.concatenate([[0], np.cumsum(counts)])
-        indices = np.repeat(leaves.offsets[rows] - self.offsets[:-1], counts)
-        indices += np.arange(len(indices))
-        self.actions, self.logit_indices = leaves.actions[indices], leaves.logit_indices[indices]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @cached_property
-    def observations(self) -> NDArray[Any]:
-        return self.leaves.observations[self.rows]
-
-    def observe(self, out: NDArray[Any]) -> None:
-        out[...] = self.observations
-
-    @cached_property
-    def mask(self) -> NDArray[np.bool_]:
-        return self.leaves.mask[self.rows]
-
-    def legal(self, leaf: int) -> NDArray[np.int64]:
-        return self.leaves.legal(int(self.rows[leaf]))
-
-    def state(self, leaf: int) -> Game:
-        return self.leaves.state(int(self.rows[leaf]))
-
-    @property
-    def states(self) -> list[Game]:
-        return [self.state(leaf) for leaf in range(len(self))]

@@ -87,6 +87,8 @@ class TorchEvaluator(NetworkEvaluator):
     :param compile: compile the network for full batches, which takes a minute and pays off in long
         runs; or a mode of `torch.compile`, such as `max-autotune-no-cudagraphs`.
     :param batch: maximum positions evaluated at once.
+    :param one_size: on a GPU, pad every batch to `batch`: other sizes run other kernels, which
+        round differently.
     :param deterministic: evaluate every position alone, with reproducible algorithms; slow on a
         GPU.
     :param header: for a module without one.
@@ -102,6 +104,7 @@ class TorchEvaluator(NetworkEvaluator):
         dtype: Precision = "auto",
         compile: bool | str = False,  # noqa: A002 (as PyTorch calls it)
         batch: int = 1024,
+        one_size: bool = False,
         deterministic: bool = False,
         policy_temperature: float = 1.0,
         header: NetworkHeader | None = None,
@@ -125,6 +128,7 @@ class TorchEvaluator(NetworkEvaluator):
         self.dtype = _dtype(dtype, self.device, deterministic)
         self.deterministic = deterministic
         self.batch = 1 if deterministic else batch
+        self.one_size = one_size
         self._on_gpu = self.device.type == "cuda"
         self._module = DeviceModule(module, header, self.device, self.dtype)
         self._lanes = self._built_lanes(compile)
@@ -145,6 +149,8 @@ class TorchEvaluator(NetworkEvaluator):
 
         def size(count: int) -> int:
             prepared = self._on_gpu or bool(mode)
+            if self.one_size and self._on_gpu:
+                return self.batch
             return padded_size(count, self.batch, compiled=bool(mode)) if prepared else count
 
         if not self._on_gpu:

@@ -89,7 +89,7 @@ def self_play_evaluator(
     evaluator: OnnxNetwork | TorchEvaluator
     if device_named(device).type == "cuda":
         if batch is not None:
-            options.setdefault("batch", batch)
+            options |= {"batch": batch, "one_size": True}
         return TorchEvaluator(network, device=device, compile=compiled, **options)
     if model is None and device_named(device).type == "cpu":
         model = _exported(network)

@@ -90,6 +90,10 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
         evaluator.refresh(self.publisher.filled(self._network_of(lease.network)))
         return evaluator
 
+    def close(self) -> None:
+        """Give up the games of the next lease."""
+        self.selfplay.stop()
+
     def _played_with(self) -> set[int]:
         return {lease.network for lease in self.selfplay.leases.planned}
 

@@ -186,6 +186,7 @@ def _train_steps(trainer: Trainer[Any]) -> Outcome:
     except KeyboardInterrupt:
         reason = "interrupted"
     finally:
+        trainer.close()
         watch.run_end(budget.step, reason)
     return Outcome(run, budget.step, reason)
 

@@ -147,6 +147,9 @@ _BOTH: dict[tuple[str, str], Settings] = {
         "learner": {"batch": 2048, "learning_rate": 3e-3},
         "arena": {"every": 20, "games": 200},
     },
+    # A step has more games than are played at once, which keeps batches full.
+    ("chess", "gpu8"): {"selfplay": {"positions": 131_072}},
+    ("chess", "big"): {"selfplay": {"positions": 524_288}},
     ("chess", "cpu"): {
         "run": {"eight_bits": True},
         "game": {"params": {"encoder": "planes19"}},

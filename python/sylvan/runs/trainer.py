@@ -245,6 +245,9 @@ class Trainer(ABC, Generic[EvaluatorT]):
         every = self.config.run.export_every or self.config.arena.every
         return every > 0 and self.step % every == 0
 
+    def close(self) -> None:
+        """Give up what is under way beside the steps."""
+
     # --- state ------------------------------------------------------------------------------
 
     def save(self, elapsed: float) -> None:

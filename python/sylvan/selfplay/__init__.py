@@ -6,6 +6,7 @@
 | `ending` | resignation, and results at the move limit |
 | `faults` | games whose own code fails |
 | `restarts` | positions to start games from |
+| `roots` | positions to try out an evaluator |
 | `leases` | which games a step consists of, and which network plays them |
 | `batch_leaves` | a batch of leaves of many games, for evaluators |
 | `game_columns` | finished games as columns |

@@ -21,10 +21,12 @@ import numpy as np
 from sylvan import _native
 from sylvan._native import mix
 from sylvan.errors import ConfigError
-from sylvan.evaluators import AsyncEvaluator, EvaluatorLike
+from sylvan.evaluators import AsyncEvaluator, EvaluatorLike, evaluator_for
+from sylvan.evaluators.batch_independence import depends_on_batch
+from sylvan.evaluators.native import native_call
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
-from sylvan.planning import SearchConfig
+from sylvan.planning import Forest, SearchConfig
 from sylvan.replay.record import GameRecord
 from sylvan.selfplay.actors import Actors, Room, attend
 from sylvan.selfplay.auxiliary import offers_auxiliary, with_auxiliary
@@ -32,6 +34,7 @@ from sylvan.selfplay.config import SelfPlayConfig
 from sylvan.selfplay.faults import as_game_errors, dropped_note
 from sylvan.selfplay.game_columns import GameColumns
 from sylvan.selfplay.leases import Lease, Leases, random_length
+from sylvan.selfplay.roots import some_roots
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
@@ -39,6 +42,9 @@ __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatis
 AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
 Load = Callable[[Lease], AnyEvaluator]
 Watch = Callable[[SelfPlayStatistics], Any]
+
+MOST_TRIED = 1024
+"""Positions with which an evaluator is tried out."""
 
 WATCH_INTERVAL = 0.1
 """Minimum seconds between two calls of `watch`."""
@@ -78,6 +84,8 @@ class SelfPlay:
         self._new_actors = partial(
             Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
         )
+        self._tried = search.threads == 1 or not spec.is_native
+        """Whether batches are known not to matter; with one actor they follow from the games."""
         self._actors = [self._new_actors()]
         self.first = self._actors[0].first
         self.leases = Leases(config, self._guess)
@@ -160,10 +168,32 @@ class SelfPlay:
                 self._actors.append(self._new_actors())
             actors = self._actors[place]
             evaluator = load(lease)
+            if not self._tried:
+                self._try_out(evaluator)
+                actors = self._actors[place]
             with as_game_errors(self.spec):
                 actors.begin(evaluator, lease.first, lease.count, lease.positions)
             self._begun[lease.number] = actors
         return self._begun[lease.number]
+
+    def _try_out(self, evaluator: AnyEvaluator) -> None:
+        """Play by one actor if the evaluator's answers depend on the rest of a batch: then what is
+        in a batch follows from the games, and not from the timing of several threads.
+        """
+        self._tried = True
+        if not isinstance(evaluator, AsyncEvaluator):
+            evaluator = evaluator_for(self.first, evaluator)
+            if native_call(evaluator) is not None:
+                return
+        roots = some_roots(self.first, min(MOST_TRIED, self._actors[0].rows), self.seed)
+        leaves = Forest(roots, simulations=1, noise=False).select()
+        if leaves is not None and depends_on_batch(evaluator, leaves):
+            self._new_actors = partial(self._new_actors, actors=1)
+            self._actors = [self._new_actors() for _ in self._actors]
+            self.notes.append(
+                "The network's answers depend on the rest of a batch on this machine: one thread "
+                "plays the games, so that they are reproducible."
+            )
 
     def _records(self, lease: Lease, games: GameColumns) -> list[GameRecord]:
         """The games of a lease as records; learn lengths and positions from them."""

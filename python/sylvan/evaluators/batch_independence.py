@@ -1,0 +1,60 @@
+"""Does the answer to a position depend on the rest of its batch?
+
+Which positions share a batch depends on timing when several threads play. Games are reproducible
+only if a position gets the same bits in every row, beside any neighbours and in short batches.
+Kernels of different libraries and sizes differ in this, so it is tried and not assumed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan.evaluators.cached import Cached
+from sylvan.evaluators.protocol import AsyncEvaluator, Evaluator
+from sylvan.evaluators.some_leaves import SomeLeaves
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sylvan.evaluators.protocol import Leaves
+
+__all__ = ["depends_on_batch"]
+
+
+def depends_on_batch(evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves) -> bool:
+    """Whether some leaf gets other bits in another order, one row further, or in a short batch.
+
+    :param leaves: different positions, as many as a batch has.
+    """
+    if isinstance(evaluator, Cached):
+        evaluator = evaluator.evaluator
+    count = len(leaves)
+    whole = _answers(evaluator, leaves, np.arange(count))
+    shuffled = np.random.default_rng(0).permutation(count)
+    orders = [shuffled, np.roll(np.arange(count), 1), shuffled[: (count + 2) // 3], shuffled[:1]]
+    return any(
+        answer != whole[row]
+        for rows in orders
+        for row, answer in zip(rows.tolist(), _answers(evaluator, leaves, rows), strict=True)
+    )
+
+
+def _answers(
+    evaluator: Evaluator | AsyncEvaluator[Any], leaves: Leaves, rows: NDArray[np.int64]
+) -> list[bytes]:
+    """The bits of the answers to some rows, in this order."""
+    some = SomeLeaves(leaves, rows)
+    if isinstance(evaluator, AsyncEvaluator):
+        policy, values = evaluator.collect(evaluator.submit(some))
+    else:
+        policy, values = evaluator(some)
+    logits = np.asarray(policy, np.float32)
+    if logits.ndim == 2:
+        each = np.repeat(np.arange(len(some)), np.diff(some.offsets))
+        logits = logits[each, some.logit_indices]
+    own = np.split(logits, some.offsets[1:-1])
+    worth = np.asarray(values, np.float32)
+    return [part.tobytes() + value.tobytes() for part, value in zip(own, worth, strict=True)]
