@@ -8,8 +8,16 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sylvan.games.naming import GameSpec
+from sylvan.replay.buffer import Replay
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.metrics import Metrics
+from sylvan.runs.run import Run
+from sylvan.web.desk import Desk
+from tests.replay.random_records import random_record
 from tests.web.serving import served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -315,6 +323,40 @@ def test_a_game_is_played_and_reviewed(visit):
     page.wait_for_selector(".play .status:has-text('Your turn')")
 
 
+def test_a_run_is_watched(visit, tmp_path, built):
+    """Curves grow while the page is open, and a game of self-play is replayed."""
+    spec, rng = GameSpec("connect4"), np.random.default_rng(3)
+    folder = tmp_path / "first"
+    Run.create(folder, TrainingConfig(game={"name": "connect4"}))
+    metrics = Metrics(folder)
+
+    def log(step):
+        loss = {"policy": 0.6 + 1.2 / step, "value": 1 / step, "target_entropy": 0.5}
+        metrics.log(step, loss=loss, selfplay={"entropy": 1 - step / 50, "length": 20 + step})
+
+    for step in range(1, 20):
+        log(step)
+    Replay(folder / "replay", spec).append([random_record(spec, rng, step=n) for n in range(5)])
+    with served(Desk(runs=(tmp_path,))) as own:
+        page = visit(host=own)
+        page.keyboard.press("L")
+        page.wait_for_selector(".chart:has-text('Policy loss') canvas")
+        titles = page.locator(".chart strong").all_inner_texts()
+        entropy, length = "Entropy of the policy (nats)", "Length of a game (plies)"
+        assert titles == ["Policy loss", "Value loss", entropy, length]
+        page.click(".learn button:has-text('Games')")
+        page.wait_for_selector(".thoughts:has-text('Ply 1 of')")
+        for _ in range(6):
+            page.click(".replay button:has-text('›')")
+        assert page.locator(".replay .cell svg").count() == 6
+        assert "The search's values" in page.inner_text(".thoughts")
+        page.evaluate("scrollTo(0, 0)")
+        picture(page, "web-learn")
+        log(20)
+        page.wait_for_selector(".chart[data-last='20']")
+        page.context.close()
+
+
 def test_games_on_a_grid_are_played_with_the_keyboard(visit):
     page = visit("#game=tictactoe")
     page.focus(".cell >> nth=4")
@@ -331,8 +373,6 @@ def test_games_on_a_grid_are_played_with_the_keyboard(visit):
 
 
 def test_a_game_of_ones_own_is_analysed(visit, tmp_path, built):
-    from sylvan.web.desk import Desk
-
     file = tmp_path / "nim.py"
     file.write_text(NIM)
     with served(Desk(start=f"{file}:Nim")) as own:

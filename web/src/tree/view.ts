@@ -60,6 +60,7 @@ export class TreeView {
     this.pen = pen;
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.root);
+    window.addEventListener("resize", () => this.draw()); // also when the theme changes
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
