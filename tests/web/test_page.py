@@ -3,9 +3,11 @@
 With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictures of the docs.
 """
 
+import gzip
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -401,6 +403,44 @@ class Nim(sylvan.Game):
     def action_to_string(self, action): return f"take {action + 1}"
     def __str__(self): return f"{self.stones} stones"
 """
+
+
+def test_the_page_is_small(built):
+    from sylvan.web.app import STATIC
+
+    assert sum(len(gzip.compress(path.read_bytes())) for path in STATIC.iterdir()) <= 300_000
+
+
+@pytest.mark.alone
+def test_the_page_is_ready_within_a_second(visit):
+    visit()  # the browser has started
+    began = time.perf_counter()
+    visit("#game=connect4")
+    assert time.perf_counter() - began < 1
+
+
+@pytest.mark.alone
+def test_a_tree_of_5000_nodes_is_panned_smoothly(visit):
+    """At most 8 ms of script per frame, whether all nodes are in view or few."""
+    page = visit("#game=connect4")
+    page.click("text=Start")
+    until(page, 8000)
+    page.click("text=Stop")
+    page.evaluate("() => { document.querySelector('.toolbar input[type=range]').value = 3.7 }")
+    page.dispatch_event(".toolbar input[type=range]", "input")
+    page.wait_for_selector(".treecanvas[data-nodes='5000']")
+    box = page.locator("canvas").bounding_box()
+    for whole in (False, True):
+        if whole:
+            page.click(".toolbar button:has-text('All')")
+        page.mouse.move(box["x"] + 300, box["y"] + 150)
+        page.mouse.down()
+        frames = []
+        for step in range(20):
+            page.mouse.move(box["x"] + 300 - 10 * step, box["y"] + 150 - 5 * step)
+            frames.append(float(page.get_attribute(".treecanvas", "data-frame")))
+        page.mouse.up()
+        assert sorted(frames)[10] <= 8, frames
 
 
 def test_dark_and_narrow(visit):
