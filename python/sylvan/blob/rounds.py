@@ -33,8 +33,8 @@ __all__ = ["BlobRounds", "BlobStream", "RoundsConfig", "lesson", "make_rounds", 
 
 FILE_BYTES = 15 << 20
 SUFFIX = ".rounds"
-CHUNK_SECONDS = 15.0
-"""The most work that an interruption loses."""
+CHUNK_SECONDS = 3.0
+"""The work that an interruption loses, and that Ctrl-C waits for."""
 
 _PARTS = ("tables", "hands", "actions", "marks", "verdicts", "counts")
 

@@ -279,8 +279,11 @@ def time_span(seconds: float) -> str:
 def time_used(elapsed: float, limit: float) -> str:
     """Format the time used of a budget, which is NaN if there is none.
 
-    >>> time_used(42, 180), time_used(42, math.nan)
-    ('42 s of 3:00 min', '42 s')
+    >>> time_used(42, 180), time_used(87, 180), time_used(42, math.nan)
+    ('42 s of 3:00 min', '1:27 of 3:00 min', '42 s')
     """
-    used = time_span(elapsed)
-    return f"{used} of {time_span(limit)}" if math.isfinite(limit) else used
+    used, whole = time_span(elapsed), time_span(limit)
+    if not math.isfinite(limit):
+        return used
+    unit = whole.rpartition(" ")[2]
+    return f"{used.removesuffix(f' {unit}')} of {whole}"

@@ -8,7 +8,7 @@ preset where its pace is right, and otherwise changes, in this order:
 2. the network: smaller, while a step would have fewer than `ENOUGH` positions;
 3. the simulations per move, likewise;
 4. the positions per step, so that `STEPS` steps fit into the budget;
-5. the parallel games, so that each step finishes about two rounds of them;
+5. the parallel games, as many as end in a step of a run of `STEPS`;
 6. the ratings: `RATINGS` of them in an eighth of the time.
 
 Settings that the user gave stay as they are. The result is an ordinary configuration, saved in the
@@ -56,6 +56,8 @@ LEAST_SIMULATIONS = 24
 LEAST_POSITIONS = 16
 LEAST_RATED = 4
 """Fewest games against each opponent of a rating."""
+LEAST_PLIES = 100
+"""Plies of an episode below which a rating would say nothing."""
 LONGER = 1.25
 """A game between players, as a multiple of a random one."""
 
@@ -280,9 +282,10 @@ class _Fitting:
             self._set("selfplay", positions=min(self.before.selfplay.positions, most))
         if self._is_free("selfplay", "games"):
             most = self.before.selfplay.games
-            rounds = 2 * self.config.selfplay.positions / self.length
-            least = min(8, most) if self.config.run.algorithm == "alphazero" else min(2, most)
-            self._set("selfplay", games=min(most, max(least, _round(int(rounds)))))
+            positions = self._steps() * self.config.selfplay.positions
+            games = _round(int(positions / (STEPS * self.length)))
+            least = 8 if self.config.run.algorithm == "alphazero" else 2
+            self._set("selfplay", games=min(most, max(least, games)))
 
     def _simulations(self) -> int | None:
         """Simulations per search: fewer if a step would have too few positions."""
@@ -293,19 +296,25 @@ class _Fitting:
         fewer = simulations * self._affordable(self.costs) // self._wanted
         return min(simulations, max(LEAST_SIMULATIONS, fewer))
 
+    def _intervals(self, steps: int) -> list[int]:
+        """Steps between ratings, those to try first in front: the preset's, then fewer ratings."""
+        every = self.config.arena.every
+        if not self._is_free("arena", "every"):
+            return [every]
+        fewer = [max(1, steps // ratings) for ratings in RATINGS]
+        return [every, *fewer] if every < fewer[0] else fewer
+
     def _choose_ratings(self) -> None:
         """Ratings often enough, and as short as their share of the time demands."""
         arena, steps = self.config.arena, self._steps()
         if not arena.every:
             return
         plies = min(self.length, arena.max_plies)
-        for ratings in RATINGS:
-            every = max(1, min(arena.every, steps // ratings))
-            every = every if self._is_free("arena", "every") else arena.every
+        for every in self._intervals(steps):
             seconds = RATED * self._rest / math.ceil(steps / every)
             solved = min(self.costs.solved, seconds / 3)
             games = (seconds - solved) / (self.costs.rated_ply * plies)
-            if games >= LEAST_RATED:
+            if games >= (arena.games if every == arena.every else LEAST_RATED):
                 break
         self._set("arena", every=every)
         if solved < self.costs.solved and self._is_free("arena", "positions"):
@@ -313,14 +322,22 @@ class _Fitting:
         if self._is_free("arena", "games"):
             fewest = min(LEAST_RATED, arena.games)
             self._set("arena", games=min(arena.games, max(fewest, int(games) // 2 * 2)))
-        affordable = games / self.config.arena.games
+        self._shorten_ratings(games / self.config.arena.games, plies)
+
+    def _shorten_ratings(self, affordable: float, plies: float) -> None:
+        """Search less in ratings, and stop episodes early, if the fewest games take too long.
+
+        :param affordable: share of a rating's games that its time allows.
+        """
+        arena = self.config.arena
         if affordable < 1 and self._is_free("arena", "simulations"):
-            fewer = max(1, LEAST_SIMULATIONS // 2, int(arena.simulations * affordable))
+            fewer = max(LEAST_SIMULATIONS // 2, int(arena.simulations * affordable))
             self._set("arena", simulations=min(arena.simulations, fewer))
             affordable *= arena.simulations / self.config.arena.simulations
         alone = self.config.game.spec.first().num_players == 1
         if alone and affordable < 1 and self._is_free("arena", "max_plies"):
-            self._set("arena", max_plies=max(1, int(plies * affordable)))
+            most = max(LEAST_PLIES, int(plies * affordable))
+            self._set("arena", max_plies=min(arena.max_plies, most))
 
 
 def smaller(size: str) -> str | None:

@@ -8,6 +8,7 @@ length; what depends on the length is a cost per ply.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,16 +25,18 @@ from sylvan.runs.watcher import Watcher
 
 __all__ = ["Costs", "game_length", "rehearse"]
 
-PLIES = 8
-"""Plies after which the games of a rehearsal end, in self-play and in ratings."""
+PLIES = 4
+"""Plies after which games of self-play end in a rehearsal."""
+RATED_PLIES = 8
+"""Plies after which games of ratings end."""
 GAMES = 32
 """Most parallel games of a rehearsal."""
 RATED = 4
 """Games against each opponent of a rehearsed rating."""
-PATIENCE = 0.7
-"""Seconds of self-play to time, after the first round."""
-ROUNDS = 4
-"""Most rounds of self-play to time."""
+ROUNDS = 3
+"""Rounds of self-play to time, after the first."""
+PATIENCE = 0.5
+"""Seconds of the first round above which only one more is played."""
 UPDATES = 2
 """Updates to time, after the first."""
 RANDOM_GAMES = 20
@@ -102,8 +105,8 @@ def rehearse(
 
     :param config: resolved settings.
     :param length: plies of a typical game.
-    :param positions: positions of a step to time, with all of the games; 0: two in each of at most
-        `GAMES` games.
+    :param positions: positions of a step to time, with all of the games; 0: few, in at most `GAMES`
+        games.
     :param before: costs with other settings: ratings are not measured again.
     :raises SylvanError: the run cannot be set up with these settings.
     """
@@ -111,26 +114,23 @@ def rehearse(
 
     with TemporaryDirectory(prefix="sylvan-") as folder:
         run = Run.create(Path(folder) / "run", _shortened(config, length, positions))
-        trainer = trainer_class(run)(run, Watcher())
-        costs = _play_and_learn(trainer)
-        first = Rated() if before or not config.arena.every else _rate(trainer)
-        began = time.perf_counter()
-        trainer.save(0.0)
-        costs = costs.replace(step=costs.step + time.perf_counter() - began)
-        trainer.close()
-        if before:
-            faster = costs.simulation / before.simulation
-            return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
-        if not config.arena.every:
-            return costs
-        trainer.step += 1
-        trainer.arena.config = trainer.arena.config.replace(positions=0)
-        second = _rate(trainer)
+        with closing(trainer_class(run)(run, Watcher())) as trainer:
+            costs = _play_and_learn(trainer)
+            if before:
+                faster = costs.simulation / before.simulation
+                return costs.replace(rated_ply=faster * before.rated_ply, solved=before.solved)
+            if not config.arena.every:
+                return costs
+            first = _rate(trainer)
+            trainer.save(0.0)
+            trainer.step += 1
+            trainer.arena.config = trainer.arena.config.replace(positions=0)
+            second = _rate(trainer)
     # The second rating had one earlier network to play; the later ones of a run have several.
     later = config.arena.opponents
     more = (second.opponents + max(0, later - 1)) / max(1, second.opponents)
     return costs.replace(
-        rated_ply=more * second.seconds / (RATED * min(PLIES, length)),
+        rated_ply=more * second.seconds / (RATED * min(RATED_PLIES, length)),
         solved=max(0.0, first.seconds - second.seconds) if first.solved else 0.0,
     )
 
@@ -159,11 +159,12 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
     """The settings of the rehearsal."""
     games = config.selfplay.games if positions else min(GAMES, config.selfplay.games)
     changes: dict[str, Any] = {"games": games, "max_plies": PLIES}
-    changes["positions"] = positions or 2 * games
+    each = PLIES if config.run.algorithm == "alphazero" else 2  # whole games, or rounds of moves
+    changes["positions"] = positions or each * games
     if not config.game.spec.is_gymnasium:
         depth = min(PLIES // 2, max(1, int(length / 2)))  # a game at its limit is not searched
         changes |= {"opening_share": 0.5, "opening_plies": depth}
-    arena = {"every": 1, "games": RATED, "max_plies": PLIES, "gate": None}
+    arena = {"every": 1, "games": RATED, "max_plies": RATED_PLIES, "gate": None}
     return config.replace(
         run=config.run.replace(steps=1, minutes=None),
         selfplay=config.selfplay.replace(**changes),
@@ -173,18 +174,21 @@ def _shortened(config: TrainingConfig, length: float, positions: int) -> Trainin
 
 def _play_and_learn(trainer: Trainer[Any]) -> Costs:
     """The costs of self-play and of updates; first calls, which load, do not count."""
-    _next_step(trainer)
+    trainer.save(0.0)
+    trainer.step += 1
+    began = time.perf_counter()
     trainer.play()
-    positions, playing, evaluating, loading, rounds = 0.0, 0.0, 0.0, 0.0, 0
-    while rounds < ROUNDS and playing < PATIENCE:
-        rounds += 1
-        _next_step(trainer)
+    rounds = 1 if time.perf_counter() - began > PATIENCE else ROUNDS
+    positions, playing, evaluating, around = 0.0, 0.0, 0.0, 0.0
+    for number in range(1, rounds + 1):
         began = time.perf_counter()
-        numbers = trainer.play()
+        trainer.save(0.0)
+        trainer.step += 1
+        numbers = trainer.play(last=number == rounds)
         positions += numbers.get("played.positions", numbers["selfplay.positions"])
         playing += numbers["seconds.selfplay"]
         evaluating += numbers["seconds.network"]
-        loading += time.perf_counter() - began - numbers["seconds.selfplay"]
+        around += time.perf_counter() - began - numbers["seconds.selfplay"]
     each = playing / positions
     # Games that never end leave nothing to learn from: guess.
     update = trainer.config.learner.batch * each / 8
@@ -195,14 +199,8 @@ def _play_and_learn(trainer: Trainer[Any]) -> Costs:
         simulation=each / (trainer.config.search.simulations or 1),
         network=min(1.0, evaluating / playing),
         update=update,
-        step=loading / rounds,
+        step=around / rounds,
     )
-
-
-def _next_step(trainer: Trainer[Any]) -> None:
-    """Save the networks that the games of later steps are played with, and go on."""
-    trainer.save(0.0)
-    trainer.step += 1
 
 
 def _update(trainer: Trainer[Any], updates: int) -> float:
