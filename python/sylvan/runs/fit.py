@@ -31,7 +31,8 @@ from typing import Any
 from sylvan.files import write_bytes
 from sylvan.runs.config import TrainingConfig, differences
 from sylvan.runs.figures import time_span
-from sylvan.runs.rehearsal import Costs, game_length, rehearse
+from sylvan.runs.rehearsal import Costs, rehearse
+from sylvan.selfplay.leases import random_length
 
 __all__ = ["FIT", "Fit", "can_fit", "fit"]
 
@@ -182,14 +183,15 @@ class _Fitting:
         return self.seconds > MEASURING * self.budget
 
     def _length(self) -> float:
-        """Expected plies of a game."""
-        spec = self.config.game.spec
-        most = self.config.selfplay.max_plies or self.config.arena.max_plies
-        if spec.is_gymnasium:  # episodes get longer with skill, up to the environment's limit
-            limit = getattr(spec.first(), "max_length", None)
-            return float(limit or 2 * game_length(spec, most))
-        limit = min(most, getattr(spec.first(), "max_length", None) or most)
-        return min(float(limit), LONGER * game_length(spec, limit))
+        """Expected plies of a game: of an environment, whose episodes get longer with skill, the
+        limit; else some more than of random games.
+        """
+        config, first = self.config, self.config.game.spec.first()
+        most = config.selfplay.max_plies or config.arena.max_plies
+        limit = min(most, getattr(first, "max_length", None) or most)
+        if config.game.spec.is_gymnasium:
+            return float(limit)
+        return max(1.0, min(limit, LONGER * random_length(first, config.run.seed, limit)))
 
     def _left(self) -> float:
         """Seconds for playing and learning."""
