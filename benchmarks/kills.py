@@ -1,4 +1,6 @@
-"""Does a run resume after a kill? `python -m benchmarks.kills [--kills 100] [--seed 0] [--threads 1]`.
+"""Does a run resume after a kill?
+
+    python -m benchmarks.kills [--kills 100] [--seed 0] [--threads 1]
 
 A small run of tic-tac-toe is made twice: once without interruption, once with many kills. Half of
 the kills (SIGKILL) are at a random critical point (inside a shard's record, between the files of a

@@ -43,6 +43,8 @@ def main() -> None:
     parser.add_argument("--images", type=Path)
     parser.add_argument("--run-folder", type=Path, default=Path("runs/model-pictures"))
     given = parser.parse_args()
+    if given.images is not None:
+        given.images.mkdir(parents=True, exist_ok=True)
     for name in given.names or GAMES:
         if name not in GAMES:
             sys.exit(f"error: there is no {name!r}: give {' or '.join(GAMES)}")

@@ -106,6 +106,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if unknown := set(options.faults) - {fault.name for fault in FAULTS}:
         parser.error(f"there is no fault {sorted(unknown)[0]!r}")
+    if options.images is not None:
+        options.images.mkdir(parents=True, exist_ok=True)
     chosen = [fault for fault in FAULTS if not options.faults or fault.name in options.faults]
     with tempfile.TemporaryDirectory() as folder:
         healthy = run({}, options.steps, Path(folder) / "healthy")

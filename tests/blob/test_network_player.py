@@ -17,7 +17,7 @@ from sylvan.errors import NetworkError
 from sylvan.evaluators import OnnxEvaluator
 from sylvan.evaluators.serving import NetworkServer
 from sylvan.games import Blob, TicTacToe
-from sylvan.networks import build_network, export_onnx
+from sylvan.networks import build_network, export_onnx, save_network
 from sylvan.planning import SearchConfig
 
 RULES = Blob(4, 3)
@@ -137,6 +137,14 @@ def test_other_networks_are_refused(tmp_path: Path) -> None:
     export_onnx(build_network("mlp1x8", game=TicTacToe(), seed=0), tmp_path / "other.onnx")
     with pytest.raises(NetworkError, match=r"tic_tac_toe.*blob"):
         NetworkPlayer(tmp_path / "other.onnx")
+
+
+def test_a_checkpoint_of_pytorch_plays_the_same(file: Path, tmp_path: Path) -> None:
+    """`sylvan practise` writes nothing else."""
+    save_network(build_network("suits1x16", game=Blob(), seed=3), tmp_path / "blob.safetensors")
+    players = NetworkPlayer(tmp_path / "blob.safetensors"), NetworkPlayer(file)
+    one, two = [play_match(player, Bot("rule"), 2, rules=RULES) for player in players]
+    assert (one.differences == two.differences).all()
 
 
 def test_a_network_of_a_server_plays_the_same(file: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from sylvan import Search
 from sylvan.errors import ConfigError, NetworkError
 from sylvan.evaluators import Cached, OnnxEvaluator, evaluator_named, load_evaluator
 from sylvan.games import Chess
+from sylvan.networks import build_network, save_network
 from tests.evaluators.models import small_lc0, small_model
 
 
@@ -79,3 +80,15 @@ def test_a_folder_is_no_file(tmp_path):
 def test_names_are_still_names():
     with pytest.raises(ConfigError, match="'magic'"):
         evaluator_named("magic")
+
+
+@pytest.mark.parametrize("option", ["device", "made_up"])
+def test_an_option_that_a_backend_does_not_have_is_named(option, tmp_path):
+    with pytest.raises(ConfigError, match=option):
+        load_evaluator(small_lc0(tmp_path), **{option: "x"})
+
+
+def test_options_of_onnx_runtime_are_not_those_of_pytorch(tmp_path):
+    save_network(build_network("1x8", game=Chess(), seed=1), tmp_path / "net.safetensors")
+    with pytest.raises(ConfigError, match="threads"):
+        load_evaluator(tmp_path / "net.safetensors", threads=1)

@@ -23,7 +23,7 @@ from sylvan.blob.search import SearchPlayer
 from sylvan.errors import ConfigError
 from sylvan.evaluators import Evaluator, load_evaluator, shipped_network
 from sylvan.evaluators.cached import network_of
-from sylvan.evaluators.loading import is_served
+from sylvan.evaluators.loading import network_file
 from sylvan.evaluators.protocol import name_of
 from sylvan.games import Game
 from sylvan.games.blob import Blob
@@ -55,7 +55,8 @@ class NetworkPlayer:
         if source is None:
             raise ConfigError("No network of Blob comes with Sylvan: give the file of one.")
         if isinstance(source, str | PathLike):
-            own: dict[str, Any] = {} if is_served(source) else {"threads": 1}
+            in_onnx = network_file(source).suffix == ".onnx"
+            own: dict[str, Any] = {"threads": 1} if in_onnx else {}
             source = load_evaluator(source, **own)
         evaluator = network_of(source)
         if evaluator is None:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,12 +103,23 @@ def load_evaluator(
     :param history_fill: for lc0's networks, how to fill the boards before the first.
     :param options: options of the evaluator: `threads`, `policy_temperature`, ...
     :raises NetworkError: the file is missing or damaged, or of an unknown kind.
+    :raises ConfigError: the backend does not have an option.
     """
     if backend not in BACKENDS:
         raise ConfigError(f"backend is {backend!r}: use one of {', '.join(BACKENDS)}.")
-    if is_served(path):
-        remote = _remote(str(path), backend, options)
-        return Cached(remote, cache_bytes, boards=cache_boards) if cache_bytes else remote
+    try:
+        if is_served(path):
+            evaluator = _remote(str(path), backend, options)
+        else:
+            evaluator = _of_file(path, backend, history_fill, options)
+    except TypeError as error:
+        raise _unknown_option(error, path) from None
+    return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
+
+
+def _of_file(
+    path: str | PathLike[str], backend: str, history_fill: str, options: dict[str, Any]
+) -> NetworkEvaluator:
     source = network_file(path, backend)
     if not is_network(source):
         raise NetworkError(
@@ -117,8 +129,15 @@ def load_evaluator(
     if not source.is_file():
         raise NetworkError(f"There is no file {source}: give the path of a network.")
     options.setdefault("name", Path(path).name)
-    evaluator = _evaluator(source, backend, history_fill, options)
-    return Cached(evaluator, cache_bytes, boards=cache_boards) if cache_bytes else evaluator
+    return _evaluator(source, backend, history_fill, options)
+
+
+def _unknown_option(error: TypeError, source: str | PathLike[str]) -> Exception:
+    """The error for an option that a backend does not have; any other as it is."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if unknown is None:
+        return error
+    return ConfigError(f"{source}: its backend has no option {unknown[1]!r}; remove it.")
 
 
 def _remote(address: str, backend: str, options: dict[str, Any]) -> NetworkEvaluator:

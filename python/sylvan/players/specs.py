@@ -207,16 +207,7 @@ class PlayerSpec:
             return self.source
         from sylvan.evaluators import load_evaluator
 
-        try:
-            return load_evaluator(self.source, **self.options)
-        except TypeError as error:
-            # Not every backend has every option.
-            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
-            if unknown is None:
-                raise
-            raise ConfigError(
-                f"{self.name}: its backend has no option {unknown[1]!r}; remove it"
-            ) from None
+        return load_evaluator(self.source, **self.options)
 
     def open(self, shared: EvaluatorLike | LatentModel | None = None) -> Player:
         """Open a player, which plays one game at a time.
