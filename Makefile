@@ -70,7 +70,7 @@ lint: $(VENV)/dev $(PAGE) ## formatters, linters, types, and the stub of the nat
 	@$(with_node); cd web && npm run --silent lint && npm run --silent types
 
 docs: $(VENV)/dev ## build the documentation site in out/site; warnings are errors
-	$(BIN)/python docs/build.py
+	$(BIN)/python -m docs.site.build
 
 bench: $(VENV)/dev ## measure speed and memory against the peers
 	$(BIN)/python -m benchmarks.core

@@ -69,7 +69,7 @@ def pythons() -> list[str]:
     names = [f"python3.{minor}" for minor in range(OLDEST[1], OLDEST[1] + 10)]
     pyenv = sorted(Path.home().glob(".pyenv/versions/*/bin/python"))
     found: dict[tuple[int, int], str] = {}
-    for python in [*pyenv, *names, "python3", sys.executable]:
+    for python in [*map(str, pyenv), *names, "python3", sys.executable]:
         code = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
         try:
             asked = subprocess.run([python, "-c", code], capture_output=True, text=True)
@@ -77,7 +77,7 @@ def pythons() -> list[str]:
             continue
         # A shim of pyenv fails for versions that are not chosen.
         if version := re.fullmatch(r"(\d+) (\d+)", asked.stdout.strip()):
-            found.setdefault((int(version[1]), int(version[2])), str(python))
+            found.setdefault((int(version[1]), int(version[2])), python)
     supported = sorted(version for version in found if version >= OLDEST)
     return [found[version] for version in dict.fromkeys([supported[0], supported[-1]])]
 
@@ -94,7 +94,7 @@ def check_installed(wheel: Path, python: str) -> None:
             subprocess.run(command, cwd=folder, env=away, input=text, text=True, check=True)
 
         run(python, "-m", "venv", f"{folder}/venv")
-        pip = [f"{folder}/venv/bin/python", "-m", "pip", "install", "--quiet"]
+        pip: list[str | Path] = [f"{folder}/venv/bin/python", "-m", "pip", "install", "--quiet"]
         run(*pip, "-c", ROOT / "constraints.txt", wheel.resolve())
         commands = f"{folder}/venv/bin/sylvan"
         run(commands, "--version")

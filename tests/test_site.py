@@ -14,12 +14,13 @@ import pytest
 
 pytest.importorskip("griffe", reason="the extra docs is not installed")
 
-from docs import build
-from docs.docstrings import field, prepared
+from docs.site import api, build
+from docs.site.docstrings import field, prepared
+from docs.site.notebooks import notebook_page
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "sylvan"
-NAVIGATION = tomllib.loads((ROOT / "docs" / "zensical.toml").read_text())["project"]["nav"]
+NAVIGATION = tomllib.loads((ROOT / "docs" / "site" / "zensical.toml").read_text())["project"]["nav"]
 
 
 def pages_of(entries):
@@ -32,7 +33,7 @@ def pages_of(entries):
 def test_every_page_is_in_the_navigation_once():
     pages = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))
     found = sorted(page for page in pages_of(NAVIGATION) if page.startswith("docs/"))
-    assert found == pages, "list new pages in docs/zensical.toml"
+    assert found == pages, "list new pages in docs/site/zensical.toml"
 
 
 def listed_names(path):
@@ -48,20 +49,20 @@ def module_of(path):
 
 
 @pytest.fixture(scope="module")
-def api():
-    return build.api_pages()
+def templates():
+    return api.api_pages()
 
 
 SOURCES = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
-    if not module_of(path).startswith(build.NO_API) and path.name != "__main__.py"
+    if not module_of(path).startswith(api.NO_API) and path.name != "__main__.py"
 ]
 
 
 @pytest.mark.slow
-def test_every_public_name_is_in_the_api(api):
-    text = "\n".join(api.values())
+def test_every_public_name_is_in_the_api(templates):
+    text = "\n".join(templates.values())
     described = set(re.findall(r"^::: (\S+)$(?!\n    options:)", text, re.MULTILINE))
     objects = {id(object_at(place)) for place in described}
     missing = []
@@ -132,7 +133,7 @@ def test_a_notebook_becomes_a_page_with_its_pictures(tmp_path):
         {"cell_type": "code", "source": ["print(1)"], "outputs": [printed, picture]},
     ]
     path.write_text(json.dumps({"cells": cells}))
-    page = build.notebook_page(path)
+    page = notebook_page(path)
     assert page == {
         "two.md": (
             b"# Title\nText.\n\n```python\nprint(1)\n```\n\n```text\n1\n2\n```\n\n![](two-0.png)\n"

@@ -12,10 +12,8 @@ from typing import Any
 import uvicorn
 
 from sylvan.web import app as web_app
-from sylvan.web.analysis import Analysis
 from sylvan.web.app import make_app
 from sylvan.web.desk import Desk
-from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, Search, read_request
 from sylvan.web.security import Policy
 
@@ -49,8 +47,8 @@ class Page:
         self._new: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._acks = acks
         desk = desk or Desk()
-        self.analysis, self.play = Analysis(desk, self._hear), Play(desk, self._hear)
-        self._page = web_app.Page(self.analysis, self.play)
+        self._page = web_app.Page(desk, self._hear)
+        self.analysis, self.play = self._page.analysis, self._page.play
 
     def _hear(self, message: Message) -> None:
         self.said.append(message)
@@ -84,4 +82,4 @@ class Page:
 
     def __exit__(self, *_: object) -> None:
         self._page.close()
-        assert self.analysis.join(5) and self.play.join(20)
+        assert all(worker.join(20) for worker in self._page.workers)

@@ -410,3 +410,34 @@ def test_a_damaged_file_gets_a_sentence(page, data):
     opened(page)
     page.ask(type="load", name="x.sylvan", data=data)
     assert "x.sylvan" in page.wait(Problem).sentence
+
+
+# --- speed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.alone
+def test_streaming_costs_a_search_little(page, monkeypatch):
+    """The time that a search gives to its page, which reads every message: at most 3 %, and what
+    the first and the last message take.
+    """
+    from sylvan.web.analysis import Analysis
+
+    spent = []
+    update = Analysis._update
+
+    def timed(self, *, force=False):
+        began = time.perf_counter()
+        update(self, force=force)
+        spent.append(time.perf_counter() - began)
+
+    monkeypatch.setattr(Analysis, "_update", timed)
+    opened(page, "connect4")
+    configured(page, "rollout")
+    page.ask(type="show", nodes=500)
+    page.wait(Position)
+    spent.clear()
+    began = time.perf_counter()
+    page.searched(2_000_000)
+    took = time.perf_counter() - began
+    assert took > 0.5 and len(spent) > 10
+    assert sum(spent) - spent[-1] - max(spent[:-1]) <= 0.03 * took

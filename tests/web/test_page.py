@@ -3,13 +3,23 @@
 With SYLVAN_PICTURES=docs/images in the environment, these tests make the pictures of the docs.
 """
 
+import gzip
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sylvan.games.naming import GameSpec
+from sylvan.replay.buffer import Replay
+from sylvan.runs.config import TrainingConfig
+from sylvan.runs.metrics import Metrics
+from sylvan.runs.run import Run
+from sylvan.web.desk import Desk
+from tests.replay.random_records import random_record
 from tests.web.serving import served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -315,6 +325,40 @@ def test_a_game_is_played_and_reviewed(visit):
     page.wait_for_selector(".play .status:has-text('Your turn')")
 
 
+def test_a_run_is_watched(visit, tmp_path, built):
+    """Curves grow while the page is open, and a game of self-play is replayed."""
+    spec, rng = GameSpec("connect4"), np.random.default_rng(3)
+    folder = tmp_path / "first"
+    Run.create(folder, TrainingConfig(game={"name": "connect4"}))
+    metrics = Metrics(folder)
+
+    def log(step):
+        loss = {"policy": 0.6 + 1.2 / step, "value": 1 / step, "target_entropy": 0.5}
+        metrics.log(step, loss=loss, selfplay={"entropy": 1 - step / 50, "length": 20 + step})
+
+    for step in range(1, 20):
+        log(step)
+    Replay(folder / "replay", spec).append([random_record(spec, rng, step=n) for n in range(5)])
+    with served(Desk(runs=(tmp_path,))) as own:
+        page = visit(host=own)
+        page.keyboard.press("L")
+        page.wait_for_selector(".chart:has-text('Policy loss') canvas")
+        titles = page.locator(".chart strong").all_inner_texts()
+        entropy, length = "Entropy of the policy (nats)", "Length of a game (plies)"
+        assert titles == ["Policy loss", "Value loss", entropy, length]
+        page.click(".learn button:has-text('Games')")
+        page.wait_for_selector(".thoughts:has-text('Ply 1 of')")
+        for _ in range(6):
+            page.click(".replay button:has-text('›')")
+        assert page.locator(".replay .cell svg").count() == 6
+        assert "The search's values" in page.inner_text(".thoughts")
+        page.evaluate("scrollTo(0, 0)")
+        picture(page, "web-learn")
+        log(20)
+        page.wait_for_selector(".chart[data-last='20']")
+        page.context.close()
+
+
 def test_games_on_a_grid_are_played_with_the_keyboard(visit):
     page = visit("#game=tictactoe")
     page.focus(".cell >> nth=4")
@@ -331,8 +375,6 @@ def test_games_on_a_grid_are_played_with_the_keyboard(visit):
 
 
 def test_a_game_of_ones_own_is_analysed(visit, tmp_path, built):
-    from sylvan.web.desk import Desk
-
     file = tmp_path / "nim.py"
     file.write_text(NIM)
     with served(Desk(start=f"{file}:Nim")) as own:
@@ -361,6 +403,44 @@ class Nim(sylvan.Game):
     def action_to_string(self, action): return f"take {action + 1}"
     def __str__(self): return f"{self.stones} stones"
 """
+
+
+def test_the_page_is_small(built):
+    from sylvan.web.app import STATIC
+
+    assert sum(len(gzip.compress(path.read_bytes())) for path in STATIC.iterdir()) <= 300_000
+
+
+@pytest.mark.alone
+def test_the_page_is_ready_within_a_second(visit):
+    visit()  # the browser has started
+    began = time.perf_counter()
+    visit("#game=connect4")
+    assert time.perf_counter() - began < 1
+
+
+@pytest.mark.alone
+def test_a_tree_of_5000_nodes_is_panned_smoothly(visit):
+    """At most 8 ms of script per frame, whether all nodes are in view or few."""
+    page = visit("#game=connect4")
+    page.click("text=Start")
+    until(page, 8000)
+    page.click("text=Stop")
+    page.evaluate("() => { document.querySelector('.toolbar input[type=range]').value = 3.7 }")
+    page.dispatch_event(".toolbar input[type=range]", "input")
+    page.wait_for_selector(".treecanvas[data-nodes='5000']")
+    box = page.locator("canvas").bounding_box()
+    for whole in (False, True):
+        if whole:
+            page.click(".toolbar button:has-text('All')")
+        page.mouse.move(box["x"] + 300, box["y"] + 150)
+        page.mouse.down()
+        frames = []
+        for step in range(20):
+            page.mouse.move(box["x"] + 300 - 10 * step, box["y"] + 150 - 5 * step)
+            frames.append(float(page.get_attribute(".treecanvas", "data-frame")))
+        page.mouse.up()
+        assert sorted(frames)[10] <= 8, frames
 
 
 def test_dark_and_narrow(visit):

@@ -31,6 +31,9 @@ REQUESTS = [
     {"type": "hint"},
     {"type": "review"},
     {"type": "load", "name": "x.sylvan", "data": "AAAA"},
+    {"type": "follow", "runs": ["first"]},
+    {"type": "list_games", "run": "first"},
+    {"type": "replay", "run": "first", "number": 2},
     {"type": "ack", "serial": 4},
 ]
 

@@ -95,10 +95,9 @@ export class Analyse {
         button("Clear", "Drop the tree and start anew (c)", () => this.send({ type: "restart" })),
         button("Save", "Save the analysis to a file", () => this.send({ type: "save" })),
         button("Load", "Open an analysis, a PGN or a FEN from a file", () => this.pick()),
-        this.evaluator,
       ),
       this.verdict,
-      this.speed,
+      el("div", { class: "speedline" }, this.evaluator, this.speed),
       this.slow.root,
       this.table.root,
       this.settingsBox,
@@ -125,7 +124,7 @@ export class Analyse {
     this.board.offer(hello.games);
     this.panel.offer(hello.settings);
     const names = hello.evaluators.map((name) =>
-      el("option", { value: name }, name === "default" ? "shipped network" : name),
+      el("option", { value: name }, name === "default" ? "default network" : name),
     );
     this.evaluator.replaceChildren(...names);
     this.want();
@@ -362,7 +361,7 @@ function placeOf(position: Position): Place {
 }
 
 function speedOf(message: Search): string {
-  const parts = [message.evaluator];
+  const parts = message.evaluator === "default" ? [] : [message.evaluator];
   if (message.simulations) {
     parts.push(
       `${count(message.simulations)} simulations`,

@@ -3,6 +3,7 @@
 import { Analyse } from "./analyse";
 import { Connection, type State } from "./connection";
 import { button, el } from "./dom";
+import { Learn } from "./learn";
 import { Play } from "./play";
 
 const notice = el("p", { class: "notice", hidden: true, aria: { role: "alert" } });
@@ -27,13 +28,18 @@ const LINK: Record<State, string> = {
 
 const analyse: Analyse = new Analyse((request) => connection.send(request));
 const play: Play = new Play((request) => connection.send(request));
+const learn: Learn = new Learn((request) => connection.send(request));
 const connection = new Connection(
   (message) => {
     if (message.type === "problem") tell(message.sentence);
     else {
-      if (message.type === "hello") play.offer(message.games);
+      if (message.type === "hello") {
+        play.offer(message.games);
+        if (!learn.root.hidden) learn.open();
+      }
       analyse.hear(message);
       play.hear(message);
+      learn.hear(message);
     }
   },
   (state) => {
@@ -42,12 +48,14 @@ const connection = new Connection(
   },
 );
 
-const VIEWS = { Analyse: analyse.root, Play: play.root };
+const VIEWS = { Analyse: analyse.root, Play: play.root, Learn: learn.root };
 const tabs = Object.entries(VIEWS).map(([name, root]) =>
   button(name, `${name} (${name.charAt(0)})`, () => show(root)),
 );
 
 function show(chosen: HTMLElement): void {
+  if (chosen === learn.root) learn.open();
+  else if (!learn.root.hidden) learn.close();
   Object.values(VIEWS).forEach((root, at) => {
     root.hidden = root !== chosen;
     tabs[at]?.setAttribute("aria-pressed", String(root === chosen));
@@ -89,5 +97,6 @@ document.body.append(
   notice,
   analyse.root,
   play.root,
+  learn.root,
 );
 show(analyse.root);

@@ -19,6 +19,12 @@ export interface Configure {
   settings: Record<string, boolean | number | string | null>;
 }
 
+/** List the runs and follow the curves of some; none: list them only. */
+export interface Follow {
+  type: "follow";
+  runs?: string[];
+}
+
 /** Go to a place in the game. */
 export interface Goto {
   type: "goto";
@@ -28,6 +34,12 @@ export interface Goto {
 /** Ask what to do. */
 export interface Hint {
   type: "hint";
+}
+
+/** Ask for the newest self-play games of a run. */
+export interface ListGames {
+  type: "list_games";
+  run: string;
 }
 
 /** Show an analysis from a file. */
@@ -57,6 +69,13 @@ export interface Open {
   text?: string;
   moves?: number[];
   ply?: number | null;
+}
+
+/** Ask for a game of the list, position by position. */
+export interface Replay {
+  type: "replay";
+  run: string;
+  number: number;
 }
 
 /** Drop the tree. */
@@ -119,7 +138,7 @@ export interface TakeBack {
   type: "take_back";
 }
 
-export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Sit | Act | TakeBack | Hint | Review | Ack;
+export type Request = Open | Move | Goto | Run | Slow | Stop | Restart | Sweep | Configure | Show | Look | Save | Load | Sit | Act | TakeBack | Hint | Review | Follow | ListGames | Replay | Ack;
 
 /** An action by its code and its name. */
 export interface ActionInfo {
@@ -181,6 +200,15 @@ export interface Considered {
   urgency: number | null;
 }
 
+/** New points of a run's curves. */
+export interface Curves {
+  type: "curves";
+  run: string;
+  fresh: boolean;
+  steps: number[];
+  figures: Record<string, (number | null)[]>;
+}
+
 /** A node: its statistics, and what the evaluator alone says of it. */
 export interface Details {
   N: number;
@@ -190,6 +218,22 @@ export interface Details {
   edges: Considered[];
   raw_values: number[] | null;
   raw_priors: Considered[];
+}
+
+/** A game of self-play, for the list. */
+export interface GameInfo {
+  number: number;
+  step: number;
+  plies: number;
+  returns: number[];
+  ending: string;
+}
+
+/** The newest games of a run. */
+export interface Games {
+  type: "games";
+  run: string;
+  games: GameInfo[];
 }
 
 /** A position on a grid of stones. */
@@ -313,10 +357,44 @@ export interface Problem {
   sentence: string;
 }
 
+/** A position of a game, and what the search thought of it. */
+export interface ReplayPly {
+  board: ChessBoard | GridBoard | PictureBoard | BlobBoard;
+  label: string | null;
+  seat: number | null;
+  values: number[] | null;
+  policy: Considered[];
+}
+
+/** A game of self-play. */
+export interface Replayed {
+  type: "replayed";
+  run: string;
+  info: GameInfo;
+  plies: ReplayPly[];
+}
+
 /** The person's decisions so far. */
 export interface Reviewed {
   type: "reviewed";
   decisions: Judged[];
+}
+
+/** A run, for the list. */
+export interface RunInfo {
+  name: string;
+  game: string;
+  state: string;
+  step: number;
+  progress: number;
+  best: number | null;
+  problem: string | null;
+}
+
+/** The runs in the folders that the server was given. */
+export interface Runs {
+  type: "runs";
+  runs: RunInfo[];
 }
 
 /** An analysis as a file. */
@@ -397,4 +475,4 @@ export interface Table {
   over: string | null;
 }
 
-export type Message = Hello | Position | Search | Simulation | Looked | Table | Hinted | Reviewed | Saved | Problem;
+export type Message = Hello | Position | Search | Simulation | Looked | Table | Hinted | Reviewed | Runs | Curves | Games | Replayed | Saved | Problem;

@@ -69,7 +69,7 @@ export class SettingsPanel {
       id,
       type: "text",
       inputMode: info.kind === "choice" ? "text" : "decimal",
-      value: value === null ? "" : String(value),
+      value: typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value ?? ""),
       placeholder: info.optional ? "none" : "",
       autocomplete: "off",
     });

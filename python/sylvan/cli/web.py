@@ -13,6 +13,8 @@ __all__ = ["web"]
 
 PORT = 8710
 
+RUNS = Path("runs")
+
 
 def web(
     game: Annotated[
@@ -27,6 +29,15 @@ def web(
     net: Annotated[
         list[str] | None,
         typer.Option("--net", "-n", metavar="PATH", help="A network to search with; repeatable."),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            "-r",
+            metavar="FOLDER",
+            help="A run to watch, or a folder of runs; repeatable. Default: runs, if there is one.",
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(help="The address to listen on; any but this machine's needs a token.")
@@ -46,6 +57,7 @@ def web(
     - `sylvan web` opens chess
     - `sylvan web connect4` opens Connect Four
     - `sylvan web my_game.py:MyGame` opens a game of your own
+    - `sylvan web --run runs` watches the runs in a folder learn
     - `sylvan web --net runs/chess` searches with the best network of a run
     """
     from sylvan.cli.positions import spec_of
@@ -58,6 +70,7 @@ def web(
         import websockets  # noqa: F401
     except ImportError:
         raise MissingExtra.named("The browser app needs Starlette and uvicorn", "web") from None
+    from sylvan.runs.overview import find_runs
     from sylvan.web.desk import Desk
     from sylvan.web.security import Policy
     from sylvan.web.server import serve
@@ -65,7 +78,10 @@ def web(
     networks = {Path(path).name: Path(path) for path in net or ()}
     if len(networks) < len(net or ()):
         raise ConfigError("Two networks have the same file name: rename one of them.")
-    desk = Desk(start=spec.name, networks=networks, memory=memory * 2**20)
+    runs = tuple(run or ([RUNS] if RUNS.is_dir() else []))
+    for folder in runs:
+        find_runs(folder)  # a wrong folder is said now
+    desk = Desk(start=spec.name, networks=networks, runs=runs, memory=memory * 2**20)
     desk.first_networks()
     policy = Policy.of(host, tuple(name or ()))
     wanted = PORT if port is None else port

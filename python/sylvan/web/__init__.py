@@ -2,6 +2,9 @@
 
 In the order in which data flows:
 
+`parts`       parts of messages
+`requests`    what a page asks
+`messages`    what the server says
 `protocol`    the messages between a page and the server
 `typescript`  the same types for the page
 `security`    who may speak to the server: hosts, origins, the token
@@ -16,6 +19,7 @@ In the order in which data flows:
 `worker`      a thread that does what a page asks, one request after another
 `review`      which moves of a person were mistakes
 `play`        a game of a person against players of ours
+`learn`       runs: their list, their curves, their games
 `analysis`    a page's search, in a thread of its own
 `app`         the routes: the page, its files, the websocket
 `server`      start it

@@ -18,9 +18,11 @@ from sylvan.errors import MissingPage
 from sylvan.web import protocol
 from sylvan.web.analysis import Analysis
 from sylvan.web.desk import Desk
+from sylvan.web.learn import Learn
 from sylvan.web.play import Play
 from sylvan.web.protocol import MOST_BYTES, Message, Problem, read_request
 from sylvan.web.security import Guard, Policy
+from sylvan.web.worker import Send, Worker
 
 __all__ = ["STATIC", "make_app"]
 
@@ -43,25 +45,40 @@ TYPES = {
 
 
 class Page:
-    """An open page: its analysis and its game."""
+    """An open page: its analysis, its game, and the runs that it watches."""
 
-    def __init__(self, analysis: Analysis, play: Play) -> None:
-        self.analysis, self.play = analysis, play
-        analysis.start()
-        play.start()
+    def __init__(self, desk: Desk, send: Send) -> None:
+        self.analysis = Analysis(desk, send)
+        self.play = Play(desk, send)
+        self.learn = Learn(desk, send)
+        for worker in self.workers:
+            worker.start()
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """All of them."""
+        return self.analysis, self.play, self.learn
 
     def hear(self, request: protocol.Request) -> None:
         """Hand a request to whom it is for."""
-        (self.play if isinstance(request, GAME) else self.analysis).hear(request)
+        if isinstance(request, GAME):
+            self.play.hear(request)
+        elif isinstance(request, RUNS):
+            self.learn.hear(request)
+        else:
+            self.analysis.hear(request)
 
     def close(self) -> None:
         """Stop all work."""
-        self.analysis.close()
-        self.play.close()
+        for worker in self.workers:
+            worker.close()
 
 
 GAME = (protocol.Sit, protocol.Act, protocol.TakeBack, protocol.Hint, protocol.Review)
 """Requests about a game against players."""
+
+RUNS = (protocol.Follow, protocol.ListGames, protocol.Replay)
+"""Requests about runs."""
 
 
 @dataclass
@@ -86,7 +103,7 @@ class House:
             with suppress(RuntimeError):  # the server is shutting down
                 loop.call_soon_threadsafe(outbox.put_nowait, message)
 
-        page = Page(Analysis(self.desk, send), Play(self.desk, send))
+        page = Page(self.desk, send)
         self.pages.add(page)
         speaking = asyncio.create_task(_speak(socket, outbox))
         try:

@@ -31,6 +31,8 @@ class Desk:
     """The game that a page opens first."""
     networks: Mapping[str, Path] = field(default_factory=dict)
     """Networks that pages may search with, by name."""
+    runs: tuple[Path, ...] = ()
+    """Folders of runs, or runs, that pages may watch."""
     memory: int = 256 * 2**20
     """Bytes of one page's tree."""
 

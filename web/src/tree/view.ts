@@ -31,8 +31,6 @@ export class TreeView {
   follow = true;
   range: readonly [number, number] = [-1, 1];
   lit: Lit | null = null;
-  /** Milliseconds of script that the last frame took. */
-  lastFrame = 0;
   private readonly canvas = el("canvas", {
     tabIndex: 0,
     aria: {
@@ -60,6 +58,7 @@ export class TreeView {
     this.pen = pen;
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.root);
+    window.addEventListener("resize", () => this.draw()); // also when the theme changes
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
@@ -130,7 +129,8 @@ export class TreeView {
       this.pending = 0;
       const began = performance.now();
       this.paint();
-      this.lastFrame = performance.now() - began;
+      this.root.dataset.frame = (performance.now() - began).toFixed(2);
+      this.root.dataset.nodes = String(this.placed.byId.size);
     });
   }
 

@@ -37,7 +37,9 @@ class Docstrings(griffe.Extension):
             attr.value, description = told
             attr.docstring = attr.docstring or griffe.Docstring(description, parent=attr)
 
-    def on_module_members(self, *, node: ast.AST, mod: griffe.Module, **_: Any) -> None:
+    def on_module_members(
+        self, *, node: ast.AST | griffe.ObjectNode, mod: griffe.Module, **_: Any
+    ) -> None:
         """Add the names of `A, B = 1, 2`, which Griffe omits."""
         for each in getattr(node, "body", []):
             match each:
@@ -68,7 +70,7 @@ def field(value: str) -> tuple[str | None, str] | None:
     default = call.args[0] if call.args else words.get("default", words.get("default_factory"))
     description = words.get("description")
     text = ast.literal_eval(description) if isinstance(description, ast.Constant) else ""
-    return default and ast.unparse(default), text
+    return ast.unparse(default) if default is not None else None, text
 
 
 def without_fields(text: str) -> tuple[str, list[tuple[str, str, str]]]:

@@ -1,0 +1,138 @@
+// The curves of runs: one chart per group of figures, a line per run and figure, drawn by uPlot.
+
+import uPlot from "uplot";
+import { el } from "./dom";
+import type { RunPoints } from "./points";
+
+interface Chart {
+  title: string;
+  /** How a healthy curve looks. */
+  hint: string;
+  figures: (known: readonly string[]) => string[];
+}
+
+const some = (...names: string[]) => {
+  return (known: readonly string[]) => names.filter((name) => known.includes(name));
+};
+
+const CHARTS: Chart[] = [
+  { title: "Rating", hint: "rises, then levels off", figures: some("rating.elo", "rating.return") },
+  {
+    title: "Policy loss",
+    hint: "falls towards the entropy of its targets, below which it cannot go",
+    figures: some("loss.policy", "loss.target_entropy"),
+  },
+  { title: "Value loss", hint: "falls, slower than the policy", figures: some("loss.value") },
+  {
+    title: "Mistakes",
+    hint: "share of solved positions played wrong: falls towards zero",
+    figures: (known) => known.filter((name) => name.startsWith("rating.mistakes.")),
+  },
+  {
+    title: "Entropy of the policy (nats)",
+    hint: "falls slowly; near zero early means too little exploration",
+    figures: some("selfplay.entropy"),
+  },
+  {
+    title: "Length of a game (plies)",
+    hint: "changes as play gets better",
+    figures: some("selfplay.length"),
+  },
+  {
+    title: "Simulations per second",
+    hint: "speed of self-play",
+    figures: some("per_second.simulations"),
+  },
+  {
+    title: "What takes the time",
+    hint: "share of a step; the network should take most of it",
+    figures: (known) => known.filter((name) => name.startsWith("share.")),
+  },
+];
+
+const COLOURS = [
+  "#2563a8",
+  "#d97706",
+  "#2f7d4f",
+  "#9333a8",
+  "#b91c1c",
+  "#0e7490",
+  "#6b7280",
+  "#a16207",
+];
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+
+/** Distances of ticks: steps are whole. */
+const STEPS = [1, 2, 5]
+  .flatMap((x) => [0, 1, 2, 3, 4, 5].map((n) => x * 10 ** n))
+  .sort((a, b) => a - b);
+
+export class Charts {
+  readonly root = el("div", { class: "charts" });
+  private plots: uPlot[] = [];
+
+  /** Draw the curves of some runs, by name. */
+  show(runs: ReadonlyMap<string, RunPoints>): void {
+    for (const plot of this.plots) plot.destroy();
+    this.plots = [];
+    this.root.replaceChildren();
+    const known = [...new Set([...runs.values()].flatMap((run) => [...run.figures.keys()]))];
+    for (const chart of CHARTS) {
+      const names = chart.figures(known);
+      if (names.length && runs.size) this.draw(chart, names, runs);
+    }
+  }
+
+  private draw(chart: Chart, names: string[], runs: ReadonlyMap<string, RunPoints>): void {
+    const series: uPlot.Series[] = [{ label: "step" }];
+    const tables: uPlot.AlignedData[] = [];
+    [...runs].forEach(([run, curves], at) => {
+      for (const [line, name] of names.entries()) {
+        const values = curves.figures.get(name);
+        if (!values) continue;
+        const many = runs.size > 1;
+        tables.push([curves.steps, values]);
+        series.push({
+          label: label(name, names.length > 1, run, many),
+          stroke: COLOURS[(many ? at : line) % COLOURS.length] ?? "#888",
+          dash: DASHES[(many ? line : at + line) % DASHES.length] ?? [],
+          width: 2,
+          spanGaps: true,
+          points: { show: curves.steps.length < 40, size: 5 },
+          value: (_, value) => (value === null ? "–" : Number(value.toPrecision(4)).toString()),
+        });
+      }
+    });
+    if (!tables.length) return;
+    const last = Math.max(...[...runs.values()].map((curves) => curves.steps.at(-1) ?? 0));
+    const box = el(
+      "figure",
+      { class: "chart", data: { last: String(last) } },
+      el("figcaption", {}, el("strong", {}, chart.title), ` ${chart.hint}`),
+    );
+    this.root.append(box);
+    const style = getComputedStyle(this.root);
+    const ink = style.getPropertyValue("--faint").trim();
+    const grid = { stroke: style.getPropertyValue("--soft").trim(), width: 1 };
+    const axis = { stroke: ink, grid, ticks: grid, font: "12px system-ui" };
+    const across = { ...axis, incrs: STEPS };
+    const short = (_: uPlot, at: number[]) => at.map((x) => Number(x.toPrecision(3)).toString());
+    const width = Math.max(240, box.clientWidth - 16);
+    const options: uPlot.Options = {
+      width,
+      height: 190,
+      series,
+      scales: { x: { time: false } },
+      axes: [across, { ...axis, size: 62, values: short }],
+      legend: { live: true },
+      cursor: { drag: { x: true, y: false } },
+    };
+    this.plots.push(new uPlot(options, uPlot.join(tables), box));
+  }
+}
+
+function label(name: string, manyNames: boolean, run: string, manyRuns: boolean): string {
+  const short = name.replace(/^(rating\.mistakes|share|loss|selfplay|per_second|rating)\./, "");
+  if (!manyRuns) return short;
+  return manyNames ? `${run}: ${short}` : run;
+}
