@@ -160,6 +160,13 @@ def test_the_expected_length_of_games():
     assert fitted(Machine(), short).length == 7
 
 
+def test_the_expected_length_of_episodes():
+    """CartPole's limit is 500; Blackjack has none, and random play takes 1 to 2 steps."""
+    pytest.importorskip("gymnasium")
+    assert fitted(Machine(), settings_of("gym:CartPole-v1")).length == 500
+    assert 2 <= fitted(Machine(), settings_of("gym:Blackjack-v1")).length <= 4
+
+
 def test_a_game_that_fails_is_one_sentence(tmp_path):
     broken = LINE.replace("self.seat ^= 1", "self.seat ^= 1; 1 // max(0, self.left - 3)")
     (tmp_path / "broken.py").write_text(broken)

@@ -24,11 +24,14 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sylvan._native import Rng
 from sylvan.files import write_bytes
+from sylvan.games.naming import GameSpec
 from sylvan.runs.config import TrainingConfig, differences
 from sylvan.runs.figures import time_span
 from sylvan.runs.rehearsal import Costs, rehearse
@@ -57,6 +60,8 @@ LEAST_SIMULATIONS = 24
 LEAST_POSITIONS = 16
 LEAST_RATED = 4
 """Fewest games against each opponent of a rating."""
+EPISODES = 8
+"""Random episodes that estimate the length of an episode, at most."""
 LEAST_PLIES = 100
 """Plies of an episode below which a rating would say nothing."""
 LONGER = 1.25
@@ -183,15 +188,16 @@ class _Fitting:
         return self.seconds > MEASURING * self.budget
 
     def _length(self) -> float:
-        """Expected plies of a game: of an environment, whose episodes get longer with skill, the
-        limit; else some more than of random games.
+        """Expected plies of a game: some more than of random ones. Episodes of an environment get
+        longer with skill, up to the environment's limit.
         """
-        config, first = self.config, self.config.game.spec.first()
+        config, spec = self.config, self.config.game.spec
         most = config.selfplay.max_plies or config.arena.max_plies
-        limit = min(most, getattr(first, "max_length", None) or most)
-        if config.game.spec.is_gymnasium:
-            return float(limit)
-        return max(1.0, min(limit, LONGER * random_length(first, config.run.seed, limit)))
+        own = getattr(spec.first(), "max_length", None)
+        limit = min(most, own or most)
+        if spec.is_gymnasium:
+            return float(limit) if own else min(limit, 2 * episode_length(spec, limit))
+        return max(1.0, min(limit, LONGER * random_length(spec.first(), config.run.seed, limit)))
 
     def _left(self) -> float:
         """Seconds for playing and learning."""
@@ -340,6 +346,22 @@ class _Fitting:
         if alone and affordable < 1 and self._is_free("arena", "max_plies"):
             most = max(LEAST_PLIES, int(plies * affordable))
             self._set("arena", max_plies=min(arena.max_plies, most))
+
+
+def episode_length(spec: GameSpec, most: int) -> float:
+    """Mean steps of some random episodes of an environment; those that raise do not count."""
+    lengths = []
+    for seed in range(EPISODES):
+        with suppress(Exception):  # self-play drops such episodes and reports them
+            state, rng, steps = spec.episode(seed), Rng(seed), 0
+            while not state.is_terminal() and steps < most:
+                legal = list(state.legal_actions())
+                state.apply(legal[rng.below(len(legal))])
+                steps += 1
+            lengths.append(steps)
+        if sum(lengths) >= most:
+            break
+    return sum(lengths) / len(lengths) if lengths else float(most)
 
 
 def smaller(size: str) -> str | None:
