@@ -36,6 +36,8 @@ COPIED = [
     "examples/plugin/*.md",
 ]
 
+SHIM = re.compile(r"https://[\w./-]+/iframe-worker/shim")
+
 ELEMENT = re.compile(r"<(script|img|iframe|link)\b[^>]*>")
 ELSEWHERE = re.compile(r"""\b(?:src|href)=["']?(?:https?:)?//""")
 """For these elements a browser asks another server, except for some kinds of link."""
@@ -112,7 +114,7 @@ def use_own_shim() -> None:
     write(SOURCE / "site" / own, (HERE / "iframe-worker.js").read_bytes())
     for path in (SOURCE / "site").rglob("*.html"):
         up = "../" * len(path.relative_to(SOURCE / "site").parts[:-1])
-        path.write_text(path.read_text().replace("https://unpkg.com/iframe-worker/shim", up + own))
+        path.write_text(SHIM.sub(up + own, path.read_text()))
 
 
 def check_requests() -> None:

@@ -343,6 +343,20 @@ def test_a_server_that_ends_is_one_clear_error_and_may_return(place):
         remote(Single(board(0)))
 
 
+def test_ctrl_c_leaves_no_half_answer_behind(served, monkeypatch):
+    with contextlib.closing(RemoteEvaluator(served[1])) as remote:
+        expected = remote(Single(board(1)))[0]
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("sylvan.evaluators.remote.receive", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                remote(Single(board(2)))
+        np.testing.assert_array_equal(remote(Single(board(1)))[0], expected)
+
+
 def test_closing_answers_those_that_wait(place):
     slow = Slow()
     server = NetworkServer(slow, place)
