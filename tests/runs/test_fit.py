@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sylvan.cli import app
-from sylvan.games.naming import GameSpec
 from sylvan.runs import fit as fitting
 from sylvan.runs.config import TrainingConfig, merged
 from sylvan.runs.fit import FIT, can_fit, fit, smaller, weights
 from sylvan.runs.metrics import Metrics
 from sylvan.runs.presets import preset_settings
-from sylvan.runs.rehearsal import Costs, game_length, rehearse
+from sylvan.runs.rehearsal import Costs, rehearse
 from sylvan.runs.run import Run
+from tests.runs.test_config import LINE
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,27 @@ def test_networks_get_smaller_to_the_end():
     assert smaller("networks/mine.py:Net") is None
 
 
-def test_the_length_of_random_games():
-    """Of Connect Four 21.2, with a spread of 7.5 (over 10,000 games); tic-tac-toe 7.6."""
-    assert 16 < game_length(GameSpec("connect4"), 1000) < 27
-    assert 6.5 < game_length(GameSpec("tictactoe"), 1000) < 9
-    assert game_length(GameSpec("connect4"), 5) == 5
+def test_the_expected_length_of_games():
+    """Random games of Connect Four have 21.2 plies, with a spread of 7.5; a board has 42 cells."""
+    assert 1.25 * 15 < fitted(Machine(), settings_of()).length < 1.25 * 28
+    short = settings_of(selfplay={"max_plies": 7})
+    assert fitted(Machine(), short).length == 7
+
+
+def test_the_expected_length_of_episodes():
+    """CartPole's limit is 500; Blackjack has none, and random play takes 1 to 2 steps."""
+    pytest.importorskip("gymnasium")
+    assert fitted(Machine(), settings_of("gym:CartPole-v1")).length == 500
+    assert 2 <= fitted(Machine(), settings_of("gym:Blackjack-v1")).length <= 4
+
+
+def test_a_game_that_fails_is_one_sentence(tmp_path):
+    broken = LINE.replace("self.seat ^= 1", "self.seat ^= 1; 1 // max(0, self.left - 3)")
+    (tmp_path / "broken.py").write_text(broken)
+    words = [f"{tmp_path}/broken.py:Line", "--minutes", 1, "--run", tmp_path / "run"]
+    result = CliRunner().invoke(app, ["train", *map(str, words)])
+    assert result.exit_code == 2 and "ZeroDivisionError" in result.output, result.output
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_rehearsal_leaves_no_folder_behind(tmp_path, monkeypatch):

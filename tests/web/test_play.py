@@ -113,6 +113,40 @@ def test_a_blunder_is_marked():
     assert (last.label, last.best, last.mark) == ("7", "4", "??")
 
 
+def test_a_teacher_objects_to_a_blunder_once(page):
+    """Noughts threaten the top row: to leave it open is a blunder."""
+    seated(page, "tictactoe", seat=0, teach=True)
+    match = page.play._match
+    match.session.replay([8, 0, 3, 1])  # the person is to move; 2 stops noughts
+    page.ask(type="act", action=6)
+    assert "6 is a blunder" in page.wait(Problem).sentence
+    assert len(page.wait(Table).said) == 4
+    page.ask(type="act", action=6)  # insists
+    table = turn(page)
+    assert table.said[4].label == "6"
+
+
+def test_without_teaching_nobody_objects(page):
+    seated(page, "tictactoe", seat=0)
+    page.play._match.session.replay([8, 0, 3, 1])
+    page.ask(type="act", action=6)
+    assert turn(page).said[4].label == "6"
+
+
+def test_a_teacher_knows_blob(page):
+    table = seated(page, "blob", players=3, cards=4, level=4, teach=True)
+    worst = max(table.actions, key=lambda info: info.action)  # bids all four tricks
+    page.ask(type="hint")
+    options = page.wait(Hinted).options
+    by_action = {option.action: option.value for option in options}
+    cost = max(by_action.values()) - by_action[worst.action]
+    page.ask(type="act", action=worst.action)
+    if cost >= 3:
+        assert "blunder" in page.wait(Problem).sentence
+    else:
+        assert turn(page).board.seats[0].bid is not None
+
+
 # --- hidden cards --------------------------------------------------------------------------------
 
 CARD = re.compile(r"(?:10|[2-9JQKA])[♠♥♦♣]")

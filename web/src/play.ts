@@ -25,6 +25,7 @@ export class Play {
     value: "5",
   });
   private readonly seat = el("select", { id: "play-seat" });
+  private readonly teach = el("input", { id: "play-teach", type: "checkbox" });
   private readonly players = number("play-players", 6, 2, 8);
   private readonly cards = number("play-cards", 5, 1, 13);
   private readonly turn = button("Turn", "Turn the board (f)", () => this.board?.flip());
@@ -51,6 +52,7 @@ export class Play {
       row("Game", this.game),
       row("Your seat", this.seat),
       row("Strength", this.level, shownLevel),
+      row("Stop me at blunders", this.teach),
       row("Players", this.players, undefined, "blobonly"),
       row("Cards at first", this.cards, undefined, "blobonly"),
       el("button", { type: "submit", class: "main" }, "New game"),
@@ -132,6 +134,7 @@ export class Play {
       game: this.game.value,
       seat: Number(this.seat.value),
       level: Number(this.level.value),
+      teach: this.teach.checked,
       ...(isBlob && { players: Number(this.players.value), cards: Number(this.cards.value) }),
     });
   }

@@ -114,6 +114,7 @@ export interface Sit {
   level: number;
   players?: number | null;
   cards?: number | null;
+  teach?: boolean;
   seed?: number | null;
 }
 

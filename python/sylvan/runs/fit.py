@@ -24,14 +24,18 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sylvan._native import Rng
 from sylvan.files import write_bytes
+from sylvan.games.naming import GameSpec
 from sylvan.runs.config import TrainingConfig, differences
 from sylvan.runs.figures import time_span
-from sylvan.runs.rehearsal import Costs, game_length, rehearse
+from sylvan.runs.rehearsal import Costs, rehearse
+from sylvan.selfplay.leases import random_length
 
 __all__ = ["FIT", "Fit", "can_fit", "fit"]
 
@@ -56,6 +60,8 @@ LEAST_SIMULATIONS = 24
 LEAST_POSITIONS = 16
 LEAST_RATED = 4
 """Fewest games against each opponent of a rating."""
+EPISODES = 8
+"""Random episodes that estimate the length of an episode, at most."""
 LEAST_PLIES = 100
 """Plies of an episode below which a rating would say nothing."""
 LONGER = 1.25
@@ -182,14 +188,16 @@ class _Fitting:
         return self.seconds > MEASURING * self.budget
 
     def _length(self) -> float:
-        """Expected plies of a game."""
-        spec = self.config.game.spec
-        most = self.config.selfplay.max_plies or self.config.arena.max_plies
-        if spec.is_gymnasium:  # episodes get longer with skill, up to the environment's limit
-            limit = getattr(spec.first(), "max_length", None)
-            return float(limit or 2 * game_length(spec, most))
-        limit = min(most, getattr(spec.first(), "max_length", None) or most)
-        return min(float(limit), LONGER * game_length(spec, limit))
+        """Expected plies of a game: some more than of random ones. Episodes of an environment get
+        longer with skill, up to the environment's limit.
+        """
+        config, spec = self.config, self.config.game.spec
+        most = config.selfplay.max_plies or config.arena.max_plies
+        own = getattr(spec.first(), "max_length", None)
+        limit = min(most, own or most)
+        if spec.is_gymnasium:
+            return float(limit) if own else min(limit, 2 * episode_length(spec, limit))
+        return max(1.0, min(limit, LONGER * random_length(spec.first(), config.run.seed, limit)))
 
     def _left(self) -> float:
         """Seconds for playing and learning."""
@@ -338,6 +346,22 @@ class _Fitting:
         if alone and affordable < 1 and self._is_free("arena", "max_plies"):
             most = max(LEAST_PLIES, int(plies * affordable))
             self._set("arena", max_plies=min(arena.max_plies, most))
+
+
+def episode_length(spec: GameSpec, most: int) -> float:
+    """Mean steps of some random episodes of an environment; those that raise do not count."""
+    lengths = []
+    for seed in range(EPISODES):
+        with suppress(Exception):  # self-play drops such episodes and reports them
+            state, rng, steps = spec.episode(seed), Rng(seed), 0
+            while not state.is_terminal() and steps < most:
+                legal = list(state.legal_actions())
+                state.apply(legal[rng.below(len(legal))])
+                steps += 1
+            lengths.append(steps)
+        if sum(lengths) >= most:
+            break
+    return sum(lengths) / len(lengths) if lengths else float(most)
 
 
 def smaller(size: str) -> str | None:

@@ -14,16 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sylvan._native import Rng
-from sylvan.games.game import Game
-from sylvan.games.naming import GameSpec
 from sylvan.runs.config import TrainingConfig
 from sylvan.runs.run import Run
 from sylvan.runs.seeds import random_numbers
 from sylvan.runs.trainer import Trainer
 from sylvan.runs.watcher import Watcher
 
-__all__ = ["Costs", "game_length", "rehearse"]
+__all__ = ["Costs", "rehearse"]
 
 PLIES = 4
 """Plies after which games of self-play end in a rehearsal."""
@@ -39,8 +36,6 @@ PATIENCE = 0.5
 """Seconds of the first round above which only one more is played."""
 UPDATES = 2
 """Updates to time, after the first."""
-RANDOM_GAMES = 20
-RANDOM_SECONDS = 0.3
 
 
 @dataclass(frozen=True)
@@ -71,31 +66,6 @@ class Costs:
     def learned(self, config: TrainingConfig) -> float:
         """Seconds to learn one new position."""
         return self.update * config.learner.samples_per_position / config.learner.batch
-
-
-def game_length(spec: GameSpec, most: int, seed: int = 0) -> float:
-    """The mean number of plies of random games, `most` at most; chance is not counted."""
-    began, lengths = time.perf_counter(), list[int]()
-    for number in range(RANDOM_GAMES):
-        lengths.append(_random_plies(spec.episode(seed + number), Rng(seed, number), most, began))
-        if time.perf_counter() - began > RANDOM_SECONDS:
-            break
-    return max(1.0, sum(lengths) / len(lengths))
-
-
-def _random_plies(state: Game, rng: Rng, most: int, began: float) -> int:
-    plies = 0
-    while not state.is_terminal() and plies < most:
-        if time.perf_counter() - began > 3 * RANDOM_SECONDS:  # a slow game: take its limit
-            return most
-        if state.is_chance():
-            outcomes = state.chance_outcomes()
-            state.apply(outcomes[rng.pick([share for _, share in outcomes])][0])
-        else:
-            legal = state.legal_actions()
-            state.apply(legal[rng.below(len(legal))])
-            plies += 1
-    return plies
 
 
 def rehearse(

@@ -19,7 +19,7 @@ from sylvan.planning.roots import hides, root_actions
 from sylvan.web import protocol as p
 from sylvan.web.boards import actions_of, board_of, mover
 from sylvan.web.desk import Desk
-from sylvan.web.review import judged
+from sylvan.web.review import judged, judged_move
 from sylvan.web.worker import Send, Worker
 
 __all__ = ["Play"]
@@ -50,7 +50,11 @@ class Play(Worker):
             case p.Sit():
                 self._sit(request)
             case p.Act(action=action):
-                self._need_match().act(action)
+                match = self._need_match()
+                if (objection := match.objection(action)) is not None:
+                    self._send(p.Problem(sentence=objection))
+                else:
+                    match.act(action)
             case p.TakeBack():
                 self._need_match().take_back()
             case p.Hint():
@@ -97,6 +101,9 @@ class _Match(ABC):
 
     session: GameSession | BlobSession
     game: str
+    teaches: bool
+    _objected: tuple[int, int] | None = None
+    """The move and the action that were objected to last."""
 
     @property
     def is_replying(self) -> bool:
@@ -123,14 +130,33 @@ class _Match(ABC):
 
         :raises IllegalAction: it is not legal, or not the person's turn.
         """
-        self._need_turn()
-        if action not in root_actions(self.session.view):
-            raise IllegalAction("This is not a legal move here: choose one that is offered.")
+        self._need_legal(action)
         self.session.play(action)
+
+    def objection(self, action: int) -> str | None:
+        """A sentence if the action is a blunder and the game teaches; once for each."""
+        self._need_legal(action)
+        here = len(self.session.actions), action
+        if not self.teaches or self._objected == here:
+            return None
+        judged = self._judged(action)
+        if judged is None or judged.mark != "??":
+            return None
+        self._objected = here
+        return f"{judged.label} is a blunder. Look again, or play it once more to insist."
+
+    @abstractmethod
+    def _judged(self, action: int) -> p.Judged | None:
+        """The judgement of an action that the person may take; None if there is none."""
 
     def take_back(self) -> None:
         """Undo to the person's last turn."""
         self.session.undo()
+
+    def _need_legal(self, action: int) -> None:
+        self._need_turn()
+        if action not in root_actions(self.session.view):
+            raise IllegalAction("This is not a legal move here: choose one that is offered.")
 
     def _need_turn(self) -> None:
         if self.session.is_over:
@@ -159,7 +185,7 @@ class _GameMatch(_Match):
             raise ConfigError(
                 f"seat is {request.seat}: the seats of this game are 0 to {start.num_players - 1}."
             )
-        self.game = request.game
+        self.game, self.teaches = request.game, request.teach
         self.player, self.adviser = players_at(start, request.level)
         self.player.new_game(seed)
         self.session = GameSession(start, request.seat, self.player, self.adviser, seed % 2**32)
@@ -179,6 +205,12 @@ class _GameMatch(_Match):
 
     def review(self) -> list[p.Judged]:
         return judged(self.session, self.adviser.evaluate)
+
+    def _judged(self, action: int) -> p.Judged | None:
+        if hides(self.session.game):
+            return None
+        ply = len(self.session.actions)
+        return judged_move(self.session.game, action, ply, self.adviser.evaluate)
 
     def table(self) -> p.Table:
         session = self.session
@@ -213,6 +245,7 @@ class _BlobMatch(_Match):
         start = game_of(rules, seed % 2**32)
         names = [opponents_at(request.level)] * (start.num_players - 1)
         self.session = BlobSession(start, request.seat, names, seed=seed % 2**32)
+        self.teaches = request.teach
 
     def reply(self) -> None:
         self.session.reply()
@@ -235,18 +268,28 @@ class _BlobMatch(_Match):
         for number in range(self.session.game.round + 1):
             for decision in self.session.look_back(number):
                 view, best = decision.view, decision.advice.best.action
-                loss = decision.cost
-                mark = "??" if loss >= 3 else "?" if loss >= 1.5 else "?!" if loss >= 0.5 else ""
+                label = view.action_to_string(decision.action)
                 found.append(
                     p.Judged(
                         ply=len(found),
-                        label=f"round {number + 1}: {view.action_to_string(decision.action)}",
+                        label=f"round {number + 1}: {label}",
                         best=view.action_to_string(best),
-                        loss=loss,
-                        mark=mark,
+                        loss=decision.cost,
+                        mark=_mark(decision.cost),
                     )
                 )
         return found
+
+    def _judged(self, action: int) -> p.Judged | None:
+        view, advice = self.session.view, self.session.hint()
+        loss = advice.cost(action)
+        return p.Judged(
+            ply=len(self.session.actions),
+            label=view.action_to_string(action),
+            best=view.action_to_string(advice.best.action),
+            loss=loss,
+            mark=_mark(loss),
+        )
 
     def table(self) -> p.Table:
         session = self.session
@@ -271,3 +314,8 @@ class _BlobMatch(_Match):
             said=self._said,
             over=over,
         )
+
+
+def _mark(points: float) -> str:
+    """The mark of a decision in Blob that is expected to lose some points."""
+    return "??" if points >= 3 else "?" if points >= 1.5 else "?!" if points >= 0.5 else ""

@@ -147,6 +147,8 @@ class Sit(Part):
     players: Annotated[int, Field(ge=2, le=8)] | None = None
     """Blob: players at the table, and cards in the first round."""
     cards: Annotated[int, Field(ge=1, le=26)] | None = None
+    teach: bool = False
+    """Whether to object to a blunder before it is played."""
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
     """Of the deal and all random choices; None: a new one."""
 

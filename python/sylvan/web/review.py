@@ -21,7 +21,7 @@ from sylvan.planning.roots import hides, root_actions
 from sylvan.planning.tree import label
 from sylvan.web.protocol import Judged
 
-__all__ = ["judged"]
+__all__ = ["judged", "judged_move"]
 
 SIMULATIONS = 400
 """Per position."""
@@ -32,8 +32,7 @@ def judged(session: Session, evaluator: EvaluatorLike | None) -> list[Judged]:
 
     :raises ConfigError: the game hides something, or its range is not known.
     """
-    low, high = map(float, session.start.value_range)
-    if hides(session.start) or not math.isfinite(high - low) or high <= low:
+    if hides(session.start) or _reach(session.start) is None:
         raise ConfigError("Moves of this game cannot be judged: its results have no known range.")
     found: list[Judged] = []
     state = session.start.clone()
@@ -41,26 +40,32 @@ def judged(session: Session, evaluator: EvaluatorLike | None) -> list[Judged]:
         following = state_after(state, action)
         is_own = not state.is_chance() and state.to_play() == session.seat
         if is_own and len(root_actions(state)) > 1:
-            found.append(_judged(state, following, action, ply, evaluator, high - low))
+            move = judged_move(state, action, ply, evaluator)
+            found += [] if move is None else [move]
         state = following
     return found
 
 
-def _judged(
-    state: Game,
-    following: Game,
-    action: int,
-    ply: int,
-    evaluator: EvaluatorLike | None,
-    reach: float,
-) -> Judged:
-    seat = state.to_play()
+def judged_move(
+    state: Game, action: int, ply: int, evaluator: EvaluatorLike | None
+) -> Judged | None:
+    """The judgement of an action of the seat to move; None if the game's range is not known."""
+    reach = _reach(state)
+    if reach is None:
+        return None
+    seat, following = state.to_play(), state_after(state, action)
     result = search(state, evaluator=evaluator, simulations=SIMULATIONS)
     loss = 0.0
     if action != result.best:
         loss = max(0.0, result.value - _value(following, seat, evaluator)) / reach
     mark = next((mark for least, mark in THRESHOLDS if loss >= least), "")
     return Judged(ply=ply, label=label(state, action), best=result.best_label, loss=loss, mark=mark)
+
+
+def _reach(state: Game) -> float | None:
+    """The length of the range of a game's results."""
+    low, high = map(float, state.value_range)
+    return high - low if math.isfinite(high - low) and high > low else None
 
 
 def _value(state: Game, seat: int, evaluator: EvaluatorLike | None) -> float:
