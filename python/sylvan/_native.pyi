@@ -12,6 +12,7 @@ __all__ = [
     "BUILD_PROFILE",
     "TREE_SHARE",
     "Actors",
+    "Bell",
     "Blob",
     "BlobBot",
     "BlobTables",
