@@ -325,7 +325,7 @@ def test_a_network_that_cannot_be_loaded_ends_the_step():
 
 
 def test_a_watcher_sees_progress_and_can_end_it(monkeypatch):
-    monkeypatch.setattr("sylvan.selfplay.selfplay.WATCH_INTERVAL", 0.0)
+    monkeypatch.setattr("sylvan.selfplay.lease_player.WATCH_INTERVAL", 0.0)
     seen = []
     play = self_play("tictactoe")
     records = play.play(

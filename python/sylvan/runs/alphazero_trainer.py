@@ -58,7 +58,9 @@ class AlphaZeroTrainer(Trainer[Evaluator]):
             encoding=header.encoding,
         )
         search = config.search.replace(threads=threads or 1)
-        self.selfplay = SelfPlay(spec, config.selfplay, self.seed, header.encoding, search)
+        self.selfplay = SelfPlay(
+            spec, config.selfplay, self.seed, header.encoding, search, player=self.player
+        )
         self.arena = Arena(spec, config.arena, self.seed, folder, search)
         leased = 1 + (config.selfplay.lag > 0)  # two leases are played at once
         self.evaluators: list[SelfPlayEvaluator] = []

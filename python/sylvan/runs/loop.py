@@ -30,7 +30,7 @@ from sylvan.runs.watcher import Watcher
 
 if TYPE_CHECKING:
     from sylvan.runs.fit import Fit
-    from sylvan.runs.trainer import Trainer
+    from sylvan.runs.trainer import PlayerOf, Trainer
 
 __all__ = ["Outcome", "train", "trainer_class"]
 
@@ -53,6 +53,7 @@ def train(
     watch: Watcher | None = None,
     start: str | PathLike[str] | None = None,
     fitted: Fit | None = None,
+    player: PlayerOf | None = None,
 ) -> Outcome:
     """Start or resume the run in `folder`, until its budget is spent.
 
@@ -62,6 +63,7 @@ def train(
         watch: receives all events.
         start: initial network: a file, or another run's folder.
         fitted: how the settings of a new run were chosen; the time it took is part of the budget.
+        player: makes what plays the run's leases; default: actors of this machine.
 
     If the run cannot be set up, the folder is left unchanged, or not created.
 
@@ -86,7 +88,9 @@ def train(
             if (done := _already_done(run)) is not None:
                 return done
             try:
-                trainer = _resumed(run, watch, start, 0.0 if fitted is None else fitted.spent)
+                trainer = _resumed(
+                    run, watch, start, 0.0 if fitted is None else fitted.spent, player
+                )
             except BaseException:
                 _undo(run, before, created)
                 raise
@@ -130,14 +134,18 @@ def _already_done(run: Run) -> Outcome | None:
 
 
 def _resumed(
-    run: Run, watch: Watcher, start: str | PathLike[str] | None, spent: float
+    run: Run,
+    watch: Watcher,
+    start: str | PathLike[str] | None,
+    spent: float,
+    player: PlayerOf | None,
 ) -> Trainer[Any]:
     """A trainer in the state of the newest checkpoint; a new run first saves one for step 0.
 
     :param spent: seconds that a new run has already used.
     """
     checkpoint, damaged = run.checkpoints.newest()
-    trainer = trainer_class(run)(run, watch, start if checkpoint is None else None)
+    trainer = trainer_class(run)(run, watch, start if checkpoint is None else None, player)
     if checkpoint is None:
         trainer.elapsed = spent
         trainer.save(spent)

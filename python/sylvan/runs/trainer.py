@@ -26,13 +26,17 @@ from sylvan.runs.run import Run
 from sylvan.runs.seeds import random_numbers
 from sylvan.runs.warm_start import warm_start
 from sylvan.runs.watcher import Watcher
+from sylvan.selfplay.lease_player import PlaysLeases
 from sylvan.selfplay.selfplay import SelfPlayStatistics
 
-__all__ = ["Trainer"]
+__all__ = ["PlayerOf", "Trainer"]
 
 NETWORKS = ("network", "average")
 """Networks in a checkpoint; also the prefixes of their weights in the learner's state."""
 
+
+PlayerOf = Callable[[Run], PlaysLeases]
+"""Makes what plays the leases of a run."""
 
 EvaluatorT = TypeVar("EvaluatorT")
 PlayerT = TypeVar("PlayerT", contravariant=True)
@@ -89,11 +93,19 @@ class Trainer(ABC, Generic[EvaluatorT]):
     """The parts of a run, and the phases of a step. An algorithm is a subclass.
 
     :param start: initial network: a file, or another run's folder.
+    :param player: makes what plays the run's leases; default: actors of this machine.
     """
 
-    def __init__(self, run: Run, watch: Watcher, start: str | PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        watch: Watcher,
+        start: str | PathLike[str] | None = None,
+        player: PlayerOf | None = None,
+    ) -> None:
         self.run, self.watch, self.config = run, watch, run.config
         self.seed, self.spec = run.config.run.seed, run.config.game.spec
+        self.player = None if player is None else player(run)
         network = self._network()
         if start is not None:
             warm_start(network, start)

@@ -13,5 +13,6 @@
 | `auxiliary` | auxiliary targets of a game |
 | `actors` | `Actors`: games played on threads in Rust |
 | `statistics` | figures of a step |
+| `lease_player` | who plays leases; `LeasePlayer` does on this machine |
 | `selfplay` | `SelfPlay`, the steps |
 """

@@ -1,54 +1,35 @@
-"""Self-play: the games of each step, played by actors.
+"""Self-play: the games of each step, as records.
 
-    step   lease → actors → games as columns → records
+    step   lease → player → games as columns → records
 
-Every game is played from beginning to end by the network of its lease (`leases.py`). While the last
-games of a lease are being played, the games of the next one start, with the next network, so that
-batches stay full. Between two steps those games wait; an interrupted run plays them again, and as
-a game depends only on the run's seed, its number, its network and the positions of its lease, they
-are the same games.
+Every game is played from beginning to end by the network of its lease (`leases.py`). Who plays the
+leases is another matter (`lease_player.py`): actors of this machine, or workers on others. Between
+two steps the games of the next lease wait; an interrupted run plays them again, and as a game
+depends only on the run's seed, its number, its network and the positions of its lease, they are the
+same games.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sylvan import _native
-from sylvan._native import mix
 from sylvan.errors import ConfigError
-from sylvan.evaluators import AsyncEvaluator, EvaluatorLike, evaluator_for
-from sylvan.evaluators.batch_independence import depends_on_batch
-from sylvan.evaluators.native import native_call
 from sylvan.games.encoding import Encoding
 from sylvan.games.naming import GameSpec
-from sylvan.planning import Forest, SearchConfig
+from sylvan.planning import SearchConfig
 from sylvan.replay.record import GameRecord
-from sylvan.selfplay.actors import Actors, Room, attend
+from sylvan.selfplay.actors import Room
 from sylvan.selfplay.auxiliary import offers_auxiliary, with_auxiliary
 from sylvan.selfplay.config import SelfPlayConfig
-from sylvan.selfplay.faults import as_game_errors, dropped_note
+from sylvan.selfplay.faults import dropped_note
 from sylvan.selfplay.game_columns import GameColumns
+from sylvan.selfplay.lease_player import AnyEvaluator, LeasePlayer, Load, PlaysLeases, Watch
 from sylvan.selfplay.leases import Lease, Leases, random_length
-from sylvan.selfplay.roots import some_roots
 from sylvan.selfplay.statistics import SelfPlayStatistics
 
 __all__ = ["AnyEvaluator", "Load", "SelfPlay", "SelfPlayConfig", "SelfPlayStatistics"]
-
-AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
-Load = Callable[[Lease], AnyEvaluator]
-Watch = Callable[[SelfPlayStatistics], Any]
-
-MOST_TRIED = 1024
-"""Positions with which an evaluator is tried out."""
-
-WATCH_INTERVAL = 0.1
-"""Minimum seconds between two calls of `watch`."""
 
 
 class SelfPlay:
@@ -69,36 +50,22 @@ class SelfPlay:
         encoding: Encoding | None = None,
         search: SearchConfig | None = None,
         room: Room = np.zeros,
+        player: PlaysLeases | None = None,
     ) -> None:
         """Prepare without starting a game.
 
         :param search: settings of every search; default: 64 simulations with noise.
         :param room: as in `Actors`.
+        :param player: plays the leases; default: actors of this machine.
         """
         self.spec, self.config, self.seed = spec, config, seed
-        search = search or SearchConfig(simulations=64, noise=True)
-        self._leased = 1 + (config.lag > 0)
-        """Leases that are played at once; they share the memory of the search."""
-        if search.bytes is not None:
-            search = search.replace(bytes=max(65536, search.bytes // self._leased))
-        bell = _native.Bell()
-        self._new_actors = partial(
-            Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
-        )
-        self._tried = search.threads == 1 or not spec.is_native
-        """Whether batches are known not to matter; with one actor they follow from the games."""
-        self._actors = [self._new_actors()]
-        self.first = self._actors[0].first
+        self.first = spec.first() if encoding is None else spec.first().encoded(encoding)
+        self.player = player or LeasePlayer(spec, config, seed, encoding, search, room)
         self.leases = Leases(config, self._guess)
         self.statistics = SelfPlayStatistics()
         """The statistics of the last step."""
         self.notes: list[str] = []
         """Sentences for the user, about games that were dropped."""
-        self._begun: dict[int, Actors] = {}
-        """The actors of the leases being played, by number."""
-        self._finished = self._counted = np.zeros(3, np.int64)
-        """Games over, positions and simulations of the leases that are over; all that `_work`
-        counted."""
         self._auxiliary = offers_auxiliary(self.first)
 
     def play(
@@ -123,83 +90,18 @@ class SelfPlay:
             it raises ends the step.
         :param last: no other step follows, so the next lease does not begin.
         """
-        began, waited = time.perf_counter(), 0.0
-        evaluated = self._evaluated
         self.leases.plan(step, step - 1 if newest is None else newest)
         lease, *others = self.leases.planned
-        watched = began
-        try:
-            actors = self._begin(lease, load)
-            playing = [actors, *(each for each in self._begun.values() if each is not actors)]
-            while not actors.is_over:
-                if len(playing) < self._leased and others and not last and actors.all_started:
-                    playing.append(self._begin(others[0], load))
-                waited += attend(playing)
-                now = time.perf_counter()
-                if watch is not None and now - watched >= WATCH_INTERVAL:
-                    watched = now
-                    over, positions, simulations = actors.progress
-                    watch(
-                        SelfPlayStatistics(
-                            games=over,
-                            positions=positions,
-                            simulations=simulations,
-                            seconds=now - began,
-                        )
-                    )
-            work = self._work(actors)
-            games = actors.finish()
-        except BaseException:
-            self.stop()
-            raise
-        del self._begun[lease.number]
-        self.statistics = found = SelfPlayStatistics()
-        found.add(games)
-        found.seconds = time.perf_counter() - began
-        found.played_games, found.played_positions, found.played_simulations = work.tolist()
-        found.network_seconds, found.search_seconds = self._evaluated - evaluated, waited
-        found.cache_lookups, found.cache_hits = actors.cache
-        found.batches, found.rows = actors.evaluated
-        found.capacity = found.batches * actors.rows
-        if actors.dropped:
-            found.dropped = len(actors.dropped)
-            self.notes.append(dropped_note(self.spec, actors.dropped, len(games)))
-        return self._records(lease, games)
-
-    def _begin(self, lease: Lease, load: Load) -> Actors:
-        """Start to play a lease, or go on with it."""
-        if lease.number not in self._begun:
-            place = lease.number % self._leased
-            while len(self._actors) <= place:
-                self._actors.append(self._new_actors())
-            actors = self._actors[place]
-            evaluator = load(lease)
-            if not self._tried:
-                self._try_out(evaluator)
-                actors = self._actors[place]
-            with as_game_errors(self.spec):
-                actors.begin(evaluator, lease.first, lease.count, lease.positions)
-            self._begun[lease.number] = actors
-        return self._begun[lease.number]
-
-    def _try_out(self, evaluator: AnyEvaluator) -> None:
-        """Play by one actor if the evaluator's answers depend on the rest of a batch: then what is
-        in a batch follows from the games, and not from the timing of several threads.
-        """
-        self._tried = True
-        if not isinstance(evaluator, AsyncEvaluator):
-            evaluator = evaluator_for(self.first, evaluator)
-            if native_call(evaluator) is not None:
-                return
-        roots = some_roots(self.first, min(MOST_TRIED, self._actors[0].rows), self.seed)
-        leaves = Forest(roots, simulations=1, noise=False).select()
-        if leaves is not None and depends_on_batch(evaluator, leaves):
-            self._new_actors = partial(self._new_actors, actors=1)
-            self._actors = [self._new_actors() for _ in self._actors]
-            self.notes.append(
-                "The network's answers depend on the rest of a batch on this machine: one thread "
-                "plays the games, so that they are reproducible."
-            )
+        following = others[0] if others and not last else None
+        played = self.player.play(lease, following, load, watch)
+        self.statistics = played.statistics
+        self.statistics.add(played.games)
+        self.notes += self.player.notes
+        self.player.notes.clear()
+        if played.dropped:
+            self.statistics.dropped = len(played.dropped)
+            self.notes.append(dropped_note(self.spec, played.dropped, len(played.games)))
+        return self._records(lease, played.games)
 
     def _records(self, lease: Lease, games: GameColumns) -> list[GameRecord]:
         """The games of a lease as records; learn lengths and positions from them."""
@@ -212,29 +114,13 @@ class SelfPlay:
         self.leases.over(self.statistics.positions / max(1, len(games)))
         return records
 
-    def _work(self, over: Actors) -> NDArray[np.int64]:
-        """Games over, positions and simulations since the last call; one lease is over."""
-        rows = [actors.progress for actors in self._begun.values()]
-        total: NDArray[np.int64] = self._finished + np.array(rows, np.int64).sum(axis=0)
-        work = total - self._counted
-        self._counted, self._finished = total, self._finished + over.progress
-        return work
-
-    @property
-    def _evaluated(self) -> float:
-        """Seconds inside evaluators so far."""
-        return sum(actors.seconds for actors in self._actors)
-
     def _guess(self) -> float:
         """Estimated positions of a game."""
         return random_length(self.first, self.seed, self.config.max_plies)
 
     def stop(self) -> None:
         """Give up the games in progress; they can be played again."""
-        for actors in self._begun.values():
-            actors.stop()
-        self._begun.clear()
-        self._counted = self._finished
+        self.player.stop()
 
     def state_dict(self) -> dict[str, Any]:
         """The state that the next step depends on, besides the settings: arrays and JSON values."""

@@ -1,0 +1,222 @@
+"""Who plays leases: `PlaysLeases`, and `LeasePlayer`, which plays them on this machine.
+
+While the last games of a lease are being played, the games of the next one start, with the next
+network, so that batches stay full. Each lease has its own `Actors` and its own evaluator.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sylvan import _native
+from sylvan._native import mix
+from sylvan.evaluators import AsyncEvaluator, EvaluatorLike, evaluator_for
+from sylvan.evaluators.batch_independence import depends_on_batch
+from sylvan.evaluators.native import native_call
+from sylvan.games.encoding import Encoding
+from sylvan.games.naming import GameSpec
+from sylvan.planning import Forest, SearchConfig
+from sylvan.selfplay.actors import Actors, Room, attend
+from sylvan.selfplay.config import SelfPlayConfig
+from sylvan.selfplay.faults import as_game_errors
+from sylvan.selfplay.game_columns import GameColumns
+from sylvan.selfplay.leases import Lease
+from sylvan.selfplay.roots import some_roots
+from sylvan.selfplay.statistics import SelfPlayStatistics
+
+__all__ = [
+    "AnyEvaluator",
+    "LeasePlayer",
+    "Load",
+    "PlayedLease",
+    "PlaysLeases",
+    "Watch",
+    "answers_depend_on_batch",
+    "leases_at_once",
+    "search_of_a_lease",
+]
+
+AnyEvaluator: TypeAlias = EvaluatorLike | AsyncEvaluator[Any]
+Load = Callable[[Lease], AnyEvaluator]
+Watch = Callable[[SelfPlayStatistics], Any]
+
+MOST_TRIED = 1024
+"""Positions with which an evaluator is tried out."""
+
+WATCH_INTERVAL = 0.1
+"""Minimum seconds between two calls of `watch`."""
+
+
+@dataclass
+class PlayedLease:
+    """The games of a lease that is over."""
+
+    games: GameColumns
+    dropped: list[tuple[int, Exception]] = field(default_factory=list)
+    """Number and error of the games that raised one."""
+    statistics: SelfPlayStatistics = field(default_factory=SelfPlayStatistics)
+    """What the games themselves do not say: time, batches, work on the next lease."""
+
+
+class PlaysLeases(Protocol):
+    """Plays leases to their end: on this machine, or on others."""
+
+    notes: list[str]
+    """Sentences for the user."""
+
+    def play(
+        self, lease: Lease, following: Lease | None, load: Load, watch: Watch | None
+    ) -> PlayedLease:
+        """Play a lease; `following` may begin meanwhile. The parameters are those of `SelfPlay`."""
+
+    def stop(self) -> None:
+        """Give up the games in progress; they can be played again."""
+
+
+def leases_at_once(config: SelfPlayConfig) -> int:
+    """Leases that are played at once on one machine; they share the memory of the search."""
+    return 1 + (config.lag > 0)
+
+
+def search_of_a_lease(search: SearchConfig, config: SelfPlayConfig) -> SearchConfig:
+    """The settings of the searches of one lease, with its part of the memory."""
+    if search.bytes is None:
+        return search
+    return search.replace(bytes=max(65536, search.bytes // leases_at_once(config)))
+
+
+def answers_depend_on_batch(evaluator: AnyEvaluator, actors: Actors, seed: int) -> bool:
+    """Whether the evaluator's answers depend on the rest of a batch."""
+    if not isinstance(evaluator, AsyncEvaluator):
+        evaluator = evaluator_for(actors.first, evaluator)
+        if native_call(evaluator) is not None:
+            return False
+    roots = some_roots(actors.first, min(MOST_TRIED, actors.rows), seed)
+    leaves = Forest(roots, simulations=1, noise=False).select()
+    return leaves is not None and depends_on_batch(evaluator, leaves)
+
+
+class LeasePlayer:
+    """Plays leases by actors of this machine; the parameters are those of `SelfPlay`."""
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: SelfPlayConfig,
+        seed: int,
+        encoding: Encoding | None = None,
+        search: SearchConfig | None = None,
+        room: Room = np.zeros,
+    ) -> None:
+        self.spec, self.seed = spec, seed
+        search = search or SearchConfig(simulations=64, noise=True)
+        self._leased = leases_at_once(config)
+        search = search_of_a_lease(search, config)
+        bell = _native.Bell()
+        self._new_actors = partial(
+            Actors, spec, config, mix(seed, 0), encoding, search, room=room, bell=bell
+        )
+        self._tried = search.threads == 1 or not spec.is_native
+        """Whether batches are known not to matter; with one actor they follow from the games."""
+        self._actors = [self._new_actors()]
+        self.notes: list[str] = []
+        self._begun: dict[int, Actors] = {}
+        """The actors of the leases being played, by number."""
+        self._finished = self._counted = np.zeros(3, np.int64)
+        """Games over, positions and simulations of the leases that are over; all that `_work`
+        counted."""
+
+    def play(
+        self, lease: Lease, following: Lease | None, load: Load, watch: Watch | None
+    ) -> PlayedLease:
+        """Play a lease to its end. If an exception is raised, it can be played again."""
+        began, waited, evaluated = time.perf_counter(), 0.0, self._evaluated
+        watched = began
+        try:
+            actors = self._begin(lease, load)
+            playing = [actors, *(each for each in self._begun.values() if each is not actors)]
+            while not actors.is_over:
+                if len(playing) < self._leased and following is not None and actors.all_started:
+                    playing.append(self._begin(following, load))
+                waited += attend(playing)
+                now = time.perf_counter()
+                if watch is not None and now - watched >= WATCH_INTERVAL:
+                    watched = now
+                    over, positions, simulations = actors.progress
+                    watch(
+                        SelfPlayStatistics(
+                            games=over,
+                            positions=positions,
+                            simulations=simulations,
+                            seconds=now - began,
+                        )
+                    )
+            work = self._work(actors)
+            games = actors.finish()
+        except BaseException:
+            self.stop()
+            raise
+        del self._begun[lease.number]
+        found = SelfPlayStatistics(seconds=time.perf_counter() - began)
+        found.played_games, found.played_positions, found.played_simulations = work.tolist()
+        found.network_seconds, found.search_seconds = self._evaluated - evaluated, waited
+        found.cache_lookups, found.cache_hits = actors.cache
+        found.batches, found.rows = actors.evaluated
+        found.capacity = found.batches * actors.rows
+        return PlayedLease(games, actors.dropped, found)
+
+    def _begin(self, lease: Lease, load: Load) -> Actors:
+        """Start to play a lease, or go on with it."""
+        if lease.number not in self._begun:
+            place = lease.number % self._leased
+            while len(self._actors) <= place:
+                self._actors.append(self._new_actors())
+            actors = self._actors[place]
+            evaluator = load(lease)
+            if not self._tried:
+                self._try_out(evaluator)
+                actors = self._actors[place]
+            with as_game_errors(self.spec):
+                actors.begin(evaluator, lease.first, lease.count, lease.positions)
+            self._begun[lease.number] = actors
+        return self._begun[lease.number]
+
+    def _try_out(self, evaluator: AnyEvaluator) -> None:
+        """Play by one actor if the evaluator's answers depend on the rest of a batch: then what is
+        in a batch follows from the games, and not from the timing of several threads.
+        """
+        self._tried = True
+        if answers_depend_on_batch(evaluator, self._actors[0], self.seed):
+            self._new_actors = partial(self._new_actors, actors=1)
+            self._actors = [self._new_actors() for _ in self._actors]
+            self.notes.append(
+                "The network's answers depend on the rest of a batch on this machine: one thread "
+                "plays the games, so that they are reproducible."
+            )
+
+    def _work(self, over: Actors) -> NDArray[np.int64]:
+        """Games over, positions and simulations since the last call; one lease is over."""
+        rows = [actors.progress for actors in self._begun.values()]
+        total: NDArray[np.int64] = self._finished + np.array(rows, np.int64).sum(axis=0)
+        work = total - self._counted
+        self._counted, self._finished = total, self._finished + over.progress
+        return work
+
+    @property
+    def _evaluated(self) -> float:
+        """Seconds inside evaluators so far."""
+        return sum(actors.seconds for actors in self._actors)
+
+    def stop(self) -> None:
+        """Give up the games in progress; they can be played again."""
+        for actors in self._begun.values():
+            actors.stop()
+        self._begun.clear()
+        self._counted = self._finished
