@@ -21,7 +21,13 @@ __all__ = ["Extra", "Report", "examine"]
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;.*extra == ['\"]([\w-]+)['\"]")
 
 # The module whose import shows that an extra works; extras without one are checked by version.
-_PROBES = {"gym": "gymnasium", "openspiel": "pyspiel", "torch": "torch", "train": "tensorboard"}
+_PROBES = {
+    "gym": "gymnasium",
+    "openspiel": "pyspiel",
+    "torch": "torch",
+    "train": "tensorboard",
+    "web": "uvicorn",
+}
 
 
 class Extra(TypedDict):

@@ -220,8 +220,9 @@ def time_shares(columns: Columns) -> dict[str, Series]:
 def limit(columns: Columns) -> tuple[str, str] | None:
     """What limited self-play in the last step, and the measure that says so; None if unknown.
 
-    >>> step = {"seconds.selfplay": 10.0, "seconds.network": 9.0, "seconds.search": 0.5}
-    >>> limit({name: np.array([value]) for name, value in step.items()})
+    >>> seconds = {"selfplay": 10.0, "network": 9.0, "search": 0.5}
+    >>> columns = {f"seconds.{name}": np.array([value]) for name, value in seconds.items()}
+    >>> limit({"step": np.array([1.0]), **columns})
     ('the network is the limit', 'it computes 90% of the time')
     """
     whole, network, waits = (
