@@ -2,6 +2,7 @@
 
 Every file that Sylvan replaces is written here: write under a temporary name in the same folder,
 fsync, rename, fsync the folder. After `write_bytes` returns, the new contents survive a crash.
+Folders that are complete get their names by `rename`.
 """
 
 import os
@@ -11,7 +12,15 @@ from pathlib import Path
 
 from sylvan.errors import MissingFolder
 
-__all__ = ["remove_leftovers", "sync_folder", "write_bytes", "write_new", "write_text"]
+__all__ = [
+    "remove_leftovers",
+    "rename",
+    "sync_file",
+    "sync_folder",
+    "write_bytes",
+    "write_new",
+    "write_text",
+]
 
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 """The temporary name of a file: its name, and the number of the process that writes it."""
@@ -36,10 +45,18 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         write_new(temporary, data)
-        temporary.replace(target)
+        rename(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(folder)
+
+
+def rename(path: Path, target: Path) -> None:
+    """Rename a file, replacing `target`, or a folder, and wait until the new name is on the disk.
+
+    The contents must be on the disk already.
+    """
+    os.replace(path, target)
+    sync_folder(target.parent)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -54,6 +71,12 @@ def write_new(path: Path, data: bytes) -> None:
     with path.open("wb") as file:
         file.write(data)
         file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the contents of a file are on the disk."""
+    with path.open("rb+") as file:
         os.fsync(file.fileno())
 
 

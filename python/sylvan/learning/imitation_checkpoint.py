@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sylvan.errors import TrainingError
-from sylvan.files import write_bytes
+from sylvan.files import rename, write_bytes
 from sylvan.learning.imitation import Imitation
 from sylvan.networks.checkpoint import read_checkpoint, write_checkpoint
 
@@ -41,7 +41,7 @@ def save_checkpoint(training: Imitation, folder: Path) -> None:
     }
     write_bytes(new / "state.json", json.dumps(state, indent=2).encode())
     shutil.rmtree(folder, ignore_errors=True)
-    new.rename(folder)
+    rename(new, folder)
 
 
 def load_checkpoint(training: Imitation, folder: Path) -> bool:
@@ -54,7 +54,7 @@ def load_checkpoint(training: Imitation, folder: Path) -> bool:
         if not (new / "state.json").exists():
             return False
         shutil.rmtree(folder, ignore_errors=True)
-        new.rename(folder)  # the run was killed between removal and rename
+        rename(new, folder)  # the run was killed between removal and rename
     state = json.loads((folder / "state.json").read_text())
     now = training.config.model_dump(mode="json")["imitation"]
     for name in ("network", "policy_channels", "seed", "mirror"):

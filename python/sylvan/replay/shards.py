@@ -23,6 +23,7 @@ import numpy as np
 
 from sylvan._native import __version__
 from sylvan.errors import ReplayError
+from sylvan.files import sync_file, sync_folder
 from sylvan.games.naming import GameSpec
 from sylvan.replay.packing import Block, Layout
 from sylvan.replay.record import GameRecord
@@ -119,12 +120,8 @@ class Shard:
 
     def sync(self) -> None:
         """Flush the file and its directory entry to the disk (fsync)."""
-        for path in (self.path, self.path.parent):
-            opened = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(opened)
-            finally:
-                os.close(opened)
+        sync_file(self.path)
+        sync_folder(self.path.parent)
 
     def _write(self, data: bytes) -> None:
         try:

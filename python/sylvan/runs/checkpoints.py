@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Collection, Mapping
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import RunError
-from sylvan.files import sync_folder, write_new
+from sylvan.files import rename, sync_folder, write_new
 from sylvan.networks.checkpoint import read_checkpoint, write_checkpoint
 from sylvan.networks.header import NetworkHeader
 
@@ -108,11 +107,10 @@ class CheckpointFolder:
             facts["files"] = {path.name: _checksum(path) for path in sorted(temporary.iterdir())}
             write_new(temporary / "state.json", _with_checksum(facts))
             sync_folder(temporary)
-            os.replace(temporary, self.path(step))
+            rename(temporary, self.path(step))
         except OSError:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
-        sync_folder(self.folder)
         return self.path(step)
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
@@ -130,7 +128,7 @@ class CheckpointFolder:
                 damage.append(str(error))
                 renamed = self.path(step).with_suffix(".damaged")
                 shutil.rmtree(renamed, ignore_errors=True)
-                os.replace(self.path(step), renamed)
+                rename(self.path(step), renamed)
         if damage:
             raise RunError(
                 f"Every checkpoint in {self.folder} is damaged ({damage[0].rstrip('.')}): restore "
@@ -158,7 +156,7 @@ class CheckpointFolder:
         for step in self.steps():
             if step not in steps:
                 old = self.folder / f".{self.path(step).name}.old"
-                os.replace(self.path(step), old)  # a half-deleted one is never read
+                rename(self.path(step), old)  # a half-deleted one is never read
                 shutil.rmtree(old, ignore_errors=True)
 
     def sweep(self) -> None:

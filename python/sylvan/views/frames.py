@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.errors import ConfigError, MissingExtra
-from sylvan.files import write_bytes
+from sylvan.files import rename, sync_file, write_bytes
 
 __all__ = ["save_frames"]
 
@@ -84,4 +84,5 @@ def _mp4(target: Path, frames: Sequence[Frame], per_second: float) -> None:
         unfinished.unlink(missing_ok=True)
         said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise ConfigError(f"ffmpeg could not write {target}: {said}; give a name ending in .gif.")
-    unfinished.replace(target)
+    sync_file(unfinished)
+    rename(unfinished, target)
