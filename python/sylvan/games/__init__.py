@@ -3,6 +3,7 @@
 Games are imported on first use, to keep `import sylvan` fast. In the order in which data flows:
 
 `game`                the contract: the class `Game`
+`optional`            members that a game may lack, with `Game`'s defaults
 `tic_tac_toe`         tic-tac-toe
 `connect_four`        Connect Four and its exact solver
 `encoding`            layouts of a chess network's inputs and policy outputs

@@ -9,6 +9,7 @@ import numpy as np
 from sylvan import _native
 from sylvan.errors import GameOver, IllegalAction
 from sylvan.games.game import Game
+from sylvan.games.optional import is_chance
 from sylvan.planning.roots import as_root, is_own_turn, root_actions
 
 __all__ = ["action_codes", "state_after", "view_after"]
@@ -67,7 +68,7 @@ def action_codes(state: Game, actions: Sequence[int | str]) -> list[int]:
 
 def _open_actions(state: Game) -> list[int]:
     """Everything that can happen in a state."""
-    if getattr(state, "is_chance", bool)():
+    if is_chance(state):
         return [outcome for outcome, _ in state.chance_outcomes()]
     unrestricted = getattr(state, "restricted", None)
     return root_actions(state if unrestricted is None else unrestricted(None))

@@ -11,6 +11,7 @@ from sylvan import _native
 from sylvan.errors import ConfigError, GameContractError, GameOver, SearchStateError
 from sylvan.evaluators.protocol import encoding_of
 from sylvan.games.game import MAX_SEATS, Game
+from sylvan.games.optional import is_chance, observer_of, overrides, state_encoding
 
 if TYPE_CHECKING:
     from sylvan.evaluators.protocol import Evaluator
@@ -65,7 +66,7 @@ def checked_states(states: Iterable[Game], config: SearchConfig) -> list[Game]:
                 f"State {i} is a {type(state).__name__} and state 0 a {type(states[0]).__name__}: "
                 "search them in two forests."
             )
-        need_encoding(state, getattr(states[0], "encoding", None), f"State {i}")
+        need_encoding(state, state_encoding(states[0]), f"State {i}")
         need_fair(state, config, f"State {i}")
         need_turn(state, f"State {i}")
     return [_copy(state) for state in states]
@@ -117,11 +118,11 @@ def need_turn(state: Game, name: str) -> None:
 
 def is_view(state: Game) -> bool:
     """Whether `state` is one seat's view of a game."""
-    return getattr(state, "observer", None) is not None
+    return observer_of(state) is not None
 
 
 def _no_seat_moves(state: Game) -> bool:
-    return state.is_terminal() or bool(getattr(state, "is_chance", bool)())
+    return state.is_terminal() or is_chance(state)
 
 
 def is_own_turn(view: Game) -> bool:
@@ -131,7 +132,7 @@ def is_own_turn(view: Game) -> bool:
 
 def hides(state: Game) -> bool:
     """Whether the game of `state` has hidden information."""
-    return getattr(type(state), "observe", Game.observe) is not Game.observe
+    return overrides(state, "observe")
 
 
 def need_fair(state: Game, config: SearchConfig, name: str) -> None:
@@ -165,7 +166,7 @@ def need_fair(state: Game, config: SearchConfig, name: str) -> None:
 
 def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:
     """:raises ConfigError: `state` has another encoding of observations."""
-    encoding = getattr(state, "encoding", None)
+    encoding = state_encoding(state)
     if encoding != expected:
         raise ConfigError(
             f"{name} has the encoding {encoding}, but the forest has {expected}: use "
@@ -176,7 +177,7 @@ def need_encoding(state: Game, expected: Encoding | None, name: str) -> None:
 def shown_to(state: Game, evaluator: Evaluator | None) -> Game:
     """`state` in the encoding that an evaluator needs; unchanged if it takes any."""
     encoding = None if evaluator is None else encoding_of(evaluator)
-    if encoding is None or encoding == getattr(state, "encoding", None):
+    if encoding is None or encoding == state_encoding(state):
         return state
     return state.encoded(encoding)
 
@@ -216,7 +217,7 @@ def root_actions(state: Game) -> list[int]:
 
 def need_no_chance(state: Game, name: str) -> None:
     """:raises SearchStateError: chance is to move in `state`."""
-    if getattr(state, "is_chance", bool)():
+    if is_chance(state):
         raise SearchStateError(
             f"{name} waits for chance: apply one of its chance_outcomes() first, "
             "then search where a seat is to move."

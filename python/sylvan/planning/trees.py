@@ -7,15 +7,15 @@ evaluated is up to the subclasses.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Unpack, cast
+from collections.abc import Sequence
+from typing import Unpack, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sylvan import _native
 from sylvan.errors import ConfigError, GameContractError, SearchStateError
 from sylvan.games.game import Game
+from sylvan.games.optional import num_logits_of, overrides, seat_values_of, state_encoding
 from sylvan.planning.config import SearchConfig
 from sylvan.planning.determinised import DealtForest
 from sylvan.planning.keywords import Limits
@@ -48,16 +48,15 @@ class Trees:
         first = roots[0]
         self.config = config
         self._states: list[Game | None] = [*roots]
-        self._class, self._encoding = type(first), getattr(first, "encoding", None)
-        self._has_chance = getattr(type(first), "is_chance", None) is not Game.is_chance
+        self._class, self._encoding = type(first), state_encoding(first)
+        self._has_chance = overrides(first, "is_chance")
         self._views = is_view(first)
         self.num_players, self.num_actions = first.num_players, first.num_actions
-        self.num_logits: int = getattr(first, "num_logits", first.num_actions)
+        self.num_logits = num_logits_of(first)
         """Policy outputs per leaf: one per action, unless the states have an encoding."""
         self.one_value = first.num_players == 1 or (first.num_players == 2 and first.zero_sum)
         """Whether one value per leaf, for the seat to move, determines the values of all seats."""
-        self.seat_values: Callable[[NDArray[Any]], NDArray[Any]] | None
-        self.seat_values = getattr(first, "seat_values", None)
+        self.seat_values = seat_values_of(first)
         """Convert a network's values `[B, num_players]` to the game's payments; None: equal."""
         low, high = map(float, first.value_range)
         self.value_range = evaluated_range((low, high), config)

@@ -32,6 +32,7 @@ from typing import Any
 from sylvan._native import Rng
 from sylvan.files import write_bytes
 from sylvan.games.naming import GameSpec
+from sylvan.games.optional import max_length_of
 from sylvan.runs.config import TrainingConfig, differences
 from sylvan.runs.figures import time_span
 from sylvan.runs.rehearsal import Costs, rehearse
@@ -193,7 +194,7 @@ class _Fitting:
         """
         config, spec = self.config, self.config.game.spec
         most = config.selfplay.max_plies or config.arena.max_plies
-        own = getattr(spec.first(), "max_length", None)
+        own = max_length_of(spec.first())
         limit = min(most, own or most)
         if spec.is_gymnasium:
             return float(limit) if own else min(limit, 2 * episode_length(spec, limit))

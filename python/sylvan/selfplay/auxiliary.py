@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sylvan.games.game import Game
+from sylvan.games.optional import overrides
 from sylvan.replay.record import GameRecord
 
 __all__ = ["offers_auxiliary", "with_auxiliary"]
@@ -15,7 +16,7 @@ __all__ = ["offers_auxiliary", "with_auxiliary"]
 
 def offers_auxiliary(game: Game) -> bool:
     """Whether a game offers auxiliary targets."""
-    return getattr(type(game), "auxiliary", None) not in (None, Game.auxiliary)
+    return overrides(game, "auxiliary")
 
 
 def with_auxiliary(record: GameRecord, first: Game) -> GameRecord:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sylvan._native import Forest as NativeForest
 from sylvan.errors import SearchStateError
 from sylvan.games.game import Game
+from sylvan.games.optional import num_logits_of, seat_values_of
 from sylvan.planning import SearchConfig
 from sylvan.planning.leaves import CheckedLeaves, evaluated_range
 
@@ -51,10 +52,10 @@ class Played:
             config,
             first.num_players,
             first.num_actions,
-            getattr(first, "num_logits", first.num_actions),
+            num_logits_of(first),
             first.num_players == 1 or (first.num_players == 2 and bool(first.zero_sum)),
             evaluated_range((low, high), config),
-            getattr(first, "seat_values", None),
+            seat_values_of(first),
         )
 
     @property

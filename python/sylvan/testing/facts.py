@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sylvan.games.game import MAX_SEATS, Game
+from sylvan.games.game import MAX_SEATS
+from sylvan.games.optional import overrides
 from sylvan.testing.probe import Probe
 
 
@@ -91,9 +92,8 @@ def _check_range(probe: Probe, name: str, of: str) -> None:
 
 
 def _check_chance_pair(probe: Probe) -> None:
-    kind = type(probe.state)
-    has_flag = getattr(kind, "is_chance", None) is not Game.is_chance
-    has_outcomes = getattr(kind, "chance_outcomes", None) is not Game.chance_outcomes
+    has_flag = overrides(probe.state, "is_chance")
+    has_outcomes = overrides(probe.state, "chance_outcomes")
     if has_outcomes and not has_flag:
         probe.fail(
             "is_chance()",

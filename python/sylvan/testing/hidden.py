@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 
 from sylvan._native import Rng
-from sylvan.games.game import Game
+from sylvan.games.optional import observer_of, overrides
 from sylvan.testing.probe import Probe
 from sylvan.testing.view import View, read_view
 
@@ -31,7 +31,7 @@ def check_views(probe: Probe, view: View, rng: random.Random) -> tuple[int, int]
     """Check the view of each seat in a state in which a seat moves; return the number of deals
     drawn, and how many of them equal the true state.
     """
-    if getattr(type(probe.state), "observe", Game.observe) is Game.observe or view.to_play is None:
+    if not overrides(probe.state, "observe") or view.to_play is None:
         return 0, 0
     true = 0
     for seat in range(probe.state.num_players):
@@ -73,10 +73,10 @@ def _observed(probe: Probe, seat: int) -> Probe:
     """Return the view of a seat; check `observer` in it and in its copy."""
     seen = Probe(probe.call("observe", seat), probe.path)
     for name, state in (("the view", seen.state), ("a copy of the view", seen.call("clone"))):
-        if getattr(state, "observer", None) != seat:
+        if observer_of(state) != seat:
             probe.fail(
                 "observer",
-                f"is {getattr(state, 'observer', None)!r} in {name} observe({seat})",
+                f"is {observer_of(state)!r} in {name} observe({seat})",
                 f"set it to {seat}, and copy it in clone()",
             )
     return seen
@@ -108,7 +108,7 @@ def _checked_deal(probe: Probe, seen: Probe, view: View, seat: int, seed: int) -
     its own view draws the same deals.
     """
     deal = Probe(seen.call("sample", Rng(seed)), probe.path)
-    if deal.state is seen.state or getattr(deal.state, "observer", None) is not None:
+    if deal.state is seen.state or observer_of(deal.state) is not None:
         probe.fail(
             "sample()", "gives a view", "complete a copy of the view, with observer set to None"
         )

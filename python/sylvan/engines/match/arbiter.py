@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, EngineError
+from sylvan.games.optional import outcome_of
 from sylvan.players.batching import Thinking
 from sylvan.players.player import Choice, Clocks, Player
 
@@ -146,7 +147,7 @@ def play_game(
             return end(*verdict)
     first, second = (sum(both) for both in zip(paid, game.returns(), strict=True))
     won = float((first > second) - (first < second))
-    return end(won, str(getattr(game, "outcome", None) or "end").replace("_", " "))
+    return end(won, outcome_of(game) or "end")
 
 
 def _clock(

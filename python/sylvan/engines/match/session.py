@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sylvan._native import Rng
 from sylvan.errors import ConfigError, GameOver, IllegalAction
+from sylvan.games.optional import max_length_of, outcome_of
 from sylvan.planning.roots import hides
 from sylvan.planning.tree import label
 from sylvan.players.batching import alone
@@ -207,7 +208,7 @@ class GameSession(Session):
         fen = getattr(self.game, "fen", None)
         if fen is not None and sum(map(str.isalpha, fen().split()[0])) <= ENDGAME:
             return True
-        longest = getattr(self.game, "max_length", None) or 2 * EARLIEST_DRAW
+        longest = max_length_of(self.game) or 2 * EARLIEST_DRAW
         return len(self.actions) >= min(EARLIEST_DRAW, longest // 2)
 
     def _need_two_seats(self, what: str) -> None:
@@ -240,8 +241,8 @@ class GameSession(Session):
         if self.start.num_players != 2:
             shown = ", ".join(f"{total:g}" for total in self.totals)
             return f"You get {self.totals[self.seat]:g}; the seats get {shown}."
-        reason = self._agreed[1] if self._agreed else str(getattr(self.game, "outcome", None) or "")
-        by = f" by {reason.replace('_', ' ')}" if reason else ""
+        reason = self._agreed[1] if self._agreed else outcome_of(self.game)
+        by = f" by {reason}" if reason else ""
         if self.result == "1/2-1/2":
             return f"Drawn{by}."
         won = self.result == ("1-0" if self.seat == 0 else "0-1")
