@@ -187,7 +187,7 @@ where
 {
     // Roots as they stand in the games: some random moves from the first state.
     let roots: Vec<G> = (0..work.games as u64)
-        .map(|seed| wandered(first, seed))
+        .map(|seed| random_state(first, seed))
         .collect();
     let count = 4 * work.games as u64;
     if let Ok(mode) = std::env::var("MODE") {
@@ -217,7 +217,7 @@ where
     }
 }
 
-fn wandered<G: Game>(first: &G, seed: u64) -> G {
+fn random_state<G: Game>(first: &G, seed: u64) -> G {
     let mut rng = sylvan_core::Rng::new(seed, 9);
     let (mut state, mut legal) = (first.clone(), Vec::new());
     for _ in 0..rng.below(20) {

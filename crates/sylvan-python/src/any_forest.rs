@@ -12,7 +12,7 @@ use sylvan_core::config::{Limits, Stop};
 use sylvan_core::values::{Duel, Seats, Values};
 use sylvan_core::{Action, Config, Forest, Rules, SearchError, Seat, Timing};
 
-use crate::bridge::{Bridge, Spare, unlocked};
+use crate::bridge::{Bridge, ReusedArrays, unlocked};
 use crate::evaluators::NativeEvaluator;
 use crate::learned::{self, Answer};
 use crate::policy::{Policy, tell};
@@ -29,7 +29,7 @@ pub trait AnyForest: Send {
     fn leaves(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
     fn num_leaves(&self) -> usize;
     fn logit_indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>>;
-    fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>>;
+    fn observations(&mut self, py: Python<'_>, reused: &mut ReusedArrays) -> PyResult<Py<PyAny>>;
     fn steps(&self, py: Python<'_>, stride: usize) -> PyResult<Py<PyAny>>;
     fn step(
         &mut self,
@@ -157,8 +157,8 @@ impl<G: Bridge, V: Values> AnyForest for Forest<G, V> {
         G::observe_into(self, py, out)
     }
 
-    fn observations(&mut self, py: Python<'_>, spare: &mut Spare) -> PyResult<Py<PyAny>> {
-        G::observations(self, py, spare)
+    fn observations(&mut self, py: Python<'_>, reused: &mut ReusedArrays) -> PyResult<Py<PyAny>> {
+        G::observations(self, py, reused)
     }
 
     fn steps(&self, py: Python<'_>, stride: usize) -> PyResult<Py<PyAny>> {

@@ -39,19 +39,19 @@ pub trait Bridge: Game<Error: Into<PyErr>, Cell: Element> + 'static {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
-        spare: &mut Spare,
+        reused: &mut ReusedArrays,
     ) -> PyResult<Py<PyAny>> {
         let rules = &forest.settings.rules;
         let mut shape = vec![forest.num_leaves()];
         shape.extend(&rules.observation_shape);
         let len = forest.num_leaves() * rules.observation_len();
-        let array = spare.take::<Self::Cell>(py, len);
+        let array = reused.take::<Self::Cell>(py, len);
         let mut cells = array.try_readwrite()?;
         let out = &mut cells.as_slice_mut()?[..len];
         py.detach(|| forest.observe(out)).map_err(Into::into)?;
         drop(cells);
         let filled = array.get_item(PySlice::new(py, 0, len as isize, 1))?;
-        spare.keep(&array);
+        reused.keep(&array);
         drop(array);
         filled.call_method1("reshape", (shape,))?.into_py_any(py)
     }
@@ -119,9 +119,9 @@ pub fn unlocked<G: Bridge, T: Send>(py: Python<'_>, work: impl FnOnce() -> T + S
 /// Flat observation arrays returned before, reused once the caller has released them. Two, for
 /// callers that keep one batch while they fill the next.
 #[derive(Default)]
-pub struct Spare([Option<Py<PyAny>>; 2]);
+pub struct ReusedArrays([Option<Py<PyAny>>; 2]);
 
-impl Spare {
+impl ReusedArrays {
     /// A flat array of at least `len` cells without other references, also through views.
     fn take<'py, T: Element + Copy + Default>(
         &mut self,

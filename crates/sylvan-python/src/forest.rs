@@ -15,7 +15,7 @@ use sylvan_core::config::Limits;
 use sylvan_core::{Action, Timing};
 
 use crate::any_forest::AnyForest;
-use crate::bridge::Spare;
+use crate::bridge::ReusedArrays;
 use crate::learned::Answer;
 use crate::policy::Policy;
 use crate::records::NodeStats;
@@ -28,7 +28,7 @@ const SLICE: Duration = Duration::from_millis(40);
 
 struct Inner {
     forest: Box<dyn AnyForest>,
-    spare: Spare,
+    reused: ReusedArrays,
     seconds: Option<f64>,
     deadline: Option<Instant>,
 }
@@ -94,7 +94,7 @@ impl Forest {
             inner: Mutex::new(Inner {
                 seconds: config.limits.seconds,
                 deadline: None,
-                spare: Spare::default(),
+                reused: ReusedArrays::default(),
                 forest: games::forest(&states, config)?,
             }),
         })
@@ -140,7 +140,7 @@ impl Forest {
 
     fn observations(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let inner = &mut *self.lock()?;
-        inner.forest.observations(py, &mut inner.spare)
+        inner.forest.observations(py, &mut inner.reused)
     }
 
     /// Writes the observations to the caller's array; returns false if its type or shape does not

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use sylvan_core::values::Values;
 use sylvan_core::{Action, Forest, Game, Rng as CoreRng, Rules, Seat, Turn};
 
-use crate::bridge::{Bridge, Spare};
+use crate::bridge::{Bridge, ReusedArrays};
 use crate::numbers::Rng;
 
 pyo3::import_exception!(sylvan.errors, GameContractError);
@@ -499,7 +499,7 @@ impl Bridge for PythonGame {
     fn observations<V: Values>(
         forest: &mut Forest<Self, V>,
         py: Python<'_>,
-        _: &mut Spare,
+        _: &mut ReusedArrays,
     ) -> PyResult<Py<PyAny>> {
         let arrays = PyList::empty(py);
         for (_, visit) in forest.leaves() {

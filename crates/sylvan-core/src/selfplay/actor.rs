@@ -1,28 +1,31 @@
 //! An actor: one thread that plays many games.
 //!
-//! An actor owns its games, their trees and the memory of its trees. It repeats: read the answers to
-//! its leaves, expand them, and let each of those games go on: start simulations until leaves wait,
-//! or, when the search has ended, play a move and begin the next search, or the next game. The
-//! leaves of some games together get rows of the open batch. Nothing on this way takes a lock that
-//! other actors use; `batches.rs` has the two atomic operations, and one addition gives a game its
-//! number.
+//! An actor owns its games, their trees and the memory of the trees. Its loop:
+//!
+//! 1. Read the answers that have arrived, and expand their leaves.
+//! 2. Resume each of these games: start simulations until leaves wait for evaluation. If the search
+//!    has ended, play a move and begin the next search or the next game.
+//! 3. Reserve rows of the open batch for the leaves of several games together, and write them.
+//!
+//! The loop takes no lock that other actors use: reserving and writing rows is one atomic operation
+//! each (`batches.rs`), and so is drawing the number of the next game.
 //!
 //! *Determinism.* A game depends on the run's seed, its number and the evaluations of its leaves,
 //! nothing else:
 //!
 //! 1. Its random numbers come from streams that belong to its number and ply (`seeds.rs`).
 //! 2. Its tree changes only by its own leaves. A tree gets all its answers at once, in the order in
-//!    which its leaves were selected (leaves of one tree are rows of one batch), so neither the order
-//!    of batches nor what else is in them reaches it. The pool that trees share gives them nothing
-//!    but memory, and a tree's byte budget counts its own bytes.
-//! 3. What other games do reaches it in no way: positions to start from belong to the lease, and the
-//!    finished games are put in order of their numbers at the end.
-//! 4. So if the evaluator gives a position the same answer in any row and any batch, games are equal
-//!    for any number of actors, batches and rows. (Within one evaluation profile, networks do.)
+//!    which its leaves were selected (leaves of one tree are rows of one batch), so it does not depend
+//!    on the order of batches or on their other rows. Trees share only the memory of a pool, and a
+//!    tree's byte budget counts its own bytes.
+//! 3. It does not depend on other games: positions to start from belong to the lease, and finished
+//!    games are sorted by their numbers at the end.
+//! 4. So if the evaluator gives a position the same answer in any row of any batch, the games are the
+//!    same for any number of actors, batches and rows. (Networks do so within one evaluation profile.)
 //!
-//! *Native evaluators* need no batches: with one for single leaves, the actor plays one game after
-//! another, which keeps its tree in the caches; with one for batches, whichever actor finds a full
-//! batch evaluates it.
+//! *Native evaluators.* With an evaluator of single leaves there are no batches: the actor plays one
+//! game after another, which keeps the tree in the caches. With an evaluator of batches, the first
+//! actor that finds a full batch evaluates it.
 
 use std::collections::VecDeque;
 use std::slice::from_ref;
@@ -43,8 +46,8 @@ use crate::selfplay::job::{Evaluate, Failure, Job};
 use crate::selfplay::rows::{BadAnswer, check, evaluate_batch, write};
 use crate::selfplay::setup::Setup;
 
-/// Leaves that get their rows together: few enough to stay in the nearest cache until they are
-/// written, many enough that actors rarely meet at the batch's counter.
+/// Games whose leaves get their rows together: few, so that the leaves stay in the L1 cache until
+/// they are written; many, so that actors rarely change the batch's counter at the same time.
 const CHUNK: usize = 64;
 
 /// The games of one thread.
@@ -89,41 +92,41 @@ impl<G: Game, V: Values> Actor<G, V> {
 
     /// Plays games of a lease until none is left.
     pub fn play(&mut self, job: &Job<G>, setup: &Setup<G>, batches: &Batches<G::Cell>) {
-        let _presence = Presence(batches);
+        let _sign_off = SignOff(batches);
         self.filled.clear();
         self.sizes.clear();
         self.waiting.clear();
         self.waiting_games.clear();
         let mut clock = Clock::new(None, None, &job.asked);
-        let mut table = Table {
+        let mut context = Context {
             job,
             setup,
             batches,
             clock: &mut clock,
         };
         if let Evaluate::Leaves(evaluator) = &job.evaluate {
-            self.play_alone(evaluator.as_ref(), &mut table);
+            self.play_alone(evaluator.as_ref(), &mut context);
         } else {
-            self.play_in_batches(&mut table);
+            self.play_in_batches(&mut context);
         }
     }
 
-    fn play_in_batches(&mut self, table: &mut Table<'_, '_, G>) {
-        let batches = table.batches;
+    fn play_in_batches(&mut self, context: &mut Context<'_, '_, G>) {
+        let batches = context.batches;
         G::together(|| {
             for game in 0..self.games.len() {
-                if self.start_next(game, table) {
-                    self.go_on(game, table);
+                if self.start_next(game, context) {
+                    self.resume(game, context);
                 }
             }
         });
         while !batches.is_stopped() {
             let seen = batches.events();
-            let mut worked = G::together(|| self.read_answers(table));
+            let mut worked = G::together(|| self.read_answers(context));
             if self.waiting.is_empty() && self.filled.is_empty() {
                 break;
             }
-            if let Evaluate::Natively(evaluator) = &table.job.evaluate {
+            if let Evaluate::Natively(evaluator) = &context.job.evaluate {
                 worked |= evaluate_batch(evaluator.as_ref(), batches);
             }
             if !worked {
@@ -132,26 +135,27 @@ impl<G: Game, V: Values> Actor<G, V> {
         }
     }
 
-    /// Reads all answers that are there, and gives leaves their rows; returns whether it did.
-    fn read_answers(&mut self, table: &mut Table<'_, '_, G>) -> bool {
-        let batches = table.batches;
-        let mut worked = self.place(batches);
+    /// Reads all answers that have arrived, and reserves rows for leaves; returns whether there was
+    /// anything to do.
+    fn read_answers(&mut self, context: &mut Context<'_, '_, G>) -> bool {
+        let batches = context.batches;
+        let mut worked = self.reserve_rows(batches);
         while let Some(&rows) = self.waiting.front()
             && batches.is_answered(rows.batch)
             && !batches.is_stopped()
         {
             self.waiting.pop_front();
-            self.read(rows, table);
+            self.read(rows, context);
             worked = true;
         }
-        worked | self.place(batches)
+        worked | self.reserve_rows(batches)
     }
 
     /// Plays game after game with an evaluator of single leaves.
-    fn play_alone(&mut self, evaluator: &dyn Evaluator<G>, table: &mut Table<'_, '_, G>) {
-        let (setup, mut logits) = (table.setup, std::mem::take(&mut self.logits));
+    fn play_alone(&mut self, evaluator: &dyn Evaluator<G>, context: &mut Context<'_, '_, G>) {
+        let (setup, mut logits) = (context.setup, std::mem::take(&mut self.logits));
         let mut values = vec![0.0; setup.rules().num_players];
-        while G::together(|| self.play_one(evaluator, &mut logits, &mut values, table)) {}
+        while G::together(|| self.play_one(evaluator, &mut logits, &mut values, context)) {}
         self.logits = logits;
     }
 
@@ -161,13 +165,13 @@ impl<G: Game, V: Values> Actor<G, V> {
         evaluator: &dyn Evaluator<G>,
         logits: &mut Vec<f32>,
         values: &mut [f32],
-        table: &mut Table<'_, '_, G>,
+        context: &mut Context<'_, '_, G>,
     ) -> bool {
-        if !self.start_next(0, table) {
+        if !self.start_next(0, context) {
             return false;
         }
         loop {
-            match self.advance(0, table) {
+            match self.advance(0, context) {
                 Ok(Next::Search) => {}
                 Ok(Next::Over) => break,
                 Err(error) => {
@@ -176,23 +180,23 @@ impl<G: Game, V: Values> Actor<G, V> {
                 }
             }
             let game = &mut self.games[0];
-            let settings = table.setup.settings(game.full);
-            let (mut search, _) = self.shard.parts(0, settings, table.setup.budget);
+            let settings = context.setup.settings(game.full);
+            let (mut search, _) = self.shard.parts(0, settings, context.setup.budget);
             if let Err(error) = search.evaluate(&mut game.leaves, evaluator, logits, values) {
                 self.fail(0, error);
                 break;
             }
-            if table.batches.is_stopped() {
+            if context.batches.is_stopped() {
                 break;
             }
         }
-        !table.batches.is_stopped()
+        !context.batches.is_stopped()
     }
 
     /// Starts the next game of the lease in a slot; false if there is none, or after a stop.
-    fn start_next(&mut self, game: usize, table: &Table<'_, '_, G>) -> bool {
-        let job = table.job;
-        while !table.batches.is_stopped() {
+    fn start_next(&mut self, game: usize, context: &Context<'_, '_, G>) -> bool {
+        let job = context.job;
+        while !context.batches.is_stopped() {
             let started = job.started.fetch_add(1, Ordering::Relaxed);
             if started >= job.lease.count {
                 return false;
@@ -200,7 +204,7 @@ impl<G: Game, V: Values> Actor<G, V> {
             let number = job.lease.first + started;
             let slot = &mut self.games[game];
             let (shard, finished) = (&mut self.shard, &mut self.finished);
-            match slot.start(number, &job.lease, table.setup, shard, finished) {
+            match slot.start(number, &job.lease, context.setup, shard, finished) {
                 Ok(Next::Search) => return true,
                 Ok(Next::Over) => {}
                 Err(error) => self.fail(game, SearchError::Game(error)),
@@ -217,15 +221,15 @@ impl<G: Game, V: Values> Actor<G, V> {
         self.failures.push(Failure { number, error });
     }
 
-    /// Lets a game go on, and those that follow in its slot, until leaves wait for rows.
-    fn go_on(&mut self, game: usize, table: &mut Table<'_, '_, G>) {
+    /// Resumes a game, then those that follow in its slot, until leaves wait for rows.
+    fn resume(&mut self, game: usize, context: &mut Context<'_, '_, G>) {
         loop {
-            match self.advance(game, table) {
+            match self.advance(game, context) {
                 Ok(Next::Search) => break,
                 Ok(Next::Over) => {}
                 Err(error) => self.fail(game, error),
             }
-            if !self.start_next(game, table) {
+            if !self.start_next(game, context) {
                 return;
             }
         }
@@ -234,7 +238,7 @@ impl<G: Game, V: Values> Actor<G, V> {
         self.sizes.push((leaves.len(), legal));
         self.filled.push(game);
         if self.filled.len() >= CHUNK {
-            self.place(table.batches);
+            self.reserve_rows(context.batches);
         }
     }
 
@@ -242,24 +246,24 @@ impl<G: Game, V: Values> Actor<G, V> {
     fn advance(
         &mut self,
         game: usize,
-        table: &mut Table<'_, '_, G>,
+        context: &mut Context<'_, '_, G>,
     ) -> Result<Next, SearchError<G::Error>> {
-        let setup = table.setup;
+        let setup = context.setup;
         let slot = &mut self.games[game];
         loop {
             let settings = setup.settings(slot.full);
             let (mut search, _) = self.shard.parts(game, settings, setup.budget);
-            search.fill(&mut slot.leaves, table.clock)?;
+            search.fill(&mut slot.leaves, context.clock)?;
             if !slot.leaves.is_empty() {
                 return Ok(Next::Search);
             }
             if !search.tree.is_done() {
-                if table.batches.is_stopped() {
+                if context.batches.is_stopped() {
                     return Ok(Next::Over);
                 }
-                continue; // it found no leaf for long
+                continue; // many simulations ended without a leaf
             }
-            let counters = &table.job.counters[self.number];
+            let counters = &context.job.counters[self.number];
             let simulations = search.tree.progress.finished;
             counters.positions.fetch_add(1, Ordering::Relaxed);
             counters
@@ -273,14 +277,15 @@ impl<G: Game, V: Values> Actor<G, V> {
         }
     }
 
-    /// Gives leaves their rows, as long as a batch is free; returns whether some got theirs.
-    fn place(&mut self, batches: &Batches<G::Cell>) -> bool {
-        let mut placed = 0;
-        while placed < self.filled.len() {
-            let Some(rows) = batches.reserve(&self.sizes[placed..]) else {
+    /// Reserves and writes rows for waiting leaves while batches are free; returns whether any got
+    /// theirs.
+    fn reserve_rows(&mut self, batches: &Batches<G::Cell>) -> bool {
+        let mut done = 0;
+        while done < self.filled.len() {
+            let Some(rows) = batches.reserve(&self.sizes[done..]) else {
                 break;
             };
-            let games = &self.filled[placed..placed + rows.games];
+            let games = &self.filled[done..done + rows.games];
             for (game, error) in write(&self.games, games, &rows, batches) {
                 self.failures.push(Failure {
                     number: self.games[game].number,
@@ -291,15 +296,15 @@ impl<G: Game, V: Values> Actor<G, V> {
             batches.written(&rows);
             self.waiting_games.extend(games);
             self.waiting.push_back(rows);
-            placed += rows.games;
+            done += rows.games;
         }
-        self.filled.drain(..placed);
-        self.sizes.drain(..placed);
-        placed > 0
+        self.filled.drain(..done);
+        self.sizes.drain(..done);
+        done > 0
     }
 
-    /// Reads the answers to some rows, and lets their games go on.
-    fn read(&mut self, rows: Reservation, table: &mut Table<'_, '_, G>) {
+    /// Reads the answers to some rows, and resumes their games.
+    fn read(&mut self, rows: Reservation, context: &mut Context<'_, '_, G>) {
         let (mut row, mut legal) = (rows.row, rows.legal);
         for _ in 0..rows.games {
             self.prefetch_next();
@@ -309,24 +314,24 @@ impl<G: Game, V: Values> Actor<G, V> {
             let counts = self.games[game].leaves.visits().iter();
             let counts: (usize, usize) =
                 counts.fold((0, 0), |(n, sum), visit| (n + 1, sum + visit.actions.len()));
-            if let Err(bad) = self.expand(game, rows.batch, row, legal, table) {
-                let mut first = table.job.bad_answer.lock();
+            if let Err(bad) = self.expand(game, rows.batch, row, legal, context) {
+                let mut first = context.job.bad_answer.lock();
                 let first = first.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
                 first.get_or_insert(bad);
-                table.batches.stop();
+                context.batches.stop();
                 return;
             }
             (row, legal) = (row + counts.0, legal + counts.1);
-            if std::mem::take(&mut self.games[game].failed) && !self.start_next(game, table) {
+            if std::mem::take(&mut self.games[game].failed) && !self.start_next(game, context) {
                 continue;
             }
-            self.go_on(game, table);
+            self.resume(game, context);
         }
-        table.batches.read(rows.batch, rows.rows);
+        context.batches.read(rows.batch, rows.rows);
     }
 
-    /// Prefetches the memory of the next games, whose trees the caches have lost since their last
-    /// turn: with a thousand games, waiting for it would take half of the time. Each step follows
+    /// Prefetches the memory of the next games. With a thousand games their trees have left the
+    /// caches since their last turn, and loading them would take half of the time. Each step follows
     /// pointers that an earlier step has prefetched.
     fn prefetch_next(&self) {
         let game = |ahead: usize| self.waiting_games.get(ahead).copied();
@@ -356,16 +361,16 @@ impl<G: Game, V: Values> Actor<G, V> {
         }
     }
 
-    /// Expands the leaves of a game with the answers from a row and a legal action on.
+    /// Expands the leaves of a game with the answers that begin at `row` and `legal`.
     fn expand(
         &mut self,
         game: usize,
         batch: usize,
         mut row: usize,
         mut legal: usize,
-        table: &Table<'_, '_, G>,
+        context: &Context<'_, '_, G>,
     ) -> Result<(), BadAnswer> {
-        let (setup, memory) = (table.setup, table.batches.memory(batch));
+        let (setup, memory) = (context.setup, context.batches.memory(batch));
         let seats = setup.rules().num_players;
         let slot = &mut self.games[game];
         let leaves = std::mem::take(&mut slot.leaves);
@@ -374,7 +379,7 @@ impl<G: Game, V: Values> Actor<G, V> {
             let (mut search, _) = self.shard.parts(game, settings, setup.budget);
             for visit in leaves.visits() {
                 let n = visit.actions.len();
-                // SAFETY: the batch is answered, so nobody writes to it until all its rows are read.
+                // SAFETY: the batch is answered, so no thread writes to it until all its rows are read.
                 let (logits, values) = unsafe {
                     let values = memory.values.part(row * seats, seats);
                     (memory.logits.part(legal, n), values)
@@ -392,19 +397,19 @@ impl<G: Game, V: Values> Actor<G, V> {
     }
 }
 
-/// What an actor uses besides its own.
-struct Table<'a, 'b, G: Game> {
+/// What all actors of a lease share, and the clock of this one.
+struct Context<'a, 'b, G: Game> {
     job: &'a Job<G>,
     setup: &'a Setup<G>,
     batches: &'a Batches<G::Cell>,
-    /// Kept between searches: it reads the time rarely.
+    /// Kept between searches, because it reads the time only every so many calls.
     clock: &'b mut Clock<'a>,
 }
 
-/// Leaves at the end, also after a panic, which stops all.
-struct Presence<'a, C: Copy + Default + Send + Sync + 'static>(&'a Batches<C>);
+/// Signs the actor off at its end. After a panic it also stops the other actors.
+struct SignOff<'a, C: Copy + Default + Send + Sync + 'static>(&'a Batches<C>);
 
-impl<C: Copy + Default + Send + Sync + 'static> Drop for Presence<'_, C> {
+impl<C: Copy + Default + Send + Sync + 'static> Drop for SignOff<'_, C> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stop();

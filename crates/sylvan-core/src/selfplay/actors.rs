@@ -1,8 +1,8 @@
 //! All actors of a machine: leases in, columns out.
 //!
-//! `begin` starts a thread per actor; the caller takes batches and answers them (`Batches`) until
-//! there are none; `finish` waits for the threads and puts the games in order. Actors keep the memory
-//! of their trees from lease to lease.
+//! `begin` starts a thread per actor. The caller takes batches and answers them (`Batches`) until the
+//! lease is over. `finish` waits for the threads and sorts the games. Actors keep the memory of their
+//! trees from lease to lease.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -22,14 +22,14 @@ use crate::selfplay::play_config::Lease;
 use crate::selfplay::rows::BadAnswer;
 use crate::selfplay::setup::Setup;
 
-/// The legal actions per row that a batch has room for, in games with more actions.
+/// Legal actions per row that a batch has room for, at most; games with fewer actions need less.
 const LEGAL_PER_ROW: usize = 256;
 
 /// All actors of a machine.
 pub struct Actors<G: Game, V: Values> {
     setup: Arc<Setup<G>>,
     batches: Arc<Batches<G::Cell>>,
-    /// Actors without a thread; one that panicked is missing.
+    /// Actors between leases; one that panicked is missing.
     resting: Vec<Actor<G, V>>,
     threads: Vec<JoinHandle<Actor<G, V>>>,
     job: Option<Arc<Job<G>>>,
@@ -47,10 +47,10 @@ pub struct Played<G: Game> {
     pub rows: u64,
 }
 
-/// What has been played so far of the current lease.
+/// The progress of the current lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Games that have started, and those that are over.
+    /// Games started, and games over.
     pub started: u64,
     pub games: u64,
     pub positions: u64,
@@ -76,7 +76,7 @@ pub enum LeaseError<E> {
     NoThread(std::io::Error),
 }
 
-/// The shape of batches with so many rows.
+/// The shape of batches of `rows` rows.
 pub fn shape_of<G: Game>(setup: &Setup<G>, rows: usize) -> Shape {
     let rules = setup.rules();
     let leaves = setup.leaves_in_flight();
@@ -90,7 +90,7 @@ pub fn shape_of<G: Game>(setup: &Setup<G>, rows: usize) -> Shape {
 }
 
 impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
-    /// `count` actors, and the memory of two batches or more: one is open, the others are under way.
+    /// `count` actors and `memory` for at least two batches: one is open, the others are under way.
     /// The bell rings when a batch is full and when all actors have ended.
     pub fn new(
         setup: Setup<G>,
@@ -166,7 +166,7 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
             match started {
                 Ok(thread) => self.threads.push(thread),
                 Err(error) => {
-                    // Those that have started end; the missing ones are made anew.
+                    // Actors that have started end; the others are made again.
                     self.batches.stop();
                     let _ = self.join(count);
                     return Err(LeaseError::NoThread(error));
@@ -176,7 +176,7 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
         Ok(())
     }
 
-    /// What has been played so far.
+    /// The progress so far.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
         if let Some(job) = &self.job {
@@ -190,7 +190,7 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
         progress
     }
 
-    /// Waits until all actors have ended, and returns what they played. Repeats a panic of an actor.
+    /// Waits until all actors have ended, and returns their games. A panic of an actor panics here.
     pub fn finish(&mut self) -> Result<Played<G>, LeaseError<G::Error>> {
         let Some(job) = self.job.clone() else {
             return Err(LeaseError::Idle);
@@ -222,7 +222,7 @@ impl<G: Game + 'static, V: Values + 'static> Actors<G, V> {
         })
     }
 
-    /// Joins all threads; returns the first panic. After it or a stop, what was played is dropped.
+    /// Joins all threads; returns the first panic. After a panic or a stop the games are dropped.
     fn join(&mut self, count: usize) -> Option<Box<dyn std::any::Any + Send>> {
         let mut panic = None;
         for thread in std::mem::take(&mut self.threads) {

@@ -22,8 +22,8 @@ pub trait BatchEvaluator<C>: Send + Sync {
     fn evaluate(&self, rows: &Rows<'_, C>, logits: &mut [f32], values: &mut [f32]);
 }
 
-/// Pseudo-random logits in -2..2 and values in -1..1, determined by the observation: takes the place
-/// of a network where only the rest is measured. It reads every cell and writes every logit.
+/// Pseudo-random logits in -2..2 and values in -1..1, determined by the observation: replaces a
+/// network in benchmarks of everything else. It reads every cell and writes every logit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObservationHash;
 

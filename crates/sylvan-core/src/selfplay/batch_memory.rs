@@ -1,8 +1,8 @@
 //! The memory of a batch: what actors write and an evaluator reads, and its answers.
 //!
-//! The caller may provide the arrays (page-locked memory, say). Several threads write to different
-//! rows of an array at the same time, which Rust's references cannot express, so a `Region` hands out
-//! parts through a raw pointer; `batches.rs` hands every row to one thread only.
+//! The caller may provide the arrays, for example in page-locked memory. Several threads write to
+//! different rows of an array at the same time. Rust's references cannot express this, so a `Region`
+//! gives access to parts through a raw pointer; `batches.rs` gives every row to one thread only.
 
 use std::any::Any;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Region<T> {
 
 // SAFETY: a region is a pointer to plain numbers, valid as long as its owner, which it holds.
 unsafe impl<T: Send> Send for Region<T> {}
-// SAFETY: `part` and `part_mut` leave it to their caller that parts do not overlap.
+// SAFETY: the callers of `part` and `part_mut` promise that parts do not overlap.
 unsafe impl<T: Send + Sync> Sync for Region<T> {}
 
 impl<T> fmt::Debug for Region<T> {
@@ -43,7 +43,7 @@ impl<T: Copy + Default + Send + Sync + 'static> Region<T> {
     pub fn new(len: usize) -> Self {
         let mut entries = vec![T::default(); len];
         let first = entries.as_mut_ptr();
-        // SAFETY: the pointer stays valid when the vector is moved, and nobody else uses it.
+        // SAFETY: the pointer stays valid when the vector is moved, and nothing else uses it.
         unsafe { Self::of(first, len, Box::new(entries)) }
     }
 
@@ -51,9 +51,8 @@ impl<T: Copy + Default + Send + Sync + 'static> Region<T> {
     ///
     /// # Safety
     ///
-    /// `first` points to `len` initialised entries, valid as long as `owner`. While a batch is being
-    /// filled or evaluated, nobody writes to what it uses of the array except through this region,
-    /// and the evaluator's answers.
+    /// `first` points to `len` initialised entries, valid as long as `owner`. While a batch is filled
+    /// or evaluated, its part of the array is written only through this region or by the evaluator.
     pub unsafe fn of(first: *mut T, len: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
         Self {
             first,
@@ -78,10 +77,10 @@ impl<T: Copy + Default + Send + Sync + 'static> Region<T> {
     ///
     /// # Safety
     ///
-    /// Nobody writes to them meanwhile.
+    /// No thread writes to them meanwhile.
     pub(crate) unsafe fn part(&self, first: usize, len: usize) -> &[T] {
         assert!(first + len <= self.len);
-        // SAFETY: inside the array; the caller keeps writers away.
+        // SAFETY: inside the array; the caller excludes writers.
         unsafe { std::slice::from_raw_parts(self.first.add(first), len) }
     }
 
@@ -89,11 +88,11 @@ impl<T: Copy + Default + Send + Sync + 'static> Region<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else reads or writes them meanwhile.
+    /// No other thread reads or writes them meanwhile.
     #[expect(clippy::mut_from_ref, reason = "threads write to different parts")]
     pub(crate) unsafe fn part_mut(&self, first: usize, len: usize) -> &mut [T] {
         assert!(first + len <= self.len);
-        // SAFETY: inside the array; the caller keeps others away.
+        // SAFETY: inside the array; the caller excludes other threads.
         unsafe { std::slice::from_raw_parts_mut(self.first.add(first), len) }
     }
 }
@@ -107,7 +106,7 @@ pub struct BatchMemory<C> {
     pub offsets: Region<i64>,
     /// `[L]` the legal actions, row after row.
     pub actions: Region<i32>,
-    /// `[L]` the index of each one's logit in a policy network's output.
+    /// `[L]` the index of each action's logit in a policy network's output.
     pub indices: Region<i32>,
     /// `[B]` the seat to move.
     pub seats: Region<i64>,

@@ -1,7 +1,7 @@
-//! One of the batches that go round: its counters and its memory.
+//! One batch: its counters and its memory. `batches.rs` has the protocol.
 //!
-//! `batches.rs` has the protocol. A thread that finds the batch open may reserve rows at any time, so
-//! what it compares and swaps is the whole state of the filling.
+//! A thread that finds the batch open may reserve rows at any time, so one word holds the whole state
+//! of the filling: a compare-and-swap succeeds only if nothing has changed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -39,7 +39,7 @@ pub(crate) struct Slot<C> {
     pub filling: AtomicU64,
     /// Rows written.
     pub written: AtomicUsize,
-    /// It went to the evaluator: `complete` is called by one thread.
+    /// Whether it went to the evaluator, so that only one thread hands it over.
     pub completed: AtomicBool,
     pub answered: AtomicBool,
     /// Rows whose answers are not read yet.

@@ -1,22 +1,24 @@
-//! Batches of fixed size, several under way, filled by whichever actors have leaves.
+//! Batches of fixed size, several under way, filled by all actors that have leaves.
 //!
-//! A batch goes round: *open*, actors reserve rows and write their leaves into them; *full*, it waits
-//! for the evaluator; *taken*, it is being evaluated; *answered*, actors read the answers to their
-//! rows; *free*. One batch is open at a time; when a leaf does not fit any more, the next free one is
-//! opened.
+//! The states of a batch, in a cycle:
 //!
-//! *Without a lock.* An actor reserves rows for some leaves and room for their legal actions by one
-//! compare-and-swap of one word, and says by one addition that they are written. The rows of a batch
-//! are in the order of reservation, so their legal actions are one run too. The lock is taken once
-//! per batch and state, and by threads that have nothing to do.
+//! - *open*: actors reserve rows and write their leaves into them; one batch is open at a time;
+//! - *full*: it waits for the evaluator;
+//! - *taken*: it is being evaluated;
+//! - *answered*: actors read the answers to their rows;
+//! - *free*: it is opened when a leaf does not fit into the open batch.
 //!
-//! *Short batches.* A batch that is not full is evaluated when nothing else can happen: every actor
-//! waits, and no other batch is under way. So a lease ends, and more rows than games are no
-//! deadlock.
+//! *Locks.* One compare-and-swap of one word reserves rows and room for their legal actions; one
+//! atomic addition marks them as written. Rows are in the order of reservation, so the legal actions
+//! of a reservation are contiguous too. The lock is taken once per change of a batch's state, and by
+//! threads that wait.
 //!
-//! *No deadlock.* A batch that is taken will be answered; an actor reads answers before it waits for
-//! a free batch; so every batch becomes free, and either a batch is under way or the rule for short
-//! ones applies.
+//! *Short batches.* A batch that is not full is evaluated if every actor waits and no other batch is
+//! under way. This happens at the end of a lease, and if a batch has more rows than there are games.
+//!
+//! *No deadlock.* A taken batch will be answered, and actors read answers before they wait for a free
+//! batch, so every batch becomes free again. If no batch is under way, the rule for short ones
+//! applies.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -38,7 +40,7 @@ pub(crate) struct Reservation {
     pub rows: usize,
 }
 
-/// What an evaluator gets when it asks for a batch.
+/// The answer to an evaluator that asks for a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     Batch(usize),
@@ -48,15 +50,15 @@ pub enum Taken {
     Over,
 }
 
-/// What is decided under the lock.
+/// The state that the lock protects.
 #[derive(Debug, Default)]
-struct Desk {
+struct Queues {
     free: Vec<usize>,
     /// Waiting for the evaluator, in order.
     full: VecDeque<usize>,
     /// Being evaluated.
     taken: Vec<usize>,
-    /// Actors evaluate batches themselves.
+    /// Whether actors evaluate the batches themselves.
     natively: bool,
     /// Actors, and how many of them wait.
     actors: usize,
@@ -66,7 +68,7 @@ struct Desk {
     rows: u64,
 }
 
-impl Desk {
+impl Queues {
     /// Takes the next full batch.
     fn take(&mut self) -> Option<usize> {
         let batch = self.full.pop_front()?;
@@ -80,9 +82,9 @@ impl Desk {
 pub struct Batches<C> {
     shape: Shape,
     slots: Vec<Slot<C>>,
-    /// The open batch, or the last one that was.
+    /// The open batch, or the last one if none is open.
     open: AtomicUsize,
-    desk: Mutex<Desk>,
+    queues: Mutex<Queues>,
     /// Counts events that an actor may wait for: a batch was answered or became free.
     events: AtomicU64,
     actors_wake: Condvar,
@@ -92,14 +94,14 @@ pub struct Batches<C> {
 }
 
 impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
-    /// Batches of this shape; one more than may be under way, since one is open.
+    /// Batches of this shape, one for each of `memory`. One is open, the others may be under way.
     pub fn new(shape: Shape, memory: Vec<BatchMemory<C>>, bell: Arc<Bell>) -> Self {
         assert!(memory.len() > 1 && memory.iter().all(|memory| memory.fits(shape)));
         let batches = Self {
             shape,
             slots: memory.into_iter().map(Slot::new).collect(),
             open: AtomicUsize::new(0),
-            desk: Mutex::default(),
+            queues: Mutex::default(),
             events: AtomicU64::new(0),
             actors_wake: Condvar::new(),
             bell,
@@ -125,11 +127,11 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
 
     /// Batches evaluated so far, and rows in them.
     pub fn evaluated(&self) -> (u64, u64) {
-        let desk = self.desk();
-        (desk.batches, desk.rows)
+        let queues = self.queues();
+        (queues.batches, queues.rows)
     }
 
-    // What actors call. ----------------------------------------------------------------------------
+    // For actors. ---------------------------------------------------------------------------------
 
     /// Reserves rows for the leaves of as many games as fit, in order; `games` gives the leaves and
     /// legal actions of each. None if no batch is free.
@@ -164,17 +166,17 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Closes the open batch, in which a game did not fit when it was filled as in `seen`, and opens
-    /// a free one; false if there is none.
+    /// Closes the open batch, which had no room when its filling was `seen`, and opens a free one;
+    /// false if none is free.
     fn open_next(&self, batch: usize, seen: Filling) -> bool {
-        let mut desk = self.desk();
+        let mut queues = self.queues();
         let now = self.slots[batch].filling();
-        // Another thread was first. The next batch may be the same one, if it became free meanwhile.
+        // Another thread was first. (The batch may even be open again, after becoming free.)
         if self.open.load(Ordering::Acquire) != batch || now != seen && !now.is_closed() {
             return true;
         }
-        self.close(batch, &mut desk);
-        let Some(next) = desk.free.pop() else {
+        self.close(batch, &mut queues);
+        let Some(next) = queues.free.pop() else {
             return false;
         };
         self.slots[next].open();
@@ -183,15 +185,15 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
     }
 
     /// Closes a batch for reservations.
-    fn close(&self, batch: usize, desk: &mut Desk) {
+    fn close(&self, batch: usize, queues: &mut Queues) {
         let closed = Filling::CLOSED;
         let before = self.slots[batch].filling.fetch_or(closed, Ordering::SeqCst);
         if before & closed == 0 {
-            self.complete_if_written(batch, desk);
+            self.complete_if_written(batch, queues);
         }
     }
 
-    /// Says that the rows of a reservation are written.
+    /// Marks the rows of a reservation as written.
     pub(crate) fn written(&self, reservation: &Reservation) {
         let slot = &self.slots[reservation.batch];
         let written = slot.written.fetch_add(reservation.rows, Ordering::SeqCst) + reservation.rows;
@@ -200,14 +202,14 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
             return;
         }
         if filling.is_closed() || written == self.shape.rows {
-            let mut desk = self.desk();
+            let mut queues = self.queues();
             slot.filling.fetch_or(Filling::CLOSED, Ordering::SeqCst);
-            self.complete_if_written(reservation.batch, &mut desk);
+            self.complete_if_written(reservation.batch, &mut queues);
         }
     }
 
     /// Hands a closed batch to the evaluator once all its rows are written.
-    fn complete_if_written(&self, batch: usize, desk: &mut Desk) {
+    fn complete_if_written(&self, batch: usize, queues: &mut Queues) {
         let slot = &self.slots[batch];
         let rows = slot.filling().rows();
         if rows == 0 || slot.written.load(Ordering::SeqCst) != rows {
@@ -215,8 +217,8 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
         if !slot.completed.swap(true, Ordering::SeqCst) {
             slot.unread.store(rows, Ordering::SeqCst);
-            desk.full.push_back(batch);
-            if desk.natively {
+            queues.full.push_back(batch);
+            if queues.natively {
                 self.actors_wake.notify_one();
             } else {
                 self.bell.ring();
@@ -224,97 +226,97 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         }
     }
 
-    /// Whether the answers of a batch are there.
+    /// Whether a batch is answered.
     pub(crate) fn is_answered(&self, batch: usize) -> bool {
         self.slots[batch].answered.load(Ordering::Acquire)
     }
 
-    /// Says that the answers to some rows are read.
+    /// Marks the answers to some rows as read.
     pub(crate) fn read(&self, batch: usize, rows: usize) {
         let slot = &self.slots[batch];
         if slot.unread.fetch_sub(rows, Ordering::AcqRel) == rows {
             slot.answered.store(false, Ordering::Release);
-            let mut desk = self.desk();
-            desk.free.push(batch);
+            let mut queues = self.queues();
+            queues.free.push(batch);
             self.event();
         }
     }
 
-    /// Empties all batches for so many actors, which evaluate `natively` or not. Nobody uses them
-    /// meanwhile.
+    /// Empties all batches and expects `actors` actors, which evaluate batches themselves if
+    /// `natively`. No other thread may use the batches during the call.
     pub(crate) fn begin(&self, actors: usize, natively: bool) {
-        let mut desk = self.desk();
+        let mut queues = self.queues();
         for slot in &self.slots {
             slot.close();
         }
         self.slots[0].open();
         self.open.store(0, Ordering::Release);
         self.stopped.store(false, Ordering::Release);
-        *desk = Desk {
+        *queues = Queues {
             free: (1..self.slots.len()).rev().collect(),
             actors,
             natively,
-            ..Desk::default()
+            ..Queues::default()
         };
     }
 
-    /// An actor has no games any more, or gives up.
+    /// Signs an actor off: it has no games left, or gives up.
     pub(crate) fn leave(&self) {
-        let mut desk = self.desk();
-        desk.actors -= 1;
-        self.close_if_stuck(&mut desk);
-        if desk.actors == 0 {
+        let mut queues = self.queues();
+        queues.actors -= 1;
+        self.close_if_stuck(&mut queues);
+        if queues.actors == 0 {
             self.bell.ring();
         }
     }
 
     /// The next full batch, for an actor that evaluates natively.
     pub(crate) fn take_natively(&self) -> Option<usize> {
-        self.desk().take()
+        self.queues().take()
     }
 
-    /// A number that grows with every event.
+    /// The number of events so far.
     pub(crate) fn events(&self) -> u64 {
         self.events.load(Ordering::Acquire)
     }
 
     /// Waits for an event after the first `seen`, or for a batch that an actor can evaluate.
     pub(crate) fn wait(&self, seen: u64) {
-        let mut desk = self.desk();
-        desk.waiting += 1;
+        let mut queues = self.queues();
+        queues.waiting += 1;
         loop {
-            self.close_if_stuck(&mut desk);
-            let is_full = desk.natively && !desk.full.is_empty();
+            self.close_if_stuck(&mut queues);
+            let is_full = queues.natively && !queues.full.is_empty();
             if is_full || self.events() != seen || self.is_stopped() {
                 break;
             }
-            desk = self
+            queues = self
                 .actors_wake
-                .wait(desk)
+                .wait(queues)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        desk.waiting -= 1;
+        queues.waiting -= 1;
     }
 
-    /// Closes a batch that is not full if nothing else can happen: all actors wait, and all other
-    /// batches are free.
-    fn close_if_stuck(&self, desk: &mut Desk) {
+    /// Closes the open batch, though it is not full, if all actors wait and all other batches are
+    /// free.
+    fn close_if_stuck(&self, queues: &mut Queues) {
         let batch = self.open.load(Ordering::Acquire);
-        let all_wait = desk.waiting == desk.actors;
-        if all_wait && desk.free.len() + 1 == self.slots.len() && self.sizes(batch).0 > 0 {
-            self.close(batch, desk);
+        let all_wait = queues.waiting == queues.actors;
+        if all_wait && queues.free.len() + 1 == self.slots.len() && self.sizes(batch).0 > 0 {
+            self.close(batch, queues);
         }
     }
 
-    /// Wakes all actors; the lock is held.
+    /// Counts an event and wakes all actors; the caller holds the lock.
     fn event(&self) {
         self.events.fetch_add(1, Ordering::AcqRel);
         self.actors_wake.notify_all();
     }
 
-    /// Makes all actors give up their games.
+    /// Stops all actors; they drop their games.
     pub fn stop(&self) {
-        let _desk = self.desk();
+        let _desk = self.queues();
         self.stopped.store(true, Ordering::Release);
         self.actors_wake.notify_all();
         self.bell.ring();
@@ -324,25 +326,25 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Whether all actors have left, or give up their games.
+    /// Whether all actors have ended, or must end.
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.desk().actors == 0
+        self.is_stopped() || self.queues().actors == 0
     }
 
-    // What an evaluator calls. ---------------------------------------------------------------------
+    // For the evaluator. --------------------------------------------------------------------------
 
     /// The next full batch.
     pub fn take(&self) -> Taken {
-        let mut desk = self.desk();
+        let mut queues = self.queues();
         if self.is_stopped() {
             return Taken::Over;
         }
-        if !desk.natively
-            && let Some(batch) = desk.take()
+        if !queues.natively
+            && let Some(batch) = queues.take()
         {
             return Taken::Batch(batch);
         }
-        match desk.actors {
+        match queues.actors {
             0 => Taken::Over,
             _ => Taken::Nothing,
         }
@@ -350,19 +352,19 @@ impl<C: Copy + Default + Send + Sync + 'static> Batches<C> {
 
     /// Hands back a batch whose answers are written; false if it is not taken.
     pub fn answer(&self, batch: usize) -> bool {
-        let mut desk = self.desk();
-        let Some(place) = desk.taken.iter().position(|&taken| taken == batch) else {
+        let mut queues = self.queues();
+        let Some(index) = queues.taken.iter().position(|&taken| taken == batch) else {
             return false;
         };
-        desk.taken.swap_remove(place);
-        desk.batches += 1;
-        desk.rows += self.sizes(batch).0 as u64;
+        queues.taken.swap_remove(index);
+        queues.batches += 1;
+        queues.rows += self.sizes(batch).0 as u64;
         self.slots[batch].answered.store(true, Ordering::Release);
         self.event();
         true
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,12 @@
 //! A bell that wakes the evaluator: the batches of several leases may share one.
 //!
-//! A sleeper reads the number of rings, looks for work, and sleeps only if it has not rung since: so
-//! no ring is missed.
+//! A thread reads the number of rings, looks for work, and sleeps only if the bell has not rung since
+//! then, so no ring is missed.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A bell.
+/// A counter of rings, and the threads that wait for the next one.
 #[derive(Debug, Default)]
 pub struct Bell {
     rings: Mutex<u64>,
@@ -20,12 +20,12 @@ impl Bell {
         self.woken.notify_all();
     }
 
-    /// How often it has rung.
+    /// The number of rings so far.
     pub fn rings(&self) -> u64 {
         *self.lock()
     }
 
-    /// Sleeps until it has rung more often than `seen`, at most for `patience`.
+    /// Sleeps until there were more rings than `seen`, but no longer than `patience`.
     pub fn wait(&self, seen: u64, patience: Duration) {
         let guard = self.lock();
         let _ = self

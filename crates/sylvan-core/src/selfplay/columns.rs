@@ -4,13 +4,13 @@
 //! game in progress hold its plies so far; when it ends, they move to the end of the columns of
 //! finished games, and `in_order` puts the games of all actors in order of their numbers.
 //!
-//! A new quantity is one line of the list below: its name, what it has one entry for, its type.
-//! Storage, joining, ordering and export follow from that line. The policy has one entry per legal
+//! A new quantity is one line of the list below: its name, its unit (an entry per game, ply, …) and
+//! its type. Storage, joining, sorting and export are made from that line. The policy has one entry per legal
 //! action; `counts` says how many belong to each ply.
 
 use std::ops::Range;
 
-/// What a column has one entry for.
+/// The unit of a column: it has one entry for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     Game,
@@ -114,7 +114,7 @@ macro_rules! columns {
             }
 
             /// Copies one game to the end.
-            fn copy(&mut self, from: &Self, game: &Place, widths: Widths) {
+            fn copy(&mut self, from: &Self, game: &Extent, widths: Widths) {
                 $(self.$name.extend_from_slice(&from.$name[game.range(Per::$per, widths)]);)*
             }
 
@@ -140,7 +140,7 @@ columns! {
     seeds: Game U64(u64),
     /// Its plies.
     lengths: Game I32(i32),
-    /// The plies before its first search.
+    /// Plies before its first search.
     openings: Game I32(i32),
     /// 1 if it started from a given position.
     restarted: Game I8(i8),
@@ -176,15 +176,15 @@ columns! {
     observations: Cell Cells(C),
 }
 
-/// The place of one game in some columns.
+/// The ranges of one game in some columns.
 #[derive(Clone, Debug)]
-struct Place {
+struct Extent {
     game: usize,
     plies: Range<usize>,
     edges: Range<usize>,
 }
 
-impl Place {
+impl Extent {
     fn range(&self, per: Per, widths: Widths) -> Range<usize> {
         let times = |range: &Range<usize>, width: usize| range.start * width..range.end * width;
         let game = self.game..self.game + 1;
@@ -202,28 +202,28 @@ impl Place {
 impl<C: Copy + Default> Columns<C> {
     /// All games of some columns, in order of their numbers.
     pub fn in_order(parts: &[Self], widths: Widths) -> Self {
-        let mut places: Vec<(usize, Place)> = Vec::new();
+        let mut games: Vec<(usize, Extent)> = Vec::new();
         for (part, columns) in parts.iter().enumerate() {
-            places.extend(columns.places().into_iter().map(|place| (part, place)));
+            games.extend(columns.extents().into_iter().map(|game| (part, game)));
         }
-        places.sort_by_key(|(part, place)| parts[*part].numbers[place.game]);
+        games.sort_by_key(|(part, game)| parts[*part].numbers[game.game]);
         let mut ordered = Self::default();
-        for (part, place) in &places {
-            ordered.copy(&parts[*part], place, widths);
+        for (part, game) in &games {
+            ordered.copy(&parts[*part], game, widths);
         }
         ordered
     }
 
-    fn places(&self) -> Vec<Place> {
+    fn extents(&self) -> Vec<Extent> {
         let (mut ply, mut edge) = (0, 0);
-        let place = |(game, &length): (usize, &i32)| {
+        let extent = |(game, &length): (usize, &i32)| {
             let plies = ply..ply + length as usize;
             let counts = self.counts[plies.clone()].iter();
             let edges = edge..edge + counts.map(|&n| n as usize).sum::<usize>();
             (ply, edge) = (plies.end, edges.end);
-            Place { game, plies, edges }
+            Extent { game, plies, edges }
         };
-        self.lengths.iter().enumerate().map(place).collect()
+        self.lengths.iter().enumerate().map(extent).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::selfplay::play_config::{Resignation, Verdict};
 pub(crate) struct Resigning {
     /// Consecutive turns of each seat below the threshold.
     low: [u32; MAX_SEATS],
-    /// The seat that resigned, or would have.
+    /// The seat that resigned, or would have if the game had ended then.
     pub seat: Option<Seat>,
     pub played_on: bool,
 }

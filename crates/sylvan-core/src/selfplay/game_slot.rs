@@ -1,8 +1,8 @@
-//! One game in progress: what happens between two searches.
+//! One game in progress: its moves between two searches.
 //!
-//! A search ends, its outcome becomes the last ply, a move is played, chance moves, and the next
-//! search begins or the game is over. The slot of a game keeps its tree in the actor's shard and its
-//! plies in columns; all random choices draw from the streams of `seeds.rs`.
+//! After a search: add its outcome to the last ply, play a move, let chance move, and begin the next
+//! search, unless the game is over. A slot has its tree in the actor's shard and its plies in columns;
+//! all random choices draw from the streams of `seeds.rs`.
 //!
 //! *Hidden information.* The tree grows from what the seat to move knows, so the slot keeps the full
 //! state itself, and every search starts a new tree. Where a seat has one legal action, the game
@@ -33,20 +33,20 @@ pub(crate) struct GameSlot<G: Game> {
     pub leaves: Batch<G>,
     pub number: u64,
     seed: u64,
-    /// The current search is full.
+    /// Whether the current search is a full one.
     pub full: bool,
     opening: usize,
     restarted: bool,
     resigning: Resigning,
     /// The full state, if seats do not see everything.
     whole: Option<G>,
-    /// It raised an error while its leaves were written; their answers are ignored.
+    /// Whether it raised an error while its leaves were written; then their answers are ignored.
     pub failed: bool,
     /// Its plies so far.
     columns: Columns<G::Cell>,
 }
 
-/// What the game does after a move.
+/// The state of a game after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A search of the seat to move has begun.
@@ -72,7 +72,7 @@ impl<G: Game> GameSlot<G> {
         }
     }
 
-    /// Prefetches what every turn reads.
+    /// Prefetches the fields that every turn reads.
     pub fn prefetch(&self) {
         prefetch(from_ref(&self.leaves));
         prefetch(from_ref(&self.full));
@@ -206,7 +206,7 @@ impl<G: Game> GameSlot<G> {
         Ok(Next::Over)
     }
 
-    /// The action that needs no search: an outcome of chance, or the only legal one of a seat that
+    /// An action that needs no search: an outcome of chance, or the only legal action of a seat that
     /// does not see everything.
     fn unsearched<V: Values>(
         &self,

@@ -10,13 +10,13 @@ use crate::selfplay::batch_evaluator::BatchEvaluator;
 use crate::selfplay::play_config::Lease;
 use crate::selfplay::rows::BadAnswer;
 
-/// Who evaluates leaves.
+/// The evaluator of the leaves.
 pub enum Evaluate<G: Game> {
     /// The caller takes batches and answers them.
     Batches,
-    /// The actors, batch by batch.
+    /// The actors evaluate batches.
     Natively(Box<dyn BatchEvaluator<G::Cell>>),
-    /// Each actor, leaf by leaf.
+    /// Each actor evaluates its leaves one by one.
     Leaves(Box<dyn Evaluator<G>>),
 }
 
@@ -27,7 +27,7 @@ pub struct Failure<E> {
     pub error: SearchError<E>,
 }
 
-/// What an actor has done so far, for progress reports; on a cache line of its own.
+/// The counters of one actor, for progress reports, on a cache line of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
@@ -42,10 +42,10 @@ pub(crate) struct Job<G: Game> {
     pub evaluate: Evaluate<G>,
     /// Games of the lease that have started.
     pub started: AtomicU64,
-    /// Of each actor.
+    /// The counters of each actor.
     pub counters: Vec<Counters>,
     /// The first bad answer; it stops all actors.
     pub bad_answer: Mutex<Option<BadAnswer>>,
-    /// No search is asked to end.
+    /// Requests to end a search; there are none.
     pub asked: AtomicBool,
 }

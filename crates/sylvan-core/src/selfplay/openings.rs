@@ -12,7 +12,7 @@ use crate::selfplay::play_config::PlayConfig;
 /// The number of random openings to try until one does not end the game.
 const ATTEMPTS: usize = 100;
 
-/// Chance, in the column of seats.
+/// Chance in the column of seats.
 const CHANCE: i8 = -1;
 
 /// A new game.
@@ -87,7 +87,7 @@ pub(crate) fn drawn<G: Game>(state: &G, rng: &mut Rng) -> Result<Action, G::Erro
     Ok(outcomes[index].0)
 }
 
-/// Applies an action that nobody searched, and adds its ply.
+/// Applies an action without a search, and adds its ply.
 fn apply<G: Game>(
     state: &mut G,
     action: Action,

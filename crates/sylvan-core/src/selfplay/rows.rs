@@ -1,11 +1,11 @@
-//! Rows of batches: writes leaves into them, evaluates them natively, checks their answers.
+//! The rows of batches: leaves are written into them, evaluated natively, and their answers checked.
 
 use crate::contracts::game::{Action, Game};
 use crate::selfplay::batch_evaluator::{BatchEvaluator, Rows};
 use crate::selfplay::batches::{Batches, Reservation};
 use crate::selfplay::game_slot::GameSlot;
 
-/// An answer that is no evaluation.
+/// An answer that is not an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadAnswer {
     #[error(
@@ -83,7 +83,7 @@ pub(crate) fn evaluate_batch<C: Copy + Default + Send + Sync + 'static>(
     };
     let ((rows, legal), memory) = (batches.sizes(batch), batches.memory(batch));
     let shape = batches.shape();
-    // SAFETY: a taken batch belongs to who took it until `answer`.
+    // SAFETY: until `answer`, only the thread that took the batch uses it.
     unsafe {
         let given = Rows {
             observations: memory.observations.part(0, rows * shape.cells),
@@ -107,7 +107,7 @@ pub(crate) fn check(
     logits: &[f32],
     values: &[f32],
 ) -> Result<(), BadAnswer> {
-    // Counted, not searched: without an early end the compiler uses vectors.
+    // Count instead of stopping at the first: then the compiler uses vector instructions.
     let sound: usize = logits.iter().map(|&x| usize::from(x < f32::INFINITY)).sum();
     let finite: usize = logits
         .iter()

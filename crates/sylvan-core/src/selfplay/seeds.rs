@@ -1,6 +1,6 @@
-//! The random numbers of a game: which stream each choice draws from.
+//! The random streams of a game: one for each kind of choice at each ply.
 //!
-//! Nothing is drawn from a stream that two games, two plies or two purposes share:
+//! No stream is shared by two games, two plies or two purposes:
 //!
 //! ```text
 //! seed of game g              mix(seed of the run, g)
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! `stream k` of a seed is `Rng::new(seed, k)`. Plies are counted from the first state of the game,
-//! with openings and chance. So what is drawn at a ply depends on nothing but the run's seed, the
-//! game's number and the ply: a game can be played again from any of its plies.
+//! with openings and chance. So the draws at a ply depend only on the run's seed, the game's number
+//! and the ply: a game can be played again from any of its plies.
 
 use crate::contracts::rng::{Rng, mix};
 

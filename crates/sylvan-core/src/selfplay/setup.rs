@@ -1,4 +1,4 @@
-//! What all games of self-play share: the first state, and the settings of full and fast searches.
+//! The first state and the settings that all games of self-play share.
 
 use crate::contracts::config::Config;
 use crate::contracts::game::{Game, Rules, Turn};
@@ -9,7 +9,7 @@ use crate::selfplay::play_config::PlayConfig;
 /// The most bytes of the trees of one actor: its 16-byte units have 31-bit numbers.
 const ACTOR_MOST: u64 = 30_000_000_000;
 
-/// What all games share.
+/// The first state and the settings of all games.
 #[derive(Debug)]
 pub struct Setup<G> {
     pub first: G,
@@ -20,14 +20,14 @@ pub struct Setup<G> {
     fast: Settings,
     /// The byte budget of each tree.
     pub(crate) budget: u64,
-    /// Seats do not see everything: what is searched is the view of the seat to move.
+    /// Whether seats do not see everything; then searches are of the view of the seat to move.
     pub(crate) hides: bool,
-    /// The rules of whole games; a search of a view may be about a part of the game.
+    /// The rules of whole games; a view may end before the game does.
     pub(crate) whole: Rules,
 }
 
 impl<G: Game> Setup<G> {
-    /// The settings of searches are for trees of a forest; their seed and threads are not used.
+    /// Prepares the settings of searches; their seed and number of threads are not used.
     pub fn new(first: G, search: Config, config: PlayConfig, seed: u64) -> Result<Self, G::Error> {
         let hides = first.hides();
         let rules = match hides {
@@ -66,7 +66,7 @@ impl<G: Game> Setup<G> {
         if full { &self.full } else { &self.fast }
     }
 
-    /// The rules of what is searched.
+    /// The rules of the searched states: of the game or of a view.
     pub fn rules(&self) -> &Rules {
         &self.full.rules
     }
@@ -91,7 +91,7 @@ impl<G: Game> Setup<G> {
     }
 }
 
-/// What the first seat to move knows, when chance takes its first outcomes.
+/// The view of the first seat to move, after the first outcome of each chance node.
 fn first_view<G: Game>(first: &G) -> Result<G, G::Error> {
     let (mut state, mut outcomes) = (first.clone(), Vec::new());
     loop {
