@@ -110,7 +110,7 @@ def checksum(games: GameColumns) -> int:
 def bare(game: str, trees: int, threads: int) -> float:
     """Simulations per second of the bare search of trees that follow games."""
     first = GameSpec(game).first()
-    roots = [wandered(first, seed) for seed in range(trees)]
+    roots = [random_state(first, seed) for seed in range(trees)]
     forest = BulkForest(roots, simulations=SIMULATIONS, noise=True, threads=threads)
     seconds, simulations = 0.0, 0
     for _ in range(ROUNDS):
@@ -125,7 +125,7 @@ def bare(game: str, trees: int, threads: int) -> float:
     return simulations / seconds
 
 
-def wandered(first: Game, seed: int) -> Game:
+def random_state(first: Game, seed: int) -> Game:
     """A state some random moves on."""
     rng, state = np.random.default_rng(seed), first.clone()
     for _ in range(int(rng.integers(0, 20))):

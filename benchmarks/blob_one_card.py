@@ -33,17 +33,17 @@ POINTS = np.array([[10.0, 0.0], [0.0, 11.0]])
 
 
 def bids_of(player: BlobPlayer, players: int, trump: str) -> list[NDArray[np.int8]]:
-    """Per place, `[52, 2 ** place]`: its bid by its card and the bids before it, the first the
+    """By turn, `[52, 2 ** turn]`: its bid by its card and the bids before it, the first the
     highest bit. The dealer's are as if it were free to choose; the hook comes later.
     """
     table = []
-    for place in range(players):
-        bids = np.zeros((CARDS, 2**place), np.int8)
-        for card, before in itertools.product(range(CARDS), range(2**place)):
+    for turn in range(players):
+        bids = np.zeros((CARDS, 2**turn), np.int8)
+        for card, before in itertools.product(range(CARDS), range(2**turn)):
             start = Blob(players, 1, sequence=[1], trump=trump, seed=None, dealer=players - 1)
-            view = start.enter(place, [card])
-            for seat in range(place):
-                view.bid(seat, before >> (place - 1 - seat) & 1)
+            view = start.enter(turn, [card])
+            for seat in range(turn):
+                view.bid(seat, before >> (turn - 1 - seat) & 1)
             bids[card, before] = player.choose(view, Rng(card, before)) - FIRST_BID
         table.append(bids)
     return table
@@ -59,7 +59,7 @@ def all_deals(players: int) -> NDArray[np.int8]:
 
 
 def winners(deals: NDArray[np.int8], trump: str) -> NDArray[np.int64]:
-    """`[deals]` the place that takes the trick; place 0 leads."""
+    """`[deals]` the turn that takes the trick; turn 0 leads."""
     suits, ranks = deals // 13, deals % 13
     strength = ranks + 13 * (suits == suits[0])
     if trump == "spades":
@@ -69,24 +69,24 @@ def winners(deals: NDArray[np.int8], trump: str) -> NDArray[np.int64]:
 
 
 def gains(player: BlobPlayer, players: int, trump: str) -> list[float]:
-    """Points a round that a best response gains, by place from the leader to the dealer."""
+    """Points a round that a best response gains, by turn from the leader to the dealer."""
     table, deals = bids_of(player, players, trump), all_deals(players)
     winner = winners(deals, trump)
     before = np.zeros(deals.shape[1], np.int64)
     found = []
-    for place in range(players):
-        card = deals[place].astype(np.int64)
-        situation = card << place | before
-        size = CARDS << place
+    for turn in range(players):
+        card = deals[turn].astype(np.int64)
+        situation = card << turn | before
+        size = CARDS << turn
         count = np.bincount(situation, minlength=size)
-        won = np.bincount(situation, winner == place, minlength=size)
+        won = np.bincount(situation, winner == turn, minlength=size)
         paid = np.stack([won * pay[1] + (count - won) * pay[0] for pay in POINTS])  # by bid
-        if place == players - 1:  # the hook: bids must not add up to one trick
-            total = np.array([bin(number & (2**place - 1)).count("1") for number in range(size)])
+        if turn == players - 1:  # the hook: bids must not add up to one trick
+            total = np.array([bin(number & (2**turn - 1)).count("1") for number in range(size)])
             paid[1, total == 0], paid[0, total == 1] = -np.inf, -np.inf
-        own = paid[table[place].ravel(), np.arange(size)]
+        own = paid[table[turn].ravel(), np.arange(size)]
         found.append(float((paid.max(axis=0) - own)[count > 0].sum() / deals.shape[1]))
-        before = before << 1 | table[place][card, before]
+        before = before << 1 | table[turn][card, before]
     return found
 
 

@@ -69,11 +69,11 @@ def sets_of(positions: list[Solved]) -> dict[str, list[SolvedPosition]]:
     """Return the sets, filled with these positions."""
     found: dict[str, dict[str, SolvedPosition]] = {name: {} for name in SETS}
     for moves, scores, plies in positions:
-        place = found[set_of(plies)]
-        if len(place) < SIZE:
+        chosen = found[set_of(plies)]
+        if len(chosen) < SIZE:
             position = SolvedPosition(moves, tuple(scores))
-            place.setdefault(position_key(position.game), position)
-    return {name: list(place.values()) for name, place in found.items()}
+            chosen.setdefault(position_key(position.game), position)
+    return {name: list(chosen.values()) for name, chosen in found.items()}
 
 
 def find(seed: int, processes: int, kept: Path) -> dict[str, list[SolvedPosition]]:

@@ -51,15 +51,15 @@ def main() -> None:
         length = time.monotonic() - begun
         landed: dict[str, int] = {}
         for number in range(options.kills):
-            place = draw.choice([*KILL_POINTS, *["clock"] * len(KILL_POINTS)])
-            if place == "clock":
+            point = draw.choice([*KILL_POINTS, *["clock"] * len(KILL_POINTS)])
+            if point == "clock":
                 moment = draw.uniform(0.2, 0.2 + 1.5 * length / options.kills)
                 ended = session(config, war, partial(after, moment))
             else:
                 ended = session(
-                    config, war, killed_at(place, draw.randint(1, SPREAD.get(place, 3)))
+                    config, war, killed_at(point, draw.randint(1, SPREAD.get(point, 3)))
                 )
-            landed[place] = landed.get(place, 0) + (ended != 0)
+            landed[point] = landed.get(point, 0) + (ended != 0)
             print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         session(config, war)
@@ -67,8 +67,8 @@ def main() -> None:
         differ = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
     print(f"a run of {options.steps} steps, {length:.0f} s in peace")
     print("| killed at | times |\n|---|---|")
-    for place, times in sorted(landed.items()):
-        print(f"| {place} | {times} |")
+    for point, times in sorted(landed.items()):
+        print(f"| {point} | {times} |")
     print(f"| together | {sum(landed.values())} |\n")
     print("equal to the bit" if not differ else f"DIFFERENT: {', '.join(differ)}")
     sys.exit(bool(differ))

@@ -254,14 +254,14 @@ def read_arrow(path: Path) -> list[Any]:
     """All columns as NumPy arrays; Arrow has no checksums to check."""
     import pyarrow as pa
 
-    data, place, found = path.read_bytes(), 0, []
-    while place < len(data):
-        size = int.from_bytes(data[place : place + 8], "little")
-        reader = pa.ipc.open_file(pa.BufferReader(data[place + 8 : place + 8 + size]))
+    data, offset, found = path.read_bytes(), 0, []
+    while offset < len(data):
+        size = int.from_bytes(data[offset : offset + 8], "little")
+        reader = pa.ipc.open_file(pa.BufferReader(data[offset + 8 : offset + 8 + size]))
         for i in range(reader.num_record_batches):
             batch = reader.get_batch(i)
             found.append([column.to_numpy(zero_copy_only=False) for column in batch.columns])
-        place += 8 + size
+        offset += 8 + size
     return found
 
 

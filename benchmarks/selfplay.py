@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.actors import checksum, host_alone, wandered
+from benchmarks.actors import checksum, host_alone, random_state
 from benchmarks.measure import Benchmark, Measurement, repeat, run_named
 from sylvan import Forest, SearchConfig
 from sylvan.evaluators.protocol import encoding_of
@@ -150,7 +150,7 @@ def played(actors: Actors, evaluator: Any, games: int, quick: bool) -> tuple[flo
 def limits(game: str, evaluator: Any, name: str, speed: float, waited: float) -> list[Measurement]:
     """The speed of the GPU alone, and what limits self-play."""
     first = GameSpec(game).first()
-    states = [wandered(first, tree) for tree in range(evaluator.batch)]
+    states = [random_state(first, tree) for tree in range(evaluator.batch)]
     leaves = Forest(states, simulations=1, threads=CORES).select()
     bare = alone(evaluator, leaves, 1.0)
     limit = "the games are" if waited > 0.3 else "the GPU is"

@@ -45,7 +45,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 def api_pages() -> dict[str, str]:
     """The pages of the API as templates for mkdocstrings, by path: one per room."""
-    seen: dict[int | str, str] = {}  # the place of each object
+    seen: dict[int | str, str] = {}  # the first path of each object
     rooms: dict[str, list[str]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -62,12 +62,12 @@ def api_section(module: ModuleType, seen: dict[int | str, str]) -> list[str]:
     lines = [f"{title} {module.__name__}", "", f"::: {module.__name__}", *WITHOUT_MEMBERS, ""]
     elsewhere = []
     for name in public_names(module):
-        place = f"{module.__name__}.{name}"
+        path = f"{module.__name__}.{name}"
         found = getattr(module, name)
         # Equal constants are not the same constant: only classes and functions have an identity.
-        unique = id(found) if inspect.isclass(found) or inspect.isroutine(found) else place
-        if seen.setdefault(unique, place) == place:
-            lines += [f"::: {place}", ""]
+        unique = id(found) if inspect.isclass(found) or inspect.isroutine(found) else path
+        if seen.setdefault(unique, path) == path:
+            lines += [f"::: {path}", ""]
         else:
             elsewhere.append(f"[`{name}`][{seen[unique]}]")
     return [*lines, f"Described elsewhere: {', '.join(elsewhere)}.", ""] if elsewhere else lines

@@ -1,6 +1,6 @@
 """Builds the documentation site: `make docs` runs it, and it writes to `out/site`.
 
-The site has the pages of the repository at the same places, so that links between them are the
+The site has the pages of the repository at the same paths, so that links between them are the
 same in both; the API reference, a page per room, made from docstrings; and the notebooks. Zensical
 renders it. Warnings, dead links and links to missing headings are errors, and so are requests that
 would leave the site and public names that are missing.
@@ -133,9 +133,9 @@ def check_names(api: dict[str, str]) -> None:
     """Every name of the templates has its place in the built pages."""
     for path, text in api.items():
         page = (SOURCE / "site" / path).with_suffix(".html").read_text()
-        places = set(re.findall(r'\bid="?([\w.]+)', page))
+        ids = set(re.findall(r'\bid="?([\w.]+)', page))
         wanted = re.findall(r"^::: (\S+)$(?!\n    options:)", text, re.MULTILINE)
-        if missing := [name for name in wanted if name not in places]:
+        if missing := [name for name in wanted if name not in ids]:
             sys.exit(f"error: {path} lacks {', '.join(missing)}")
 
 

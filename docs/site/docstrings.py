@@ -33,8 +33,8 @@ class Docstrings(griffe.Extension):
         """Show a setting's default and description; omit the value of `self.name = name`."""
         if "class-attribute" not in attr.labels and "instance-attribute" in attr.labels:
             attr.value = None
-        elif (told := field(str(attr.value))) is not None:
-            attr.value, description = told
+        elif (described := field(str(attr.value))) is not None:
+            attr.value, description = described
             attr.docstring = attr.docstring or griffe.Docstring(description, parent=attr)
 
     def on_module_members(

@@ -86,10 +86,10 @@ def test_what_pays_becomes_likelier() -> None:
 
 
 def test_it_goes_on_for_some_minutes(tmp_path: Path) -> None:
-    told: list[str] = []
+    said: list[str] = []
     network = build_network("suits1x16", game=Blob(), seed=1)
-    practise(network, tmp_path, SMALL, minutes=0.01, device="cpu", tell=told.append)
-    assert told and "decisions" in told[0]
+    practise(network, tmp_path, SMALL, minutes=0.01, device="cpu", tell=said.append)
+    assert said and "decisions" in said[0]
     load_network(tmp_path / "networks" / "last.safetensors", game=Blob())
 
 
@@ -108,11 +108,11 @@ def test_hands_are_those_of_the_games_from_the_seat_to_move_on() -> None:
     rng = np.random.default_rng(1)
     asked = 0
     while len((answer := tables.ask())[0]):
-        places, seats, observations, legal = answer
+        indices, seats, observations, legal = answer
         hands = tables.hands()
-        assert hands.shape == (len(places), 8, 52) and hands.dtype == np.uint8
-        for row, (place, seat) in enumerate(zip(places, seats, strict=True)):
-            game = games[place]
+        assert hands.shape == (len(indices), 8, 52) and hands.dtype == np.uint8
+        for row, (index, seat) in enumerate(zip(indices, seats, strict=True)):
+            game = games[index]
             while len(game.legal_actions()) == 1:  # seats of bots
                 game.apply(game.legal_actions()[0])
             assert game.to_play() == seat
@@ -123,10 +123,10 @@ def test_hands_are_those_of_the_games_from_the_seat_to_move_on() -> None:
             assert not hands[row, count:].any()
             assert np.array_equal(hands[row, 0], observations[row, :52])
         actions = [int(rng.choice(np.flatnonzero(may))) for may in legal]
-        for place, action in zip(places, actions, strict=True):
-            games[place].apply(action)
+        for index, action in zip(indices, actions, strict=True):
+            games[index].apply(action)
         tables.tell(actions)
-        asked += len(places)
+        asked += len(indices)
     assert asked > 200
     assert tables.hands().shape == (0, 8, 52)
 
@@ -262,9 +262,9 @@ def test_a_critic_is_not_kept(tmp_path: Path) -> None:
     start = build_network("suits1x16", game=Blob(), seed=1)
     names = {name: weight.shape for name, weight in start.state_dict().items()}
     config = SMALL.replace(critic="deal")
-    told: list[str] = []
-    practise(start, tmp_path, config, minutes=0.01, device="cpu", tell=told.append)
-    assert "critic" in told[0]
+    said: list[str] = []
+    practise(start, tmp_path, config, minutes=0.01, device="cpu", tell=said.append)
+    assert "critic" in said[0]
     network = load_network(tmp_path / "networks" / "last.safetensors", game=Blob())
     assert {name: weight.shape for name, weight in network.state_dict().items()} == names
     assert network.header == start.header

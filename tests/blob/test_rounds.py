@@ -48,17 +48,17 @@ def test_rows_are_what_the_game_shows() -> None:
     rounds = BlobRounds.played(0, 40, COUNTER)
     batch = rounds.rows(np.arange(40), temperature=0.1, threads=2)
     row, counter = 0, Bot("counter")
-    for place in range(40):
-        players, cards, dealer, trump, up = map(int, rounds.parts["tables"][place])
+    for number in range(40):
+        players, cards, dealer, trump, up = map(int, rounds.parts["tables"][number])
         suit = (
             "turned_up" if up != 255 else ["spades", "hearts", "clubs", "diamonds", "none"][trump]
         )
         game = Blob(players, cards, sequence="single", trump=suit, dealer=dealer, seed=None)
-        dealt = rounds.parts["hands"][rounds.hand_at[place] : rounds.hand_at[place + 1]]
+        dealt = rounds.parts["hands"][rounds.hand_at[number] : rounds.hand_at[number + 1]]
         game.deal(dealt.reshape(players, cards).tolist(), None if up == 255 else up)
         first = row
         movers = []
-        plies = slice(rounds.ply_at[place], rounds.ply_at[place + 1])
+        plies = slice(rounds.ply_at[number], rounds.ply_at[number + 1])
         marks = rounds.parts["marks"][plies]
         for action, mark in zip(rounds.parts["actions"][plies].tolist(), marks, strict=True):
             if mark:
@@ -89,10 +89,10 @@ def test_a_stream_goes_through_all_rounds() -> None:
     assert aside is not None and len(aside) + stream.positions == rounds.lessons.sum()
     rng = np.random.default_rng(1)
     seen = [stream.sample(50, rng) for _ in range(stream.positions // 50)]
-    places = np.concatenate([batch.places[:, 0] for batch in seen])
-    counts = np.bincount(places, minlength=120)
+    drawn = np.concatenate([batch.places[:, 0] for batch in seen])
+    counts = np.bincount(drawn, minlength=120)
     assert (counts <= rounds.lessons).all()  # no repetition within an epoch
-    assert not set(places) & set(aside.places[:, 0])
+    assert not set(drawn) & set(aside.places[:, 0])
 
 
 def test_spoilt_files_are_refused(tmp_path: Path) -> None:

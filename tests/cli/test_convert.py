@@ -89,10 +89,10 @@ def test_int8_is_close_to_fp32(tmp_path):
 
 
 def test_an_origin_is_kept_in_the_header(tmp_path):
-    plain, told = tmp_path / "plain.onnx", tmp_path / "told.onnx"
+    plain, noted = tmp_path / "plain.onnx", tmp_path / "noted.onnx"
     assert run(small_lc0(tmp_path), plain).exit_code == 0
-    assert run(plain, told, "--origin", "two games, by hand").exit_code == 0
-    before, after = load_evaluator(plain).header, load_evaluator(told).header
+    assert run(plain, noted, "--origin", "two games, by hand").exit_code == 0
+    before, after = load_evaluator(plain).header, load_evaluator(noted).header
     assert (before.origin, after.origin) == ("", "two games, by hand")
     assert after.replace(origin="") == before
     done = run(plain, tmp_path / "out.safetensors", "--origin", "x")

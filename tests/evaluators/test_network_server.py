@@ -28,7 +28,7 @@ from tests.evaluators.models import linear_model
 
 
 @pytest.fixture
-def place(tmp_path):
+def address(tmp_path):
     return f"socket:{tmp_path}/n"
 
 
@@ -75,11 +75,11 @@ def board(seed):
     ],
     ids=["wdl", "seats", "scalar", "packed planes"],
 )
-def test_a_search_is_that_of_the_network_itself(game, value, place):
+def test_a_search_is_that_of_the_network_itself(game, value, address):
     local = network(game, value)
-    with NetworkServer(local, place):
-        assert visits(place, game) == visits(local, game)
-        remote = load_evaluator(place, cache_bytes=2**20)
+    with NetworkServer(local, address):
+        assert visits(address, game) == visits(local, game)
+        remote = load_evaluator(address, cache_bytes=2**20)
         assert visits(remote, game) == visits(local, game)
         seen = np.stack([game.observation()] * 3)
         for found, wanted in zip(remote.infer(seen), local.infer(seen), strict=True):
@@ -93,27 +93,27 @@ def test_a_port_of_this_machine_serves_too():
         assert visits(str(server.address), TicTacToe()) == visits(network(TicTacToe()), TicTacToe())
 
 
-def test_batches_larger_than_a_message_are_sent_in_parts(place, monkeypatch):
+def test_batches_larger_than_a_message_are_sent_in_parts(address, monkeypatch):
     monkeypatch.setattr("sylvan.evaluators.wire.MOST_ROWS", 5)
     local = network(ConnectFour())
-    with NetworkServer(local, place) as server:
+    with NetworkServer(local, address) as server:
         states = [ConnectFour([column]) for column in range(7)] * 2
         config = sylvan.SearchConfig(simulations=8)
         found = []
-        for evaluator in (RemoteEvaluator(place), local):
+        for evaluator in (RemoteEvaluator(address), local):
             forest = sylvan.Forest(states, config)
             forest.run(evaluator)
             found.append([result.policy.tolist() for result in forest.results()])
         assert found[0] == found[1] and server.counts.questions > 2 * 8
 
 
-def test_clients_share_batches_and_get_their_own_answers(place):
+def test_clients_share_batches_and_get_their_own_answers(address):
     slow = Slow()
-    with NetworkServer(slow, place):
+    with NetworkServer(slow, address):
         found = {}
 
         def ask(seed):
-            with contextlib.closing(RemoteEvaluator(place)) as remote:
+            with contextlib.closing(RemoteEvaluator(address)) as remote:
                 found[seed] = remote(Single(board(seed)))
 
         threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(5)]
@@ -161,37 +161,37 @@ def test_an_address_elsewhere_or_unusable_is_refused(text):
         Address.parse(text)
 
 
-def test_nobody_at_an_address_is_said(place):
-    for evaluator in (place, "socket:127.0.0.1:9"):
+def test_nobody_at_an_address_is_said(address):
+    for evaluator in (address, "socket:127.0.0.1:9"):
         with pytest.raises(NetworkError, match=evaluator):
             sylvan.search(TicTacToe(), evaluator=evaluator, simulations=1)
 
 
-def test_a_place_is_taken_once_and_given_back(place, tmp_path):
-    with NetworkServer(network(TicTacToe()), place):
+def test_an_address_is_taken_once_and_given_back(address, tmp_path):
+    with NetworkServer(network(TicTacToe()), address):
         assert (tmp_path / "n").stat().st_mode & 0o777 == 0o600
         with pytest.raises(ConfigError, match="already"):
-            NetworkServer(network(TicTacToe()), place)
-        assert visits(place, TicTacToe())  # and the first one still serves
+            NetworkServer(network(TicTacToe()), address)
+        assert visits(address, TicTacToe())  # and the first one still serves
     assert not (tmp_path / "n").exists()
     (tmp_path / "n").write_text("notes")
     with pytest.raises(ConfigError, match=r"in use|exists"):
-        NetworkServer(network(TicTacToe()), place)
+        NetworkServer(network(TicTacToe()), address)
     assert (tmp_path / "n").read_text() == "notes"
 
 
-def test_the_socket_of_a_killed_server_is_replaced(place, tmp_path):
+def test_the_socket_of_a_killed_server_is_replaced(address, tmp_path):
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(tmp_path / "n"))
     dead.close()
-    with NetworkServer(network(TicTacToe()), place):
-        assert visits(place, TicTacToe())
+    with NetworkServer(network(TicTacToe()), address):
+        assert visits(address, TicTacToe())
 
 
 @pytest.mark.parametrize("what", ["material", lambda leaves: leaves])
-def test_only_networks_are_served(what, place, tmp_path):
+def test_only_networks_are_served(what, address, tmp_path):
     with pytest.raises(ConfigError, match="network"):
-        NetworkServer(what, place)
+        NetworkServer(what, address)
     assert not (tmp_path / "n").exists()
 
 
@@ -280,10 +280,10 @@ def test_a_client_that_stops_inside_a_message_or_reads_nothing_hurts_nobody(serv
         check_served(served)
 
 
-def test_a_question_that_the_network_refuses_concerns_only_its_client(place):
+def test_a_question_that_the_network_refuses_concerns_only_its_client(address):
     slow = Slow()
-    with NetworkServer(slow, place) as server:
-        bright, others = RemoteEvaluator(place), [RemoteEvaluator(place) for _ in range(3)]
+    with NetworkServer(slow, address) as server:
+        bright, others = RemoteEvaluator(address), [RemoteEvaluator(address) for _ in range(3)]
         found = {}
 
         def ask(name, remote, observations):
@@ -325,19 +325,19 @@ def test_a_search_of_another_game_is_refused(served):
 # --- ends -----------------------------------------------------------------------------------------
 
 
-def test_a_server_that_ends_is_one_clear_error_and_may_return(place):
-    server = NetworkServer(network(TicTacToe()), place, fingerprint="a")
-    remote = RemoteEvaluator(place)
+def test_a_server_that_ends_is_one_clear_error_and_may_return(address):
+    server = NetworkServer(network(TicTacToe()), address, fingerprint="a")
+    remote = RemoteEvaluator(address)
     server.close()
-    with pytest.raises(EvaluationError, match=place):
+    with pytest.raises(EvaluationError, match=address):
         remote(Single(board(0)))
-    with pytest.raises(NetworkError, match=place):
+    with pytest.raises(NetworkError, match=address):
         remote(Single(board(0)))
-    with NetworkServer(network(TicTacToe()), place, fingerprint="a"):
+    with NetworkServer(network(TicTacToe()), address, fingerprint="a"):
         assert remote(Single(board(0)))[0].shape == (2,)
     remote.close()
     with (
-        NetworkServer(network(TicTacToe()), place, fingerprint="b"),
+        NetworkServer(network(TicTacToe()), address, fingerprint="b"),
         pytest.raises(EvaluationError, match="another network"),
     ):
         remote(Single(board(0)))
@@ -357,10 +357,10 @@ def test_ctrl_c_leaves_no_half_answer_behind(served, monkeypatch):
         np.testing.assert_array_equal(remote(Single(board(1)))[0], expected)
 
 
-def test_closing_answers_those_that_wait(place):
+def test_closing_answers_those_that_wait(address):
     slow = Slow()
-    server = NetworkServer(slow, place)
-    remotes = [RemoteEvaluator(place) for _ in range(3)]
+    server = NetworkServer(slow, address)
+    remotes = [RemoteEvaluator(address) for _ in range(3)]
     errors = []
 
     def ask(remote):
@@ -392,8 +392,8 @@ def test_closing_answers_those_that_wait(place):
         message(Kind.REFUSED, contents=b"No."),
     ],
 )
-def test_something_else_at_the_address_is_no_network(place, tmp_path, welcome):
-    with contextlib.closing(Address.parse(place).listen()) as listener:
+def test_something_else_at_the_address_is_no_network(address, tmp_path, welcome):
+    with contextlib.closing(Address.parse(address).listen()) as listener:
 
         def answer():
             connection, _ = listener.accept()
@@ -402,8 +402,8 @@ def test_something_else_at_the_address_is_no_network(place, tmp_path, welcome):
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(NetworkError, match=place):
-            RemoteEvaluator(place)
+        with pytest.raises(NetworkError, match=address):
+            RemoteEvaluator(address)
         thread.join()
 
 
@@ -450,15 +450,15 @@ def test_a_client_that_is_killed_hurts_nobody(served):
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_is_one_clear_error(place):
+def test_a_server_that_is_killed_is_one_clear_error(address):
     spawn = multiprocessing.get_context("spawn")
     ready = spawn.Event()
-    server = spawn.Process(target=serve_until_killed, args=(place, ready))
+    server = spawn.Process(target=serve_until_killed, args=(address, ready))
     server.start()
     assert ready.wait(60)
-    remote = RemoteEvaluator(place)
+    remote = RemoteEvaluator(address)
     assert remote(Single(board(0)))[0].shape == (2,)
     os.kill(server.pid, signal.SIGKILL)
     server.join()
-    with pytest.raises(EvaluationError, match=place):
+    with pytest.raises(EvaluationError, match=address):
         remote(Single(board(0)))

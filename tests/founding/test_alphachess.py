@@ -49,7 +49,7 @@ class Hashed:
         return np.log(np.stack(policies)), np.array(values, np.float32)
 
 
-def told(priors, value=0.0):
+def fixed(priors, value=0.0):
     """An evaluator with the same priors everywhere, by UCI of White's moves, else even."""
     codes = {code(chess.Move.from_uci(uci), chess.WHITE): p for uci, p in priors.items()}
 
@@ -284,7 +284,7 @@ def test_s1_24_what_is_no_setting(text, overrides, sentence, tmp_path):
 def test_s1_24_the_temperature_falls_at_the_threshold():
     # Even priors and values: visits differ little, so a drawn move is often not the most visited.
     config = Config(simulations_per_move=60, temp_threshold=3, seed=2)
-    engine, game, drawn = AlphaChess(told({}), config, self_play=True), Chess(), []
+    engine, game, drawn = AlphaChess(fixed({}), config, self_play=True), Chess(), []
     for _ in range(30):
         action = engine.play(game)
         drawn.append(action != engine.result.best)
@@ -311,30 +311,30 @@ def test_s1_25_self_play_statistics():
 
 
 def human_game(moves, **options):
-    waiting, told = iter(moves), []
+    waiting, said = iter(moves), []
 
     def ask(prompt):
         for move in waiting:
             return move
         raise EOFError
 
-    sitting = play_human(
-        "material", Config(simulations_per_move=50), ask=ask, tell=told.append, **options
+    session = play_human(
+        "material", Config(simulations_per_move=50), ask=ask, tell=said.append, **options
     )
-    return sitting, "\n".join(told)
+    return session, "\n".join(said)
 
 
 def test_s1_25_a_person_plays_in_the_terminal():
-    sitting, text = human_game(["e2e4", "Ke3", "Nf3", "resign"])
-    assert sitting.game.moves[0] == "e2e4" and sitting.game.moves[2] == "g1f3"
+    session, text = human_game(["e2e4", "Ke3", "Nf3", "resign"])
+    assert session.game.moves[0] == "e2e4" and session.game.moves[2] == "g1f3"
     assert "8  r n b q k b n r" in text  # the board
     assert re.search(r"Ke3 is not legal in .*; the nearest legal moves are", text)
     assert "AlphaChess plays" in text and "You lose by resignation." in text
     assert '[Result "0-1"]' in text and "1. e4" in text
-    sitting, text = human_game([], human="black", fen=MATE_IN_ONE)
-    assert sitting.game.outcome == "checkmate" and "Ra8#" in text and '[Result "1-0"]' in text
-    sitting, text = human_game(["e4"])
-    assert len(sitting.game.moves) == 2 and "not finished" in text
+    session, text = human_game([], human="black", fen=MATE_IN_ONE)
+    assert session.game.outcome == "checkmate" and "Ra8#" in text and '[Result "1-0"]' in text
+    session, text = human_game(["e4"])
+    assert len(session.game.moves) == 2 and "not finished" in text
     with pytest.raises(ConfigError, match="human is 'red'"):
         human_game([], human="red")
 
@@ -370,7 +370,7 @@ def test_m10_the_denominator_is_outside_the_root():
     seen = []
     for n in (1, 2):
         config = Config(simulations_per_move=n, c_puct=1.0, other=PLAIN)
-        seen.append(visits(AlphaChess(told(priors), config).search(Chess(THREE_MOVES))))
+        seen.append(visits(AlphaChess(fixed(priors), config).search(Chess(THREE_MOVES))))
     assert seen == [{"a1a2": 1, "a1b1": 0, "a1b2": 0}, {"a1a2": 1, "a1b1": 1, "a1b2": 0}]
     formula = quote("alphachess", "Selection").partition(" = ")[2]
     formula = formula.replace("sum(N(s, b) for all b)", "total").replace("(s, a)", "[a]")
@@ -385,11 +385,11 @@ def test_m10_the_denominator_is_outside_the_root():
 def test_m11_the_edge_into_a_leaf_gets_the_negative_of_its_value(turned):
     fen = chess.Board(THREE_MOVES).mirror().fen() if turned else THREE_MOVES
     config = Config(simulations_per_move=1, other=PLAIN)
-    result = AlphaChess(told({}, value=0.25), config).search(Chess(fen))
+    result = AlphaChess(fixed({}, value=0.25), config).search(Chess(fen))
     edge = result.tree.root.edges[0]
     assert (edge.N, edge.W) == (1, -0.25)  # the opponent, to move at the leaf, is better
     config = Config(simulations_per_move=12, other=PLAIN)
-    result = AlphaChess(told({}, value=0.25), config).search(Chess(fen))
+    result = AlphaChess(fixed({}, value=0.25), config).search(Chess(fen))
     for edge in result.tree.root.edges:
         below = sum(deeper.W for deeper in edge.child.edges)
         assert edge.W == pytest.approx(-(0.25 + below))  # each level for its own player
@@ -409,7 +409,7 @@ def test_m11_the_only_move_that_does_not_lose_has_the_lowest_prior():
     priors = {move.uci(): 0.0001 if move.uci() in safe else 0.2 for move in board.legal_moves}
     for other in (PLAIN, {}):
         config = Config(simulations_per_move=4000, other=other)
-        result = AlphaChess(told(priors), config).search(Chess(fen))
+        result = AlphaChess(fixed(priors), config).search(Chess(fen))
         assert result.game.action_to_string(result.best) in safe
 
 
@@ -451,7 +451,7 @@ def test_m12_it_is_puct_and_has_no_logarithm():
 def test_untried_moves_are_not_worth_infinity():
     priors = dict.fromkeys((move.uci() for move in chess.Board().legal_moves), 0.0001)
     priors |= {"e2e4": 0.6, "d2d4": 0.4}
-    result = AlphaChess(told(priors), Config(simulations_per_move=40)).search(Chess())
+    result = AlphaChess(fixed(priors), Config(simulations_per_move=40)).search(Chess())
     tried = [uci for uci, n in visits(result).items() if n]
     assert set(tried) == {"e2e4", "d2d4"}
     assert np.count_nonzero(result.policy) == 2  # nor in the training target
@@ -459,7 +459,7 @@ def test_untried_moves_are_not_worth_infinity():
 
 def test_the_first_search_of_a_game_has_noise_too():
     config = Config(simulations_per_move=1)
-    first = AlphaChess(told({}), config, self_play=True).search(Chess())
+    first = AlphaChess(fixed({}), config, self_play=True).search(Chess())
     priors = [edge.P for edge in first.tree.root.edges]
     assert np.ptp(priors) > 0.01  # even without noise
 

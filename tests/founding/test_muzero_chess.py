@@ -95,14 +95,14 @@ class Four(Table):
     prediction = None
 
 
-class Told:
-    """Says what it is told of paths of actions: `{path: (logits, value, reward)}`."""
+class Fixed:
+    """Fixed outputs by path of actions: `{path: (logits, value, reward)}`."""
 
-    def __init__(self, actions, told=None, value=0.0):
-        self.actions, self.told, self.value = actions, told or {}, value
+    def __init__(self, actions, outputs=None, value=0.0):
+        self.actions, self.outputs, self.value = actions, outputs or {}, value
 
     def said(self, path):
-        return self.told.get(path, (np.zeros(self.actions, np.float32), self.value, 0.0))
+        return self.outputs.get(path, (np.zeros(self.actions, np.float32), self.value, 0.0))
 
     def initial_inference(self, observation):
         return (), *self.said(())[:2]
@@ -279,7 +279,7 @@ def test_s0_5_the_same_tree_as_the_algorithm_in_the_fewest_words(seed, players, 
 
 
 def test_s0_6_noise_is_mixed_into_the_roots_priors_once():
-    network = Told(4)
+    network = Fixed(4)
     np.random.seed(3)
     root, mcts = searched(network, range(4), num_simulations=20, add_noise=True)
     priors = np.array([child.prior for child in root.children.values()])
@@ -376,7 +376,7 @@ def test_s0_10_expansion_masks_the_logits_and_takes_their_softmax(kind):
     masked = mask_policy(logits, [0, 2])
     assert masked.tolist() == [1.0, -math.inf, 2.0, -math.inf] and type(masked) is type(logits)
     assert logits.tolist() == [1.0, 5.0, 2.0, -1.0]
-    root, _ = searched(Told(4, {(): (logits, 0.0, 0.0)}), [2, 0], num_simulations=0)
+    root, _ = searched(Fixed(4, {(): (logits, 0.0, 0.0)}), [2, 0], num_simulations=0)
     assert set(root.children) == {0, 2} and root.expanded()
     assert root.children[2].prior == pytest.approx(1 / (1 + math.exp(-1)))
     assert sum(child.prior for child in root.children.values()) == pytest.approx(1)
@@ -384,10 +384,10 @@ def test_s0_10_expansion_masks_the_logits_and_takes_their_softmax(kind):
 
 def test_s0_11_backup_with_rewards_and_discount():
     # One action, so one path; the network's value is 1 at its end and 0 before.
-    told = {(0,) * n: (np.zeros(1), float(n == 3), (0, 0.1, 0.2, 0.4)[n]) for n in range(1, 4)}
+    outputs = {(0,) * n: (np.zeros(1), float(n == 3), (0, 0.1, 0.2, 0.4)[n]) for n in range(1, 4)}
     sums = []
     for n in (2, 3):
-        _, mcts = searched(Told(1, told), [0], num_simulations=n, num_players=1, discount=0.5)
+        _, mcts = searched(Fixed(1, outputs), [0], num_simulations=n, num_players=1, discount=0.5)
         sums.append([mcts.nodes[(0,) * depth].value_sum for depth in range(n + 1)] + [0] * (3 - n))
         assert [node.visit_count for node in mcts.nodes.values()] == list(range(n + 1, 0, -1))
     # The third simulation adds 0.1 + 0.65/2, 0.2 + 0.9/2, 0.4 + 1/2 and 1.
@@ -464,7 +464,7 @@ def test_s0_14_no_question_is_asked_twice():
 
 
 def test_s0_14_nodes_are_made_when_they_are_looked_at_and_go_with_their_root():
-    root, mcts = searched(Told(4672), range(20), num_simulations=100)
+    root, mcts = searched(Fixed(4672), range(20), num_simulations=100)
     gc.collect()
     made = sum(type(thing) is Node for thing in gc.get_objects())
     assert len(mcts.nodes) == 101
@@ -478,7 +478,7 @@ def test_s0_14_nodes_are_made_when_they_are_looked_at_and_go_with_their_root():
 
 def test_s0_14_scores_stay_numbers():
     logits = np.array([1e30, -1e30, 0.0, -np.inf], np.float32)
-    root, mcts = searched(Told(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=20)
+    root, mcts = searched(Fixed(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=20)
     assert all(0 <= child.prior <= 1 for child in root.children.values())
     numbers = [(node.value_sum, node.prior) for node in mcts.nodes.values()]
     assert np.isfinite(numbers).all() and sum(visits(root).values()) == 20
@@ -517,7 +517,7 @@ def test_s0_14_a_root_is_searched_on_as_if_it_were_one_search(seed, players, bou
 
 def test_s0_14_a_searched_root_is_searched_on_by_the_core(monkeypatch):
     """It was once searched on by a loop in Python, 25 times slower than a new root."""
-    root, mcts = searched(Told(4672), range(20), num_simulations=100)
+    root, mcts = searched(Fixed(4672), range(20), num_simulations=100)
     monkeypatch.setattr(Node, "visit_count", None)  # no node is looked at on the way
     monkeypatch.setattr(Node, "value_sum", None)
     mcts.config.num_simulations = 40
@@ -603,7 +603,7 @@ def test_s0_20_a_search_plays_on_it():
     while not done:
         legal = environment.get_legal_actions()
         config = MCTSConfig(num_simulations=10, top_k=32)
-        action = select_action(Told(4672), config, observation, legal)
+        action = select_action(Fixed(4672), config, observation, legal)
         observation, _, done, info = environment.step(action)
         moves += 1
     assert moves == 6 and info["outcome"] == "move_limit"
@@ -793,9 +793,9 @@ def test_s0_29_what_it_cannot_do_is_a_sentence(tmp_path, capsys):
 
 
 def test_m1_each_node_has_the_value_of_its_own_player_to_move():
-    told = {(0,): (np.zeros(1), 0.0, 0.5), (0, 0): (np.zeros(1), 1.0, 0.25)}
+    outputs = {(0,): (np.zeros(1), 0.0, 0.5), (0, 0): (np.zeros(1), 1.0, 0.25)}
     config = MCTSConfig(discount=0.5, num_simulations=2)
-    _, mcts = searched(Told(1, told), [0], config=config)
+    _, mcts = searched(Fixed(1, outputs), [0], config=config)
     # 1 for the player at the end; 0.25 - 1/2 for the other; for the first again 0.5 + 0.25/2, and
     # 0.5 of the simulation before.
     sums = [mcts.nodes[(0,) * depth].value_sum for depth in range(3)]
@@ -805,22 +805,22 @@ def test_m1_each_node_has_the_value_of_its_own_player_to_move():
     names["MCTS"](None, MCTSConfig(discount=0.5))._backup(theirs, 1.0)
     assert [node.value_sum for node in theirs] == [0.25, 0.5, 1.0]  # good for everybody
     # A search: what is good for the player to move after action 0 is bad for who chooses.
-    root, _ = searched(Told(2, {(0,): (np.zeros(2), 0.8, 0.0)}), [0, 1], num_simulations=1)
+    root, _ = searched(Fixed(2, {(0,): (np.zeros(2), 0.8, 0.0)}), [0, 1], num_simulations=1)
     tried = root.children[0]
     assert tried.value() == pytest.approx(0.8) and root.value_sum == pytest.approx(-0.997 * 0.8)
 
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_m2_a_child_that_is_good_for_the_opponent_is_avoided(seat):
-    told = {(0,): (np.zeros(2), 0.9, 0.0), (1,): (np.zeros(2), -0.9, 0.0)}
+    outputs = {(0,): (np.zeros(2), 0.9, 0.0), (1,): (np.zeros(2), -0.9, 0.0)}
 
-    class Held(Told):
+    class Held(Fixed):
         """Every position has the value of the first step, for its own player to move."""
 
         def said(self, path):
             if not path:
                 return np.zeros(2, np.float32), 0.0, 0.0
-            value = told[path[:1]][1]
+            value = outputs[path[:1]][1]
             return np.zeros(2, np.float32), value if len(path) % 2 else -value, 0.0
 
     root = RootNode(0, None)
@@ -835,12 +835,12 @@ def test_m2_a_child_that_is_good_for_the_opponent_is_avoided(seat):
 
 
 def test_m3_the_reward_of_a_step_counts_in_the_choice():
-    told = {(1,): (np.zeros(2), 0.0, 0.6)}
-    root, _ = searched(Told(2, told), [0, 1])
+    outputs = {(1,): (np.zeros(2), 0.0, 0.6)}
+    root, _ = searched(Fixed(2, outputs), [0, 1])
     assert visits(root)[1] > 35
     child = root.children[1]
     assert child.reward == pytest.approx(0.6) and child.reward - child.value() > 0.5 > child.value()
-    one, _ = searched(Told(2, told), [0, 1], config=MCTSConfig.control())
+    one, _ = searched(Fixed(2, outputs), [0, 1], config=MCTSConfig.control())
     assert visits(one)[1] > visits(one)[0]
 
 
@@ -863,21 +863,21 @@ def test_m5_the_documents_numbers_are_ataris_and_those_of_chess_have_a_name():
     assert (board.discount, board.num_simulations, board.num_players) == (1.0, 800, 2)
     assert (control.discount, control.num_simulations, control.num_players) == (0.997, 50, 1)
     # Undiscounted, a win is a win however far away.
-    told = {(0, 0, 0): (np.zeros(1), 0.0, 1.0)}
+    outputs = {(0, 0, 0): (np.zeros(1), 0.0, 1.0)}
     for config, expected in ((ours, 0.997**2), (MCTSConfig(discount=1.0), 1.0)):
         config.num_simulations = 3
-        root, _ = searched(Told(1, told), [0], config=config)
+        root, _ = searched(Fixed(1, outputs), [0], config=config)
         assert root.value_sum == pytest.approx(expected)
 
 
 def test_m6_below_the_root_the_whole_action_space_is_open():
-    root, mcts = searched(Told(9), [2, 5], num_simulations=30)
+    root, mcts = searched(Fixed(9), [2, 5], num_simulations=30)
     assert set(root.children) == {2, 5}
     for path, node in mcts.nodes.items():
         assert set(node.children) == (set(range(9)) if path else {2, 5})
     # The best of them as an option, never the root's list.
-    network = Told(9)
-    network.told = {(2,): (np.arange(9, dtype=np.float32), 0.0, 0.0)}
+    network = Fixed(9)
+    network.outputs = {(2,): (np.arange(9, dtype=np.float32), 0.0, 0.0)}
     root, _ = searched(network, [2, 5], num_simulations=30, top_k=3)
     assert set(root.children) == {2, 5} and set(root.children[2].children) == {6, 7, 8}
 
@@ -959,16 +959,16 @@ def test_m16_what_is_illegal_has_no_share_in_any_precision():
     with pytest.raises(RuntimeError):
         their_classes()["MCTS"](None, None)._mask_policy(logits.half(), [0, 1])
     # Logits that are all far below what the document masks with are still logits.
-    root, _ = searched(Told(3, {(): (np.full(3, -1e35, np.float32), 0.0, 0.0)}), [0, 1])
+    root, _ = searched(Fixed(3, {(): (np.full(3, -1e35, np.float32), 0.0, 0.0)}), [0, 1])
     assert [child.prior for child in root.children.values()] == [0.5, 0.5]
     # Nothing left: equal shares.
-    root, _ = searched(Told(3, {(): (np.array([-np.inf, -np.inf, 0]), 0.0, 0.0)}), [0, 1])
+    root, _ = searched(Fixed(3, {(): (np.array([-np.inf, -np.inf, 0]), 0.0, 0.0)}), [0, 1])
     assert [child.prior for child in root.children.values()] == [0.5, 0.5]
 
 
 def test_m20_the_first_choice_follows_the_priors():
     logits = np.array([0.0, 0.0, 2.0, 0.0], np.float32)
-    root, _ = searched(Told(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=1)
+    root, _ = searched(Fixed(4, {(): (logits, 0.0, 0.0)}), range(4), num_simulations=1)
     assert visits(root) == {0: 0, 1: 0, 2: 1, 3: 0}
     names = their_classes()
     theirs, empty = names["MCTS"](None, MCTSConfig()), names["Node"](1.0)
@@ -997,11 +997,11 @@ def test_m23_what_an_untried_action_is_worth_is_said_and_where():
             }
             assert max(scores, key=scores.get) == taken
     # With a loss the first good move is held on to for longer.
-    told = Told(4, value=-0.5)
+    network = Fixed(4, value=-0.5)
     tried = [
         sum(
             n > 0
-            for n in visits(searched(told, range(4), num_simulations=3, unvisited=u)[0]).values()
+            for n in visits(searched(network, range(4), num_simulations=3, unvisited=u)[0]).values()
         )
         for u in (-1.0, 0.0, 1.0)
     ]
@@ -1014,9 +1014,9 @@ def test_m23_what_an_untried_action_is_worth_is_said_and_where():
 def test_each_player_has_a_stream_of_rewards_of_its_own():
     """One stream, discounted for both without changing sign, credits a player with the other's."""
     rewards = [0.5, 0.25, 0.125]
-    told = {(0,) * (n + 1): (np.zeros(1), 0.0, reward) for n, reward in enumerate(rewards)}
+    outputs = {(0,) * (n + 1): (np.zeros(1), 0.0, reward) for n, reward in enumerate(rewards)}
     config = MCTSConfig(num_simulations=3, discount=0.5)
-    root, mcts = searched(Told(1, told), [0], config=config)
+    root, mcts = searched(Fixed(1, outputs), [0], config=config)
     first = [0.5, 0.5 - 0.25 / 2, 0.5 - 0.25 / 2 + 0.125 / 4]  # simulation by simulation
     second = [0.25, 0.25 - 0.125 / 2]
     assert root.value_sum == pytest.approx(sum(first))

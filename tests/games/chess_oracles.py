@@ -126,14 +126,14 @@ def pieces_of(board: chess.Board, mover: chess.Color) -> list[int]:
 
 def changed_squares(past: list[chess.Board], age: int, mover: chess.Color) -> int:
     """The squares whose piece is another one than a half-move before, `age` plies ago."""
-    place = len(past) - 1 - age
-    before = past[place - 1] if place > 0 else before_the_first(past[0], "always", place - 1)
-    if place < 0 or before is None:
+    index = len(past) - 1 - age
+    before = past[index - 1] if index > 0 else before_the_first(past[0], "always", index - 1)
+    if index < 0 or before is None:
         return 0
     masks = [
         chess.BB_SQUARES[square if mover == chess.WHITE else chess.square_mirror(square)]
         for square in chess.SQUARES
-        if past[place].piece_at(square) != before.piece_at(square)
+        if past[index].piece_at(square) != before.piece_at(square)
     ]
     return sum(masks)
 
@@ -142,14 +142,14 @@ def board_planes(
     past: list[chess.Board], age: int, fill: str, mover: chess.Color
 ) -> tuple[list[int], int]:
     """The pieces `age` plies ago, and the earlier occurrences of that position."""
-    place = len(past) - 1 - age
-    if place >= 0:
-        board = past[place]
+    index = len(past) - 1 - age
+    if index >= 0:
+        board = past[index]
         # A position cannot repeat after a capture or a pawn move.
-        reversible = past[max(0, place - board.halfmove_clock) : place]
+        reversible = past[max(0, index - board.halfmove_clock) : index]
         same = sum(same_position(board, earlier) for earlier in reversible)
         return pieces_of(board, mover), same
-    shown = before_the_first(past[0], fill, place)
+    shown = before_the_first(past[0], fill, index)
     return ([0] * 12 if shown is None else pieces_of(shown, mover)), 0
 
 
@@ -162,14 +162,14 @@ def same_position(one: chess.Board, two: chess.Board) -> bool:
     )
 
 
-def before_the_first(first: chess.Board, fill: str, place: int) -> chess.Board | None:
-    """The filled-in board `-place` plies before the first one."""
+def before_the_first(first: chess.Board, fill: str, index: int) -> chess.Board | None:
+    """The filled-in board `-index` plies before the first one."""
     filled = fill == "always" or (
         fill == "fen_only" and first.epd(en_passant="fen") != chess.Board().epd()
     )
     if first.ep_square is None:
         return first if filled else None
-    if not filled and place < -1:
+    if not filled and index < -1:
         return None
     before = first.copy(stack=False)
     forwards = 8 if first.turn == chess.BLACK else -8  # the pawn is of the side not to move

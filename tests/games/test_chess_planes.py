@@ -30,12 +30,12 @@ def encode(board: chess.Board, fill: str = "fen_only") -> NDArray[np.float32]:
     planes = np.zeros((112, 8, 8), np.float32)
     past = history(board)
     for age in range(8):
-        place = len(past) - 1 - age
-        if place >= 0:
-            draw_board(planes[13 * age : 13 * age + 13], past[place], mover)
-            if past[place].epd() in {earlier.epd() for earlier in past[:place]}:
+        index = len(past) - 1 - age
+        if index >= 0:
+            draw_board(planes[13 * age : 13 * age + 13], past[index], mover)
+            if past[index].epd() in {earlier.epd() for earlier in past[:index]}:
                 planes[13 * age + 12] = 1
-        elif (shown := before_the_first(past[0], fill, place)) is not None:
+        elif (shown := before_the_first(past[0], fill, index)) is not None:
             draw_board(planes[13 * age : 13 * age + 13], shown, mover)
     planes[104] = board.has_queenside_castling_rights(mover)
     planes[105] = board.has_kingside_castling_rights(mover)

@@ -20,11 +20,11 @@ TENSORS = {
 }
 
 
-def flipped(data, place):
-    return data[:place] + bytes([data[place] ^ 0x20]) + data[place + 1 :]
+def flipped(data, offset):
+    return data[:offset] + bytes([data[offset] ^ 0x20]) + data[offset + 1 :]
 
 
-def places(data):
+def offsets(data):
     return random.Random(0).sample(range(len(data)), min(len(data), 600))
 
 
@@ -32,8 +32,8 @@ def test_a_flipped_byte_of_a_safetensors_file_changes_nothing_or_is_refused(tmp_
     path = tmp_path / "best.safetensors"
     write_checkpoint(path, HEADER, TENSORS)
     data, refused = path.read_bytes(), 0
-    for place in places(data):
-        path.write_bytes(flipped(data, place))
+    for offset in offsets(data):
+        path.write_bytes(flipped(data, offset))
         try:
             header, tensors = read_checkpoint(path)
         except NetworkError:
@@ -42,7 +42,7 @@ def test_a_flipped_byte_of_a_safetensors_file_changes_nothing_or_is_refused(tmp_
         assert header == HEADER
         for name, array in TENSORS.items():
             np.testing.assert_array_equal(tensors[name], array)
-    assert refused > 0.9 * len(places(data))
+    assert refused > 0.9 * len(offsets(data))
 
 
 def test_a_flipped_weight_is_named_as_damage(tmp_path):
@@ -59,8 +59,8 @@ def test_a_flipped_byte_of_an_onnx_file_is_refused(tmp_path):
     write_model(path, model)
     data = path.read_bytes()
     assert read_model(path) == model and OnnxEvaluator(path).header.game == "tic_tac_toe"
-    for place in range(0, len(model), 41):
-        path.write_bytes(flipped(data, place))
+    for offset in range(0, len(model), 41):
+        path.write_bytes(flipped(data, offset))
         with pytest.raises(NetworkError, match="checksum"):
             OnnxEvaluator(path)
 

@@ -107,7 +107,7 @@ def test_exploration_grows_with_the_logarithm(fpu, factor, second, ignored):
     assert play(bandit, 2, without_one) == [0, 0]
 
 
-@pytest.mark.parametrize("place", ["root", "inside"])
+@pytest.mark.parametrize("where", ["root", "inside"])
 @pytest.mark.parametrize(
     ("fpu", "value", "worth", "second"),
     [
@@ -124,11 +124,11 @@ def test_exploration_grows_with_the_logarithm(fpu, factor, second, ignored):
         (0.1, 0.4, 0.3, 0),  # 0.666 against 0.724
     ],
 )
-def test_first_play_urgency_is_what_its_rule_says(place, fpu, value, worth, second):
-    """At the root and inside, each by its own setting; the other place has another rule."""
+def test_first_play_urgency_is_what_its_rule_says(where, fpu, value, worth, second):
+    """At the root and inside, each by its own setting; the other one has another rule."""
     bandit = Bandit(value, (0.6, 0.4), (worth, 0.0))
     other = "loss" if fpu != "loss" else "parent"
-    if place == "root":
+    if where == "root":
         assert order(bandit.table(), 2, c_puct=1, fpu=other, fpu_root=fpu) == [0, second]
         return
     above = decide(0, 0.0, (1.0, bandit.table()))
@@ -139,14 +139,14 @@ def test_first_play_urgency_is_what_its_rule_says(place, fpu, value, worth, seco
     assert counts == [[1, 0], [2, 0] if second == 0 else [1, 1]]
 
 
-@pytest.mark.parametrize("place", ["root", "inside"])
-def test_the_reduction_takes_the_root_of_the_mass_tried(place):
+@pytest.mark.parametrize("where", ["root", "inside"])
+def test_the_reduction_takes_the_root_of_the_mass_tried(where):
     """0.35 - 0.3 × 0.6 would be 0.17 and win: 0.736 against 0.724. The root has its own amount."""
     bandit = Bandit(0.4, (0.6, 0.4), (0.3, 0.0))
     wrong = puct(1.0, lambda b: b.mean - 0.3 * b.mass)
     assert play(bandit, 2, wrong) == [0, 1]
     amount = {"fpu_reduction": 5.0, "fpu_root_reduction": 0.3}
-    if place == "root":
+    if where == "root":
         assert order(bandit.table(), 2, c_puct=1, fpu="reduction", **amount) == [0, 0]
         assert order(bandit.table(), 2, c_puct=1, fpu="reduction", fpu_reduction=0.1) == [0, 1]
         return

@@ -80,7 +80,7 @@ def test_memory_that_nobody_holds_is_used_again(state):
         lambda array: memoryview(array[0]),
     ]
 
-    def places(hold):
+    def addresses(hold):
         forest = Forest([state.clone() for _ in range(3)], simulations=12)
         for leaves in forest:
             observations = leaves.observations
@@ -92,9 +92,9 @@ def test_memory_that_nobody_holds_is_used_again(state):
 
     for view in views:
         held = []
-        used = list(places(view))
+        used = list(addresses(view))
         assert len(used) > 5 and len(set(used)) == len(used)
-    assert len(set(places(lambda _: None))) <= 2
+    assert len(set(addresses(lambda _: None))) <= 2
 
 
 def test_observations_are_written_once():

@@ -34,14 +34,14 @@ def preorder(children: list[list[int]]) -> list[int]:
 def test_boxes_of_a_column_are_separate_and_in_preorder(tree):
     """Boxes in preorder with space between them do not overlap, and their lines do not cross."""
     children, heights = tree
-    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    positions = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
     parent = {child: box for box, below in enumerate(children) for child in below}
     last: dict[int, int] = {}
     for box in preorder(children):
-        column, y = places[box].column, places[box].y
+        column, y = positions[box].column, positions[box].y
         if column in last:
             above = last[column]
-            room = (y - heights[box] / 2) - (places[above].y + heights[above] / 2)
+            room = (y - heights[box] / 2) - (positions[above].y + heights[above] / 2)
             siblings = parent.get(box) == parent.get(above)
             assert room >= (GAP if siblings else FAMILY_GAP) - 1e-9
         last[column] = box
@@ -51,14 +51,14 @@ def test_boxes_of_a_column_are_separate_and_in_preorder(tree):
 @settings(deadline=None)
 def test_children_are_to_the_right_and_the_first_is_in_line(tree):
     children, heights = tree
-    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    positions = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
     for box, below in enumerate(children):
-        for place, child in enumerate(below):
-            assert places[child].column == places[box].column + 1
+        for number, child in enumerate(below):
+            assert positions[child].column == positions[box].column + 1
             assert (
-                (places[child].y == places[box].y)
-                if place == 0
-                else (places[child].y > places[box].y)
+                (positions[child].y == positions[box].y)
+                if number == 0
+                else (positions[child].y > positions[box].y)
             )
 
 
@@ -66,17 +66,17 @@ def test_children_are_to_the_right_and_the_first_is_in_line(tree):
 @settings(deadline=None)
 def test_no_box_is_above_the_top(tree):
     children, heights = tree
-    places = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
-    assert min(p.y - h / 2 for p, h in zip(places, heights, strict=True)) == 0.0
+    positions = layout(children, heights, gap=GAP, family_gap=FAMILY_GAP)
+    assert min(p.y - h / 2 for p, h in zip(positions, heights, strict=True)) == 0.0
 
 
 def test_a_short_branch_moves_up_beside_a_long_one():
     """Box 4 needs only the first column, so boxes further right do not push it down."""
     children = [[1, 4], [2, 3], [], [], []]
-    places = layout(children, [10.0] * 5, gap=GAP, family_gap=FAMILY_GAP)
-    assert places[4].y == places[3].y
+    positions = layout(children, [10.0] * 5, gap=GAP, family_gap=FAMILY_GAP)
+    assert positions[4].y == positions[3].y
 
 
 def test_siblings_are_closer_than_other_boxes():
-    places = layout([[1, 2], [], []], [10.0] * 3, gap=GAP, family_gap=FAMILY_GAP)
-    assert places[2].y - places[1].y == 10.0 + GAP
+    positions = layout([[1, 2], [], []], [10.0] * 3, gap=GAP, family_gap=FAMILY_GAP)
+    assert positions[2].y - positions[1].y == 10.0 + GAP

@@ -109,8 +109,8 @@ class BlobGame:
         self._before = scores
 
     def _deal(self, cards: int, seed: int) -> Blob:
-        place = max(self.round, 0)
-        rules: dict[str, Any] = {"dealer": place % self.num_players, "trump": TRUMPS[place % 5]}
+        index = max(self.round, 0)
+        rules: dict[str, Any] = {"dealer": index % self.num_players, "trump": TRUMPS[index % 5]}
         rules |= self.options
         return Blob(self.num_players, cards, sequence="single", seed=seed, **rules)
 

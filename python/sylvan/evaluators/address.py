@@ -35,9 +35,9 @@ class Address:
 
         :raises ConfigError: it is neither, or not on this machine.
         """
-        place = text.removeprefix(PREFIX)
-        host, colon, port = place.rpartition(":")
-        if colon and "/" not in place:
+        address = text.removeprefix(PREFIX)
+        host, colon, port = address.rpartition(":")
+        if colon and "/" not in address:
             if host not in LOOPBACK:
                 raise ConfigError(
                     f"The address {text!r} is not on this machine: a network server has no "
@@ -46,11 +46,11 @@ class Address:
             if not (port.isascii() and port.isdigit() and int(port) < 2**16):
                 raise ConfigError(f"The port {port!r} in {text!r} is not a number below 65536.")
             return cls(port=int(port))
-        if not place or len(place.encode()) > UNIX_PATH or "\0" in place:
+        if not address or len(address.encode()) > UNIX_PATH or "\0" in address:
             raise ConfigError(
-                f"The path {place!r} cannot name a socket: give one of 1 to {UNIX_PATH} bytes."
+                f"The path {address!r} cannot name a socket: give one of 1 to {UNIX_PATH} bytes."
             )
-        return cls(path=place)
+        return cls(path=address)
 
     def __str__(self) -> str:
         return PREFIX + (self.path or f"127.0.0.1:{self.port}")

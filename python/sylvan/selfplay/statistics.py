@@ -94,9 +94,9 @@ class SelfPlayStatistics:
         self.played_on += len(played_on)
         loser = games["resigning"][played_on]
         returns = games["returns"][played_on]
-        places = np.arange(len(played_on))
+        rows = np.arange(len(played_on))
         if len(played_on):
-            wrong = returns[places, loser] >= returns[places, 1 - loser]
+            wrong = returns[rows, loser] >= returns[rows, 1 - loser]
             self.false_positives += int(wrong.sum())
 
     @property
